@@ -1,0 +1,72 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Held by every target: the compiler, not discipline, keeps the layers apart.
+let strict: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("ExistentialAny"),
+    .treatAllWarnings(as: .error),
+]
+
+/// Targets without I/O also refuse every unsafe construct.
+let pure: [SwiftSetting] = strict + [.strictMemorySafety()]
+
+let package = Package(
+    name: "fanfare",
+    platforms: [.macOS(.v15)],
+    products: [
+        .executable(name: "fanfare", targets: ["fanfare"]),
+        .library(name: "FanfareClient", targets: ["FanfareClient"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+        .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+    ],
+    targets: [
+        // C libraries. Each is imported by exactly one Swift target.
+        .target(name: "CLinux"),
+        .systemLibrary(name: "CCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .systemLibrary(name: "CHiredis", providers: [.apt(["libhiredis-dev"])]),
+        .systemLibrary(name: "COpenSSL", providers: [.apt(["libssl-dev"])]),
+
+        // The pure side: values and decisions. No I/O, no clock, no randomness of its own.
+        .target(name: "FanfareJSON", swiftSettings: pure),
+        .target(name: "FanfareModel", swiftSettings: pure),
+        .target(name: "FanfareCore", dependencies: ["FanfareModel", "FanfareJSON"], swiftSettings: pure),
+        .target(name: "FCMWire", dependencies: ["FanfareModel", "FanfareJSON"], swiftSettings: pure),
+        .target(
+            name: "StreamWire",
+            dependencies: ["FanfareModel"],
+            resources: [.embedInCode("Library/fanfare.lua")],
+            swiftSettings: pure
+        ),
+
+        // The I/O side.
+        .target(name: "EventLoop", dependencies: ["CLinux"], swiftSettings: strict),
+        .target(name: "CurlTransport", dependencies: ["EventLoop", "CCurl"], swiftSettings: strict),
+        .target(name: "OpenSSLKit", dependencies: ["COpenSSL"], swiftSettings: strict),
+        .target(
+            name: "RedisTransport",
+            dependencies: ["EventLoop", "StreamWire", "OpenSSLKit", "CHiredis"],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "FanfareWorker",
+            dependencies: [
+                "FanfareModel", "FanfareJSON", "FanfareCore", "FCMWire", "StreamWire",
+                "EventLoop", "CurlTransport", "RedisTransport", "OpenSSLKit",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict
+        ),
+    ]
+)

@@ -1,0 +1,30 @@
+#define _GNU_SOURCE
+#include "clinux.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <time.h>
+
+int clinux_epoll_ctl(int epoll, int operation, int fd, unsigned int events, unsigned long long data) {
+    struct epoll_event event = {.events = events, .data = {.u64 = data}};
+    return epoll_ctl(epoll, operation, fd, &event);
+}
+
+int clinux_epoll_create(void) { return epoll_create1(EPOLL_CLOEXEC); }
+
+int clinux_epoll_wait(int epoll, struct epoll_event *events, int capacity, long long timeout_ns) {
+    if (timeout_ns < 0) return epoll_wait(epoll, events, capacity, -1);
+    struct timespec timeout = {.tv_sec = timeout_ns / 1000000000LL, .tv_nsec = timeout_ns % 1000000000LL};
+    int count = epoll_pwait2(epoll, events, capacity, &timeout, NULL);
+    if (count >= 0 || errno != ENOSYS) return count;
+    // Kernels before 5.11: rounded up, so that a timer is never polled for before it is due.
+    long long ms = (timeout_ns + 999999) / 1000000;
+    return epoll_wait(epoll, events, capacity, ms > 60000 ? 60000 : (int)ms);
+}
+
+unsigned int clinux_event_mask(const struct epoll_event *event) { return event->events; }
+unsigned long long clinux_event_data(const struct epoll_event *event) { return event->data.u64; }
+
+int clinux_eventfd(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
+
+int clinux_set_thread_name(const char *name) { return pthread_setname_np(pthread_self(), name); }

@@ -1,0 +1,184 @@
+internal import CLinux
+internal import Glibc
+
+/// What a descriptor is watched for.
+public struct Interest: OptionSet, Sendable {
+    public let rawValue: UInt8
+    public init(rawValue: UInt8) { self.rawValue = rawValue }
+    public static let read = Interest(rawValue: 1)
+    public static let write = Interest(rawValue: 2)
+}
+
+/// What became of a watched descriptor in this turn.
+public struct Readiness: OptionSet, Sendable {
+    public let rawValue: UInt8
+    public init(rawValue: UInt8) { self.rawValue = rawValue }
+    public static let readable = Readiness(rawValue: 1)
+    public static let writable = Readiness(rawValue: 2)
+    /// An error or a hang-up: the next read or write says which.
+    public static let failed = Readiness(rawValue: 4)
+}
+
+/// Names one registration of a descriptor. Never reused, so an event for a descriptor that was closed and opened
+/// again within the same turn is recognised and skipped.
+public struct RegistrationID: Hashable, Sendable { let value: UInt64 }
+
+/// One thread, one epoll: everything that belongs to a loop is created, used and closed on the thread that runs it.
+///
+/// A turn waits for descriptors and timers, runs their handlers, drains the inboxes, then runs the hooks of the
+/// turn's end, in which libraries are pumped and what was gathered is written out in one go. Not `Sendable` on
+/// purpose: only ``Inbox`` crosses threads.
+public final class EventLoop {
+    private struct Watch {
+        let fd: Int32
+        var interest: Interest
+        let handler: (Readiness) -> Void
+    }
+
+    private let epoll: Int32
+    private let wakeup: Wakeup
+    private var watches: [UInt64: Watch] = [:]
+    private var nextRegistration: UInt64 = 1
+    private var timers = TimerQueue()
+    private var drains: [() -> Bool] = []
+    private var turnEnds: [() -> Void] = []
+    private var stopping = false
+
+    /// CLOCK_MONOTONIC in nanoseconds, read once a turn. Use ``readClock()`` where the length of a turn matters.
+    public private(set) var now: UInt64
+
+    public init() throws(SystemError) {
+        epoll = clinux_epoll_create()
+        guard epoll >= 0 else { throw SystemError(call: "epoll_create1", code: errno) }
+        do throws(SystemError) {
+            wakeup = try Wakeup()
+        } catch {
+            _ = Glibc.close(epoll)
+            throw error
+        }
+        now = Self.readClock()
+        let id = UInt64.max
+        guard clinux_epoll_ctl(epoll, EPOLL_CTL_ADD, wakeup.fd, EPOLLIN.rawValue, id) == 0 else {
+            throw SystemError(call: "epoll_ctl", code: errno)
+        }
+    }
+
+    deinit { _ = Glibc.close(epoll) }
+
+    public static func readClock() -> UInt64 {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+    }
+
+    // MARK: Descriptors
+
+    /// Watches `fd` level-triggered. The caller still owns the descriptor and deregisters it before closing it.
+    public func register(
+        fd: Int32,
+        interest: Interest,
+        handler: @escaping (Readiness) -> Void
+    ) throws(SystemError) -> RegistrationID {
+        let id = nextRegistration
+        nextRegistration += 1
+        guard clinux_epoll_ctl(epoll, EPOLL_CTL_ADD, fd, Self.mask(interest), id) == 0 else {
+            throw SystemError(call: "epoll_ctl", code: errno)
+        }
+        watches[id] = Watch(fd: fd, interest: interest, handler: handler)
+        return RegistrationID(value: id)
+    }
+
+    public func update(_ id: RegistrationID, interest: Interest) {
+        guard var watch = watches[id.value], watch.interest != interest else { return }
+        watch.interest = interest
+        watches[id.value] = watch
+        // A library may have closed the descriptor already; its removal follows and must not be an error here.
+        _ = clinux_epoll_ctl(epoll, EPOLL_CTL_MOD, watch.fd, Self.mask(interest), id.value)
+    }
+
+    /// Safe to call after the descriptor was closed by its library: EBADF and ENOENT are what that looks like.
+    public func deregister(_ id: RegistrationID) {
+        guard let watch = watches.removeValue(forKey: id.value) else { return }
+        _ = clinux_epoll_ctl(epoll, EPOLL_CTL_DEL, watch.fd, 0, 0)
+    }
+
+    // MARK: Timers
+
+    /// Runs `body` once, no earlier than `delay` nanoseconds from the start of this turn.
+    @discardableResult
+    public func schedule(afterNanoseconds delay: UInt64, _ body: @escaping () -> Void) -> TimerID {
+        timers.add(at: now &+ min(delay, UInt64(Int64.max) / 2), body)
+    }
+
+    @discardableResult
+    public func schedule(afterMilliseconds delay: Int64, _ body: @escaping () -> Void) -> TimerID {
+        schedule(afterNanoseconds: UInt64(max(0, min(delay, 1 << 40))) * 1_000_000, body)
+    }
+
+    public func cancel(_ id: TimerID) { timers.cancel(id) }
+
+    // MARK: Turns
+
+    /// Adds a hook that runs at the end of every turn, in the order of adding, for as long as the loop lives.
+    public func onTurnEnd(_ body: @escaping () -> Void) { turnEnds.append(body) }
+
+    /// Connects an inbox: its messages are handed to `receive` on this loop, a bounded number in each turn.
+    public func attach<Message: Sendable>(_ inbox: Inbox<Message>, _ receive: @escaping (Message) -> Void) {
+        inbox.connect(wakeup)
+        drains.append {
+            let (batch, more) = inbox.take(limit: 256)
+            for message in batch { receive(message) }
+            return more
+        }
+    }
+
+    /// Runs turns until ``stop()``. Returns on the calling thread, which owns the loop for as long as it runs.
+    public func run() {
+        var events = [epoll_event](repeating: epoll_event(), count: 256)
+        var inboxesHoldMore = false
+        while !stopping {
+            let count = wait(into: &events, poll: inboxesHoldMore)
+            now = Self.readClock()
+            for index in 0..<count { dispatch(events[index]) }
+            let horizon = timers.horizon
+            while let body = timers.popDue(now, before: horizon) { body() }
+            inboxesHoldMore = false
+            for drain in drains where drain() { inboxesHoldMore = true }
+            for hook in turnEnds { hook() }
+        }
+    }
+
+    /// Ends ``run()`` after the current turn. Called on the loop.
+    public func stop() { stopping = true }
+
+    /// Kept a call of its own so that profiles can tell waiting from working.
+    @inline(never)
+    private func wait(into events: inout [epoll_event], poll: Bool) -> Int {
+        var timeout: Int64 = -1
+        if poll || stopping {
+            timeout = 0
+        } else if let next = timers.nextDeadline {
+            let clock = Self.readClock()
+            timeout = next > clock ? Int64(next - clock) : 0
+        }
+        let count = clinux_epoll_wait(epoll, &events, Int32(events.count), timeout)
+        return max(0, Int(count))
+    }
+
+    private func dispatch(_ event: epoll_event) {
+        var event = event
+        let id = clinux_event_data(&event)
+        if id == UInt64.max { return wakeup.clear() }
+        guard let watch = watches[id] else { return }
+        let mask = clinux_event_mask(&event)
+        var readiness: Readiness = []
+        if mask & EPOLLIN.rawValue != 0 { readiness.insert(.readable) }
+        if mask & EPOLLOUT.rawValue != 0 { readiness.insert(.writable) }
+        if mask & (EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0 { readiness.insert(.failed) }
+        watch.handler(readiness)
+    }
+
+    private static func mask(_ interest: Interest) -> UInt32 {
+        (interest.contains(.read) ? EPOLLIN.rawValue : 0) | (interest.contains(.write) ? EPOLLOUT.rawValue : 0)
+    }
+}

@@ -1,0 +1,113 @@
+/// What a producer pushed, after every field has been checked.
+public struct Job: Equatable, Sendable {
+    /// The producer's id, or the entry's stream id.
+    public var id: String
+    /// True when the producer gave ``id``; only such jobs are remembered for the dedupe window.
+    public var hasOwnID: Bool
+    /// The stream entry this came from.
+    public var entryID: String
+    public var target: Target
+    /// The producer's `message`, byte for byte; checked against ``format``.
+    public var message: [UInt8]
+    public var format: MessageFormat
+    /// 0 to 9, higher first.
+    public var priority: Int
+    /// Unix milliseconds; 0 when there is none.
+    public var notBefore: Int64
+    /// Unix milliseconds; 0 when there is none.
+    public var expiresAt: Int64
+    public var validateOnly: Bool
+    public var results: ResultsPolicy
+    public var delivery: DeliveryMode
+    public var traceparent: String?
+    public var tracestate: String?
+    /// The producer's estimate of a topic's subscribers; 0 when not given.
+    public var audienceSize: Int64
+
+    public init(
+        id: String,
+        hasOwnID: Bool,
+        entryID: String,
+        target: Target,
+        message: [UInt8],
+        format: MessageFormat = .v1,
+        priority: Int = 5,
+        notBefore: Int64 = 0,
+        expiresAt: Int64 = 0,
+        validateOnly: Bool = false,
+        results: ResultsPolicy = .unsaid,
+        delivery: DeliveryMode = .atLeastOnce,
+        traceparent: String? = nil,
+        tracestate: String? = nil,
+        audienceSize: Int64 = 0
+    ) {
+        self.id = id
+        self.hasOwnID = hasOwnID
+        self.entryID = entryID
+        self.target = target
+        self.message = message
+        self.format = format
+        self.priority = priority
+        self.notBefore = notBefore
+        self.expiresAt = expiresAt
+        self.validateOnly = validateOnly
+        self.results = results
+        self.delivery = delivery
+        self.traceparent = traceparent
+        self.tracestate = tracestate
+        self.audienceSize = audienceSize
+    }
+}
+
+/// Where a job goes.
+public enum Target: Equatable, Sendable {
+    /// One or more registration tokens, in the producer's order.
+    case tokens([String])
+    /// One or more Firebase installation ids, in the producer's order.
+    case fids([String])
+    /// A bare topic name, without `/topics/`.
+    case topic(String)
+    case condition(String)
+    /// A device group's `notification_key`.
+    case group(String)
+    /// A Redis key of type LIST or SET that holds tokens.
+    case audience(key: String)
+
+    public var kind: RecipientKind {
+        switch self {
+        case .tokens, .audience: return .token
+        case .fids: return .fid
+        case .topic: return .topic
+        case .condition: return .condition
+        case .group: return .group
+        }
+    }
+}
+
+/// What a recipient is named by; the raw value is its key in a result and its field in a v1 message (a group is
+/// addressed as a token there).
+public enum RecipientKind: String, Equatable, Sendable, CaseIterable {
+    case token, fid, topic, condition, group
+}
+
+public enum MessageFormat: String, Equatable, Sendable { case v1, legacy }
+
+/// How a project's sends travel.
+public enum Transport: String, Equatable, Sendable { case v1, legacy, xmpp }
+
+public enum ResultsPolicy: String, Equatable, Sendable {
+    case all, failures, none
+    /// `all` up to 1,000 recipients, `failures` above.
+    case unsaid = ""
+
+    /// The policy in force once the number of recipients is known.
+    public func resolved(total: Int) -> ResultsPolicy {
+        self == .unsaid ? (total <= Batch.maximumSize ? .all : .failures) : self
+    }
+}
+
+public enum DeliveryMode: String, Equatable, Sendable {
+    case atLeastOnce = "at_least_once"
+    case atMostOnce = "at_most_once"
+    case replace
+}

@@ -1,0 +1,39 @@
+/// What the wire said of one request, before anyone judged it. The classes are those of the documentation's page on
+/// delivery guarantees; each is decided by rule and proof, never by a return code alone.
+public enum RequestOutcome: Equatable, Sendable {
+    /// Certainly not sent: the body was never asked for. Sending again is always safe and counts no attempt.
+    case unsent(reason: String)
+    /// The server said that it did not process the request (REFUSED_STREAM, GOAWAY above the last id).
+    case refused(reason: String)
+    /// The body went out, or may have, and no answer came.
+    case ambiguous(reason: String)
+    /// A status and headers arrived.
+    case answered(HTTPAnswer)
+}
+
+/// An HTTP answer, in whatever shape it arrived.
+public struct HTTPAnswer: Equatable, Sendable {
+    public var status: Int
+    public var body: [UInt8]
+    /// False when the body was cut short, reset, or longer than the limit.
+    public var isComplete: Bool
+    public var contentType: String?
+    public var retryAfter: String?
+    public var date: String?
+
+    public init(
+        status: Int,
+        body: [UInt8] = [],
+        isComplete: Bool = true,
+        contentType: String? = nil,
+        retryAfter: String? = nil,
+        date: String? = nil
+    ) {
+        self.status = status
+        self.body = body
+        self.isComplete = isComplete
+        self.contentType = contentType
+        self.retryAfter = retryAfter
+        self.date = date
+    }
+}

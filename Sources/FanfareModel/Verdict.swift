@@ -1,0 +1,97 @@
+/// The `error` of a failed result. One vocabulary for every transport.
+public enum ErrorCode: String, Equatable, Sendable, CaseIterable {
+    case unregistered = "UNREGISTERED"
+    case invalidArgument = "INVALID_ARGUMENT"
+    case senderIDMismatch = "SENDER_ID_MISMATCH"
+    case thirdPartyAuthError = "THIRD_PARTY_AUTH_ERROR"
+    case quotaExceeded = "QUOTA_EXCEEDED"
+    case unavailable = "UNAVAILABLE"
+    case internalError = "INTERNAL"
+    case unspecified = "UNSPECIFIED_ERROR"
+    /// Never reached FCM, and the tries are over.
+    case transport = "TRANSPORT"
+    case emptyGroup = "EMPTY_GROUP"
+    case tooManyTopics = "TOO_MANY_TOPICS"
+}
+
+/// What the producer should do about a result.
+public enum RemedyAction: String, Equatable, Sendable {
+    case none, remove, replace
+    case fixMessage = "fix_message"
+    case fixCredentials = "fix_credentials"
+}
+
+/// An error of one recipient, final or to be retried.
+public struct Failure: Equatable, Sendable {
+    public var error: ErrorCode
+    public var action: RemedyAction
+    /// The wire's own code, at most 200 bytes, control characters replaced; empty when there was none.
+    public var rawError: String
+    /// 0 when there was no HTTP status.
+    public var httpStatus: Int
+
+    public init(error: ErrorCode, action: RemedyAction, rawError: String = "", httpStatus: Int = 0) {
+        self.error = error
+        self.action = action
+        self.rawError = rawError
+        self.httpStatus = httpStatus
+    }
+}
+
+/// What to do with one recipient after one attempt.
+public enum Verdict: Equatable, Sendable {
+    /// Accepted by FCM. The id is empty when the answer's body was lost.
+    case sent(messageID: String, canonical: String?)
+    /// Accepted for a device group, with members that did not get it.
+    case sentPartly(messageID: String, failedTokens: [String])
+    /// Final.
+    case failed(Failure)
+    /// Wait and send this recipient again.
+    case retry(Retry)
+    /// The access token was refused: refresh once, send once more, and only then block the project.
+    case refreshCredential(Failure)
+    /// Nothing of this project can be sent until a person acts: the recipient waits without an attempt counted.
+    case blockProject(Failure)
+}
+
+/// Why and for how long a recipient waits.
+public struct Retry: Equatable, Sendable {
+    public enum Scope: Equatable, Sendable {
+        /// This recipient only.
+        case recipient
+        /// Every send of the project, on every worker.
+        case project
+        /// Every send to this token.
+        case device
+        /// Every send to this topic.
+        case topic
+    }
+
+    /// Written as the result when the tries are over.
+    public var failure: Failure
+    public var scope: Scope
+    /// What the server asked for, in milliseconds; nil when it did not, or not in a form that counts.
+    public var retryAfterMs: Int64?
+    /// The least wait before any jitter, in milliseconds.
+    public var floorMs: Int64
+    /// True when the recipient may have got the message already.
+    public var isAmbiguous: Bool
+    /// False when the request certainly never left.
+    public var countsAttempt: Bool
+
+    public init(
+        failure: Failure,
+        scope: Scope = .recipient,
+        retryAfterMs: Int64? = nil,
+        floorMs: Int64 = 10_000,
+        isAmbiguous: Bool = false,
+        countsAttempt: Bool = true
+    ) {
+        self.failure = failure
+        self.scope = scope
+        self.retryAfterMs = retryAfterMs
+        self.floorMs = floorMs
+        self.isAmbiguous = isAmbiguous
+        self.countsAttempt = countsAttempt
+    }
+}

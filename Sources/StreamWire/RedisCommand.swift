@@ -1,0 +1,30 @@
+/// One Redis command: its words, binary-safe, kept in one buffer so that building one costs one allocation.
+public struct RedisCommand: Equatable, Sendable {
+    /// All words, one after the other.
+    public private(set) var bytes: [UInt8] = []
+    /// Where each word ends in ``bytes``.
+    public private(set) var ends: [Int] = []
+
+    public init(_ name: String, _ arguments: String...) {
+        append(name)
+        for argument in arguments { append(argument) }
+    }
+
+    public mutating func append(_ word: String) {
+        bytes.append(contentsOf: word.utf8)
+        ends.append(bytes.count)
+    }
+
+    public mutating func append(_ word: some Collection<UInt8>) {
+        bytes.append(contentsOf: word)
+        ends.append(bytes.count)
+    }
+
+    public mutating func append(_ number: some BinaryInteger) { append(String(number)) }
+
+    /// Number of words, the command's name included.
+    public var count: Int { ends.count }
+
+    /// One word, for tests and messages.
+    public func word(_ index: Int) -> ArraySlice<UInt8> { bytes[(index == 0 ? 0 : ends[index - 1])..<ends[index]] }
+}
