@@ -1,0 +1,85 @@
+public import FanfareModel
+
+/// The hand-over of a checked entry to the job's own keys.
+public struct IntakeCall: Sendable {
+    public var job: Job
+    public var dedupeMs: Int64
+    public var keepMs: Int64
+    /// The worker that takes a job of one batch at once; nil leaves it to the queue.
+    public var taker: String?
+    public var window: Int
+
+    public init(job: Job, dedupeMs: Int64, keepMs: Int64, taker: String?, window: Int) {
+        self.job = job
+        self.dedupeMs = dedupeMs
+        self.keepMs = keepMs
+        self.taker = taker
+        self.window = window
+    }
+
+    public func command(_ keys: ProjectKeys) -> RedisCommand {
+        let recipients = Self.recipients(of: job.target)
+        var audience = ""
+        if case .audience(let key) = job.target { audience = key }
+        let member = ProjectKeys.queueMember(priority: job.priority, entryID: job.entryID, jobID: job.id)
+        var command = FunctionLibrary.call(
+            "intake",
+            keys,
+            [
+                job.entryID, job.id, job.hasOwnID ? "1" : "0", String(dedupeMs), String(keepMs), taker ?? "",
+                String(window), String(recipients?.count ?? -1), audience, String(job.notBefore), member,
+            ]
+        )
+        let pairs = JobSpec(job: job, total: recipients?.count ?? 0).pairs
+        command.append(pairs.count)
+        for (name, value) in pairs {
+            command.append(name)
+            command.append(value)
+        }
+        if let recipients {
+            for start in stride(from: 0, to: recipients.count, by: Batch.maximumSize) {
+                let chunk = recipients[start..<min(start + Batch.maximumSize, recipients.count)]
+                command.append(chunk.joined(separator: "\n"))
+            }
+        }
+        return command
+    }
+
+    /// The recipients that an entry itself names; nil for an audience.
+    static func recipients(of target: Target) -> [String]? {
+        switch target {
+        case .tokens(let tokens): return tokens
+        case .fids(let fids): return fids
+        case .topic(let name): return [name]
+        // A line separates recipients; inside a condition it is white space like any other.
+        case .condition(let text): return [String(text.map { $0.isNewline ? " " : $0 })]
+        case .group(let key): return [key]
+        case .audience: return nil
+        }
+    }
+}
+
+public enum IntakeReply: Equatable, Sendable {
+    /// Another worker handed it over.
+    case gone
+    case duplicate
+    case reject(reason: String)
+    case queued
+    /// There was nobody to send to.
+    case done
+    /// One batch, and the taker holds it.
+    case taken(epoch: String)
+
+    public init?(_ value: RedisValue) {
+        guard let parts = value.array, let word = parts.first?.string else { return nil }
+        switch (word, parts.count > 1 ? parts[1].string : nil) {
+        case ("gone", _): self = .gone
+        case ("duplicate", _): self = .duplicate
+        case ("queued", _): self = .queued
+        case ("done", _): self = .done
+        case ("reject", let reason?): self = .reject(reason: reason)
+        case ("taken", let epoch?): self = .taken(epoch: epoch)
+        default: return nil
+        }
+    }
+}

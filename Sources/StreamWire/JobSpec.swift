@@ -1,0 +1,71 @@
+public import FanfareModel
+
+/// What a worker needs to know of a job to send for it: written at intake, read by whoever claims a batch.
+public struct JobSpec: Equatable, Sendable {
+    public var kind: RecipientKind
+    public var message: [UInt8]
+    public var format: MessageFormat
+    public var delivery: DeliveryMode
+    /// As the producer said it; see ``ResultsPolicy/resolved(total:)``.
+    public var results: ResultsPolicy
+    public var validateOnly: Bool
+    public var expiresAt: Int64
+    public var total: Int
+    public var priority: Int
+    public var traceparent: String?
+    public var tracestate: String?
+
+    public init(job: Job, total: Int) {
+        kind = job.target.kind
+        message = job.message
+        format = job.format
+        delivery = job.delivery
+        results = job.results
+        validateOnly = job.validateOnly
+        expiresAt = job.expiresAt
+        priority = job.priority
+        traceparent = job.traceparent
+        tracestate = job.tracestate
+        self.total = total
+    }
+
+    /// Reads the flat hash; nil when a field that must be there is missing or wrong, which no version of ours writes.
+    public init?(_ value: RedisValue) {
+        guard let flat = value.array, flat.count.isMultiple(of: 2) else { return nil }
+        var map: [String: RedisValue] = [:]
+        for index in stride(from: 0, to: flat.count, by: 2) {
+            if let name = flat[index].string { map[name] = flat[index + 1] }
+        }
+        guard let kind = map["kind"]?.string.flatMap({ RecipientKind(rawValue: $0) }),
+            let message = map["message"]?.bytes,
+            let format = map["format"]?.string.flatMap({ MessageFormat(rawValue: $0) }),
+            let delivery = map["delivery"]?.string.flatMap({ DeliveryMode(rawValue: $0) }),
+            let results = map["results"]?.string.flatMap({ ResultsPolicy(rawValue: $0) }),
+            let total = map["total"]?.integer
+        else { return nil }
+        self.kind = kind
+        self.message = message
+        self.format = format
+        self.delivery = delivery
+        self.results = results
+        self.total = Int(total)
+        validateOnly = map["validate_only"]?.string == "1"
+        expiresAt = map["expires_at"]?.integer ?? 0
+        priority = Int(map["priority"]?.integer ?? 5)
+        traceparent = map["traceparent"]?.string
+        tracestate = map["tracestate"]?.string
+    }
+
+    /// What ``IntakeCall`` writes. `total` and `audience` are written by the function itself.
+    var pairs: [(String, [UInt8])] {
+        var pairs: [(String, [UInt8])] = [
+            ("kind", Array(kind.rawValue.utf8)), ("message", message), ("format", Array(format.rawValue.utf8)),
+            ("delivery", Array(delivery.rawValue.utf8)), ("results", Array(results.rawValue.utf8)),
+            ("validate_only", validateOnly ? [0x31] : [0x30]), ("expires_at", Array(String(expiresAt).utf8)),
+            ("priority", Array(String(priority).utf8)),
+        ]
+        if let traceparent { pairs.append(("traceparent", Array(traceparent.utf8))) }
+        if let tracestate { pairs.append(("tracestate", Array(tracestate.utf8))) }
+        return pairs
+    }
+}

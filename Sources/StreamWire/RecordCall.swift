@@ -1,0 +1,141 @@
+/// One flush of one batch: results, retries, feedback and the watermark, written in one step.
+public struct RecordCall: Equatable, Sendable {
+    /// The final word on a recipient, as the library counts it.
+    public enum Status: String, Equatable, Sendable {
+        case sent = "s"
+        case failed = "f"
+        case unknown = "u"
+        case cancelled = "c"
+        case expired = "x"
+    }
+
+    public struct Result: Equatable, Sendable {
+        public var index: Int
+        public var status: Status
+        /// The JSON object without its closing brace; empty when the job does not want it.
+        public var object: [UInt8]
+        public init(index: Int, status: Status, object: [UInt8]) {
+            self.index = index
+            self.status = status
+            self.object = object
+        }
+    }
+
+    public struct Retry: Equatable, Sendable {
+        public var index: Int
+        /// Unix milliseconds.
+        public var dueMs: Int64
+        /// True when it waits for the project's probe.
+        public var parked: Bool
+        public var packed: String
+        public init(index: Int, dueMs: Int64, parked: Bool, packed: String) {
+            self.index = index
+            self.dueMs = dueMs
+            self.parked = parked
+            self.packed = packed
+        }
+    }
+
+    public struct Feedback: Equatable, Sendable {
+        public var index: Int
+        public var kind: String
+        public var recipient: String
+        public var action: String
+        public var replacement: String
+        public var error: String
+        public init(
+            index: Int,
+            kind: String,
+            recipient: String,
+            action: String,
+            replacement: String,
+            error: String
+        ) {
+            self.index = index
+            self.kind = kind
+            self.recipient = recipient
+            self.action = action
+            self.replacement = replacement
+            self.error = error
+        }
+    }
+
+    public var job: String
+    public var batch: String
+    public var epoch: String
+    /// Sends below this position may begin once the call is answered; nil leaves the watermark.
+    public var upto: Int?
+    /// Every recipient of the batch is accounted for: the batch closes.
+    public var finish = false
+    /// Facts only, from a worker that no longer holds the batch.
+    public var late = false
+    public var holdMs: Int64 = 0
+    /// Why nothing of this project can be sent until a person acts; empty when that is not so.
+    public var blockReason = ""
+    /// FCM answered for this project: a block, if there was one, is over.
+    public var projectAnswers = false
+    public var answers = 0
+    public var badAnswers = 0
+    /// The last answer that says the message is wrong, as it is to stand in results.
+    public var badAnswer = ""
+    public var results: [Result] = []
+    public var retries: [Retry] = []
+    public var feedback: [Feedback] = []
+
+    public init(job: String, batch: String, epoch: String) {
+        self.job = job
+        self.batch = batch
+        self.epoch = epoch
+    }
+
+    public func command(_ keys: ProjectKeys, worker: String) -> RedisCommand {
+        var command = FunctionLibrary.call(
+            "record",
+            keys,
+            [
+                job, batch, epoch, worker, upto.map { String($0) } ?? "", finish ? "1" : "0", late ? "1" : "0",
+                String(holdMs), blockReason, projectAnswers ? "1" : "0", String(answers), String(badAnswers),
+                badAnswer, String(results.count), String(retries.count), String(feedback.count),
+            ]
+        )
+        for result in results {
+            command.append(result.index)
+            command.append(result.status.rawValue)
+            command.append(result.object)
+        }
+        for retry in retries {
+            command.append(retry.index)
+            command.append(retry.dueMs)
+            command.append(retry.parked ? "1" : "0")
+            command.append(retry.packed)
+        }
+        for entry in feedback {
+            command.append(entry.index)
+            command.append(entry.kind)
+            command.append(entry.recipient)
+            command.append(entry.action)
+            command.append(entry.replacement)
+            command.append(entry.error)
+        }
+        return command
+    }
+}
+
+public enum RecordReply: Equatable, Sendable {
+    /// Written. `abort` is the error that ends every unsent recipient of the job; empty when there is none.
+    case ok(abort: String)
+    /// Another worker holds the batch; nothing was written.
+    case stale
+    /// The job is over.
+    case gone
+
+    public init?(_ value: RedisValue) {
+        guard let parts = value.array, let word = parts.first?.string else { return nil }
+        switch word {
+        case "ok": self = .ok(abort: parts.count > 1 ? parts[1].string ?? "" : "")
+        case "stale": self = .stale
+        case "gone": self = .gone
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,70 @@
+/// One entry of a stream, as XREADGROUP, XAUTOCLAIM and XRANGE give it.
+public struct StreamEntry: Sendable {
+    public var id: String
+    public var fields: [(name: String, value: [UInt8])]
+
+    /// nil for an entry that was deleted while it was pending, whose fields are a null.
+    public init?(_ value: RedisValue) {
+        guard let parts = value.array, parts.count == 2, let id = parts[0].string, let flat = parts[1].array,
+            flat.count.isMultiple(of: 2)
+        else { return nil }
+        self.id = id
+        fields = stride(from: 0, to: flat.count, by: 2).map {
+            (name: flat[$0].string ?? "", value: flat[$0 + 1].bytes ?? [])
+        }
+    }
+
+    /// The entries of an XREADGROUP reply, by stream; empty for a null, which is a wait that ended with nothing.
+    public static func byStream(_ value: RedisValue) -> [(stream: String, entries: [StreamEntry])] {
+        (value.array ?? []).compactMap { part in
+            guard let pair = part.array, pair.count == 2, let stream = pair[0].string else { return nil }
+            return (stream, (pair[1].array ?? []).compactMap { StreamEntry($0) })
+        }
+    }
+}
+
+/// The commands on `jobs` themselves.
+public enum JobStream {
+    public static func createGroup(_ keys: ProjectKeys) -> RedisCommand {
+        // From 0: what was pushed before the first worker came is work too.
+        RedisCommand("XGROUP", "CREATE", keys.jobs, ProjectKeys.group, "0", "MKSTREAM")
+    }
+
+    /// - Parameter id: `>` for new entries, `0` for those that this consumer was given and may not have handed over.
+    public static func read(
+        _ projects: [ProjectKeys],
+        worker: String,
+        count: Int,
+        blockMs: Int64?,
+        id: String = ">"
+    ) -> RedisCommand {
+        var command = RedisCommand("XREADGROUP", "GROUP", ProjectKeys.group, worker, "COUNT", String(count))
+        if let blockMs {
+            command.append("BLOCK")
+            command.append(blockMs)
+        }
+        command.append("STREAMS")
+        for keys in projects { command.append(keys.jobs) }
+        for _ in projects { command.append(id) }
+        return command
+    }
+
+    public static func autoclaim(
+        _ keys: ProjectKeys,
+        worker: String,
+        minIdleMs: Int64,
+        start: String,
+        count: Int
+    ) -> RedisCommand {
+        RedisCommand(
+            "XAUTOCLAIM",
+            keys.jobs,
+            ProjectKeys.group,
+            worker,
+            String(minIdleMs),
+            start,
+            "COUNT",
+            String(count)
+        )
+    }
+}
