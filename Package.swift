@@ -52,7 +52,11 @@ let package = Package(
 
         // The I/O side.
         .target(name: "EventLoop", dependencies: ["CLinux"], swiftSettings: strict),
-        .target(name: "CurlTransport", dependencies: ["EventLoop", "CCurl"], swiftSettings: strict),
+        .target(
+            name: "CurlTransport",
+            dependencies: ["FanfareModel", "EventLoop", "CCurl"],
+            swiftSettings: strict
+        ),
         .target(name: "OpenSSLKit", dependencies: ["COpenSSL"], swiftSettings: strict),
         .target(
             name: "RedisTransport",
@@ -66,6 +70,35 @@ let package = Package(
                 "EventLoop", "CurlTransport", "RedisTransport", "OpenSSLKit",
                 .product(name: "Logging", package: "swift-log"),
             ],
+            swiftSettings: strict
+        ),
+
+        // The other end of the wire, for trials and tests.
+        .target(name: "FCMSimulator", dependencies: ["FanfareJSON"], swiftSettings: pure),
+        .target(
+            name: "FanfareSandbox",
+            dependencies: [
+                "FCMSimulator", "FanfareJSON",
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdCore", package: "hummingbird"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOTLS", package: "swift-nio"),
+                .product(name: "NIOHTTP2", package: "swift-nio-http2"),
+                .product(name: "NIOHPACK", package: "swift-nio-http2"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "X509", package: "swift-certificates"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(name: "FCMSimulatorTests", dependencies: ["FCMSimulator", "FanfareJSON"], swiftSettings: strict),
+        .testTarget(
+            name: "FanfareSandboxTests",
+            dependencies: ["FanfareSandbox", "FCMSimulator", "FanfareJSON"],
             swiftSettings: strict
         ),
     ]
