@@ -95,6 +95,11 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        .testTarget(
+            name: "CurlTransportTests",
+            dependencies: ["CurlTransport", "EventLoop", "FanfareModel"],
+            swiftSettings: strict
+        ),
         .testTarget(name: "FCMSimulatorTests", dependencies: ["FCMSimulator", "FanfareJSON"], swiftSettings: strict),
         .testTarget(
             name: "FanfareSandboxTests",
