@@ -1,0 +1,38 @@
+#ifndef FANFARE_COPENSSL_H
+#define FANFARE_COPENSSL_H
+
+#include <openssl/bio.h>
+#include <openssl/crypto.h>
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <openssl/ssl.h>
+#include <openssl/x509.h>
+#include <openssl/x509v3.h>
+
+// SSL_CTX_set_min_proto_version is a macro over SSL_CTX_ctrl.
+static inline int copenssl_require_tls12(SSL_CTX *context) {
+    return SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) == 1;
+}
+
+// SSL_set_tlsext_host_name is a macro that casts away const.
+static inline int copenssl_set_server_name(SSL *session, const char *name) {
+    return SSL_set_tlsext_host_name(session, name) == 1;
+}
+
+// The SSL_OP_ constants are macros with casts that Swift does not import.
+static inline void copenssl_refuse_renegotiation(SSL_CTX *context) {
+    SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
+}
+
+// SSL_CTX_set_mode is a macro over SSL_CTX_ctrl.
+static inline void copenssl_release_idle_buffers(SSL_CTX *context) {
+    SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
+}
+
+// ERR_GET_REASON and the ERR_LIB constants are macros or inline functions over bit fields.
+static inline int copenssl_is_verification_failure(unsigned long code) {
+    return ERR_GET_LIB(code) == ERR_LIB_SSL && ERR_GET_REASON(code) == SSL_R_CERTIFICATE_VERIFY_FAILED;
+}
+
+#endif

@@ -1,0 +1,109 @@
+internal import COpenSSL
+
+/// The client's side of one TLS connection, without a socket: ciphertext goes in and out as bytes.
+///
+/// Order of use, after every ``feed(_:)``: ``handshake()`` until it says true, then ``read(into:)`` until it gives no
+/// more; and after every call, send what ``takeOutgoing()`` holds. Any thrown error ends the session; what
+/// ``takeOutgoing()`` holds then is an alert for the peer.
+public final class TLSSession {
+    private let session: OpaquePointer
+    // Both belong to the session, which frees them.
+    private let incoming: OpaquePointer
+    private let outgoing: OpaquePointer
+
+    /// - Parameter host: the name or address the peer's certificate must be for. A name is also sent as SNI.
+    public init(context: TLSContext, host: String) throws(OpenSSLError) {
+        ERR_clear_error()
+        guard let session = SSL_new(context.pointer) else { throw OpenSSLError.take("create TLS session") }
+        guard let incoming = BIO_new(BIO_s_mem()), let outgoing = BIO_new(BIO_s_mem()) else {
+            SSL_free(session)
+            throw OpenSSLError.take("create TLS session")
+        }
+        SSL_set_bio(session, incoming, outgoing)
+        SSL_set_connect_state(session)
+        self.session = session
+        self.incoming = incoming
+        self.outgoing = outgoing
+        // From here on deinit frees.
+        guard !host.isEmpty, !host.utf8.contains(0) else { throw OpenSSLError("check host", reason: "not a host name") }
+        SSL_set_hostflags(session, UInt32(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS))
+        if X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(session), host) != 1 {
+            ERR_clear_error()
+            guard SSL_set1_host(session, host) == 1, copenssl_set_server_name(session, host) == 1 else {
+                throw OpenSSLError.take("check host")
+            }
+        }
+    }
+
+    deinit { SSL_free(session) }
+
+    /// Hands over ciphertext from the peer.
+    public func feed(_ bytes: UnsafeRawBufferPointer) throws(OpenSSLError) {
+        guard let start = bytes.baseAddress, !bytes.isEmpty else { return }
+        var written = 0
+        guard BIO_write_ex(incoming, start, bytes.count, &written) == 1, written == bytes.count else {
+            throw OpenSSLError.take("receive TLS data")
+        }
+    }
+
+    /// Moves the handshake on. True when it is over and the peer verified.
+    public func handshake() throws(OpenSSLError) -> Bool {
+        if SSL_is_init_finished(session) == 1 { return true }
+        ERR_clear_error()
+        let result = SSL_do_handshake(session)
+        if result == 1 { return true }
+        let code = SSL_get_error(session, result)
+        if code == SSL_ERROR_WANT_READ || code == SSL_ERROR_WANT_WRITE { return false }
+        throw failure("TLS handshake")
+    }
+
+    /// Encrypts `bytes`. Only after ``handshake()`` said true.
+    public func write(_ bytes: UnsafeRawBufferPointer) throws(OpenSSLError) {
+        guard let start = bytes.baseAddress, !bytes.isEmpty else { return }
+        ERR_clear_error()
+        var written = 0
+        // All or nothing: partial writes are off and a memory BIO is never full.
+        guard SSL_write_ex(session, start, bytes.count, &written) == 1 else { throw failure("TLS write") }
+    }
+
+    /// Decrypts into `buffer`: the number of bytes, 0 when nothing more can be had now, nil when the peer said goodbye.
+    public func read(into buffer: UnsafeMutableRawBufferPointer) throws(OpenSSLError) -> Int? {
+        guard let start = buffer.baseAddress, !buffer.isEmpty else { return 0 }
+        ERR_clear_error()
+        var count = 0
+        if SSL_read_ex(session, start, buffer.count, &count) == 1 { return count }
+        switch SSL_get_error(session, 0) {
+        case SSL_ERROR_WANT_READ, SSL_ERROR_WANT_WRITE: return 0
+        case SSL_ERROR_ZERO_RETURN: return nil
+        default: throw failure("TLS read")
+        }
+    }
+
+    /// Queues the goodbye to the peer; send ``takeOutgoing()`` after it.
+    public func shutdown() {
+        // Before the handshake is over OpenSSL counts this as an error and there is nobody to greet.
+        guard SSL_is_init_finished(session) == 1 else { return }
+        _ = SSL_shutdown(session)
+        ERR_clear_error()
+    }
+
+    /// Ciphertext for the peer.
+    public func takeOutgoing() -> [UInt8] {
+        let pending = BIO_ctrl_pending(outgoing)
+        guard pending > 0 else { return [] }
+        return [UInt8](unsafeUninitializedCapacity: pending) { buffer, count in
+            var taken = 0
+            if BIO_read_ex(outgoing, buffer.baseAddress, pending, &taken) == 1 { count = taken }
+        }
+    }
+
+    /// "certificate verify failed" says nothing to an operator; the result of the check does.
+    private func failure(_ action: String) -> OpenSSLError {
+        let verification = SSL_get_verify_result(session)
+        guard copenssl_is_verification_failure(ERR_peek_error()) == 1, verification != 0,
+            let text = X509_verify_cert_error_string(verification)
+        else { return OpenSSLError.take(action) }
+        ERR_clear_error()
+        return OpenSSLError(action, reason: "certificate verify failed: \(String(cString: text))")
+    }
+}
