@@ -1,0 +1,109 @@
+/// When to fetch an access token: five minutes before the old one ends, one fetch at a time however many sends wait,
+/// and again at once when FCM refuses the current one.
+public struct CredentialMachine: Equatable, Sendable {
+    /// Which token a send used. A refusal of an older one says nothing of the current one.
+    public typealias Generation = Int
+
+    public enum Action: Equatable, Sendable {
+        case none
+        case fetch
+    }
+
+    public enum Readiness: Equatable, Sendable {
+        case ready(Generation)
+        /// A fetch is under way, or will be made by the next ``poll(nowMs:)``.
+        case wait
+        /// The token endpoint refused the credential: nothing can be sent until a person acts.
+        case failed(reason: String)
+    }
+
+    private enum State: Equatable, Sendable {
+        /// No token. Next: fetching.
+        case none
+        /// The first token, or one after a refusal or a failure, is being fetched. Next: valid, retrying, failed.
+        case fetching
+        /// Next: refreshing (near the end), none (refused or ended).
+        case valid(endsMs: Int64, renewMs: Int64)
+        /// A new token is being fetched while the old one still works. Next: valid, retrying.
+        case refreshing(endsMs: Int64)
+        /// The endpoint did not answer properly; tried again at `atMs`. `endsMs` is the old token's end, 0 for none.
+        case retrying(atMs: Int64, endsMs: Int64)
+        /// Next: fetching, by ``forceRetry()``.
+        case failed(reason: String)
+    }
+
+    /// Tokens are renewed this long before they end.
+    public static let earlyMs: Int64 = 300_000
+
+    private var state = State.none
+    private var generation: Generation = 0
+    private var failures = 0
+
+    public init() {}
+
+    /// Asked before sends and on a timer; at most one fetch is under way at any time.
+    public mutating func poll(nowMs: Int64) -> Action {
+        switch state {
+        case .none:
+            state = .fetching
+            return .fetch
+        case .valid(let ends, let renew) where nowMs >= renew:
+            state = nowMs < ends ? .refreshing(endsMs: ends) : .fetching
+            return .fetch
+        case .retrying(let at, let ends) where nowMs >= at:
+            state = nowMs < ends ? .refreshing(endsMs: ends) : .fetching
+            return .fetch
+        case .valid, .retrying, .fetching, .refreshing, .failed:
+            return .none
+        }
+    }
+
+    public func readiness(nowMs: Int64) -> Readiness {
+        switch state {
+        case .valid(let ends, _), .refreshing(let ends), .retrying(_, let ends):
+            return nowMs < ends ? .ready(generation) : .wait
+        case .none, .fetching: return .wait
+        case .failed(let reason): return .failed(reason: reason)
+        }
+    }
+
+    /// - Parameter lifetimeMs: what the endpoint granted. A token that lives for less than twice the early margin is
+    ///   renewed in its last tenth instead, or it would be renewed without end.
+    public mutating func fetched(lifetimeMs: Int64, nowMs: Int64) {
+        generation += 1
+        failures = 0
+        let lifetime = max(0, min(lifetimeMs, 86_400_000))
+        let early = lifetime >= 2 * Self.earlyMs ? Self.earlyMs : lifetime / 10
+        state = .valid(endsMs: nowMs + lifetime, renewMs: nowMs + lifetime - early)
+    }
+
+    /// The endpoint could not be reached or asked for patience: tried again after 1 s, doubling up to a minute.
+    public mutating func fetchDelayed(nowMs: Int64) {
+        failures += 1
+        let wait = min(60_000, 1_000 << min(failures - 1, 6))
+        var old: Int64 = 0
+        if case .refreshing(let ends) = state { old = ends }
+        state = .retrying(atMs: nowMs + Int64(wait), endsMs: old)
+    }
+
+    /// The endpoint refused the credential itself.
+    public mutating func fetchRefused(reason: String, nowMs: Int64) {
+        // While the old token works there is no reason to stop; the endpoint is asked again.
+        if case .refreshing(let ends) = state, nowMs < ends { return fetchDelayed(nowMs: nowMs) }
+        state = .failed(reason: reason)
+    }
+
+    /// FCM refused a token. Only a refusal of the current one means anything.
+    public mutating func refused(_ refused: Generation) {
+        guard refused == generation else { return }
+        switch state {
+        case .valid, .refreshing, .retrying: state = .none
+        case .none, .fetching, .failed: break
+        }
+    }
+
+    /// The project's probe: a failed credential is tried once more.
+    public mutating func forceRetry() {
+        if case .failed = state { state = .none }
+    }
+}
