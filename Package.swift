@@ -95,6 +95,7 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        .testTarget(name: "EventLoopTests", dependencies: ["EventLoop"], swiftSettings: strict),
         .testTarget(
             name: "CurlTransportTests",
             dependencies: ["CurlTransport", "EventLoop", "FanfareModel"],

@@ -1,0 +1,98 @@
+import EventLoop
+import Glibc
+import Testing
+
+@Suite struct EventLoopTests {
+    /// Runs `build` on a loop of its own and waits until it has stopped.
+    private func run(_ build: @escaping @Sendable (EventLoop) -> Void) throws {
+        let thread = try LoopThread(name: "test-loop", build: build)
+        thread.join()
+    }
+
+    @Test func aMessageSentBeforeTheLoopExistsIsDelivered() throws {
+        let inbox = Inbox<Int>()
+        inbox.send(7)
+        let got = Locked<[Int]>([])
+        try run { loop in
+            loop.attach(inbox) { message in
+                got.withLock { $0.append(message) }
+                loop.stop()
+            }
+        }
+        #expect(got.withLock { $0 } == [7])
+    }
+
+    @Test func messagesFromManyThreadsAllArriveEachThreadInOrder() throws {
+        let inbox = Inbox<(thread: Int, number: Int)>()
+        let got = Locked<[[Int]]>([[], [], [], []])
+        let senders = try (0..<4).map { index in
+            try LoopThread(name: "sender") { loop in
+                for number in 0..<5_000 { inbox.send((index, number)) }
+                loop.stop()
+            }
+        }
+        let count = Locked(0)
+        try run { loop in
+            loop.attach(inbox) { message in
+                got.withLock { $0[message.thread].append(message.number) }
+                if count.withLock({ $0 += 1; return $0 }) == 20_000 { loop.stop() }
+            }
+        }
+        for sender in senders { sender.join() }
+        #expect(got.withLock { $0 } == Array(repeating: Array(0..<5_000), count: 4))
+    }
+
+    @Test func timersRunNotBeforeTheirTimeAndHooksOnceATurn() throws {
+        let times = Locked<(start: UInt64, ran: UInt64, hooks: Int)>((0, 0, 0))
+        try run { loop in
+            times.withLock { $0.start = EventLoop.readClock() }
+            loop.onTurnEnd { times.withLock { $0.hooks += 1 } }
+            loop.schedule(afterMilliseconds: 20) {
+                times.withLock { $0.ran = EventLoop.readClock() }
+                loop.stop()
+            }
+        }
+        let result = times.withLock { $0 }
+        #expect(result.ran - result.start >= 19_000_000)
+        #expect(result.hooks >= 1)
+    }
+
+    @Test func anEventForADescriptorThatWasClosedAndReusedInTheSameTurnIsSkipped() throws {
+        let stale = Locked(0)
+        try run { loop in
+            var first: [Int32] = [0, 0]
+            var second: [Int32] = [0, 0]
+            guard pipe(&first) == 0, pipe(&second) == 0 else { return loop.stop() }
+            var byte: UInt8 = 1
+            var ids: [RegistrationID] = []
+            let descriptors = [first[0], second[0]]
+            for (index, fd) in descriptors.enumerated() {
+                let id = try? loop.register(fd: fd, interest: .read) { _ in
+                    // Whichever comes first takes the other away, although the other is ready in this very turn.
+                    let other = 1 - index
+                    stale.withLock { $0 += 1 }
+                    loop.deregister(ids[other])
+                    loop.deregister(ids[index])
+                    loop.stop()
+                }
+                if let id { ids.append(id) }
+            }
+            _ = write(first[1], &byte, 1)
+            _ = write(second[1], &byte, 1)
+        }
+        #expect(stale.withLock { $0 } == 1)
+    }
+
+    @Test func registeringABadDescriptorIsAnErrorNotATrap() throws {
+        let code = Locked<Int32>(0)
+        try run { loop in
+            do throws(SystemError) {
+                _ = try loop.register(fd: 9_999, interest: .read) { _ in }
+            } catch {
+                code.withLock { $0 = error.code }
+            }
+            loop.stop()
+        }
+        #expect(code.withLock { $0 } == EBADF)
+    }
+}
