@@ -1,0 +1,35 @@
+/// A number as it was written, so that nothing is lost before someone asks for a type: a `multicast_id` has 19 digits,
+/// which a double does not hold.
+public struct JSONNumber: Equatable, Sendable {
+    /// The literal, such as `-1.50e+3`. Always valid JSON.
+    public let text: String
+
+    /// - Parameter text: a literal that the parser has checked.
+    init(checked text: String) {
+        self.text = text
+    }
+
+    public init(_ value: Int64) {
+        text = String(value)
+    }
+
+    /// The exact value if it is written as an integer (no point, no exponent) and fits; `-0` is 0.
+    public var int64: Int64? {
+        Int64(text)
+    }
+
+    /// The exact value if it is a whole number in range however it is written: `1e3` and `5.0` are integers too, which
+    /// is how a protobuf JSON reader takes them. Huge exponents cost nothing and yield nil.
+    public var wholeInt64: Int64? {
+        if let exact = int64 { return exact }
+        // Beyond 2^53 a double is no longer exact, and such a literal is no integer anybody meant.
+        guard let value = double, value.magnitude <= 9_007_199_254_740_992 else { return nil }
+        return Int64(exactly: value)
+    }
+
+    /// The nearest double; nil where it would be infinite.
+    public var double: Double? {
+        guard let value = Double(text), value.isFinite else { return nil }
+        return value
+    }
+}

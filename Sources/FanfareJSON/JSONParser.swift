@@ -1,0 +1,160 @@
+/// A strict RFC 8259 reader: one value, nothing after it but white space, UTF-8 without a byte order mark, no lone
+/// surrogates, no leading zeros, no comments. Recursion is bounded by the depth limit.
+public enum JSONParser {
+    public static func parse(
+        _ bytes: some Collection<UInt8>,
+        limits: JSONLimits = JSONLimits()
+    ) throws(JSONError) -> JSONValue {
+        guard bytes.count <= limits.maxBytes else {
+            throw JSONError(reason: "\(bytes.count) bytes, at most \(limits.maxBytes)", offset: limits.maxBytes)
+        }
+        var scanner = JSONScanner(bytes: Array(bytes), maxDepth: limits.maxDepth)
+        return try scanner.document()
+    }
+}
+
+/// The grammar, one method per rule. `next` is the first byte not yet read and never passes the end.
+struct JSONScanner {
+    let bytes: [UInt8]
+    var next = 0
+    private let maxDepth: Int
+    private var depth = 0
+
+    init(bytes: [UInt8], maxDepth: Int) {
+        self.bytes = bytes
+        self.maxDepth = maxDepth
+    }
+
+    mutating func document() throws(JSONError) -> JSONValue {
+        skipSpace()
+        let value = try value()
+        skipSpace()
+        guard next == bytes.count else { throw error("unexpected text after the value") }
+        return value
+    }
+
+    private mutating func value() throws(JSONError) -> JSONValue {
+        guard next < bytes.count else { throw error("the text ends where a value should be") }
+        switch bytes[next] {
+        case UInt8(ascii: "\""): return .string(try string())
+        case UInt8(ascii: "{"): return .object(try object())
+        case UInt8(ascii: "["): return .array(try array())
+        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): return .number(try number())
+        case UInt8(ascii: "t"):
+            try word("true")
+            return .bool(true)
+        case UInt8(ascii: "f"):
+            try word("false")
+            return .bool(false)
+        case UInt8(ascii: "n"):
+            try word("null")
+            return .null
+        default: throw error("unexpected character where a value should be")
+        }
+    }
+
+    private mutating func object() throws(JSONError) -> JSONObject {
+        try enter()
+        var members: [JSONObject.Member] = []
+        skipSpace()
+        if take("}") {
+            depth -= 1
+            return JSONObject()
+        }
+        while true {
+            skipSpace()
+            guard next < bytes.count, bytes[next] == UInt8(ascii: "\"") else {
+                throw error("an object's member must start with a name in double quotes")
+            }
+            let key = try string()
+            skipSpace()
+            guard take(":") else { throw error("missing colon after a name") }
+            skipSpace()
+            members.append(JSONObject.Member(key: key, value: try value()))
+            skipSpace()
+            if take(",") { continue }
+            guard take("}") else { throw error("missing comma or closing brace in an object") }
+            depth -= 1
+            return JSONObject(members)
+        }
+    }
+
+    private mutating func array() throws(JSONError) -> [JSONValue] {
+        try enter()
+        var elements: [JSONValue] = []
+        skipSpace()
+        if take("]") {
+            depth -= 1
+            return []
+        }
+        while true {
+            skipSpace()
+            elements.append(try value())
+            skipSpace()
+            if take(",") { continue }
+            guard take("]") else { throw error("missing comma or closing bracket in an array") }
+            depth -= 1
+            return elements
+        }
+    }
+
+    private mutating func enter() throws(JSONError) {
+        guard depth < maxDepth else { throw error("nested deeper than \(maxDepth) levels") }
+        depth += 1
+        next += 1
+    }
+
+    private mutating func number() throws(JSONError) -> JSONNumber {
+        let start = next
+        _ = take("-")
+        if take("0") {
+            if next < bytes.count, isDigit(bytes[next]) { throw error("a number must not start with a zero") }
+        } else {
+            try digits()
+        }
+        if take(".") { try digits() }
+        if take("e") || take("E") {
+            if !take("+") { _ = take("-") }
+            try digits()
+        }
+        return JSONNumber(checked: String(decoding: bytes[start..<next], as: UTF8.self))
+    }
+
+    /// One or more digits.
+    private mutating func digits() throws(JSONError) {
+        let start = next
+        while next < bytes.count, isDigit(bytes[next]) { next += 1 }
+        guard next > start else { throw error("missing digit in a number") }
+    }
+
+    private mutating func word(_ word: StaticString) throws(JSONError) {
+        let expected = Array(word.description.utf8)
+        guard bytes[next...].starts(with: expected) else {
+            throw error("unexpected character where a value should be")
+        }
+        next += expected.count
+    }
+
+    private mutating func skipSpace() {
+        while next < bytes.count {
+            switch bytes[next] {
+            case 0x20, 0x0A, 0x0D, 0x09: next += 1
+            default: return
+            }
+        }
+    }
+
+    private mutating func take(_ character: Unicode.Scalar) -> Bool {
+        guard next < bytes.count, bytes[next] == UInt8(ascii: character) else { return false }
+        next += 1
+        return true
+    }
+
+    private func isDigit(_ byte: UInt8) -> Bool {
+        byte &- UInt8(ascii: "0") <= 9
+    }
+
+    func error(_ reason: String, at offset: Int? = nil) -> JSONError {
+        JSONError(reason: reason, offset: offset ?? next)
+    }
+}
