@@ -107,5 +107,10 @@ let package = Package(
             dependencies: ["FanfareSandbox", "FCMSimulator", "FanfareJSON"],
             swiftSettings: strict
         ),
+        .testTarget(
+            name: "FanfareCoreTests",
+            dependencies: ["FanfareCore", "FanfareModel", "FanfareJSON"],
+            swiftSettings: strict
+        ),
     ]
 )
