@@ -95,6 +95,12 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        .testTarget(name: "FanfareJSONTests", dependencies: ["FanfareJSON"], swiftSettings: strict),
+        .testTarget(
+            name: "FCMWireTests",
+            dependencies: ["FCMWire", "FanfareJSON", "FanfareModel"],
+            swiftSettings: strict
+        ),
         .testTarget(name: "EventLoopTests", dependencies: ["EventLoop"], swiftSettings: strict),
         .testTarget(
             name: "CurlTransportTests",
