@@ -46,12 +46,25 @@ public enum Verdict: Equatable, Sendable {
     case sentPartly(messageID: String, failedTokens: [String])
     /// Final.
     case failed(Failure)
+    /// Final: the outcome of the attempt is known to nobody, and the job is `at_most_once`. The failure is for logs;
+    /// a result of status `unknown` names no error. `holdProjectMs` is set when the answer asked for a pause (a 5xx
+    /// with Retry-After), which concerns the project's other sends.
+    case unknown(Failure, holdProjectMs: Int64?)
     /// Wait and send this recipient again.
     case retry(Retry)
     /// The access token was refused: refresh once, send once more, and only then block the project.
     case refreshCredential(Failure)
     /// Nothing of this project can be sent until a person acts: the recipient waits without an attempt counted.
     case blockProject(Failure)
+
+    /// How long every send of the project must wait because of this answer, in milliseconds; nil when it may go on.
+    public var holdProjectMs: Int64? {
+        switch self {
+        case .retry(let retry) where retry.scope == .project: return max(retry.floorMs, retry.retryAfterMs ?? 0)
+        case .unknown(_, let holdMs): return holdMs
+        default: return nil
+        }
+    }
 }
 
 /// Why and for how long a recipient waits.
@@ -67,8 +80,21 @@ public struct Retry: Equatable, Sendable {
         case topic
     }
 
-    /// Written as the result when the tries are over.
+    /// How far the attempt came: the proof that the rules on duplicates and on lifetimes stand on.
+    public enum Cause: Equatable, Sendable {
+        /// The body never left: sending again is always safe.
+        case unsent
+        /// The server said that it did not look at the request.
+        case refused
+        /// FCM, or a front end of it, answered.
+        case answered
+        /// The body went out, or may have, and nothing that is FCM's word came back.
+        case unanswered
+    }
+
+    /// Written as the result when the tries are over, unless the last attempt was ``Cause/unanswered``.
     public var failure: Failure
+    public var cause: Cause
     public var scope: Scope
     /// What the server asked for, in milliseconds; nil when it did not, or not in a form that counts.
     public var retryAfterMs: Int64?
@@ -81,6 +107,7 @@ public struct Retry: Equatable, Sendable {
 
     public init(
         failure: Failure,
+        cause: Cause = .answered,
         scope: Scope = .recipient,
         retryAfterMs: Int64? = nil,
         floorMs: Int64 = 10_000,
@@ -88,6 +115,7 @@ public struct Retry: Equatable, Sendable {
         countsAttempt: Bool = true
     ) {
         self.failure = failure
+        self.cause = cause
         self.scope = scope
         self.retryAfterMs = retryAfterMs
         self.floorMs = floorMs

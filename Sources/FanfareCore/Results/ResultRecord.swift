@@ -1,0 +1,178 @@
+internal import FanfareJSON
+public import FanfareModel
+
+/// The final word on one recipient, and how it is written: as one object of a results entry, and, where the token is
+/// dead or replaced, as a feedback entry.
+public struct ResultRecord: Equatable, Sendable {
+    /// The recipient's index in the order the producer gave.
+    public var index: Int64
+    public var kind: RecipientKind
+    public var recipient: String
+    public var status: ResultStatus
+    /// Empty when the answer's body was lost, and for every status but `sent`.
+    public var messageID: String
+    /// The id that replaces this recipient's; only with `sent`.
+    public var canonical: String?
+    /// Written only with `failed`.
+    public var failure: Failure?
+    /// Members of a group that did not get the message; nil when none are known to be left out.
+    public var failedTokens: [String]?
+    /// Attempts that count.
+    public var attempts: Int
+    /// The recipient may have got the message more than once.
+    public var maybeDup: Bool
+
+    public init(
+        index: Int64,
+        kind: RecipientKind,
+        recipient: String,
+        status: ResultStatus,
+        messageID: String = "",
+        canonical: String? = nil,
+        failure: Failure? = nil,
+        failedTokens: [String]? = nil,
+        attempts: Int,
+        maybeDup: Bool = false
+    ) {
+        self.index = index
+        self.kind = kind
+        self.recipient = recipient
+        self.status = status
+        self.messageID = messageID
+        self.canonical = canonical
+        self.failure = failure
+        self.failedTokens = failedTokens
+        self.attempts = attempts
+        self.maybeDup = maybeDup
+    }
+
+    /// The record of a final verdict; nil when the verdict asks for something else first.
+    public init?(
+        _ verdict: Verdict,
+        index: Int64,
+        kind: RecipientKind,
+        recipient: String,
+        attempts: Int,
+        maybeDup: Bool
+    ) {
+        self.init(
+            index: index,
+            kind: kind,
+            recipient: recipient,
+            status: .sent,
+            attempts: attempts,
+            maybeDup: maybeDup
+        )
+        switch verdict {
+        case .sent(let messageID, let canonical):
+            self.messageID = messageID
+            self.canonical = canonical
+        case .sentPartly(let messageID, let failedTokens):
+            self.messageID = messageID
+            self.failedTokens = failedTokens
+        case .failed(let failure):
+            status = .failed
+            self.failure = failure
+        case .unknown:
+            status = .unknown
+        case .retry, .refreshCredential, .blockProject:
+            return nil
+        }
+    }
+
+    /// The record of the end of trying; nil for a wait.
+    public init?(
+        _ decision: RetryDecision,
+        index: Int64,
+        kind: RecipientKind,
+        recipient: String,
+        attempts: Int,
+        maybeDup: Bool
+    ) {
+        let status: ResultStatus
+        var failure: Failure?
+        switch decision {
+        case .wait: return nil
+        case .expired: status = .expired
+        case .unknown: status = .unknown
+        case .giveUp(let last):
+            status = .failed
+            failure = last
+        }
+        self.init(
+            index: index,
+            kind: kind,
+            recipient: recipient,
+            status: status,
+            failure: failure,
+            attempts: attempts,
+            maybeDup: maybeDup
+        )
+    }
+
+    /// What the producer should do about this result.
+    public var action: RemedyAction {
+        switch status {
+        case .failed: return failure?.action ?? .none
+        case .sent: return canonical == nil ? .none : .replace
+        case .unknown, .cancelled, .expired: return .none
+        }
+    }
+
+    /// Whether this result belongs into the results stream under a policy (a resolved one; `unsaid` counts as `all`).
+    /// A group's partial failure is something to know, so `failures` keeps it too.
+    public func needsRecording(_ policy: ResultsPolicy) -> Bool {
+        switch policy {
+        case .all, .unsaid: return true
+        case .failures: return status != .sent || maybeDup || canonical != nil || failedTokens != nil
+        case .none: return false
+        }
+    }
+}
+
+extension ResultRecord {
+    /// Appends this result as one JSON object.
+    public func appendJSON(to bytes: inout [UInt8]) {
+        bytes.append(contentsOf: "{\"i\":".utf8)
+        bytes.append(contentsOf: String(index).utf8)
+        bytes.append(member: kind.rawValue, recipient)
+        bytes.append(member: "status", status.rawValue)
+        if status == .sent { bytes.append(member: "message_id", messageID) }
+        bytes.append(member: "attempts", Int64(attempts))
+        if maybeDup { bytes.append(contentsOf: ",\"maybe_dup\":true".utf8) }
+        if status == .sent, let canonical { bytes.append(member: "canonical", canonical) }
+        if status == .failed, let failure {
+            bytes.append(member: "error", failure.error.rawValue)
+            bytes.append(member: "raw_error", failure.rawError)
+            bytes.append(member: "http_status", Int64(failure.httpStatus))
+        }
+        if status == .failed || action != .none { bytes.append(member: "action", action.rawValue) }
+        if let failedTokens {
+            bytes.append(contentsOf: ",\"failed_tokens\":[".utf8)
+            for (position, token) in failedTokens.enumerated() {
+                if position > 0 { bytes.append(UInt8(ascii: ",")) }
+                bytes.appendJSONString(token)
+            }
+            bytes.append(UInt8(ascii: "]"))
+        }
+        bytes.append(UInt8(ascii: "}"))
+    }
+}
+
+extension [UInt8] {
+    fileprivate mutating func append(member name: String, _ text: String) {
+        append(memberName: name)
+        appendJSONString(text)
+    }
+
+    fileprivate mutating func append(member name: String, _ number: Int64) {
+        append(memberName: name)
+        append(contentsOf: String(number).utf8)
+    }
+
+    private mutating func append(memberName name: String) {
+        append(contentsOf: [UInt8(ascii: ","), UInt8(ascii: "\"")])
+        append(contentsOf: name.utf8)
+        append(contentsOf: [UInt8(ascii: "\""), UInt8(ascii: ":")])
+    }
+}

@@ -1,0 +1,48 @@
+/// Reads a `Retry-After` header. Only two spellings count: a whole number of seconds, and an IMF-fixdate.
+///
+/// Everything else (zero, negative, fractional, an ISO date, two joined headers, words, a number that does not fit,
+/// a date already past) is treated as if the header were not there, so that the default backoff applies: a wait
+/// guessed from a malformed header would be either a storm or a silence.
+public enum RetryAfterParser {
+    /// Six hours. A longer wait says the same as this one: past the end of trying.
+    public static let maximumMs: Int64 = 6 * 60 * 60 * 1_000
+
+    /// How long to wait, in milliseconds, 1 to ``maximumMs``; nil when the value does not count.
+    ///
+    /// - Parameters:
+    ///   - value: the header's value; blanks around it are ignored.
+    ///   - date: the same answer's `Date` header. A date is measured against it when it can be read, because the
+    ///     server's clock wrote both; against `nowMs` otherwise.
+    ///   - nowMs: Unix milliseconds.
+    public static func milliseconds(_ value: String, date: String?, nowMs: Int64) -> Int64? {
+        let bytes = trimmed(value)
+        if let first = bytes.first, isDigit(first) { return seconds(bytes) }
+        guard let then = HTTPDate.milliseconds(bytes) else { return nil }
+        let reference = date.flatMap { HTTPDate.milliseconds(trimmed($0)) } ?? nowMs
+        let (wait, overflow) = then.subtractingReportingOverflow(reference)
+        guard !overflow, wait > 0 else { return nil }
+        return min(wait, maximumMs)
+    }
+
+    private static func seconds(_ bytes: ArraySlice<UInt8>) -> Int64? {
+        var value: Int64 = 0
+        for byte in bytes {
+            guard isDigit(byte) else { return nil }
+            let (tens, tooLarge) = value.multipliedReportingOverflow(by: 10)
+            let (sum, tooLargeAfterAll) = tens.addingReportingOverflow(Int64(byte - 0x30))
+            guard !tooLarge, !tooLargeAfterAll else { return nil }
+            value = sum
+        }
+        guard value > 0 else { return nil }
+        return min(value, maximumMs / 1_000) * 1_000
+    }
+
+    private static func trimmed(_ value: String) -> ArraySlice<UInt8> {
+        var bytes = Array(value.utf8)[...]
+        while let first = bytes.first, first == 0x20 || first == 0x09 { bytes.removeFirst() }
+        while let last = bytes.last, last == 0x20 || last == 0x09 { bytes.removeLast() }
+        return bytes
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
+}

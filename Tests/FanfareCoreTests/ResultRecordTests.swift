@@ -1,0 +1,91 @@
+import FanfareCore
+import FanfareJSON
+import FanfareModel
+import Testing
+
+@Suite struct ResultRecordTests {
+    private func text(_ record: ResultRecord?) throws -> String {
+        var bytes: [UInt8] = []
+        try #require(record).appendJSON(to: &bytes)
+        _ = try JSONParser.parse(bytes)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private func record(_ verdict: Verdict, kind: RecipientKind = .token, maybeDup: Bool = false) -> ResultRecord? {
+        ResultRecord(verdict, index: 7, kind: kind, recipient: "r", attempts: 2, maybeDup: maybeDup)
+    }
+
+    @Test func writesWhatTheContractShows() throws {
+        #expect(
+            try text(record(.sent(messageID: "projects/p/messages/1", canonical: nil)))
+                == #"{"i":7,"token":"r","status":"sent","message_id":"projects/p/messages/1","attempts":2}"#
+        )
+        #expect(
+            try text(record(.sent(messageID: "", canonical: "new"), maybeDup: true))
+                == #"{"i":7,"token":"r","status":"sent","message_id":"","attempts":2,"maybe_dup":true,"#
+                + #""canonical":"new","action":"replace"}"#
+        )
+        let failure = Failure(error: .unregistered, action: .remove, rawError: "a\"b", httpStatus: 404)
+        #expect(
+            try text(record(.failed(failure), kind: .fid))
+                == #"{"i":7,"fid":"r","status":"failed","attempts":2,"error":"UNREGISTERED","raw_error":"a\"b","#
+                + #""http_status":404,"action":"remove"}"#
+        )
+        #expect(
+            try text(record(.sentPartly(messageID: "", failedTokens: ["x", "y"]), kind: .group))
+                == #"{"i":7,"group":"r","status":"sent","message_id":"","attempts":2,"failed_tokens":["x","y"]}"#
+        )
+        #expect(
+            try text(record(.unknown(failure, holdProjectMs: nil), kind: .topic))
+                == #"{"i":7,"topic":"r","status":"unknown","attempts":2}"#
+        )
+    }
+
+    @Test func onlyFinalWordsAreRecords() {
+        let failure = Failure(error: .unavailable, action: .none)
+        for verdict in [Verdict.retry(Retry(failure: failure)), .refreshCredential(failure), .blockProject(failure)] {
+            #expect(record(verdict) == nil)
+        }
+        func ended(_ decision: RetryDecision) -> ResultRecord? {
+            ResultRecord(decision, index: 0, kind: .token, recipient: "r", attempts: 1, maybeDup: false)
+        }
+        #expect(ended(.wait(untilMs: 5)) == nil)
+        #expect(ended(.expired)?.status == .expired)
+        #expect(ended(.unknown(failure))?.status == .unknown)
+        #expect(ended(.giveUp(failure))?.status == .failed)
+        #expect(ended(.giveUp(failure))?.failure == failure)
+    }
+
+    @Test func policiesKeepWhatTheySay() {
+        let plain = record(.sent(messageID: "m", canonical: nil))
+        #expect(plain?.needsRecording(.all) == true)
+        #expect(plain?.needsRecording(.failures) == false)
+        #expect(plain?.needsRecording(.none) == false)
+        let worthKnowing: [ResultRecord?] = [
+            record(.sent(messageID: "m", canonical: nil), maybeDup: true),
+            record(.sent(messageID: "m", canonical: "c")),
+            record(.sentPartly(messageID: "m", failedTokens: ["x"]), kind: .group),
+            record(.failed(Failure(error: .internalError, action: .none))),
+            record(.unknown(Failure(error: .unspecified, action: .none), holdProjectMs: nil)),
+        ]
+        for kept in worthKnowing {
+            #expect(kept?.needsRecording(.failures) == true)
+            #expect(kept?.needsRecording(.none) == false)
+        }
+    }
+
+    @Test func feedbackIsOfTokensAndFidsOnly() {
+        let dead = Verdict.failed(Failure(error: .unregistered, action: .remove, httpStatus: 404))
+        #expect(
+            record(dead)?.feedback == Feedback(kind: .token, recipient: "r", action: .remove(.unregistered))
+        )
+        #expect(record(dead, kind: .fid)?.feedback?.kind == .fid)
+        for kind in [RecipientKind.topic, .condition, .group] { #expect(record(dead, kind: kind)?.feedback == nil) }
+        #expect(
+            record(.sent(messageID: "m", canonical: "new"))?.feedback
+                == Feedback(kind: .token, recipient: "r", action: .replace("new"))
+        )
+        #expect(record(.sent(messageID: "m", canonical: nil))?.feedback == nil)
+        #expect(record(.failed(Failure(error: .invalidArgument, action: .fixMessage)))?.feedback == nil)
+    }
+}
