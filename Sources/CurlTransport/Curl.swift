@@ -1,0 +1,46 @@
+internal import CCurl
+
+/// Typed access to libcurl's options. An option that this libcurl does not know is a broken build, not a state to go
+/// on in: several of them keep a promise.
+enum Curl {
+    static func set(_ easy: UnsafeMutableRawPointer, _ option: CURLoption, _ value: Int) {
+        check(ccurl_set_long(easy, option, value), option)
+    }
+
+    static func set(_ easy: UnsafeMutableRawPointer, _ option: CURLoption, _ value: String?) {
+        check(ccurl_set_string(easy, option, value), option)
+    }
+
+    static func set(_ easy: UnsafeMutableRawPointer, _ option: CURLoption, pointer: UnsafeMutableRawPointer?) {
+        check(ccurl_set_pointer(easy, option, pointer), option)
+    }
+
+    static func long(_ easy: UnsafeMutableRawPointer, _ info: CURLINFO) -> Int {
+        var value = 0
+        return ccurl_get_long(easy, info, &value) == CURLE_OK ? value : 0
+    }
+
+    static func offset(_ easy: UnsafeMutableRawPointer, _ info: CURLINFO) -> Int? {
+        var value: curl_off_t = -1
+        return ccurl_get_offset(easy, info, &value) == CURLE_OK && value >= 0 ? Int(value) : nil
+    }
+
+    static func string(_ easy: UnsafeMutableRawPointer, _ info: CURLINFO) -> String? {
+        var value: UnsafePointer<CChar>?
+        guard ccurl_get_string(easy, info, &value) == CURLE_OK, let value else { return nil }
+        return String(cString: value)
+    }
+
+    /// A header of the final answer; the last one where it came more than once.
+    static func header(_ easy: UnsafeMutableRawPointer, _ name: String) -> String? {
+        var header: UnsafeMutablePointer<curl_header>?
+        guard curl_easy_header(easy, name, 0, UInt32(CURLH_HEADER), -1, &header) == CURLHE_OK,
+            let value = header?.pointee.value
+        else { return nil }
+        return String(cString: value)
+    }
+
+    static func check(_ code: CURLcode, _ option: CURLoption) {
+        precondition(code == CURLE_OK, "libcurl refused option \(option.rawValue): code \(code.rawValue)")
+    }
+}

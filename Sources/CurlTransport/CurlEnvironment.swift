@@ -1,0 +1,20 @@
+internal import CCurl
+internal import Glibc
+
+/// What libcurl needs of the process as a whole.
+public enum CurlEnvironment {
+    /// Call once at the start of the process, before any thread is made: it changes the environment, which no other
+    /// thread may read meanwhile.
+    ///
+    /// It sets libcurl up, removes `SSLKEYLOGFILE` (libcurl would write the keys of every connection to that file) and
+    /// ignores SIGPIPE, so that a peer's reset is an error code and not the end of the process.
+    public static func prepare() {
+        unsetenv("SSLKEYLOGFILE")
+        signal(SIGPIPE, SIG_IGN)
+        let code = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
+        precondition(code == CURLE_OK, "libcurl cannot be set up: code \(code.rawValue)")
+    }
+
+    /// libcurl's version and those of the libraries under it, for diagnostics.
+    public static var version: String { String(cString: curl_version()) }
+}

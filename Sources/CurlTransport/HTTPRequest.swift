@@ -1,0 +1,32 @@
+/// One request, complete before it is handed over: nothing of it changes afterwards.
+public struct HTTPRequest: Equatable, Sendable {
+    public enum Method: Equatable, Sendable { case get, post }
+
+    /// The caller's own name for it; comes back with the outcome.
+    public var tag: UInt64
+    public var method: Method
+    /// Absolute, `https`, of the pool's one origin, path and query already escaped.
+    public var url: String
+    /// Lines of the form `Name: value`. Hand over the same array for many requests: it is checked and copied once.
+    public var headers: [String]
+    /// Only with `.post`.
+    public var body: [UInt8]
+    /// Milliseconds from ``LanePool/send(_:)`` to the end of the answer, waiting for a free stream included.
+    public var timeoutMs: Int64
+
+    public init(
+        tag: UInt64,
+        method: Method = .post,
+        url: String,
+        headers: [String] = [],
+        body: [UInt8] = [],
+        timeoutMs: Int64 = 15_000
+    ) {
+        self.tag = tag
+        self.method = method
+        self.url = url
+        self.headers = headers
+        self.body = body
+        self.timeoutMs = timeoutMs
+    }
+}

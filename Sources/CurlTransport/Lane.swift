@@ -1,0 +1,281 @@
+internal import CCurl
+internal import EventLoop
+
+/// One multi handle, for one connection. Performs; what to do is ``LaneState``'s and ``LanePlanner``'s to say.
+///
+/// libcurl's callbacks write down what it wants of the loop; ``settle()`` does it after libcurl has returned. They may
+/// come for as long as the multi handle lives, so the pool lets go of a lane only after ``close()``.
+final class Lane {
+    private let loop: EventLoop
+    private let multi: UnsafeMutableRawPointer
+    private let userTimeoutMs: UInt32
+    private let corks: Bool
+    /// Called when libcurl has something to do; the pool pumps at the turn's end.
+    private let onWork: (Lane) -> Void
+
+    var state: LaneState
+    private(set) var transfers: [Transfer] = []
+    /// Set by the pool while the lane is on its list of work.
+    var isListed = false
+    private(set) var isBroken = false
+    private var isClosed = false
+
+    private struct Watch {
+        let fd: Int32
+        let id: RegistrationID
+    }
+    private var watches: [Watch] = []
+    private var ready: [(fd: Int32, readiness: Readiness)] = []
+    private var deadline: UInt64?
+    private var armed: (id: TimerID, at: UInt64)?
+    private var isCorked = false
+
+    // Written by callbacks.
+    fileprivate var wishes: [(fd: Int32, what: Int32)] = []
+    fileprivate var timeoutWish: Int?
+    fileprivate var sockets: [Int32] = []
+    fileprivate var lostLastSocket = false
+    private var askedSinceSettled = false
+    private(set) var running = 0
+
+    init?(
+        loop: EventLoop,
+        configuration: OriginConfiguration,
+        state: LaneState,
+        onWork: @escaping (Lane) -> Void
+    ) {
+        guard let multi = curl_multi_init() else { return nil }
+        self.loop = loop
+        self.multi = multi
+        self.state = state
+        self.onWork = onWork
+        userTimeoutMs = configuration.userTimeoutMs
+        corks = configuration.corksWrites
+        let context = Unmanaged.passUnretained(self).toOpaque()
+        let codes = [
+            ccurl_multi_set_callbacks(multi, laneSocket, laneTimer, context),
+            ccurl_multi_set_long(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX)),
+            // Beyond this libcurl holds a request back instead of opening a second connection.
+            ccurl_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, 1),
+            ccurl_multi_set_long(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, max(1, configuration.maxStreamsPerLane)),
+        ]
+        precondition(codes.allSatisfy { $0 == CURLM_OK }, "libcurl refused a lane's options")
+    }
+
+    deinit { assert(isClosed, "closed on the loop first") }
+
+    /// On HTTP/2 for certain. Read from a callback, so it also counts what was asked for in this very call.
+    var isMultiplexed: Bool { state.isMultiplexed == true || running >= 2 }
+
+    /// Points a handle's connection callbacks here.
+    func adopt(_ easy: UnsafeMutableRawPointer) {
+        let context = Unmanaged.passUnretained(self).toOpaque()
+        Curl.set(easy, CURLOPT_SOCKOPTDATA, pointer: context)
+        Curl.check(ccurl_set_sockopt(easy, laneSocketOpened), CURLOPT_SOCKOPTFUNCTION)
+        Curl.set(easy, CURLOPT_CLOSESOCKETDATA, pointer: context)
+        Curl.check(ccurl_set_close(easy, laneSocketClosed), CURLOPT_CLOSESOCKETFUNCTION)
+    }
+
+    // MARK: Transfers
+
+    /// False when libcurl did not take it.
+    func add(_ transfer: Transfer) -> Bool {
+        guard curl_multi_add_handle(multi, transfer.easy) == CURLM_OK else {
+            isBroken = true
+            return false
+        }
+        transfer.position = transfers.count
+        transfers.append(transfer)
+        state.fed()
+        return true
+    }
+
+    func remove(_ transfer: Transfer) {
+        curl_multi_remove_handle(multi, transfer.easy)
+        if transfer.hasBody, !transfer.isUnasked { running -= 1 }
+        let last = transfers.removeLast()
+        if last !== transfer {
+            transfers[transfer.position] = last
+            last.position = transfer.position
+        }
+        transfer.leftLane()
+    }
+
+    func nextFinished() -> (transfer: Transfer, code: Int)? {
+        var left: Int32 = 0
+        while let message = curl_multi_info_read(multi, &left) {
+            guard message.pointee.msg == CURLMSG_DONE, let easy = message.pointee.easy_handle,
+                let transfer = Transfer.of(easy)
+            else { continue }
+            return (transfer, Int(message.pointee.data.result.rawValue))
+        }
+        return nil
+    }
+
+    // MARK: Pumping
+
+    /// Runs what the loop has noticed, then what libcurl wants at once.
+    func pump() {
+        cork()
+        let events = ready
+        ready.removeAll(keepingCapacity: true)
+        for event in events where watches.contains(where: { $0.fd == event.fd }) {
+            var mask: Int32 = 0
+            if event.readiness.contains(.readable) { mask |= CURL_CSELECT_IN }
+            if event.readiness.contains(.writable) { mask |= CURL_CSELECT_OUT }
+            if event.readiness.contains(.failed) { mask |= CURL_CSELECT_ERR }
+            act(event.fd, mask)
+        }
+        // A request takes a few steps to its body; more than that waits for the next turn, so that one lane cannot
+        // hold the loop.
+        var rounds = 0
+        while let due = deadline, due <= loop.now, rounds < 8 {
+            deadline = nil
+            act(-1, 0)
+            rounds += 1
+        }
+    }
+
+    /// Lets the kernel send what this turn wrote.
+    func uncork() {
+        guard isCorked else { return }
+        isCorked = false
+        for fd in sockets { _ = ccurl_set_cork(fd, 0) }
+    }
+
+    private func cork() {
+        guard corks, !isCorked, state.phase == .ready else { return }
+        isCorked = true
+        for fd in sockets { _ = ccurl_set_cork(fd, 1) }
+    }
+
+    private func act(_ fd: Int32, _ mask: Int32) {
+        var stillRunning: Int32 = 0
+        if curl_multi_socket_action(multi, fd, mask, &stillRunning) != CURLM_OK { isBroken = true }
+        settle()
+    }
+
+    /// Carries out what libcurl asked for. After every call into it that may have asked, before anything else can open
+    /// a descriptor: a number that libcurl has closed would otherwise stand for somebody else's.
+    func settle() {
+        for wish in wishes { watch(wish.fd, wish.what) }
+        wishes.removeAll(keepingCapacity: true)
+        if let wish = timeoutWish {
+            timeoutWish = nil
+            deadline = wish < 0 ? nil : loop.now + UInt64(min(wish, 3_600_000)) * 1_000_000
+        }
+        arm()
+        if askedSinceSettled {
+            askedSinceSettled = false
+            state.asked(running: running)
+        }
+        if lostLastSocket {
+            lostLastSocket = false
+            if sockets.isEmpty { state.lostConnection() }
+        }
+    }
+
+    private func watch(_ fd: Int32, _ what: Int32) {
+        let index = watches.firstIndex { $0.fd == fd }
+        if what == CURL_POLL_REMOVE {
+            if let index { loop.deregister(watches.remove(at: index).id) }
+            return
+        }
+        var interest: Interest = []
+        if what & CURL_POLL_IN != 0 { interest.insert(.read) }
+        if what & CURL_POLL_OUT != 0 { interest.insert(.write) }
+        if let index { return loop.update(watches[index].id, interest: interest) }
+        do {
+            let id = try loop.register(fd: fd, interest: interest) { [unowned self] readiness in
+                ready.append((fd, readiness))
+                onWork(self)
+            }
+            watches.append(Watch(fd: fd, id: id))
+        } catch {
+            // Out of watches: nothing on this lane would ever be noticed.
+            isBroken = true
+        }
+    }
+
+    /// The loop's timer may be early, never late: an early one only finds that it is not time yet.
+    private func arm() {
+        guard let deadline, deadline > loop.now else {
+            if deadline != nil { onWork(self) }
+            return
+        }
+        if let armed {
+            if armed.at <= deadline { return }
+            loop.cancel(armed.id)
+        }
+        let id = loop.schedule(afterNanoseconds: deadline - loop.now) { [unowned self] in
+            armed = nil
+            arm()
+        }
+        armed = (id, deadline)
+    }
+
+    // MARK: Facts from callbacks
+
+    func recordAsked() {
+        running += 1
+        askedSinceSettled = true
+    }
+
+    fileprivate func recordOpened(_ fd: Int32) {
+        sockets.append(fd)
+        _ = ccurl_set_user_timeout(fd, userTimeoutMs)
+    }
+
+    fileprivate func recordClosed(_ fd: Int32) {
+        sockets.removeAll { $0 == fd }
+        if sockets.isEmpty { lostLastSocket = true }
+    }
+
+    /// After the last transfer was removed.
+    func close() {
+        assert(transfers.isEmpty, "transfers are removed first")
+        curl_multi_cleanup(multi)
+        for watch in watches { loop.deregister(watch.id) }
+        watches = []
+        if let armed { loop.cancel(armed.id) }
+        armed = nil
+        isClosed = true
+    }
+}
+
+private func laneSocket(
+    _ easy: UnsafeMutableRawPointer?,
+    _ fd: curl_socket_t,
+    _ what: Int32,
+    _ context: UnsafeMutableRawPointer?,
+    _ socketContext: UnsafeMutableRawPointer?
+) -> Int32 {
+    guard let context else { return 0 }
+    Unmanaged<Lane>.fromOpaque(context).takeUnretainedValue().wishes.append((fd, what))
+    return 0
+}
+
+private func laneTimer(
+    _ multi: UnsafeMutableRawPointer?,
+    _ milliseconds: Int,
+    _ context: UnsafeMutableRawPointer?
+) -> Int32 {
+    guard let context else { return 0 }
+    Unmanaged<Lane>.fromOpaque(context).takeUnretainedValue().timeoutWish = milliseconds
+    return 0
+}
+
+private func laneSocketOpened(
+    _ context: UnsafeMutableRawPointer?,
+    _ fd: curl_socket_t,
+    _ purpose: curlsocktype
+) -> Int32 {
+    guard let context else { return CURL_SOCKOPT_OK }
+    Unmanaged<Lane>.fromOpaque(context).takeUnretainedValue().recordOpened(fd)
+    return CURL_SOCKOPT_OK
+}
+
+private func laneSocketClosed(_ context: UnsafeMutableRawPointer?, _ fd: curl_socket_t) -> Int32 {
+    if let context { Unmanaged<Lane>.fromOpaque(context).takeUnretainedValue().recordClosed(fd) }
+    return closeDescriptor(fd)
+}

@@ -1,0 +1,100 @@
+/// Which lane takes the next requests, and when one more lane is opened.
+struct LanePlanner: Equatable {
+    struct View: Equatable {
+        var room: Int
+        var inFlight: Int
+        var limit: Int
+        var isOpening: Bool
+    }
+
+    struct Plan: Equatable {
+        /// In order: so many requests to the lane of that index.
+        var feed: [Feed] = []
+        var open = 0
+    }
+
+    struct Feed: Equatable {
+        var lane: Int
+        var count: Int
+    }
+
+    /// Lanes fill in steps of this many streams, so that a turn's work falls on few lanes, and yet a lane whose
+    /// server has gone quiet is soon passed over.
+    static let step = 16
+    /// Handshakes under way at once.
+    static let openingsAtOnce = 4
+
+    let maxLanes: Int
+    let maxStreams: Int
+    /// What a new lane is trusted with: what was learned from those before it.
+    private(set) var learned: Int
+    private var failures = 0
+    private(set) var nextOpeningMs = Int64.min
+
+    init(maxLanes: Int, maxStreams: Int) {
+        self.maxLanes = max(1, maxLanes)
+        self.maxStreams = max(1, maxStreams)
+        learned = self.maxStreams
+    }
+
+    /// The level of a lane is its streams in whole steps: the lowest level goes first, in order of age.
+    func plan(queued: Int, lanes: [View], nowMs: Int64) -> Plan {
+        var plan = Plan()
+        var lanes = lanes
+        var left = queued
+        while left > 0 {
+            var best: Int?
+            for index in lanes.indices where lanes[index].room > 0 {
+                if let found = best, lanes[index].inFlight / Self.step >= lanes[found].inFlight / Self.step { continue }
+                best = index
+            }
+            guard let best else { break }
+            let count = min(left, lanes[best].room, Self.step - lanes[best].inFlight % Self.step)
+            lanes[best].room -= count
+            lanes[best].inFlight += count
+            left -= count
+            if let last = plan.feed.last, last.lane == best {
+                plan.feed[plan.feed.count - 1].count += count
+            } else {
+                plan.feed.append(Feed(lane: best, count: count))
+            }
+        }
+        plan.open = openings(for: left, lanes: lanes, nowMs: nowMs)
+        return plan
+    }
+
+    /// Streams that lanes not yet opened would add.
+    func unopened(lanes: Int, nowMs: Int64) -> Int {
+        nowMs >= nextOpeningMs ? max(0, maxLanes - lanes) * learned : 0
+    }
+
+    mutating func grew(to limit: Int) {
+        failures = 0
+        learned = max(learned, min(limit, maxStreams))
+    }
+
+    mutating func sawStall(limit: Int) { learned = min(learned, max(1, limit)) }
+
+    /// A lane that never answered makes the next one wait: 100 ms, doubling to 5 s. One that refused more than it
+    /// answered says that half as many is enough.
+    mutating func closed(answered: Int, refused: Int, nowMs: Int64) {
+        if refused > answered { learned = max(1, learned / 2) }
+        if answered > 0 {
+            failures = 0
+        } else {
+            failures = min(failures + 1, 7)
+            nextOpeningMs = nowMs + min(5_000, 50 << Int64(failures))
+        }
+    }
+
+    private func openings(for waiting: Int, lanes: [View], nowMs: Int64) -> Int {
+        guard waiting > 0, nowMs >= nextOpeningMs else { return 0 }
+        let opening = lanes.filter(\.isOpening)
+        let expected = opening.reduce(0) { $0 + max(0, $1.limit - $1.inFlight) }
+        guard waiting > expected else { return 0 }
+        let wanted = (waiting - expected + learned - 1) / learned
+        // After a failure one lane goes ahead and finds out for all.
+        let atOnce = failures > 0 ? 1 : Self.openingsAtOnce
+        return max(0, min(wanted, atOnce - opening.count, maxLanes - lanes.count))
+    }
+}

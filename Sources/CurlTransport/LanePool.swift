@@ -1,0 +1,375 @@
+internal import CCurl
+public import EventLoop
+public import FanfareModel
+
+/// Requests to one origin over as many HTTP/2 connections as their number asks for.
+///
+/// Loop-confined: made, used and closed on the loop's thread. Every request that ``send(_:)`` takes gets exactly one
+/// outcome, in the classes of the documentation's page on delivery guarantees; none is ever sent again after it may
+/// have been processed.
+public final class LanePool {
+    /// How often the pool looks for deadlines and stalls while it has anything to do.
+    private static let sweepMs: Int64 = 100
+
+    private let loop: EventLoop
+    private let configuration: OriginConfiguration
+    private let trust: TrustStore
+    private let share = ConnectionShare()
+
+    /// A request's tag and what became of it. Called at the end of a turn of the loop, never from within
+    /// ``send(_:)``; it may send.
+    public var onCompletion: (UInt64, RequestOutcome) -> Void = { _, _ in }
+
+    private var rule = RequestRule()
+    private var planner: LanePlanner
+    private var lanes: [Lane] = []
+    private var retiring: [Lane] = []
+    private var work: [Lane] = []
+    private var queue = RequestQueue()
+    private var idle: [Transfer] = []
+    private var headers: HeaderList?
+    private var completions: [(tag: UInt64, outcome: RequestOutcome)] = []
+    private var counts = PoolStatistics()
+    private var inFlight = 0
+    private var nextTurn: TimerID?
+    private var sweep: TimerID?
+    private var opening: TimerID?
+    private var isDelivering = false
+    private var isClosed = false
+
+    public init(loop: EventLoop, configuration: OriginConfiguration) {
+        self.loop = loop
+        self.configuration = configuration
+        trust = TrustStore(privateFile: configuration.caFile)
+        planner = LanePlanner(maxLanes: configuration.maxLanes, maxStreams: configuration.maxStreamsPerLane)
+        loop.onTurnEnd { [weak self] in self?.endTurn() }
+    }
+
+    deinit { assert(isClosed, "closed on the loop first") }
+
+    // MARK: The outside
+
+    /// How many more requests will be taken now. It falls to 0 while the origin cannot be reached; the loop makes a
+    /// turn when it rises again.
+    public var freeSlots: Int {
+        guard !isClosed else { return 0 }
+        let open = lanes.reduce(0) { $0 + max(0, $1.state.limit - $1.state.inFlight) }
+        return max(0, open + planner.unopened(lanes: lanes.count, nowMs: nowMs) - queue.count)
+    }
+
+    /// True when every request has had its outcome.
+    public var isIdle: Bool { inFlight == 0 && queue.isEmpty && completions.isEmpty }
+
+    public var statistics: PoolStatistics {
+        var result = counts
+        result.lanes = lanes.count
+        result.retiringLanes = retiring.count
+        result.inFlight = inFlight
+        result.queued = queue.count
+        result.streamsPerLane = planner.learned
+        return result
+    }
+
+    /// Takes a request. Beyond ``freeSlots``, or when it breaks a rule, its outcome is `.unsent`.
+    public func send(_ request: HTTPRequest) {
+        if isClosed { return complete(request.tag, .unsent(reason: "the pool is closed")) }
+        if let refusal = rule.refusal(of: request) { return complete(request.tag, .unsent(reason: refusal)) }
+        guard freeSlots > 0 else { return complete(request.tag, .unsent(reason: "no free slot")) }
+        let timeout = min(max(1, request.timeoutMs), 3_600_000)
+        queue.append(WaitingRequest(request: request, deadlineMs: nowMs + timeout))
+        wantTurn()
+    }
+
+    /// Ends everything: what is still under way gets its outcome from within this call. The last call.
+    public func close() {
+        guard !isClosed else { return }
+        isClosed = true
+        for timer in [nextTurn, sweep, opening] { if let timer { loop.cancel(timer) } }
+        for lane in lanes + retiring {
+            for transfer in lane.transfers { giveUp(transfer, on: lane, reason: "the pool was closed", as: .withdrawn) }
+            lane.close()
+        }
+        lanes = []
+        retiring = []
+        work = []
+        for waiting in queue.removeAll() { complete(waiting, reason: "the pool was closed") }
+        for transfer in idle { transfer.close() }
+        idle = []
+        headers?.release()
+        headers = nil
+        share.close()
+        // Within a completion the delivery under way goes on with these.
+        if !isDelivering { deliver() }
+    }
+
+    // MARK: A turn
+
+    private var nowMs: Int64 { Int64(loop.now / 1_000_000) }
+
+    /// Pump, collect, deliver, feed, pump what was fed, and only then let the kernel send.
+    private func endTurn() {
+        guard !isClosed, !work.isEmpty || !queue.isEmpty || !completions.isEmpty else { return }
+        if let nextTurn { loop.cancel(nextTurn) }
+        nextTurn = nil
+        var pumped = pumpListed()
+        deliver()
+        guard !isClosed else { return }
+        feed()
+        pumped += pumpListed()
+        for lane in pumped { lane.uncork() }
+        closeDrained()
+        if !work.isEmpty || !completions.isEmpty { wantTurn() }
+        keepSweeping()
+    }
+
+    private func pumpListed() -> [Lane] {
+        let listed = work
+        work.removeAll(keepingCapacity: true)
+        for lane in listed { lane.isListed = false }
+        for lane in listed {
+            lane.pump()
+            while let (transfer, code) = lane.nextFinished() { finish(transfer, on: lane, code: code) }
+            if lane.isBroken { abandon(lane) }
+        }
+        return listed
+    }
+
+    private func list(_ lane: Lane) {
+        guard !lane.isListed else { return }
+        lane.isListed = true
+        work.append(lane)
+    }
+
+    private func wantTurn() {
+        guard nextTurn == nil, !isClosed else { return }
+        nextTurn = loop.schedule(afterNanoseconds: 0) { [unowned self] in nextTurn = nil }
+    }
+
+    private func deliver() {
+        isDelivering = true
+        defer { isDelivering = false }
+        // Completions that sending from here adds, or closing, are delivered too; at most as many as there are slots.
+        while !completions.isEmpty {
+            let batch = completions
+            completions = []
+            for completion in batch { onCompletion(completion.tag, completion.outcome) }
+            if !isClosed { break }
+        }
+    }
+
+    // MARK: Feeding
+
+    private func feed() {
+        guard !queue.isEmpty else { return }
+        retireMarked()
+        let views = lanes.map { lane in
+            LanePlanner.View(
+                room: lane.state.room,
+                inFlight: lane.state.inFlight,
+                limit: lane.state.limit,
+                isOpening: lane.state.phase == .opening
+            )
+        }
+        let plan = planner.plan(queued: queue.count, lanes: views, nowMs: nowMs)
+        for feed in plan.feed { give(lanes[feed.lane], feed.count) }
+        for _ in 0..<plan.open {
+            guard let lane = openLane() else { break }
+            give(lane, min(LaneState.probes, queue.count, lane.state.room))
+        }
+    }
+
+    private func openLane() -> Lane? {
+        let window = StreamWindow(maximum: configuration.maxStreamsPerLane, limit: planner.learned)
+        let state = LaneState(window: window, timeoutsToRetire: configuration.timeoutsToRetire, nowMs: nowMs)
+        let lane = Lane(loop: loop, configuration: configuration, state: state) { [unowned self] in list($0) }
+        if let lane {
+            lanes.append(lane)
+            counts.lanesOpened += 1
+        }
+        return lane
+    }
+
+    private func give(_ lane: Lane, _ count: Int) {
+        for _ in 0..<count {
+            guard let waiting = queue.popFirst() else { return }
+            guard let transfer = idle.popLast() ?? newTransfer() else {
+                complete(waiting, reason: "out of memory")
+                continue
+            }
+            transfer.prepare(waiting, headers: list(of: waiting.request.headers), lane: lane, nowMs: nowMs)
+            if lane.add(transfer) {
+                inFlight += 1
+            } else {
+                transfer.leftLane()
+                idle.append(transfer)
+                complete(waiting, reason: "libcurl did not take the request")
+            }
+        }
+        lane.settle()
+        list(lane)
+    }
+
+    private func newTransfer() -> Transfer? {
+        Transfer(configuration: configuration, trust: trust, share: share)
+    }
+
+    private func list(of lines: [String]) -> HeaderList {
+        if let headers, headers.headers == lines { return headers }
+        headers?.release()
+        let list = HeaderList(lines)
+        headers = list
+        return list
+    }
+
+    // MARK: Endings
+
+    private func finish(_ transfer: Transfer, on lane: Lane, code: Int) {
+        let facts = transfer.facts(code: code)
+        end(transfer, on: lane, facts, as: LaneState.Ending(facts, isMultiplexed: transfer.isMultiplexed))
+    }
+
+    private func giveUp(_ transfer: Transfer, on lane: Lane, reason: String, as ending: LaneState.Ending) {
+        end(transfer, on: lane, transfer.facts(code: nil, giveUp: reason), as: ending)
+    }
+
+    private func end(_ transfer: Transfer, on lane: Lane, _ facts: TransferFacts, as ending: LaneState.Ending) {
+        let kind = OutcomeRule.classify(facts)
+        if facts.code != nil, facts.bytesHandedOut > 0, transfer.vetoedResend { counts.resendsVetoed += 1 }
+        if kind == .refused, transfer.refusals == 0, !isClosed {
+            counts.movedAfterRefusal += 1
+            queue.prepend(transfer.waiting(refusals: 1, reason: OutcomeRule.reason(facts)))
+        } else {
+            complete(transfer.request.tag, outcome(kind, of: transfer, facts))
+        }
+        take(transfer, from: lane, ending)
+    }
+
+    private func outcome(_ kind: OutcomeRule.Class, of transfer: Transfer, _ facts: TransferFacts) -> RequestOutcome {
+        switch kind {
+        // Refused before and not sent since: the server has still not processed it.
+        case .unsent where transfer.refusals > 0: .refused(reason: OutcomeRule.reason(facts))
+        case .unsent: .unsent(reason: OutcomeRule.reason(facts))
+        case .refused: .refused(reason: OutcomeRule.reason(facts))
+        case .ambiguous: .ambiguous(reason: OutcomeRule.reason(facts))
+        case .answered(let isComplete): .answered(transfer.answered(status: facts.status, isComplete: isComplete))
+        }
+    }
+
+    /// Off the lane, and free for the next request.
+    private func take(_ transfer: Transfer, from lane: Lane, _ ending: LaneState.Ending) {
+        lane.remove(transfer)
+        lane.settle()
+        lane.state.ended(ending, nowMs: nowMs)
+        inFlight -= 1
+        idle.append(transfer)
+        if case .answered = ending {
+            if lane.state.isMultiplexed == false {
+                planner.sawStall(limit: 1)
+            } else {
+                planner.grew(to: lane.state.limit)
+            }
+        }
+        list(lane)
+    }
+
+    private func complete(_ waiting: WaitingRequest, reason: String) {
+        let reason = waiting.lastReason.isEmpty ? reason : "\(reason); before: \(waiting.lastReason)"
+        let outcome = waiting.refusals > 0 ? RequestOutcome.refused(reason: reason) : .unsent(reason: reason)
+        complete(waiting.request.tag, outcome)
+    }
+
+    private func complete(_ tag: UInt64, _ outcome: RequestOutcome) {
+        switch outcome {
+        case .unsent: counts.unsent += 1
+        case .refused: counts.refused += 1
+        case .ambiguous: counts.ambiguous += 1
+        case .answered(let answer):
+            counts.answered += 1
+            if !answer.isComplete { counts.incomplete += 1 }
+        }
+        completions.append((tag, outcome))
+        wantTurn()
+    }
+
+    // MARK: The end of lanes
+
+    private func abandon(_ lane: Lane) {
+        lane.state.retire()
+        for transfer in lane.transfers {
+            giveUp(transfer, on: lane, reason: "libcurl failed as a whole", as: .connectionFailed)
+        }
+    }
+
+    private func retireMarked() {
+        guard lanes.contains(where: { $0.state.phase == .retiring }) else { return }
+        let marked = lanes.filter { $0.state.phase == .retiring }
+        lanes.removeAll { $0.state.phase == .retiring }
+        retiring += marked
+        counts.lanesRetired += marked.count
+    }
+
+    private func closeDrained() {
+        retireMarked()
+        guard retiring.contains(where: \.state.isDrained) else { return }
+        for lane in retiring where lane.state.isDrained {
+            lane.close()
+            work.removeAll { $0 === lane }
+            let state = lane.state
+            planner.closed(answered: state.answered, refused: state.refused, nowMs: nowMs)
+        }
+        retiring.removeAll(where: \.state.isDrained)
+        guard lanes.isEmpty, planner.nextOpeningMs > nowMs else { return }
+        // Nobody will answer for a while. Said at once, it is theirs to wait where waiting is durable.
+        if retiring.isEmpty {
+            for waiting in queue.removeAll() { complete(waiting, reason: "the origin cannot be reached") }
+        }
+        if opening == nil {
+            opening = loop.schedule(afterMilliseconds: planner.nextOpeningMs - nowMs + 1) { [unowned self] in
+                opening = nil
+                wantTurn()
+            }
+        }
+    }
+
+    // MARK: Deadlines
+
+    private func keepSweeping() {
+        guard sweep == nil, inFlight > 0 || !queue.isEmpty else { return }
+        sweep = loop.schedule(afterMilliseconds: Self.sweepMs) { [unowned self] in
+            sweep = nil
+            lookForLate()
+            wantTurn()
+        }
+    }
+
+    private func lookForLate() {
+        let now = nowMs
+        for waiting in queue.removeLate(now) { complete(waiting, reason: "no free stream in time") }
+        for lane in lanes + retiring { endLate(on: lane, now) }
+        retireMarked()
+        if let old = lanes.first(where: { now - $0.state.openedAtMs >= configuration.maxConnectionAgeMs }) {
+            old.state.retire()
+            list(old)
+        }
+        keepSweeping()
+    }
+
+    private func endLate(on lane: Lane, _ now: Int64) {
+        // All of a lane's late ones before libcurl runs again: it would send requests it held back into the room that
+        // the first ones leave, only to have them cut off.
+        for transfer in lane.transfers where transfer.deadlineMs <= now {
+            counts.timedOut += 1
+            giveUp(transfer, on: lane, reason: "no answer in time", as: .timedOut)
+        }
+        let stalled = lane.transfers.filter { $0.isUnasked && now - $0.fedAtMs >= configuration.stallMs }
+        guard !stalled.isEmpty else { return }
+        let back = lane.state.stalled(stalled.count, running: lane.running, nowMs: now)
+        guard back > 0 else { return }
+        if lane.running > 0, lane.state.phase == .ready { planner.sawStall(limit: lane.state.limit) }
+        for transfer in stalled.suffix(back) {
+            counts.movedAfterStall += 1
+            queue.prepend(transfer.waiting(refusals: transfer.refusals, reason: "the lane did not ask for the body"))
+            take(transfer, from: lane, .withdrawn)
+        }
+    }
+}

@@ -1,0 +1,222 @@
+internal import CCurl
+internal import FanfareModel
+
+/// One easy handle and the request it carries now. Made once, used for many requests.
+///
+/// The callbacks write into it and never call back; whoever pumps the lane reads it after libcurl has returned. The
+/// pool keeps every transfer alive until its handle is cleaned up, so libcurl may hold plain pointers to it.
+final class Transfer {
+    let easy: UnsafeMutableRawPointer
+    private let errorText: UnsafeMutablePointer<CChar>
+    private let maxBodyBytes: Int
+    private var isClosed = false
+
+    private(set) var request = HTTPRequest(tag: 0, url: "")
+    private(set) var headerList: HeaderList?
+    private var url = ""
+    private var method: HTTPRequest.Method?
+    private weak var preparedFor: Lane?
+
+    /// Monotonic milliseconds.
+    private(set) var deadlineMs: Int64 = 0
+    var fedAtMs: Int64 = 0
+    /// How often the server refused this request before.
+    private(set) var refusals = 0
+    /// Index in its lane's list.
+    var position = 0
+
+    /// Set while it runs.
+    fileprivate var lane: Lane?
+    fileprivate var bytesHandedOut = 0
+    fileprivate var rewind: RewindRule.Answer?
+    fileprivate var answer: [UInt8] = []
+    fileprivate var overflowed = false
+
+    init?(configuration: OriginConfiguration, trust: TrustStore, share: ConnectionShare) {
+        guard let easy = curl_easy_init() else { return nil }
+        self.easy = easy
+        maxBodyBytes = max(0, configuration.maxBodyBytes)
+        errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
+        errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+        let context = Unmanaged.passUnretained(self).toOpaque()
+        Curl.set(easy, CURLOPT_PRIVATE, pointer: context)
+        Curl.set(easy, CURLOPT_ERRORBUFFER, pointer: errorText)
+        Curl.set(easy, CURLOPT_READDATA, pointer: context)
+        Curl.check(ccurl_set_transfer(easy, CURLOPT_READFUNCTION, transferRead), CURLOPT_READFUNCTION)
+        Curl.set(easy, CURLOPT_SEEKDATA, pointer: context)
+        Curl.check(ccurl_set_seek(easy, transferSeek), CURLOPT_SEEKFUNCTION)
+        Curl.set(easy, CURLOPT_WRITEDATA, pointer: context)
+        Curl.check(ccurl_set_transfer(easy, CURLOPT_WRITEFUNCTION, transferWrite), CURLOPT_WRITEFUNCTION)
+        Curl.set(easy, CURLOPT_SHARE, pointer: share.handle)
+        ConnectionOptions.apply(configuration, trust: trust, to: easy)
+    }
+
+    deinit { assert(isClosed, "closed on the loop first") }
+
+    func close() {
+        isClosed = true
+        curl_easy_cleanup(easy)
+        headerList?.release()
+        headerList = nil
+        errorText.deallocate()
+    }
+
+    /// - Parameter headers: a list retained for this transfer, which releases it.
+    func prepare(_ waiting: WaitingRequest, headers: HeaderList, lane: Lane, nowMs: Int64) {
+        request = waiting.request
+        deadlineMs = waiting.deadlineMs
+        refusals = waiting.refusals
+        fedAtMs = nowMs
+        bytesHandedOut = 0
+        rewind = nil
+        answer = []
+        overflowed = false
+        errorText[0] = 0
+        if url != request.url {
+            url = request.url
+            Curl.set(easy, CURLOPT_URL, url)
+        }
+        if method != request.method {
+            method = request.method
+            Curl.set(easy, request.method == .post ? CURLOPT_POST : CURLOPT_HTTPGET, 1)
+        }
+        if request.method == .post {
+            let code = ccurl_set_offset(easy, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(request.body.count))
+            Curl.check(code, CURLOPT_POSTFIELDSIZE_LARGE)
+        }
+        if headerList !== headers {
+            headerList?.release()
+            headers.retain()
+            headerList = headers
+            Curl.check(ccurl_set_list(easy, CURLOPT_HTTPHEADER, headers.list), CURLOPT_HTTPHEADER)
+        }
+        if preparedFor !== lane {
+            preparedFor = lane
+            lane.adopt(easy)
+        }
+        self.lane = lane
+    }
+
+    var hasBody: Bool { !request.body.isEmpty }
+
+    /// False for a request without a body, of which nothing is ever asked.
+    var isUnasked: Bool { hasBody && bytesHandedOut == 0 }
+
+    /// Read when the transfer is over, before its handle is used again.
+    /// - Parameter code: what libcurl returned; nil when the pool ended it.
+    func facts(code: Int?, giveUp: String = "") -> TransferFacts {
+        var facts = TransferFacts(code: code, hasBody: hasBody, bytesHandedOut: bytesHandedOut, giveUp: giveUp)
+        facts.refused = rewind == .vetoRefused
+        facts.receivedBytes = answer.count
+        facts.overflowed = overflowed
+        if errorText[0] != 0 { facts.errorText = String(cString: errorText) }
+        // A handle that never got as far as a connection still shows the answer of its last transfer.
+        if code != nil || !isUnasked {
+            facts.status = Curl.long(easy, CURLINFO_RESPONSE_CODE)
+            facts.declaredBytes = Curl.offset(easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T)
+        }
+        return facts
+    }
+
+    func answered(status: Int, isComplete: Bool) -> HTTPAnswer {
+        HTTPAnswer(
+            status: status,
+            body: answer,
+            isComplete: isComplete,
+            contentType: Curl.string(easy, CURLINFO_CONTENT_TYPE),
+            retryAfter: Curl.header(easy, "retry-after"),
+            date: Curl.header(easy, "date")
+        )
+    }
+
+    /// nil until an answer's headers said which.
+    var isMultiplexed: Bool? {
+        switch Curl.long(easy, CURLINFO_HTTP_VERSION) {
+        case 0: nil
+        case Int(CURL_HTTP_VERSION_1_0), Int(CURL_HTTP_VERSION_1_1): false
+        default: true
+        }
+    }
+
+    func leftLane() { lane = nil }
+
+    /// Whether libcurl was kept from sending it again although it may have been processed.
+    var vetoedResend: Bool { rewind == .vetoAmbiguous }
+
+    /// The request, to wait for another lane.
+    func waiting(refusals: Int, reason: String) -> WaitingRequest {
+        WaitingRequest(request: request, deadlineMs: deadlineMs, refusals: refusals, lastReason: reason)
+    }
+
+    static func of(_ easy: UnsafeMutableRawPointer) -> Transfer? {
+        var context: UnsafeMutableRawPointer?
+        guard ccurl_get_pointer(easy, CURLINFO_PRIVATE, &context) == CURLE_OK, let context else { return nil }
+        return Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
+    }
+
+    fileprivate func judgeRewind() -> RewindRule.Answer {
+        // A stream refused on the connection that this very request opened is refused for certain: libcurl sends
+        // again on a fresh connection for no other reason.
+        let opened = Curl.long(easy, CURLINFO_NUM_CONNECTS) > 0
+        return RewindRule.answer(
+            bytesHandedOut: bytesHandedOut,
+            systemError: Curl.long(easy, CURLINFO_OS_ERRNO),
+            hasErrorText: errorText[0] != 0,
+            isMultiplexed: opened || lane?.isMultiplexed == true
+        )
+    }
+}
+
+private func transferRead(
+    _ buffer: UnsafeMutablePointer<CChar>?,
+    _ size: Int,
+    _ count: Int,
+    _ context: UnsafeMutableRawPointer?
+) -> Int {
+    guard let buffer, let context else { return 0 }
+    let transfer = Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
+    let from = transfer.bytesHandedOut
+    let length = min(size * count, transfer.request.body.count - from)
+    guard length > 0 else { return 0 }
+    if from == 0 { transfer.lane?.recordAsked() }
+    transfer.request.body.withUnsafeBytes { bytes in
+        UnsafeMutableRawPointer(buffer).copyMemory(
+            from: UnsafeRawBufferPointer(rebasing: bytes[from..<(from + length)]).baseAddress ?? UnsafeRawPointer(buffer),
+            byteCount: length
+        )
+    }
+    transfer.bytesHandedOut = from + length
+    return length
+}
+
+private func transferSeek(_ context: UnsafeMutableRawPointer?, _ offset: curl_off_t, _ origin: Int32) -> Int32 {
+    guard let context else { return CURL_SEEKFUNC_FAIL }
+    let transfer = Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
+    let answer = transfer.judgeRewind()
+    guard answer != .allow else { return CURL_SEEKFUNC_OK }
+    transfer.rewind = answer
+    return CURL_SEEKFUNC_FAIL
+}
+
+private func transferWrite(
+    _ buffer: UnsafeMutablePointer<CChar>?,
+    _ size: Int,
+    _ count: Int,
+    _ context: UnsafeMutableRawPointer?
+) -> Int {
+    guard let buffer, let context else { return 0 }
+    let transfer = Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
+    return transfer.take(UnsafeRawBufferPointer(start: buffer, count: size * count))
+}
+
+extension Transfer {
+    /// Anything but the whole count ends the transfer.
+    fileprivate func take(_ bytes: UnsafeRawBufferPointer) -> Int {
+        guard bytes.count <= maxBodyBytes - answer.count else {
+            overflowed = true
+            return 0
+        }
+        answer.append(contentsOf: bytes)
+        return bytes.count
+    }
+}
