@@ -73,6 +73,12 @@ let package = Package(
             swiftSettings: strict
         ),
 
+        .target(
+            name: "FanfareConfiguration",
+            dependencies: ["FanfareModel", "FanfareJSON", .product(name: "Yams", package: "Yams")],
+            swiftSettings: strict
+        ),
+
         // The other end of the wire, for trials and tests.
         .target(name: "FCMSimulator", dependencies: ["FanfareJSON"], swiftSettings: pure),
         .target(
@@ -101,6 +107,7 @@ let package = Package(
             dependencies: ["FCMWire", "FanfareJSON", "FanfareModel"],
             swiftSettings: strict
         ),
+        .testTarget(name: "FanfareConfigurationTests", dependencies: ["FanfareConfiguration"], swiftSettings: strict),
         .testTarget(name: "EventLoopTests", dependencies: ["EventLoop"], swiftSettings: strict),
         .testTarget(
             name: "CurlTransportTests",
