@@ -374,7 +374,7 @@ local function claim_first_pass(base, id, worker, window, now)
   local epoch = next_epoch(base, now)
   open_batch(base, id, n, worker, epoch, window, { 'from', int(from), 'count', int(count) })
   mark_active(base, id, now)
-  return { id, n, epoch, 'first', int(from), window, '1', spec.abort, '', '', recipients }
+  return { id, n, epoch, 'first', int(from), window, '1', spec.abort, '', '', recipients }, count
 end
 
 -- Takes over a batch whose worker is gone. What it may have sent and what it certainly did not are told apart by the
@@ -428,13 +428,13 @@ local function claim_orphan(base, name, worker, now)
   redis.call('SADD', base .. 'claims:' .. worker, name)
   local listed = #todo > 0 and table.concat(todo, ',') or '-'
   return { id, n, epoch, retry and 'retry' or 'first', batch.from or '0', batch.upto, int(deliveries), spec.abort,
-    listed, table.concat(maybe, ','), recipients }
+    listed, table.concat(maybe, ','), recipients }, count
 end
 
--- Gathers what is due for a retry into batches of one job each.
+-- Gathers what is due for a retry into batches of one job each; returns how many recipients they hold.
 local function claim_retries(base, limit, most, worker, window, now, claims)
   local members = redis.call('ZRANGEBYSCORE', base .. 'retry', '-inf', int(now), 'LIMIT', 0, limit)
-  local order, by_job = {}, {}
+  local order, by_job, given = {}, {}, 0
   for _, member in ipairs(members) do
     local id, index = split_name(member)
     if not by_job[id] and #order < most then
@@ -450,31 +450,16 @@ local function claim_retries(base, limit, most, worker, window, now, claims)
   for _, id in ipairs(order) do
     local list = by_job[id]
     local spec = load_spec(base, id)
-    if spec and #list > 0 then
+    if spec and not spec.parked and #list > 0 then
       local epoch = next_epoch(base, now)
       local n, indexes = 'r' .. epoch, table.concat(list, ',')
       open_batch(base, id, n, worker, epoch, window, { 'indexes', indexes, 'count', int(#list) })
+      given = given + #list
       claims[#claims + 1] = { id, n, epoch, 'retry', '0', window, '1', spec.abort, '', '',
         retry_recipients(base, id, indexes) }
     end
   end
-end
-
--- How many recipients a list of claims holds; a first pass counts as whole batches unless its list is at hand.
-local function given(claims)
-  local sum = 0
-  for _, taken in ipairs(claims) do
-    local recipients = taken[11]
-    if taken[4] == 'retry' then
-      sum = sum + #recipients / 2
-    elseif type(recipients) == 'table' then
-      sum = sum + #recipients
-    else
-      local _, lines = string.gsub(recipients, '\n', '')
-      sum = sum + lines + 1
-    end
-  end
-  return sum
+  return given
 end
 
 -- claim: work for a worker: first what a dead worker left, then retries that are due, then jobs of one batch, then
@@ -509,23 +494,31 @@ local function claim(keys, args)
     else
       -- Bounded: a list of orphans of jobs that are over must not hold the server.
       for _ = 1, 100 do
-        if #claims >= most or given(claims) >= wanted then break end
+        if #claims >= most or wanted <= 0 then break end
         local name = redis.call('LPOP', base .. 'orphans')
         if not name then break end
-        local taken = claim_orphan(base, name, worker, now)
-        if taken then claims[#claims + 1] = taken end
+        local taken, count = claim_orphan(base, name, worker, now)
+        if taken then
+          claims[#claims + 1] = taken
+          wanted = wanted - count
+        end
       end
-      if #claims < most and given(claims) < wanted then
-        claim_retries(base, math.min(BATCH, wanted - given(claims)), most - #claims, worker, window, now, claims)
+      if #claims < most and wanted > 0 then
+        wanted = wanted - claim_retries(base, math.min(BATCH, wanted), most - #claims, worker, window, now, claims)
       end
       for _, queue in ipairs({ 'singles', 'queue' }) do
         for _ = 1, 2 * most do
-          if #claims >= most or given(claims) >= wanted then break end
+          if #claims >= most or wanted <= 0 then break end
           local head = redis.call('ZRANGE', base .. queue, 0, 0)[1]
           if not head then break end
           local _, id = string.match(head, '^([^/]*)/(.*)$')
-          local taken = claim_first_pass(base, id, worker, window, now)
-          if taken then claims[#claims + 1] = taken else redis.call('ZREM', base .. queue, head) end
+          local taken, count = claim_first_pass(base, id, worker, window, now)
+          if taken then
+            claims[#claims + 1] = taken
+            wanted = wanted - count
+          else
+            redis.call('ZREM', base .. queue, head)
+          end
         end
       end
     end
