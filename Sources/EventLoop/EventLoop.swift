@@ -132,7 +132,8 @@ public final class EventLoop {
         }
     }
 
-    /// Runs turns until ``stop()``. Returns on the calling thread, which owns the loop for as long as it runs.
+    /// Runs turns until ``stop()``. Returns on the calling thread, which owns the loop for as long as it runs. May be
+    /// called again.
     public func run() {
         var events = [epoll_event](repeating: epoll_event(), count: 256)
         var inboxesHoldMore = false
@@ -146,6 +147,7 @@ public final class EventLoop {
             for drain in drains where drain() { inboxesHoldMore = true }
             for hook in turnEnds { hook() }
         }
+        stopping = false
     }
 
     /// Ends ``run()`` after the current turn. Called on the loop.
