@@ -1,0 +1,116 @@
+internal import OpenSSLKit
+
+/// A socket, with TLS or without: plain bytes on our side, whatever the wire needs on the other.
+final class ByteChannel {
+    let socket: StreamSocket
+    private var session: TLSSession?
+    /// Bytes for the wire and how many of them are gone.
+    private var outgoing: [UInt8] = []
+    private var sent = 0
+    /// Plain bytes handed to the wire so far; with TLS, handed to be encrypted. What is beyond was never sent.
+    private(set) var written: UInt64 = 0
+
+    init(socket: StreamSocket) { self.socket = socket }
+
+    func close() {
+        if let session {
+            session.shutdown()
+            outgoing.append(contentsOf: session.takeOutgoing())
+            // A goodbye or an alert, if there is room for it; nobody waits for it.
+            try? flush()
+        }
+        session = nil
+        socket.close()
+    }
+
+    /// True while bytes wait for room in the kernel.
+    var hasUnsentBytes: Bool { sent < outgoing.count }
+
+    func startTLS(context: TLSContext, host: String) throws(RedisError) {
+        try Self.translate { () throws(OpenSSLError) in session = try TLSSession(context: context, host: host) }
+    }
+
+    /// Moves the TLS handshake on. True when it is over.
+    func secure() throws(RedisError) -> Bool {
+        guard let session else { return true }
+        // Sent even when it fails: then it is the alert that tells the peer why.
+        let isSecure = Result { () throws(RedisError) in
+            try Self.translate { () throws(OpenSSLError) in try session.handshake() }
+        }
+        outgoing.append(contentsOf: session.takeOutgoing())
+        try? flush()
+        return try isSecure.get()
+    }
+
+    /// Queues plain bytes; ``flush()`` sends them.
+    func write(_ bytes: [UInt8]) throws(RedisError) {
+        guard let session else {
+            // The common case: nothing is waiting, the array itself is taken over.
+            if outgoing.isEmpty { outgoing = bytes } else { outgoing.append(contentsOf: bytes) }
+            return
+        }
+        try Self.translate { () throws(OpenSSLError) in
+            var failure: OpenSSLError?
+            bytes.withUnsafeBytes { buffer in
+                do throws(OpenSSLError) { try session.write(buffer) } catch { failure = error }
+            }
+            if let failure { throw failure }
+        }
+        written += UInt64(bytes.count)
+        outgoing.append(contentsOf: session.takeOutgoing())
+    }
+
+    func flush() throws(RedisError) {
+        while sent < outgoing.count {
+            let result = outgoing.withUnsafeBytes { bytes in
+                Result { () throws(RedisError) in try socket.write(UnsafeRawBufferPointer(rebasing: bytes[sent...])) }
+            }
+            let count = try result.get()
+            guard count > 0 else { return }
+            sent += count
+            if session == nil { written += UInt64(count) }
+        }
+        // Keeps the room for the next turn, but not that of an exceptional one.
+        outgoing.removeAll(keepingCapacity: outgoing.capacity <= 1 << 20)
+        sent = 0
+    }
+
+    /// Takes what the wire has, one buffer at most, so that one connection cannot hold a turn, and hands plain bytes
+    /// to `body`. Nil when there was nothing.
+    func read(
+        into buffer: UnsafeMutableRawBufferPointer,
+        _ body: (UnsafeRawBufferPointer) throws(RedisError) -> Void
+    ) throws(RedisError) {
+        guard let count = try socket.read(into: buffer) else { return }
+        guard let session else { return try body(UnsafeRawBufferPointer(rebasing: buffer[..<count])) }
+        try Self.translate { () throws(OpenSSLError) in
+            try session.feed(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+        }
+    }
+
+    /// Plain bytes of what ``read(into:_:)`` took from the wire. Without TLS there are none left.
+    func decrypt(
+        into buffer: UnsafeMutableRawBufferPointer,
+        _ body: (UnsafeRawBufferPointer) throws(RedisError) -> Void
+    ) throws(RedisError) {
+        guard let session else { return }
+        while true {
+            let count = try Self.translate { () throws(OpenSSLError) in try session.read(into: buffer) }
+            guard let count else { throw RedisError(.connectionLost, "closed by the server") }
+            guard count > 0 else { break }
+            try body(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+        }
+        // Answers of TLS itself, such as key updates.
+        outgoing.append(contentsOf: session.takeOutgoing())
+    }
+
+    private static func translate<Value>(
+        _ body: () throws(OpenSSLError) -> Value
+    ) throws(RedisError) -> Value {
+        do throws(OpenSSLError) {
+            return try body()
+        } catch {
+            throw RedisError(.tls, "\(error)")
+        }
+    }
+}

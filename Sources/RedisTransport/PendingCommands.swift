@@ -1,0 +1,45 @@
+/// Commands whose replies are outstanding, in the order of sending, which is the order of the replies.
+///
+/// Generic over what waits for the reply, so that tests need no connection.
+struct PendingCommands<Waiter> {
+    struct Entry {
+        let waiter: Waiter
+        /// On the loop's clock, in nanoseconds.
+        let deadline: UInt64
+        /// Position in the connection's outgoing bytes behind the command's last byte.
+        let end: UInt64
+    }
+
+    private var entries: [Entry] = []
+    private var head = 0
+
+    var count: Int { entries.count - head }
+    var isEmpty: Bool { count == 0 }
+
+    mutating func append(_ entry: Entry) { entries.append(entry) }
+
+    mutating func popFirst() -> Entry? {
+        guard head < entries.count else { return nil }
+        let entry = entries[head]
+        head += 1
+        if head == entries.count {
+            entries.removeAll(keepingCapacity: true)
+            head = 0
+        } else if head >= 1_024, head * 2 >= entries.count {
+            entries.removeFirst(head)
+            head = 0
+        }
+        return entry
+    }
+
+    mutating func takeAll() -> ArraySlice<Entry> {
+        defer {
+            entries = []
+            head = 0
+        }
+        return entries[head...]
+    }
+
+    /// Walks the queue: ask when a timer fires, not for every command.
+    var earliestDeadline: UInt64? { entries[head...].lazy.map(\.deadline).min() }
+}

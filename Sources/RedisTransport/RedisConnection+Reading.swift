@@ -1,0 +1,65 @@
+internal import EventLoop
+internal import StreamWire
+
+extension RedisConnection {
+    func handle(_ readiness: Readiness) {
+        guard let channel else { return }
+        do throws(RedisError) {
+            if machine.isOpening {
+                // Write interest or an error: the connect has ended.
+                try channel.socket.connectResult()
+                perform(machine.opened())
+                return watch()
+            }
+            if readiness.contains(.writable) {
+                try channel.flush()
+                watch()
+            }
+            if !readiness.isDisjoint(with: [.readable, .failed]) { try read(channel) }
+        } catch {
+            // A callback may have closed this socket on the way; then its error means nothing to the next.
+            if channel === self.channel { lose(error) }
+        }
+    }
+
+    private func read(_ channel: ByteChannel) throws(RedisError) {
+        let socketGeneration = generation
+        let result = withUnsafeTemporaryAllocation(byteCount: 1 << 16, alignment: 16) { buffer in
+            Result { () throws(RedisError) in
+                try channel.read(into: buffer) { (bytes) throws(RedisError) in try take(bytes, socketGeneration) }
+                if machine.isSecuring { try continueSecuring(channel) }
+                // The peer may have sent more than its part of the handshake.
+                guard generation == socketGeneration, !machine.isSecuring else { return }
+                try channel.decrypt(into: buffer) { (bytes) throws(RedisError) in try take(bytes, socketGeneration) }
+            }
+        }
+        try result.get()
+        if generation == socketGeneration { watch() }
+    }
+
+    /// Hands plain bytes to the reader and its replies to whom they belong.
+    private func take(_ bytes: UnsafeRawBufferPointer, _ socketGeneration: UInt64) throws(RedisError) {
+        guard generation == socketGeneration, let reader else { return }
+        try reader.feed(bytes)
+        // Asked for each reply: its receiver may have closed the connection, and the reader with it.
+        while generation == socketGeneration, let value = try reader.next() { try deliver(value) }
+    }
+
+    private func deliver(_ value: RedisValue) throws(RedisError) {
+        guard let entry = pending.popFirst() else {
+            throw RedisError(.protocolError, "a reply that nobody asked for")
+        }
+        var failure: RedisError?
+        if case .error(let line) = value { failure = RedisError(reply: line) }
+        switch entry.waiter {
+        case .caller(let completion):
+            completion(failure.map { .failure($0) } ?? .success(value))
+            if let failure { perform(machine.commandFailed(failure, nowMs: nowMs, random: random())) }
+        case .greeting(let expected):
+            guard failure != nil || value == .status(expected) else {
+                throw RedisError(.protocolError, "not a Redis server: unexpected answer to a greeting")
+            }
+            perform(machine.greeted(failure: failure, nowMs: nowMs, random: random()))
+        }
+    }
+}

@@ -1,0 +1,302 @@
+public import EventLoop
+public import OpenSSLKit
+public import StreamWire
+
+/// One connection to one Redis server, on one loop: pipelined, and reconnecting by itself until it is closed.
+///
+/// Commands sent within a turn leave in one write at its end and are answered in order. A command that blocks in
+/// Redis (`XREADGROUP BLOCK`) holds those behind it, so give it a connection of its own and a timeout longer than it
+/// blocks. Nothing is ever sent twice: a command whose answer is lost fails with `maybeApplied`.
+///
+/// Call ``close()`` on the loop before dropping the last reference.
+public final class RedisConnection {
+    public typealias Completion = (Result<RedisValue, RedisError>) -> Void
+
+    /// Called on the loop at every change of ``state``.
+    public var onStateChange: (RedisState) -> Void = { _ in }
+    public var state: RedisState { machine.state }
+    /// Commands sent and not answered yet.
+    public var inFlight: Int { pending.count }
+
+    enum Waiter {
+        case greeting(expected: String)
+        case caller(Completion)
+    }
+
+    let loop: EventLoop
+    let endpoint: RedisEndpoint
+    let timeouts: RedisTimeouts
+    let limits: RedisLimits
+    let random: () -> Double
+    private let tls: TLSOptions
+    private let greeting: [(command: RedisCommand, expected: String)]
+
+    var machine: RedisConnectionStateMachine
+    var pending = PendingCommands<Waiter>()
+    var channel: ByteChannel?
+    var reader: ReplyReader?
+    /// Commands of this turn, as bytes.
+    private var gathered: [UInt8] = []
+    /// Outgoing bytes of this connection, gathered ones included.
+    private var position: UInt64 = 0
+    private var addresses: [SocketAddress] = []
+    private var resolutions: Inbox<Resolution>?
+    private var registration: RegistrationID?
+    /// Changes with every socket: what holds an old number must not touch the new one.
+    private(set) var generation: UInt64 = 0
+    private var phaseTimer: TimerID?
+    private var commandTimer: (id: TimerID, at: UInt64)?
+    private var turnGuard: TimerID?
+
+    /// - Parameters:
+    ///   - name: for `CLIENT SETNAME`; characters that Redis refuses there become `-`; empty: no name.
+    ///   - tls: used when the endpoint says `rediss://`.
+    ///   - random: in 0..<1, spreads the reconnects.
+    public init(
+        loop: EventLoop,
+        endpoint: RedisEndpoint,
+        name: String,
+        tls: TLSOptions = TLSOptions(),
+        timeouts: RedisTimeouts = RedisTimeouts(),
+        limits: RedisLimits = RedisLimits(),
+        random: @escaping () -> Double
+    ) {
+        self.loop = loop
+        self.endpoint = endpoint
+        self.tls = tls
+        self.timeouts = timeouts
+        self.limits = limits
+        self.random = random
+        greeting = Greeting.commands(endpoint: endpoint, name: name)
+        machine = RedisConnectionStateMachine(
+            timeouts: timeouts,
+            usesTLS: endpoint.usesTLS,
+            greetings: greeting.count
+        )
+        loop.onTurnEnd { [weak self] in self?.endTurn() }
+    }
+
+    deinit { assert(channel == nil, "close() the connection on its loop first") }
+
+    /// Starts to connect. Once; from then on the connection looks after itself.
+    public func connect() { perform(machine.connect()) }
+
+    /// Final. Commands in flight fail with `connectionLost`.
+    public func close() { perform(machine.close()) }
+
+    /// Sends at the end of this turn; fails at once with `notConnected` when not ``RedisState/ready``.
+    ///
+    /// - Parameter timeoutMs: until the answer; for a blocking command longer than it blocks. A command that runs out
+    ///   of time takes the connection with it.
+    public func send(_ command: RedisCommand, timeoutMs: Int64? = nil, _ completion: @escaping Completion) {
+        guard machine.isReady else {
+            return completion(.failure(RedisError(.notConnected, "no connection to \(endpoint)")))
+        }
+        do throws(RedisError) {
+            try append(command, timeoutMs: timeoutMs ?? timeouts.commandMs, .caller(completion))
+        } catch {
+            completion(.failure(error))
+        }
+    }
+
+    private func append(_ command: RedisCommand, timeoutMs: Int64, _ waiter: Waiter) throws(RedisError) {
+        let before = gathered.count
+        try CommandFormatter.append(command, to: &gathered)
+        position += UInt64(gathered.count - before)
+        // Not the turn's own time: a turn that took long, or a process that was frozen, must not use it up.
+        let deadline = EventLoop.readClock() + UInt64(max(0, min(timeoutMs, 1 << 40))) * 1_000_000
+        pending.append(PendingCommands.Entry(waiter: waiter, deadline: deadline, end: position))
+        armCommandTimer(deadline)
+        // Sent from another hook of the turn's end, this one's may be over: a timer keeps the loop from waiting.
+        if turnGuard == nil { turnGuard = loop.schedule(afterNanoseconds: 0) {} }
+    }
+
+    // MARK: Doing what the machine says
+
+    var nowMs: Int64 { Int64(loop.now / 1_000_000) }
+
+    func perform(_ actions: [RedisConnectionStateMachine.Action]) {
+        for action in actions {
+            switch action {
+            case .resolve(let attempt): resolve(attempt)
+            case .open(let address): open(addresses[address])
+            case .secure: secure()
+            case .greet: greet()
+            case .armDeadline(let milliseconds):
+                setPhaseTimer(milliseconds) { [weak self] in self?.connectDeadlinePassed() }
+            case .armBackoff(let milliseconds):
+                setPhaseTimer(milliseconds) { [weak self] in self?.backoffElapsed() }
+            case .disarm: setPhaseTimer(nil)
+            case .dropSocket: dropSocket()
+            case .report(let state): onStateChange(state)
+            case .failPending(let error): failPending(error)
+            }
+        }
+    }
+
+    func lose(_ error: RedisError) { perform(machine.lost(error, nowMs: nowMs, random: random())) }
+
+    private func resolve(_ attempt: UInt64) {
+        switch endpoint.address {
+        case .unix(let path): resolved(attempt, SocketAddress.unix(path).map { [$0] } ?? [])
+        case .tcp(let host, let port):
+            if let numeric = SocketAddress.numeric(host, port: port) { return resolved(attempt, [numeric]) }
+            NameResolver.resolve(host, port: port, attempt: attempt, into: resolutionInbox())
+        }
+    }
+
+    private func resolutionInbox() -> Inbox<Resolution> {
+        if let resolutions { return resolutions }
+        let inbox = Inbox<Resolution>()
+        loop.attach(inbox) { [weak self] resolution in
+            guard let self else { return }
+            switch resolution.result {
+            case .success(let addresses): resolved(resolution.attempt, addresses)
+            case .failure(let error):
+                perform(machine.resolveFailed(attempt: resolution.attempt, error: error, random: random()))
+            }
+        }
+        resolutions = inbox
+        return inbox
+    }
+
+    private func resolved(_ attempt: UInt64, _ addresses: [SocketAddress]) {
+        let actions = machine.resolved(attempt: attempt, addresses: addresses.count)
+        if !actions.isEmpty { self.addresses = addresses }
+        perform(actions)
+    }
+
+    private func open(_ address: SocketAddress) {
+        do throws(RedisError) {
+            let socket = try StreamSocket(connectingTo: address, userTimeoutMs: timeouts.userTimeoutMs)
+            channel = ByteChannel(socket: socket)
+            reader = ReplyReader(limits: limits)
+            generation += 1
+            do throws(SystemError) {
+                registration = try loop.register(fd: socket.fd, interest: .write) { [weak self] readiness in
+                    self?.handle(readiness)
+                }
+            } catch {
+                throw RedisError(.connectionLost, "\(error)")
+            }
+        } catch {
+            lose(error)
+        }
+    }
+
+    private func secure() {
+        guard let channel, case .tcp(let host, _) = endpoint.address else { return }
+        do throws(RedisError) {
+            let context: TLSContext
+            do throws(OpenSSLError) {
+                // Read anew for each connection, so that replaced certificates are used from then on.
+                context = try TLSContext(files: tls)
+            } catch {
+                throw RedisError(.tls, "\(error)")
+            }
+            try channel.startTLS(context: context, host: host)
+            try continueSecuring(channel)
+        } catch {
+            lose(error)
+        }
+    }
+
+    func continueSecuring(_ channel: ByteChannel) throws(RedisError) {
+        if try channel.secure() { return perform(machine.secured()) }
+        watch()
+    }
+
+    private func greet() {
+        do throws(RedisError) {
+            for (command, expected) in greeting {
+                try append(command, timeoutMs: timeouts.connectMs, .greeting(expected: expected))
+            }
+        } catch {
+            lose(error)
+        }
+    }
+
+    private func dropSocket() {
+        // The registration first: a closed descriptor's number may be another's at once.
+        if let registration { loop.deregister(registration) }
+        registration = nil
+        channel?.close()
+        reader?.close()
+        reader = nil
+        generation += 1
+    }
+
+    private func failPending(_ error: RedisError) {
+        let written = channel?.written ?? 0
+        channel = nil
+        gathered.removeAll(keepingCapacity: gathered.capacity <= 1 << 20)
+        position = 0
+        if let commandTimer { loop.cancel(commandTimer.id) }
+        commandTimer = nil
+        // The queue is taken before anyone is told: a waiter may send again or close.
+        for entry in pending.takeAll() {
+            guard case .caller(let completion) = entry.waiter else { continue }
+            let isOverdue = error.code == .timeout && entry.deadline <= loop.now
+            let code = isOverdue || error.code == .protocolError ? error.code : .connectionLost
+            completion(.failure(RedisError(code, error.message, maybeApplied: entry.end <= written)))
+        }
+    }
+
+    // MARK: Writing
+
+    private func endTurn() {
+        guard let turnGuard else { return }
+        loop.cancel(turnGuard)
+        self.turnGuard = nil
+        guard let channel, !gathered.isEmpty else { return }
+        do throws(RedisError) {
+            try channel.write(gathered)
+            gathered.removeAll(keepingCapacity: true)
+            try channel.flush()
+            watch()
+        } catch {
+            lose(error)
+        }
+    }
+
+    /// Writable is asked for only while bytes wait, or the loop would spin.
+    func watch() {
+        guard let registration, let channel else { return }
+        loop.update(registration, interest: channel.hasUnsentBytes ? [.read, .write] : .read)
+    }
+
+    // MARK: Timers
+
+    private func setPhaseTimer(_ milliseconds: Int64?, _ body: @escaping () -> Void = {}) {
+        if let phaseTimer { loop.cancel(phaseTimer) }
+        phaseTimer = milliseconds.map { loop.schedule(afterMilliseconds: $0, body) }
+    }
+
+    private func connectDeadlinePassed() {
+        phaseTimer = nil
+        perform(machine.deadlinePassed(nowMs: nowMs, random: random()))
+    }
+
+    private func backoffElapsed() {
+        phaseTimer = nil
+        perform(machine.backoffElapsed())
+    }
+
+    /// One timer for all commands, at the earliest deadline known; it finds the next one when it fires.
+    private func armCommandTimer(_ deadline: UInt64) {
+        if let commandTimer {
+            guard deadline < commandTimer.at else { return }
+            loop.cancel(commandTimer.id)
+        }
+        let delay = deadline - min(deadline, loop.now)
+        let id = loop.schedule(afterNanoseconds: delay) { [weak self] in self?.commandTimerFired() }
+        commandTimer = (id, deadline)
+    }
+
+    private func commandTimerFired() {
+        commandTimer = nil
+        guard let earliest = pending.earliestDeadline else { return }
+        guard earliest <= loop.now else { return armCommandTimer(earliest) }
+        lose(RedisError(.timeout, "no answer from \(endpoint) in time"))
+    }
+}

@@ -1,0 +1,178 @@
+/// What a Redis connection does next. Events come in as calls, what to do comes back as actions, to be performed in
+/// order; the driver holds the socket and the commands.
+///
+///     idle ─► resolving ─► opening ─► securing ─► greeting ─► ready
+///                 │            └─ without TLS ───────┘           │
+///                 └──────────── any loss ──► waiting ◄───────────┘        close(): closed, from anywhere
+///                                               └─► resolving
+struct RedisConnectionStateMachine {
+    enum Action: Equatable {
+        /// Look the name up; answer with `resolved(attempt:addresses:)` or `lost`.
+        case resolve(attempt: UInt64)
+        /// Open a socket to the address of that index.
+        case open(address: Int)
+        case secure
+        /// Send the greeting commands.
+        case greet
+        /// One timer, replaced by each of these and by `disarm`.
+        case armDeadline(milliseconds: Int64)
+        case armBackoff(milliseconds: Int64)
+        case disarm
+        case dropSocket
+        case report(RedisState)
+        /// Fail everything in flight. Last in every list: waiters may call back into the connection.
+        case failPending(RedisError)
+    }
+
+    private enum Phase: Equatable {
+        case idle
+        case resolving
+        case opening(address: Int, of: Int)
+        case securing
+        /// `failure` is the first error among the greeting's replies.
+        case greeting(missing: Int, failure: RedisError?)
+        case ready(sinceMs: Int64)
+        case waiting
+        case closed
+    }
+
+    /// A connection that held this long starts the next backoff from the smallest pause.
+    static let settledMs: Int64 = 5_000
+
+    private let timeouts: RedisTimeouts
+    private let usesTLS: Bool
+    private let greetings: Int
+    private var phase = Phase.idle
+    private var attempt: UInt64 = 0
+    private var failures = 0
+    private(set) var state = RedisState.connecting
+
+    init(timeouts: RedisTimeouts, usesTLS: Bool, greetings: Int) {
+        self.timeouts = timeouts
+        self.usesTLS = usesTLS
+        self.greetings = greetings
+    }
+
+    var isReady: Bool { if case .ready = phase { true } else { false } }
+    var isOpening: Bool { if case .opening = phase { true } else { false } }
+    var isSecuring: Bool { phase == .securing }
+
+    mutating func connect() -> [Action] {
+        guard phase == .idle else { return [] }
+        return [.report(.connecting)] + begin()
+    }
+
+    mutating func backoffElapsed() -> [Action] {
+        guard phase == .waiting else { return [] }
+        return begin()
+    }
+
+    /// An answer for an attempt that is over is ignored: the look-up cannot be called back.
+    mutating func resolved(attempt: UInt64, addresses: Int) -> [Action] {
+        guard phase == .resolving, attempt == self.attempt, addresses > 0 else { return [] }
+        phase = .opening(address: 0, of: addresses)
+        return [.armDeadline(milliseconds: timeouts.connectMs), .open(address: 0)]
+    }
+
+    mutating func resolveFailed(attempt: UInt64, error: RedisError, random: Double) -> [Action] {
+        guard phase == .resolving, attempt == self.attempt else { return [] }
+        return lost(error, nowMs: 0, random: random)
+    }
+
+    mutating func opened() -> [Action] {
+        guard case .opening = phase else { return [] }
+        guard usesTLS else { return greet() }
+        phase = .securing
+        return [.secure]
+    }
+
+    mutating func secured() -> [Action] {
+        guard phase == .securing else { return [] }
+        return greet()
+    }
+
+    /// One greeting command was answered.
+    mutating func greeted(failure: RedisError?, nowMs: Int64, random: Double) -> [Action] {
+        guard case .greeting(let missing, let first) = phase else { return [] }
+        let failure = first ?? failure
+        guard missing == 1 else {
+            phase = .greeting(missing: missing - 1, failure: failure)
+            return []
+        }
+        if let failure { return lost(failure, nowMs: nowMs, random: random) }
+        phase = .ready(sinceMs: nowMs)
+        state = .ready
+        return [.disarm, .report(.ready)]
+    }
+
+    mutating func deadlinePassed(nowMs: Int64, random: Double) -> [Action] {
+        switch phase {
+        case .resolving, .opening, .securing, .greeting:
+            let error = RedisError(.timeout, "not connected within \(timeouts.connectMs) ms")
+            return lost(error, nowMs: nowMs, random: random)
+        case .idle, .ready, .waiting, .closed: return []
+        }
+    }
+
+    /// A command was answered with an error, which its sender has already got.
+    mutating func commandFailed(_ error: RedisError, nowMs: Int64, random: Double) -> [Action] {
+        guard case .ready = phase, error.endsConnection else { return [] }
+        return lost(error, nowMs: nowMs, random: random)
+    }
+
+    /// The connection broke, or the driver gives it up.
+    mutating func lost(_ error: RedisError, nowMs: Int64, random: Double) -> [Action] {
+        switch phase {
+        case .idle, .waiting, .closed: return []
+        case .opening(let address, let count) where address + 1 < count:
+            phase = .opening(address: address + 1, of: count)
+            return [.dropSocket, .armDeadline(milliseconds: timeouts.connectMs), .open(address: address + 1)]
+        case .ready(let since):
+            if nowMs - since >= Self.settledMs { failures = 0 }
+        case .resolving, .opening, .securing, .greeting: break
+        }
+        var error = error
+        var isGreeting = false
+        if case .greeting(_, let first) = phase {
+            isGreeting = true
+            // A server that refuses and hangs up has said why before it did.
+            if let first, error.code == .connectionLost { error = first }
+        }
+        phase = .waiting
+        if error.code == .tls || (isGreeting && !error.isTransient && error.code != .protocolError) {
+            state = .failed(error)
+            return [
+                .dropSocket, .armBackoff(milliseconds: timeouts.failedRetryMs), .report(state), .failPending(error),
+            ]
+        }
+        let pause = backoff(random)
+        failures += 1
+        state = .unavailable(error)
+        return [.dropSocket, .armBackoff(milliseconds: pause), .report(state), .failPending(error)]
+    }
+
+    mutating func close() -> [Action] {
+        guard phase != .closed else { return [] }
+        phase = .closed
+        state = .closed
+        return [.dropSocket, .disarm, .report(.closed), .failPending(RedisError(.connectionLost, "closed by us"))]
+    }
+
+    private mutating func begin() -> [Action] {
+        phase = .resolving
+        attempt += 1
+        return [.armDeadline(milliseconds: timeouts.connectMs), .resolve(attempt: attempt)]
+    }
+
+    private mutating func greet() -> [Action] {
+        phase = .greeting(missing: greetings, failure: nil)
+        return [.greet]
+    }
+
+    /// Full jitter between the smallest pause and a ceiling that doubles: servers that come back meet no herd.
+    private func backoff(_ random: Double) -> Int64 {
+        let floor = timeouts.minBackoffMs
+        let ceiling = max(floor, min(timeouts.maxBackoffMs, floor << Int64(min(failures + 1, 20))))
+        return floor + Int64(Double(ceiling - floor) * max(0, min(random, 1)))
+    }
+}

@@ -1,0 +1,47 @@
+public import OpenSSLKit
+
+/// Certificates for `rediss://`; without any, the system's authorities are trusted.
+public typealias TLSOptions = TLSFiles
+
+/// Deadlines and pauses, in milliseconds.
+public struct RedisTimeouts: Equatable, Sendable {
+    /// From the look-up of the name, for each address tried, to the answer of the last greeting command.
+    public var connectMs: Int64 = 5_000
+    /// For a command that does not say its own.
+    public var commandMs: Int64 = 5_000
+    /// Reconnects are spread over all of the time between the smallest pause and one that doubles up to the largest.
+    public var minBackoffMs: Int64 = 50
+    public var maxBackoffMs: Int64 = 5_000
+    /// Between attempts that only a person can make succeed, such as after a wrong password.
+    public var failedRetryMs: Int64 = 30_000
+    /// TCP_USER_TIMEOUT: how long sent bytes may stay unacknowledged.
+    public var userTimeoutMs: Int32 = 10_000
+
+    public init() {}
+}
+
+/// What a reply may cost before the connection is given up.
+public struct RedisLimits: Equatable, Sendable {
+    /// Bytes of one reply, received or built; every element counts 32 besides its own bytes.
+    public var maxReplyBytes = 1 << 30
+    /// Arrays inside arrays. hiredis 0.14 itself stops at 7.
+    public var maxDepth = 7
+    /// Bytes of one line: a status, an error, a number.
+    public var maxLineBytes = 1 << 16
+
+    public init() {}
+}
+
+/// Where a connection stands.
+public enum RedisState: Equatable, Sendable {
+    /// Before the first `connect()`, then while the first attempt runs. Exits: ready, unavailable, failed, closed.
+    case connecting
+    /// Commands are taken. Exits: unavailable, failed, closed.
+    case ready
+    /// Tried again by itself, soon. Exits: ready, failed, closed.
+    case unavailable(RedisError)
+    /// Wrong credentials, missing rights, a certificate that does not fit: tried again slowly. Exits as above.
+    case failed(RedisError)
+    /// Final.
+    case closed
+}

@@ -1,0 +1,121 @@
+internal import CHiredis
+internal import StreamWire
+
+/// Builds values out of what hiredis' reader reports, depth first, counting what they cost.
+///
+/// hiredis' own reply objects are not used: they reserve room for as many elements as a hostile header claims.
+final class ReplyBuilder {
+    private struct OpenArray {
+        var missing: Int
+        var values: [RedisValue]
+    }
+
+    private var open: [OpenArray] = []
+    private var finished: RedisValue?
+    private let limits: RedisLimits
+    /// Of the reply under way, by the rule of ``RedisLimits/maxReplyBytes``.
+    private(set) var cost = 0
+    /// Set once, and final: why the stream cannot be read any further.
+    private(set) var failure: String?
+
+    init(limits: RedisLimits) { self.limits = limits }
+
+    /// The value that hiredis has just declared whole, or nil if it holds something that is not RESP2.
+    func take() -> RedisValue? {
+        defer {
+            finished = nil
+            cost = 0
+        }
+        return open.isEmpty ? finished : nil
+    }
+
+    func leaf(_ value: RedisValue, bytes: Int) -> Bool {
+        guard charge(bytes) else { return false }
+        add(value)
+        return true
+    }
+
+    func beginArray(_ count: Int) -> Bool {
+        guard charge(0) else { return false }
+        guard open.count < limits.maxDepth else { return fail("arrays nested deeper than \(limits.maxDepth)") }
+        guard count > 0 else {
+            add(.array([]))
+            return true
+        }
+        // No room is reserved: the count is the peer's claim.
+        open.append(OpenArray(missing: count, values: []))
+        return true
+    }
+
+    func fail(_ reason: String) -> Bool {
+        if failure == nil { failure = reason }
+        return false
+    }
+
+    private func charge(_ bytes: Int) -> Bool {
+        // Both terms are bounded by what was received, so the sum cannot overflow.
+        cost += bytes + 32
+        return cost <= limits.maxReplyBytes || fail("a reply larger than \(limits.maxReplyBytes) bytes")
+    }
+
+    private func add(_ value: RedisValue) {
+        var value = value
+        while let last = open.indices.last {
+            open[last].values.append(value)
+            open[last].missing -= 1
+            guard open[last].missing == 0 else { return }
+            value = .array(open.removeLast().values)
+        }
+        finished = value
+    }
+}
+
+// MARK: hiredis' callbacks. Each writes down what was read; a null return stops the reader.
+
+/// hiredis wants an object for every value and only passes it around: the builder stands for all of them.
+private func accepted(_ builder: ReplyBuilder, _ ok: Bool) -> UnsafeMutableRawPointer? {
+    ok ? Unmanaged.passUnretained(builder).toOpaque() : nil
+}
+
+private func builder(_ task: UnsafePointer<redisReadTask>?) -> ReplyBuilder? {
+    guard let context = task?.pointee.privdata else { return nil }
+    return Unmanaged<ReplyBuilder>.fromOpaque(context).takeUnretainedValue()
+}
+
+func replyString(
+    _ task: UnsafePointer<redisReadTask>?,
+    _ start: UnsafeMutablePointer<CChar>?,
+    _ count: Int
+) -> UnsafeMutableRawPointer? {
+    guard let task, let builder = builder(task) else { return nil }
+    let bytes = UnsafeRawBufferPointer(start: start, count: count)
+    let value: RedisValue
+    switch task.pointee.type {
+    case REDIS_REPLY_STRING: value = .bulk([UInt8](bytes))
+    case REDIS_REPLY_STATUS: value = .status(String(decoding: bytes, as: UTF8.self))
+    case REDIS_REPLY_ERROR: value = .error(String(decoding: bytes, as: UTF8.self))
+    default: return accepted(builder, builder.fail("a type that RESP2 does not have"))
+    }
+    return accepted(builder, builder.leaf(value, bytes: count))
+}
+
+func replyArray(_ task: UnsafePointer<redisReadTask>?, _ count: chiredis_count) -> UnsafeMutableRawPointer? {
+    guard let task, let builder = builder(task) else { return nil }
+    guard task.pointee.type == REDIS_REPLY_ARRAY, let count = Int(exactly: count) else {
+        return accepted(builder, builder.fail("a type that RESP2 does not have"))
+    }
+    return accepted(builder, builder.beginArray(count))
+}
+
+func replyInteger(_ task: UnsafePointer<redisReadTask>?, _ number: Int64) -> UnsafeMutableRawPointer? {
+    guard let builder = builder(task) else { return nil }
+    return accepted(builder, builder.leaf(.integer(number), bytes: 0))
+}
+
+func replyNil(_ task: UnsafePointer<redisReadTask>?) -> UnsafeMutableRawPointer? {
+    guard let builder = builder(task) else { return nil }
+    return accepted(builder, builder.leaf(.null, bytes: 0))
+}
+
+/// The builder is not hiredis' to free.
+func replyFree(_ object: UnsafeMutableRawPointer?) {}

@@ -1,0 +1,79 @@
+internal import CHiredis
+internal import Glibc
+internal import StreamWire
+
+/// hiredis' reply reader with our own values and limits. One per connection; after an error only ``close()`` follows.
+final class ReplyReader {
+    private var reader: UnsafeMutablePointer<redisReader>?
+    // Lives as long as the reader, which only points to it.
+    private let functions: UnsafeMutablePointer<redisReplyObjectFunctions>
+    private let builder: ReplyBuilder
+    private let limits: RedisLimits
+
+    init(limits: RedisLimits) {
+        self.limits = limits
+        builder = ReplyBuilder(limits: limits)
+        functions = .allocate(capacity: 1)
+        var table = redisReplyObjectFunctions()
+        table.createString = replyString
+        table.createArray = replyArray
+        table.createInteger = replyInteger
+        table.createNil = replyNil
+        table.freeObject = replyFree
+        functions.initialize(to: table)
+        reader = redisReaderCreateWithFunctions(functions)
+        reader?.pointee.privdata = Unmanaged.passUnretained(builder).toOpaque()
+        // An idle buffer above this is given back; hiredis' own 16 KiB would do so at every turn.
+        reader?.pointee.maxbuf = 1 << 20
+    }
+
+    deinit { assert(reader == nil, "close() the reply reader first") }
+
+    func close() {
+        guard let reader else { return }
+        redisReaderFree(reader)
+        functions.deallocate()
+        self.reader = nil
+    }
+
+    func feed(_ bytes: UnsafeRawBufferPointer) throws(RedisError) {
+        guard let reader else { throw RedisError(.protocolError, "no memory for a reply reader") }
+        let start = bytes.assumingMemoryBound(to: CChar.self).baseAddress
+        guard redisReaderFeed(reader, start, bytes.count) == REDIS_OK else { throw failure(reader) }
+    }
+
+    /// The next whole reply, or nil until more bytes come.
+    func next() throws(RedisError) -> RedisValue? {
+        guard let reader else { return nil }
+        var token: UnsafeMutableRawPointer?
+        guard redisReaderGetReply(reader, &token) == REDIS_OK, builder.failure == nil else { throw failure(reader) }
+        guard token != nil else {
+            try checkUnfinished(reader)
+            return nil
+        }
+        guard let value = builder.take() else {
+            throw RedisError(.protocolError, "a type that RESP2 does not have")
+        }
+        return value
+    }
+
+    /// What is buffered belongs to one unfinished reply: hold it to the limits before more is taken in.
+    private func checkUnfinished(_ reader: UnsafeMutablePointer<redisReader>) throws(RedisError) {
+        let waiting = Int(reader.pointee.len) - Int(reader.pointee.pos)
+        guard waiting <= limits.maxReplyBytes - builder.cost else {
+            throw RedisError(.protocolError, "a reply larger than \(limits.maxReplyBytes) bytes")
+        }
+        // A bulk string's header ends within a few bytes; a line that does not end would be searched again and again.
+        guard waiting > limits.maxLineBytes, let buffer = reader.pointee.buf else { return }
+        guard memchr(buffer + Int(reader.pointee.pos), 10, limits.maxLineBytes) == nil else { return }
+        throw RedisError(.protocolError, "a line longer than \(limits.maxLineBytes) bytes")
+    }
+
+    private func failure(_ reader: UnsafeMutablePointer<redisReader>) -> RedisError {
+        if let reason = builder.failure { return RedisError(.protocolError, reason) }
+        let text = withUnsafeBytes(of: &reader.pointee.errstr) { bytes in
+            String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+        }
+        return RedisError(.protocolError, text)
+    }
+}
