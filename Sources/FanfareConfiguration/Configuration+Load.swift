@@ -1,0 +1,79 @@
+internal import FanfareModel
+
+extension Configuration {
+    /// Reads everything that may set something: flags before environment before file before default.
+    ///
+    /// Files that the configuration names are not opened; ``loadSecrets()`` does that, for who needs them.
+    /// - Parameters:
+    ///   - file: the YAML file; nil for none.
+    ///   - environment: of the process.
+    ///   - flags: a setting's path and the text given for it.
+    /// - Throws: every problem at once.
+    public static func load(
+        file: String?,
+        environment: [String: String],
+        flags: [String: String] = [:]
+    ) throws(ConfigurationError) -> Configuration {
+        var yaml = ""
+        if let file {
+            do {
+                let content = try FileReader.read(file, limit: ConfigurationFile.maximumBytes)
+                guard let text = String(validating: content.bytes, as: UTF8.self) else {
+                    throw ConfigurationError(problems: ["\(file): not UTF-8"])
+                }
+                yaml = text
+            } catch let failure as FileReader.Failure {
+                throw ConfigurationError(problems: ["\(file): \(failure.reason)"])
+            } catch let error as ConfigurationError {
+                throw error
+            } catch {
+                throw ConfigurationError(problems: ["\(file): \(error)"])
+            }
+        }
+        let directory = file.map { path in
+            path.lastIndex(of: "/").map { String(path[...$0]) } ?? ""
+        }
+        return try load(yaml: yaml, directory: directory ?? "", environment: environment, flags: flags)
+    }
+
+    /// The same with the file's text at hand.
+    /// - Parameter directory: what relative paths in the text start from, with its slash; empty for the working directory.
+    static func load(
+        yaml: String,
+        directory: String = "",
+        environment: [String: String] = [:],
+        flags: [String: String] = [:]
+    ) throws(ConfigurationError) -> Configuration {
+        let file = ConfigurationFile(yaml: yaml)
+        var merger = SettingMerger(file: file, environment: environment, flags: flags)
+        let values = merger.merge()
+        guard merger.problems.isEmpty else { throw ConfigurationError(problems: merger.problems) }
+        var configuration = ResolvedValues(values: values, directory: directory).configuration(
+            projects: merger.projects
+        )
+        configuration.warnings = merger.warnings
+        let problems = configuration.contradictions()
+        guard problems.isEmpty else { throw ConfigurationError(problems: problems) }
+        return configuration
+    }
+
+    /// Values that are fine alone and not together.
+    private func contradictions() -> [String] {
+        var problems: [String] = []
+        if worker.renewMs * 3 > worker.leaseMs {
+            problems.append(
+                "worker.renew_ms: \(worker.renewMs), at most a third of worker.lease_ms (\(worker.leaseMs))"
+            )
+        }
+        if worker.window > worker.maxInFlight {
+            problems.append("worker.window: \(worker.window), at most worker.max_in_flight (\(worker.maxInFlight))")
+        }
+        if (redis.certificateFile == nil) != (redis.keyFile == nil) {
+            problems.append("redis: cert_file and key_file go together")
+        }
+        if prefix.contains(where: { "{}:\" ".contains($0) }) || prefix.utf8.count > 64 {
+            problems.append("prefix: at most 64 bytes, without braces, colons, quotes and spaces")
+        }
+        return problems
+    }
+}

@@ -1,0 +1,70 @@
+public import FanfareModel
+
+/// What a Fanfare process was told, checked.
+public struct Configuration: Equatable, Sendable {
+    public struct Redis: Equatable, Sendable {
+        /// May hold a password: never print it.
+        public var url: String
+        public var certificateFile: String?
+        public var keyFile: String?
+    }
+
+    public struct Project: Equatable, Sendable {
+        public var id: String
+        public var transport: Transport
+        /// The service account file; nil when there is none or the transport needs none.
+        public var credentials: String?
+        /// `https://host[:port]`, without a slash at its end.
+        public var endpoint: String
+        public var serverKeyFile: String?
+        public var senderID: String?
+        public var xmppHost: String
+        public var xmppPort: Int
+        public var quotaPerMinute: Int64
+        public var activeFanouts: Int
+        public var fanoutRate: Int64
+        public var legacyBody: String
+        public var topicAPI: String
+        public var iidEndpoint: String
+    }
+
+    public struct Worker: Equatable, Sendable {
+        /// nil: the process makes one up.
+        public var name: String?
+        public var maxInFlight: Int
+        public var maxLanes: Int
+        public var requestTimeoutMs: Int64
+        public var drainMs: Int64
+        public var leaseMs: Int64
+        public var renewMs: Int64
+        public var flushMs: Int64
+        public var window: Int
+    }
+
+    public struct Retention: Equatable, Sendable {
+        public var jobHours: Int64
+        public var singleJobHours: Int64
+        public var outgoingHours: Int64
+        public var dedupeHours: Int64
+    }
+
+    public struct Log: Equatable, Sendable {
+        public var level: String
+        public var isJSON: Bool
+    }
+
+    public var redis: Redis
+    public var prefix: String
+    /// In the order of their ids.
+    public var projects: [Project]
+    public var caFile: String?
+    public var allowedHosts: [String]
+    public var proxy: String?
+    public var log: Log
+    public var adminListen: String?
+    public var backlogLimit: Int64
+    public var retention: Retention
+    public var worker: Worker
+    /// What is allowed but deserves a look: one sentence each.
+    public var warnings: [String]
+}

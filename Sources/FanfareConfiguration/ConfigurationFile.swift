@@ -1,0 +1,118 @@
+internal import Yams
+
+/// A YAML file, flattened to the paths of settings. Says where every value stands, and everything that is wrong.
+struct ConfigurationFile {
+    /// More is not a configuration.
+    static let maximumBytes = 1 << 20
+    static let maximumProjects = 1_000
+
+    private(set) var values: [String: SourcedValue] = [:]
+    private(set) var projects: [String] = []
+    private(set) var problems: [String] = []
+    private let tree: SettingTree
+
+    init(yaml: String, tree: SettingTree = SettingTree()) {
+        self.tree = tree
+        do {
+            guard let node = try Yams.compose(yaml: yaml) else { return }
+            guard case .mapping(let mapping) = node else {
+                // A file of comments only composes to an empty scalar.
+                if case .scalar(let scalar) = node, scalar.string.isEmpty { return }
+                problems.append("the document must be a mapping of keys to values")
+                return
+            }
+            collect(mapping, at: [])
+        } catch {
+            problems.append(Self.describe(error))
+        }
+    }
+
+    private mutating func collect(_ mapping: Node.Mapping, at path: [String]) {
+        for (key, node) in mapping {
+            guard case .scalar(let name) = key else {
+                problems.append("\(Self.joined(path))\(Self.line(key)): a key must be plain text")
+                continue
+            }
+            collect(node, at: path + [name.string], line: Self.line(key))
+        }
+    }
+
+    private mutating func collect(_ node: Node, at path: [String], line: String) {
+        let name = Self.joined(path)
+        switch tree.place(of: path) {
+        case .unknown(let nearest):
+            let hint = nearest.map { "; did you mean \($0)?" } ?? ""
+            problems.append("\(name)\(line): unknown key\(hint)")
+        case .projects: collectProjects(node, at: path, line: line)
+        case .section:
+            if case .mapping(let mapping) = node {
+                collect(mapping, at: path)
+            } else if !Self.isNull(node) {
+                problems.append("\(name)\(line): must be a mapping of keys to values")
+            }
+        case .setting(let setting): take(node, setting, at: path, line: line)
+        }
+    }
+
+    private mutating func collectProjects(_ node: Node, at path: [String], line: String) {
+        guard case .mapping(let mapping) = node else {
+            if !Self.isNull(node) { problems.append("projects\(line): must be a mapping of project ids") }
+            return
+        }
+        guard mapping.count <= Self.maximumProjects else {
+            problems.append("projects\(line): \(mapping.count) projects, at most \(Self.maximumProjects)")
+            return
+        }
+        for (key, member) in mapping {
+            guard case .scalar(let scalar) = key, ProjectID.isValid(scalar.string) else {
+                problems.append("projects\(Self.line(key)): a project id must match \(ProjectID.pattern)")
+                continue
+            }
+            projects.append(scalar.string)
+            collect(member, at: path + [scalar.string], line: Self.line(key))
+        }
+    }
+
+    private mutating func take(_ node: Node, _ setting: Setting, at path: [String], line: String) {
+        let name = Self.joined(path)
+        let source = SourcedValue.Source.file(line: node.mark?.line ?? 0)
+        switch (setting.kind, node) {
+        case (_, _) where Self.isNull(node): problems.append("\(name)\(line): no value")
+        case (.hosts, .sequence(let sequence)):
+            let texts = sequence.compactMap { element -> String? in
+                if case .scalar(let scalar) = element { return scalar.string }
+                return nil
+            }
+            if texts.count < sequence.count { problems.append("\(name)\(line): must be a list of plain text") }
+            values[name] = SourcedValue(texts: texts, source: source)
+        case (.hosts, _): problems.append("\(name)\(line): must be a list")
+        case (_, .scalar(let scalar)): values[name] = SourcedValue(texts: [scalar.string], source: source)
+        default: problems.append("\(name)\(line): must be one value")
+        }
+    }
+
+    // MARK: Words
+
+    private static func joined(_ path: [String]) -> String { path.joined(separator: ".") }
+
+    private static func line(_ node: Node) -> String { node.mark.map { " (line \($0.line))" } ?? "" }
+
+    private static func isNull(_ node: Node) -> Bool {
+        guard case .scalar(let scalar) = node, scalar.style == .plain else { return false }
+        return ["", "~", "null", "Null", "NULL"].contains(scalar.string)
+    }
+
+    /// Without the excerpt that Yams adds: the line may hold a password.
+    private static func describe(_ error: any Error) -> String {
+        guard let error = error as? YamlError else { return "not YAML: \(error)" }
+        switch error {
+        case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
+            .composer(_, let problem, let mark, _):
+            return "not YAML: line \(mark.line): \(problem)"
+        case .reader(let problem, _, _, _): return "not YAML: \(problem)"
+        case .duplicatedKeysInMapping(let duplicates, _):
+            return "key given twice: \(duplicates.map { "\($0)" }.sorted().joined(separator: ", "))"
+        default: return "not YAML"
+        }
+    }
+}

@@ -1,0 +1,88 @@
+internal import FanfareModel
+
+/// Turns checked texts into the values of a ``Configuration``.
+struct ResolvedValues {
+    let values: [String: SourcedValue]
+    /// The file's folder, with its slash.
+    let directory: String
+
+    func configuration(projects: [String]) -> Configuration {
+        Configuration(
+            redis: Configuration.Redis(
+                url: text("redis.url"),
+                certificateFile: path("redis.cert_file"),
+                keyFile: path("redis.key_file")
+            ),
+            prefix: text("prefix"),
+            projects: projects.map(project),
+            caFile: path("tls.ca_file"),
+            allowedHosts: values["allowed_hosts"]?.texts ?? [],
+            proxy: optional("proxy"),
+            log: Configuration.Log(level: text("log.level"), isJSON: text("log.format") == "json"),
+            adminListen: optional("admin.listen"),
+            backlogLimit: number("backlog_limit"),
+            retention: Configuration.Retention(
+                jobHours: number("retention.job_hours"),
+                singleJobHours: number("retention.single_job_hours"),
+                outgoingHours: number("retention.outgoing_hours"),
+                dedupeHours: number("retention.dedupe_hours")
+            ),
+            worker: Configuration.Worker(
+                name: optional("worker.name"),
+                maxInFlight: Int(number("worker.max_in_flight")),
+                maxLanes: Int(number("worker.max_lanes")),
+                requestTimeoutMs: number("worker.request_timeout_ms"),
+                drainMs: number("worker.drain_ms"),
+                leaseMs: number("worker.lease_ms"),
+                renewMs: number("worker.renew_ms"),
+                flushMs: number("worker.flush_ms"),
+                window: Int(number("worker.window"))
+            ),
+            warnings: []
+        )
+    }
+
+    private func project(_ id: String) -> Configuration.Project {
+        let base = "projects.\(id)."
+        return Configuration.Project(
+            id: id,
+            transport: Transport(rawValue: text(base + "transport")) ?? .v1,
+            credentials: path(base + "credentials"),
+            endpoint: origin(base + "endpoint"),
+            serverKeyFile: path(base + "server_key_file"),
+            senderID: optional(base + "sender_id"),
+            xmppHost: text(base + "host"),
+            xmppPort: Int(number(base + "port")),
+            quotaPerMinute: number(base + "quota_per_minute"),
+            activeFanouts: Int(number(base + "active_fanouts")),
+            fanoutRate: number(base + "fanout_rate"),
+            legacyBody: text(base + "legacy_body"),
+            topicAPI: text(base + "topic_api"),
+            iidEndpoint: origin(base + "iid_endpoint")
+        )
+    }
+
+    private func optional(_ key: String) -> String? { values[key]?.text }
+
+    /// A setting with a default always has a value, and the rules have seen it.
+    private func text(_ key: String) -> String {
+        guard let value = values[key] else { preconditionFailure("\(key) has no default") }
+        return value.text
+    }
+
+    private func number(_ key: String) -> Int64 {
+        guard let number = Int64(text(key)) else { preconditionFailure("\(key) was not checked") }
+        return number
+    }
+
+    private func origin(_ key: String) -> String {
+        let text = text(key)
+        return text.hasSuffix("/") ? String(text.dropLast()) : text
+    }
+
+    private func path(_ key: String) -> String? {
+        guard let value = values[key] else { return nil }
+        guard case .file = value.source, !value.text.hasPrefix("/") else { return value.text }
+        return directory + value.text
+    }
+}

@@ -1,0 +1,100 @@
+internal import FanfareJSON
+internal import FanfareModel
+
+/// What the files hold that a configuration names. Kept apart from the configuration, so that printing one never shows it.
+public struct Secrets: Sendable {
+    /// Service account files, byte for byte, by project.
+    public var serviceAccounts: [String: [UInt8]] = [:]
+    /// Legacy server keys, by project.
+    public var serverKeys: [String: String] = [:]
+    /// Files that others may read: one sentence each.
+    public var warnings: [String] = []
+}
+
+extension Configuration {
+    /// More is neither a key nor a service account.
+    static let maximumSecretBytes = 65_536
+    static let maximumCertificateBytes = 4 << 20
+
+    /// Opens every file that the configuration names and checks what is in it.
+    ///
+    /// - Throws: every problem at once; no message repeats a part of a file.
+    public func loadSecrets() throws(ConfigurationError) -> Secrets {
+        var secrets = Secrets()
+        var problems: [String] = []
+        if projects.isEmpty { problems.append("projects: none; name at least one") }
+        for project in projects {
+            let place = "projects.\(project.id)"
+            switch project.transport {
+            case .v1: load(credentialsOf: project, place + ".credentials", into: &secrets, &problems)
+            case .legacy: load(serverKeyOf: project, place + ".server_key_file", into: &secrets, &problems)
+            case .xmpp: problems.append("\(place).transport: xmpp is not offered by this version")
+            }
+        }
+        let certificates = [("tls.ca_file", caFile), ("redis.cert_file", redis.certificateFile)]
+        for (place, file) in certificates {
+            if let file { _ = read(file, place, limit: Self.maximumCertificateBytes, &problems) }
+        }
+        if let file = redis.keyFile,
+            let content = read(file, "redis.key_file", limit: Self.maximumSecretBytes, &problems)
+        {
+            warn(content, "redis.key_file", file, &secrets)
+        }
+        guard problems.isEmpty else { throw ConfigurationError(problems: problems) }
+        return secrets
+    }
+
+    private func load(
+        credentialsOf project: Project,
+        _ place: String,
+        into secrets: inout Secrets,
+        _ problems: inout [String]
+    ) {
+        guard let file = project.credentials else {
+            problems.append("\(place): none named; v1 needs a service account file")
+            return
+        }
+        guard let content = read(file, place, limit: Self.maximumSecretBytes, &problems) else { return }
+        if let reason = ServiceAccountCheck.refusal(of: content.bytes, hosts: HostPolicy(allowed: allowedHosts)) {
+            problems.append("\(place): \(file): \(reason)")
+            return
+        }
+        warn(content, place, file, &secrets)
+        secrets.serviceAccounts[project.id] = content.bytes
+    }
+
+    private func load(
+        serverKeyOf project: Project,
+        _ place: String,
+        into secrets: inout Secrets,
+        _ problems: inout [String]
+    ) {
+        guard let file = project.serverKeyFile else {
+            problems.append("\(place): none named; legacy needs a server key")
+            return
+        }
+        guard let content = read(file, place, limit: 4_096, &problems) else { return }
+        // Editors end files with a newline; the key itself goes into a header and may hold none.
+        let key = String(decoding: content.bytes, as: UTF8.self).split(whereSeparator: \.isWhitespace)
+        guard key.count == 1, key[0].utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+            problems.append("\(place): \(file): must hold one key, printable ASCII without spaces")
+            return
+        }
+        warn(content, place, file, &secrets)
+        secrets.serverKeys[project.id] = String(key[0])
+    }
+
+    private func read(_ file: String, _ place: String, limit: Int, _ problems: inout [String]) -> FileReader.Content? {
+        do {
+            return try FileReader.read(file, limit: limit)
+        } catch {
+            problems.append("\(place): \(file): \(error.reason)")
+            return nil
+        }
+    }
+
+    private func warn(_ content: FileReader.Content, _ place: String, _ file: String, _ secrets: inout Secrets) {
+        guard content.isReadableByOthers else { return }
+        secrets.warnings.append("\(place): \(file): readable by every user of this machine; chmod 600 it")
+    }
+}

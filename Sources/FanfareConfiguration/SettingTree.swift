@@ -1,0 +1,65 @@
+/// The table of settings as the file sees it: which keys may stand under which.
+struct SettingTree {
+    private let byPath: [String: Setting]
+    private let sections: Set<String>
+
+    init(_ settings: [Setting] = Settings.all) {
+        byPath = Dictionary(settings.map { ($0.path, $0) }, uniquingKeysWith: { first, _ in first })
+        var sections: Set<String> = [""]
+        for setting in settings {
+            var parts = setting.path.split(separator: ".")
+            while parts.popLast() != nil, !parts.isEmpty { sections.insert(parts.joined(separator: ".")) }
+        }
+        self.sections = sections
+    }
+
+    enum Place {
+        case section
+        /// The members of this one are named by the user.
+        case projects
+        case setting(Setting)
+        /// With the nearest path that exists.
+        case unknown(nearest: String?)
+    }
+
+    func place(of path: [String]) -> Place {
+        let general = Self.generalised(path)
+        let key = general.joined(separator: ".")
+        if key == "projects" { return .projects }
+        if let setting = byPath[key] { return .setting(setting) }
+        if sections.contains(key) { return .section }
+        return .unknown(nearest: nearest(path, general))
+    }
+
+    /// Siblings first: a slip in the last word is the likeliest. Then a key of the same name in another section.
+    private func nearest(_ path: [String], _ general: [String]) -> String? {
+        guard let last = path.last else { return nil }
+        let parent = general.dropLast().joined(separator: ".")
+        let known = Set(byPath.keys).union(sections).filter { $0 != "" && !$0.hasSuffix("*") }
+        func named(_ candidates: [String]) -> [String: String] {
+            var names: [String: String] = [:]
+            for candidate in candidates.sorted(by: >) {
+                names[candidate.split(separator: ".").last.map(String.init) ?? candidate] = candidate
+            }
+            return names
+        }
+        let siblings = named(known.filter { Self.parent($0) == parent })
+        let others = named(Array(known))
+        let found =
+            NearestKey.find(last, among: siblings.keys).flatMap { siblings[$0] } ?? others[last]
+            ?? NearestKey.find(last, among: others.keys).flatMap { others[$0] }
+        guard let found else { return nil }
+        return path.count > 1 && path[0] == "projects" ? found.replacing("*", with: path[1]) : found
+    }
+
+    private static func parent(_ path: String) -> String {
+        path.split(separator: ".").dropLast().joined(separator: ".")
+    }
+
+    private static func generalised(_ path: [String]) -> [String] {
+        guard path.count > 1, path[0] == "projects" else { return path }
+        var general = path
+        general[1] = "*"
+        return general
+    }
+}

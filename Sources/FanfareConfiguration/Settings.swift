@@ -1,0 +1,196 @@
+/// Every setting there is, in the order of the reference.
+public enum Settings {
+    public static let all: [Setting] = general + worker + project
+
+    static let general: [Setting] = [
+        Setting(
+            "redis.url",
+            .redisURL,
+            "redis://127.0.0.1:6379/0",
+            flag: "redis",
+            "Where Redis is: `redis://[user[:password]@]host[:port][/db]`, `rediss://…` for TLS, or `unix:///path[?db=n]`. "
+                + "`REDIS_URL` counts where `FANFARE_REDIS_URL` is not set."
+        ),
+        Setting("redis.cert_file", .file, "", "A client certificate (PEM) for `rediss://`."),
+        Setting("redis.key_file", .file, "", "The key (PEM) of that certificate."),
+        Setting("prefix", .text, "fanfare", flag: "prefix", "What every Redis key starts with."),
+        Setting("tls.ca_file", .file, "", "A private CA (PEM), trusted beside the system's, for FCM and Redis."),
+        Setting(
+            "allowed_hosts",
+            .hosts,
+            "",
+            "Hosts that `endpoint`, `iid_endpoint` and a credential's `token_uri` may name besides Google's and this machine's."
+        ),
+        Setting("proxy", .proxy, "", "An HTTP proxy for FCM. The environment's proxy variables are never read."),
+        Setting(
+            "log.level",
+            .choice(["trace", "debug", "info", "notice", "warning", "error", "critical"]),
+            "info",
+            flag: "log-level",
+            "The least severe record that is written."
+        ),
+        Setting(
+            "log.format",
+            .choice(["text", "json"]),
+            "text",
+            flag: "log-format",
+            "Lines for people, or one JSON object a line. Logs go to standard error."
+        ),
+        Setting(
+            "admin.listen",
+            .address,
+            "",
+            isInEffect: false,
+            "Address of `/metrics`, `/healthz` and `/readyz`; off when left out."
+        ),
+        Setting(
+            "backlog_limit",
+            .integer(1...1_000_000_000),
+            "1000000",
+            isInEffect: false,
+            "Entries of an outgoing stream that a consumer group may leave unacknowledged before intake stops."
+        ),
+        Setting(
+            "retention.job_hours",
+            .integer(1...87_600),
+            "168",
+            "How long a job's hash is kept once the job is over."
+        ),
+        Setting(
+            "retention.single_job_hours",
+            .integer(1...87_600),
+            "1",
+            "The same for a job of one recipient and without an id of its own."
+        ),
+        Setting(
+            "retention.outgoing_hours",
+            .integer(1...87_600),
+            "24",
+            "How long entries of the outgoing streams are kept when no consumer group reads them."
+        ),
+        Setting(
+            "retention.dedupe_hours",
+            .integer(1...87_600),
+            "24",
+            "How long a job's id is remembered: pushed again in that time, it is not sent again."
+        ),
+    ]
+
+    static let worker: [Setting] = [
+        Setting(
+            "worker.name",
+            .text,
+            "",
+            flag: "name",
+            "Names this process among the workers, unique in the fleet: left out, it is the host's name, the process id "
+                + "and a random part. Not for a file that several workers share."
+        ),
+        Setting(
+            "worker.max_in_flight",
+            .integer(1...100_000),
+            "1000",
+            flag: "max-in-flight",
+            "Sends under way at once, per project."
+        ),
+        Setting(
+            "worker.max_lanes",
+            .integer(1...1_000),
+            "12",
+            "HTTP/2 connections, per project; each carries up to 100 sends."
+        ),
+        Setting(
+            "worker.request_timeout_ms",
+            .integer(1_000...600_000),
+            "15000",
+            "How long one request may take. FCM itself may need 10 s."
+        ),
+        Setting("worker.drain_ms", .integer(0...600_000), "25000", "How long a drain waits for what is on the wire."),
+        Setting(
+            "worker.lease_ms",
+            .integer(1_000...600_000),
+            "10000",
+            "A worker that did not renew for this long is declared dead and its batches are taken over."
+        ),
+        Setting(
+            "worker.renew_ms",
+            .integer(100...60_000),
+            "2000",
+            "How often a worker renews; at most a third of the lease."
+        ),
+        Setting(
+            "worker.flush_ms",
+            .integer(1...10_000),
+            "5",
+            "The longest an answer waits in memory before it is written: what `kill -9` can cost beside what is on the wire."
+        ),
+        Setting(
+            "worker.window",
+            .integer(1...1_000),
+            "128",
+            "Sends of a batch that may begin before the next mark is written: what a crash can leave in doubt, per batch."
+        ),
+    ]
+
+    static let project: [Setting] = [
+        Setting("projects.*.transport", .choice(["v1", "legacy", "xmpp"]), "v1", "How the project's sends travel."),
+        Setting(
+            "projects.*.credentials",
+            .file,
+            "",
+            "v1: the OAuth2 service account file (JSON), at most 65536 bytes. Where none is named, "
+                + "`GOOGLE_APPLICATION_CREDENTIALS` counts. Readable by others: a warning."
+        ),
+        Setting("projects.*.endpoint", .origin, "https://fcm.googleapis.com", "FCM's origin."),
+        Setting(
+            "projects.*.server_key_file",
+            .file,
+            "",
+            "legacy: a file that holds the server key. Readable by others: a warning."
+        ),
+        Setting("projects.*.sender_id", .text, "", isInEffect: false, "legacy: the sender id, digits."),
+        Setting("projects.*.host", .text, "fcm-xmpp.googleapis.com", isInEffect: false, "xmpp: the host."),
+        Setting("projects.*.port", .integer(1...65_535), "5235", isInEffect: false, "xmpp: the port."),
+        Setting(
+            "projects.*.quota_per_minute",
+            .integer(1...1_000_000_000),
+            "600000",
+            isInEffect: false,
+            "The project's send quota, messages a minute."
+        ),
+        Setting(
+            "projects.*.active_fanouts",
+            .integer(1...1_000),
+            "1",
+            isInEffect: false,
+            "Fan-outs that may be active at once. More than one only for experiments."
+        ),
+        Setting(
+            "projects.*.fanout_rate",
+            .integer(1...1_000_000_000),
+            "10000",
+            isInEffect: false,
+            "Estimate of FCM's own topic fan-out, recipients a second."
+        ),
+        Setting(
+            "projects.*.legacy_body",
+            .choice(["json", "text"]),
+            "json",
+            isInEffect: false,
+            "legacy: JSON or plain-text requests."
+        ),
+        Setting(
+            "projects.*.topic_api",
+            .choice(["iid", "v1"]),
+            "iid",
+            isInEffect: false,
+            "Which API manages topic subscriptions."
+        ),
+        Setting(
+            "projects.*.iid_endpoint",
+            .origin,
+            "https://iid.googleapis.com",
+            isInEffect: false,
+            "The Instance ID API's origin."
+        ),
+    ]
+}

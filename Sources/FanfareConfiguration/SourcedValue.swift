@@ -1,0 +1,25 @@
+/// A value as somebody wrote it, and where.
+struct SourcedValue: Equatable, Sendable {
+    enum Source: Equatable, Sendable {
+        case flag(String)
+        case environment(String)
+        case file(line: Int)
+        case standard
+    }
+
+    /// More than one only for a list.
+    var texts: [String]
+    var source: Source
+
+    var text: String { texts.first ?? "" }
+
+    /// What a message says after the path.
+    var place: String {
+        switch source {
+        case .flag(let name): return " (--\(name))"
+        case .environment(let name): return " (\(name))"
+        case .file(let line): return line > 0 ? " (line \(line))" : ""
+        case .standard: return ""
+        }
+    }
+}

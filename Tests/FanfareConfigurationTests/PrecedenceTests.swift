@@ -1,0 +1,143 @@
+import FanfareModel
+import Testing
+
+@testable import FanfareConfiguration
+
+@Suite struct PrecedenceTests {
+    @Test func defaultsHoldWhereNothingIsSaid() throws {
+        let configuration = try Configuration.load(file: nil, environment: [:])
+        #expect(configuration.redis.url == "redis://127.0.0.1:6379/0")
+        #expect(configuration.prefix == "fanfare")
+        #expect(configuration.projects.isEmpty)
+        #expect(configuration.worker.maxInFlight == 1_000)
+        #expect(configuration.worker.drainMs == 25_000)
+        #expect(configuration.worker.leaseMs == 10_000)
+        #expect(configuration.worker.renewMs == 2_000)
+        #expect(configuration.worker.flushMs == 5)
+        #expect(configuration.retention.jobHours == 168)
+        #expect(configuration.retention.dedupeHours == 24)
+        #expect(configuration.adminListen == nil)
+        #expect(configuration.warnings.isEmpty)
+    }
+
+    struct Row: Sendable {
+        var flag: String?
+        var own: String?
+        var shared: String?
+        var file: String?
+        var expected: String
+    }
+
+    @Test(arguments: [
+        Row(flag: "unix:///f", own: "unix:///o", shared: "unix:///s", file: "unix:///y", expected: "unix:///f"),
+        Row(own: "unix:///o", shared: "unix:///s", file: "unix:///y", expected: "unix:///o"),
+        Row(shared: "unix:///s", file: "unix:///y", expected: "unix:///s"),
+        Row(own: "", shared: "", file: "unix:///y", expected: "unix:///y"),
+        Row(expected: "redis://127.0.0.1:6379/0"),
+    ])
+    func flagBeforeEnvironmentBeforeFileBeforeDefault(row: Row) throws {
+        var environment: [String: String] = [:]
+        environment["FANFARE_REDIS_URL"] = row.own
+        environment["REDIS_URL"] = row.shared
+        let configuration = try Configuration.load(
+            yaml: row.file.map { "redis: { url: \"\($0)\" }" } ?? "",
+            environment: environment,
+            flags: row.flag.map { ["redis.url": $0] } ?? [:]
+        )
+        #expect(configuration.redis.url == row.expected)
+    }
+
+    @Test(arguments: Settings.all.map(\.path))
+    func everySettingIsAFileKeyAndAVariable(name: String) throws {
+        let setting = try #require(Settings.all.first { $0.path == name })
+        let path = setting.path(project: "demo")
+        let text = Self.example(setting)
+        let nested = path.split(separator: ".").reversed().reduce(Self.yaml(setting, text)) { "{ \($1): \($0) }" }
+        let file = ConfigurationFile(yaml: nested)
+        #expect(file.problems.isEmpty)
+        #expect(file.values[path] == SourcedValue(texts: [text], source: .file(line: 1)))
+
+        let variable = Setting.environmentName(path: path)
+        var merger = SettingMerger(
+            file: ConfigurationFile(yaml: "projects: { demo: {} }"),
+            environment: [variable: text],
+            flags: [:]
+        )
+        let values = merger.merge()
+        #expect(values[path] == SourcedValue(texts: [text], source: .environment(variable)))
+        #expect(merger.problems.isEmpty)
+    }
+
+    @Test func variablesOfAProjectReachOnlyIt() throws {
+        let configuration = try Configuration.load(
+            yaml: "projects: { a: {}, my-app: { endpoint: https://localhost:1 } }",
+            environment: ["FANFARE_PROJECTS_MY_APP_ENDPOINT": "https://127.0.0.1:9/"]
+        )
+        #expect(configuration.projects.map(\.id) == ["a", "my-app"])
+        #expect(configuration.projects.map(\.endpoint) == ["https://fcm.googleapis.com", "https://127.0.0.1:9"])
+    }
+
+    @Test func projectsCanComeFromTheEnvironmentAlone() throws {
+        let configuration = try Configuration.load(
+            file: nil,
+            environment: [
+                "FANFARE_PROJECTS": "two, one", "FANFARE_PROJECTS_ONE_TRANSPORT": "legacy",
+                "GOOGLE_APPLICATION_CREDENTIALS": "key.json",
+            ]
+        )
+        #expect(configuration.projects.map(\.id) == ["one", "two"])
+        #expect(configuration.projects[0].transport == .legacy)
+        #expect(configuration.projects[1].credentials == "key.json")
+        #expect(configuration.warnings.isEmpty)
+    }
+
+    @Test func googleVariableCountsOnlyWhereTheFileNamesNone() throws {
+        let configuration = try Configuration.load(
+            yaml: "projects: { a: { credentials: own.json }, b: {} }",
+            directory: "/etc/fanfare/",
+            environment: ["GOOGLE_APPLICATION_CREDENTIALS": "google.json"]
+        )
+        #expect(configuration.projects.map(\.credentials) == ["/etc/fanfare/own.json", "google.json"])
+    }
+
+    @Test func aVariableThatCouldMeanTwoProjectsIsRefused() throws {
+        #expect(throws: ConfigurationError.self) {
+            try Configuration.load(
+                yaml: "projects: { a: {}, a-iid: {} }",
+                environment: ["FANFARE_PROJECTS_A_IID_ENDPOINT": "https://localhost"]
+            )
+        }
+        let unset = try Configuration.load(yaml: "projects: { a: {}, a-iid: {} }")
+        #expect(unset.projects.count == 2)
+    }
+
+    @Test func unknownVariablesWarnAndThoseOfAPlatformDoNot() throws {
+        let configuration = try Configuration.load(
+            file: nil,
+            environment: ["FANFARE_REDSI_URL": "x", "FANFARE_SERVICE_HOST": "10.0.0.1", "FANFARE_PORT_80_TCP": "x"]
+        )
+        #expect(
+            configuration.warnings
+                == ["FANFARE_REDSI_URL: no setting has this variable; did you mean FANFARE_REDIS_URL?"]
+        )
+    }
+
+    /// A value that the setting takes and that is not its default.
+    private static func example(_ setting: Setting) -> String {
+        switch setting.kind {
+        case .text, .file: return "other"
+        case .integer(let range): return String(range.upperBound)
+        case .choice(let choices): return choices[choices.count - 1]
+        case .origin: return "https://localhost:8443"
+        case .redisURL: return "unix:///run/redis.sock"
+        case .proxy: return "http://proxy:3128"
+        case .address: return "[::1]:0"
+        case .hosts: return "fcm.example.org"
+        }
+    }
+
+    private static func yaml(_ setting: Setting, _ text: String) -> String {
+        if case .hosts = setting.kind { return "[\(text)]" }
+        return "\"\(text)\""
+    }
+}

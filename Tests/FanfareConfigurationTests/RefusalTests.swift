@@ -1,0 +1,100 @@
+import Testing
+
+@testable import FanfareConfiguration
+
+@Suite struct RefusalTests {
+    struct Row: Sendable {
+        var yaml: String
+        var problem: String
+    }
+
+    @Test(arguments: [
+        Row(yaml: "redsi: { url: x }", problem: "redsi (line 1): unknown key; did you mean redis?"),
+        Row(yaml: "redis:\n  ulr: x", problem: "redis.ulr (line 2): unknown key; did you mean redis.url?"),
+        Row(
+            yaml: "projects:\n  demo:\n    credentails: x",
+            problem: "projects.demo.credentails (line 3): unknown key; did you mean projects.demo.credentials?"
+        ),
+        Row(yaml: "max_lanes: 3", problem: "max_lanes (line 1): unknown key; did you mean worker.max_lanes?"),
+        Row(yaml: "zzzzzzzzzzzz: 3", problem: "zzzzzzzzzzzz (line 1): unknown key"),
+        Row(yaml: "worker: { max_lanes: 0 }", problem: "worker.max_lanes (line 1): 0, must be 1 to 1000"),
+        Row(yaml: "worker: { max_lanes: 1e2 }", problem: "worker.max_lanes (line 1): 1e2 is not a whole number"),
+        Row(
+            yaml: "worker: { max_lanes: 99999999999999999999 }",
+            problem: "worker.max_lanes (line 1): 99999999999999999999 is not a whole number"
+        ),
+        Row(yaml: "worker: { max_lanes: }", problem: "worker.max_lanes (line 1): no value"),
+        Row(yaml: "worker: { max_lanes: [1] }", problem: "worker.max_lanes (line 1): must be one value"),
+        Row(yaml: "worker: 3", problem: "worker (line 1): must be a mapping of keys to values"),
+        Row(yaml: "log: { format: xml }", problem: "log.format (line 1): xml is none of text, json"),
+        Row(
+            yaml: "redis: { url: \"http://user:secret@host\" }",
+            problem: "redis.url (line 1): must start with redis://, rediss://, unix://"
+        ),
+        Row(
+            yaml: "projects: { Demo: {} }",
+            problem: "projects (line 1): a project id must match [a-z0-9][a-z0-9-]{0,62}"
+        ),
+        Row(yaml: "projects: [demo]", problem: "projects (line 1): must be a mapping of project ids"),
+        Row(yaml: "allowed_hosts: one.example", problem: "allowed_hosts (line 1): must be a list"),
+        Row(
+            yaml: "allowed_hosts: [\"https://x\"]",
+            problem: "allowed_hosts (line 1): https://x is not a host name (no scheme, no port)"
+        ),
+        Row(yaml: "admin: { listen: 9464 }", problem: "admin.listen (line 1): must be host:port"),
+        Row(yaml: "proxy: https://p:1", problem: "proxy (line 1): must be http://host:port"),
+        Row(yaml: "- a", problem: "the document must be a mapping of keys to values"),
+        Row(
+            yaml: "worker: { renew_ms: 5000 }",
+            problem: "worker.renew_ms: 5000, at most a third of worker.lease_ms (10000)"
+        ),
+        Row(yaml: "redis: { cert_file: a }", problem: "redis: cert_file and key_file go together"),
+        Row(
+            yaml: "prefix: \"a:b\"",
+            problem: "prefix: at most 64 bytes, without braces, colons, quotes and spaces"
+        ),
+    ])
+    func mistakesAreNamedWithTheirPlace(row: Row) throws {
+        let error = try #require(throws: ConfigurationError.self) { try Configuration.load(yaml: row.yaml) }
+        #expect(error.problems == [row.problem])
+    }
+
+    @Test func everyProblemIsToldAtOnce() throws {
+        let error = try #require(throws: ConfigurationError.self) {
+            try Configuration.load(
+                yaml: "a: 1\nworker: { max_lanes: x, name: \"\" }",
+                environment: ["FANFARE_LOG_LEVEL": "loud"]
+            )
+        }
+        #expect(error.problems.count == 4)
+        #expect(error.problems.contains { $0.hasPrefix("log.level (FANFARE_LOG_LEVEL): loud is none of") })
+    }
+
+    @Test(arguments: ["a: [", "a: 1\na: 2", "a: &x 1\n\tb: 2", "\"\u{1}\"", "a: 1\n---\nb: 2"])
+    func textThatIsNotOneYAMLDocumentIsRefused(yaml: String) throws {
+        let error = try #require(throws: ConfigurationError.self) { try Configuration.load(yaml: yaml) }
+        #expect(!error.problems.isEmpty)
+    }
+
+    @Test func aSyntaxErrorDoesNotShowTheLine() throws {
+        let error = try #require(throws: ConfigurationError.self) {
+            try Configuration.load(yaml: "redis: { url: \"redis://:secret@h\" ] }")
+        }
+        #expect(!error.description.contains("secret"))
+    }
+
+    @Test func nestedAliasesEndQuickly() throws {
+        var yaml = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n"
+        for level in 1...12 {
+            let list = Array(repeating: "*a\(level - 1)", count: 10).joined(separator: ", ")
+            yaml += "a\(level): &a\(level) [\(list)]\n"
+        }
+        #expect(throws: ConfigurationError.self) { try Configuration.load(yaml: yaml) }
+    }
+
+    @Test func anEmptyFileIsFine() throws {
+        #expect(try Configuration.load(yaml: "# nothing\n").projects.isEmpty)
+        #expect(try Configuration.load(yaml: "").projects.isEmpty)
+        #expect(try Configuration.load(yaml: "projects:\n  demo:\n").projects.map(\.id) == ["demo"])
+    }
+}
