@@ -46,7 +46,7 @@ public struct IntakeCall: Sendable {
     }
 
     /// The recipients that an entry itself names; nil for an audience.
-    static func recipients(of target: Target) -> [String]? {
+    public static func recipients(of target: Target) -> [String]? {
         switch target {
         case .tokens(let tokens): return tokens
         case .fids(let fids): return fids

@@ -12,7 +12,7 @@ public struct RecordCall: Equatable, Sendable {
     public struct Result: Equatable, Sendable {
         public var index: Int
         public var status: Status
-        /// The JSON object without its closing brace; empty when the job does not want it.
+        /// The JSON object; empty when the job does not want it.
         public var object: [UInt8]
         public init(index: Int, status: Status, object: [UInt8]) {
             self.index = index

@@ -544,7 +544,7 @@ end
 --   8 ms to hold every send of the project (0 = none), 9 reason of a block ('' = none), 10 the project answers (1/0),
 --   11 answers of the first pass, 12 of them 400s that do not name the recipient, 13 such an error as JSON,
 --   14 number of results, 15 of retries, 16 of feedback entries, then
---   results: index, status letter (s f u c x), JSON object without its closing brace ('' = not wanted)
+--   results: index, status letter (s f u c x), JSON object ('' = not wanted)
 --   retries: index, due Unix ms, 1 = wait for the probe, "attempts|first_ms|dup|recipient"
 --   feedback: index, kind, recipient, action, replacement, error
 -- Returns {'ok', abort} (abort: the error that ends every unsent recipient, '' = none), {'stale'} (another worker
@@ -586,7 +586,7 @@ local function record(keys, args)
     end
   end
   if #objects > 0 then
-    redis.call('XADD', base .. 'results', '*', 'job', id, 'results', '[' .. table.concat(objects, '},') .. '}]')
+    redis.call('XADD', base .. 'results', '*', 'job', id, 'results', '[' .. table.concat(objects, ',') .. ']')
   end
   for letter, count in pairs(counts) do redis.call('HINCRBY', job, LETTERS[letter], count) end
 

@@ -1,0 +1,144 @@
+internal import FanfareModel
+internal import StreamWire
+
+/// A batch that this worker holds: what is left to send, what is under way, and what has been reported.
+final class ActiveBatch {
+    let name: String
+    let batch: String
+    let epoch: String
+    let pass: Claim.Pass
+    let job: JobContext
+    var recipients: [ClaimedRecipient]
+    /// Positions to send, in order. A batch that was taken over lacks what is finished or in doubt.
+    private var todo: [Int]
+    private var head = 0
+    /// Positions to send once more with a new access token, and those that already were.
+    private var again: [Int] = []
+    private var authorisedAgain: Set<Int> = []
+    /// Positions that share their recipient with an earlier one: sent once, reported for each.
+    private(set) var aliases: [Int: [Int]] = [:]
+
+    /// Sends below this position may begin: what Redis has confirmed. A crash leaves in doubt only what is below.
+    var authorised: Int
+    /// What Redis has been asked for.
+    var requested: Int
+    /// Recipients without a result or a retry yet.
+    private(set) var open = 0
+    var inFlight = 0
+    /// The one recipient that may be sent while the project is blocked.
+    var isProbe = false
+    /// Another worker holds it now: nothing new is sent, and what is known is handed in as late facts.
+    var isFenced = false
+
+    /// What the recorder has gathered, and how many of its calls are not answered yet.
+    var pending = PendingRecord()
+    var isDirty = false
+    var unanswered = 0
+    /// Redis has confirmed that the batch is closed.
+    var isClosed = false
+
+    init(claim: Claim, job: JobContext) {
+        name = "\(claim.job)/\(claim.batch)"
+        batch = claim.batch
+        epoch = claim.epoch
+        pass = claim.pass
+        self.job = job
+        recipients = claim.recipients
+        authorised = claim.upto
+        requested = claim.upto
+        todo = []
+        todo.reserveCapacity(recipients.count)
+        var first: [String: Int] = [:]
+        first.reserveCapacity(recipients.count)
+        for (position, recipient) in recipients.enumerated() where recipient.fate != .finished {
+            open += 1
+            guard recipient.fate == .unsent else { continue }
+            if let original = first[recipient.value] {
+                aliases[original, default: []].append(position)
+            } else {
+                first[recipient.value] = position
+                todo.append(position)
+            }
+        }
+    }
+
+    var count: Int { recipients.count }
+
+    /// Positions whose sending an earlier worker may have begun.
+    var doubtful: [Int] { recipients.indices.filter { recipients[$0].fate == .maybeSent } }
+
+    var unsentCount: Int { todo.count - head + again.count }
+
+    /// The next position to send, or nil when there is none or the watermark stands before it.
+    func next() -> Int? {
+        if let position = again.popLast() { return position }
+        guard head < todo.count, reach(todo[head]) < authorised else { return nil }
+        defer { head += 1 }
+        return todo[head]
+    }
+
+    /// Puts a position back whose access token was refused; false when that has happened to it before.
+    func sendAgain(_ position: Int) -> Bool {
+        guard authorisedAgain.insert(position).inserted else { return false }
+        again.append(position)
+        return true
+    }
+
+    /// The last position that a send speaks for: a watermark has to cover those that share the recipient, too.
+    private func reach(_ position: Int) -> Int { aliases[position]?.last ?? position }
+
+    /// Everything not yet sent, as one request; empty while the watermark stands before the last of it.
+    func takeAll() -> [Int] {
+        guard unsentCount > 0, authorised >= count else { return [] }
+        return takeUnsent()
+    }
+
+    /// Everything not yet sent, whatever the watermark: for results that need no send.
+    func takeUnsent() -> [Int] {
+        defer {
+            head = todo.count
+            again = []
+        }
+        return again + todo[head...]
+    }
+
+    /// Positions below the watermark that were never sent: another worker would have to take them for doubtful.
+    func takeUnsentBelowWatermark() -> [Int] {
+        let end = todo[head...].firstIndex { $0 >= requested } ?? todo.count
+        defer {
+            head = end
+            again = []
+        }
+        return again + todo[head..<end]
+    }
+
+    /// A position and those that share its recipient.
+    func group(_ position: Int) -> [Int] {
+        guard let others = aliases[position] else { return [position] }
+        return [position] + others
+    }
+
+    /// Marks a position as reported; false when it was before.
+    func close(_ position: Int) -> Bool {
+        guard recipients[position].fate != .finished else { return false }
+        recipients[position].fate = .finished
+        open -= 1
+        return true
+    }
+
+    /// The watermark to ask for now, or nil while there is leave enough.
+    func watermarkToRequest(window: Int) -> Int? {
+        guard !isFenced, requested < count, head < todo.count else { return nil }
+        let next = todo[head]
+        guard requested - next < window / 2 || reach(next) >= requested else { return nil }
+        return min(count, max(requested, reach(next)) + window)
+    }
+}
+
+extension ActiveBatch {
+    /// Nothing more can come of it here.
+    var isOver: Bool {
+        guard unanswered == 0, !isDirty, inFlight == 0 else { return false }
+        return isFenced || (open == 0 && isClosed)
+    }
+}

@@ -1,0 +1,45 @@
+internal import FanfareModel
+
+/// Addresses built from a fixed origin and validated segments, never from anything a job says.
+enum FCMEndpoint {
+    static func sendURL(origin: String, project: String, transport: Transport, credentialProject: String?) -> String {
+        let origin = origin.hasSuffix("/") ? String(origin.dropLast()) : origin
+        switch transport {
+        case .v1: return "\(origin)/v1/projects/\(credentialProject ?? project)/messages:send"
+        case .legacy, .xmpp: return "\(origin)/fcm/send"
+        }
+    }
+}
+
+/// What a recipient read from an audience must look like; what a job names itself was checked at intake.
+enum RecipientRule {
+    static func accepts(_ value: String, kind: RecipientKind) -> Bool {
+        guard kind == .token || kind == .fid else { return !value.isEmpty }
+        let bytes = value.utf8
+        return (1...1_024).contains(bytes.count)
+            && bytes.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: ":"), UInt8(ascii: "."),
+                    UInt8(ascii: "-"):
+                    return true
+                default: return false
+                }
+            }
+    }
+}
+
+/// Why a project is paused, in words that say what to do.
+enum BlockReason {
+    static func text(_ failure: Failure) -> String {
+        let status = failure.httpStatus == 0 ? "" : "HTTP \(failure.httpStatus) "
+        let remedy: String
+        switch failure.httpStatus {
+        case 401: remedy = "the credential is refused: check the service account or server key"
+        case 403: remedy = "no permission: grant the service account the FCM role, or enable the FCM API"
+        case 404: remedy = "not found: check the project id and the endpoint"
+        default: remedy = "check the project's credentials"
+        }
+        return "\(status)\(failure.rawError.isEmpty ? failure.error.rawValue : failure.rawError): \(remedy)"
+    }
+}

@@ -1,0 +1,114 @@
+internal import EventLoop
+internal import RedisTransport
+internal import StreamWire
+
+/// Renews this process's leases on a thread and a connection of its own, which no load on the data path can starve.
+final class Heartbeat: Sendable {
+    enum Report: Sendable {
+        /// Every worker's renew counter in a project, as seen with our own renewal.
+        case counters(project: String, counters: [(worker: String, counter: String)])
+        /// This process was declared dead in a project.
+        case fenced(project: String, name: String)
+    }
+
+    private enum Order: Sendable { case stop }
+
+    private let orders = Inbox<Order>()
+    private let thread: LoopThread
+
+    init(
+        endpoint: RedisEndpoint,
+        tls: TLSOptions,
+        configuration: WorkerConfiguration,
+        book: LeaseBook,
+        reports: Inbox<Report>
+    ) throws(SystemError) {
+        let orders = orders
+        thread = try LoopThread(name: "fanfare-lease") { loop in
+            let driver = HeartbeatDriver(
+                loop: loop,
+                connection: RedisConnection(
+                    loop: loop,
+                    endpoint: endpoint,
+                    name: "fanfare-lease",
+                    tls: tls,
+                    timeouts: RedisTimeouts(),
+                    random: { Double.random(in: 0..<1) }
+                ),
+                configuration: configuration,
+                book: book,
+                reports: reports
+            )
+            loop.attach(orders) { _ in driver.stop() }
+            driver.start()
+        }
+    }
+
+    func stop() {
+        orders.send(.stop)
+        thread.join()
+    }
+}
+
+private final class HeartbeatDriver {
+    private let loop: EventLoop
+    private let connection: RedisConnection
+    private let configuration: WorkerConfiguration
+    private let book: LeaseBook
+    private let reports: Inbox<Heartbeat.Report>
+
+    init(
+        loop: EventLoop,
+        connection: RedisConnection,
+        configuration: WorkerConfiguration,
+        book: LeaseBook,
+        reports: Inbox<Heartbeat.Report>
+    ) {
+        self.loop = loop
+        self.connection = connection
+        self.configuration = configuration
+        self.book = book
+        self.reports = reports
+    }
+
+    func start() {
+        connection.connect()
+        beat()
+    }
+
+    func stop() {
+        connection.close()
+        loop.stop()
+    }
+
+    private func beat() {
+        for lease in book.held { renew(lease.project, lease.name) }
+        loop.schedule(afterMilliseconds: configuration.renewMs) { self.beat() }
+    }
+
+    private func renew(_ project: String, _ name: String) {
+        let keys = ProjectKeys(prefix: configuration.prefix, project: project)
+        // Counted from before the call was sent: Redis may apply it any time after this, never before.
+        let sentAt = WallClock.bootNs
+        connection.send(FunctionLibrary.renew(keys, worker: name), timeoutMs: configuration.renewMs) { result in
+            guard case .success(let value) = result, let parts = value.array, let word = parts.first?.string else {
+                return
+            }
+            if word == "fenced" { return self.reports.send(.fenced(project: project, name: name)) }
+            self.book.renewed(project, name: name, until: sentAt + self.configuration.leaseSpanNs)
+            var counters: [(worker: String, counter: String)] = []
+            for at in stride(from: 2, to: parts.count - 1, by: 2) {
+                if let worker = parts[at].string, let counter = parts[at + 1].string {
+                    counters.append((worker, counter))
+                }
+            }
+            self.reports.send(.counters(project: project, counters: counters))
+        }
+    }
+}
+
+extension WorkerConfiguration {
+    /// How long after a renewal sends may begin: the lease less a margin, so that a watcher never sees the lease run
+    /// out before its holder has stopped.
+    var leaseSpanNs: UInt64 { UInt64(max(leaseMs - renewMs, leaseMs / 2)) * 1_000_000 }
+}

@@ -1,0 +1,130 @@
+internal import FCMWire
+internal import FanfareCore
+internal import FanfareModel
+internal import Logging
+internal import RedisTransport
+internal import StreamWire
+
+/// Checks what producers pushed and hands it over: to the queue, to this worker when it is one batch, or to `dead`.
+final class Intake {
+    private let project: ProjectContext
+    private let validator: IntakeValidator
+    private let scheduler: Scheduler
+    private let planner: Planner
+    /// Entries being handed over.
+    private(set) var underWay = 0
+
+    /// Called when entries were handed over, so that reading may go on.
+    var onHandedOver: () -> Void = {}
+
+    /// Entries that may be between reading and hand-over.
+    private static let limit = 256
+
+    init(project: ProjectContext, scheduler: Scheduler, planner: Planner) {
+        self.project = project
+        self.scheduler = scheduler
+        self.planner = planner
+        validator = IntakeValidator(
+            transport: project.project.transport,
+            projectKeyTag: "{\(project.project.id)}",
+            prefix: project.configuration.prefix
+        )
+    }
+
+    var room: Int { project.isDraining ? 0 : max(0, Self.limit - underWay) }
+
+    func receive(_ entries: [StreamEntry]) {
+        for entry in entries {
+            underWay += 1
+            switch validator.decide(entryID: entry.id, fields: entry.fields) {
+            case .accept(let job):
+                if let reason = untranslatable(job) {
+                    reject(entry, job: job.id, reason: reason)
+                } else {
+                    accept(job, entry)
+                }
+            case .reject(let job, let reason):
+                reject(entry, job: job, reason: reason)
+            }
+        }
+    }
+
+    /// A message that has no counterpart on the project's transport is refused before anything is sent.
+    private func untranslatable(_ job: Job) -> String? {
+        do throws(TranslationError) {
+            _ = try RequestTemplate(
+                message: job.message,
+                format: job.format,
+                transport: project.project.transport,
+                validateOnly: job.validateOnly,
+                delivery: job.delivery,
+                jobID: job.id
+            )
+            return nil
+        } catch {
+            return error.reason
+        }
+    }
+
+    private func accept(_ job: Job, _ entry: StreamEntry) {
+        let isSingle = IntakeCall.recipients(of: job.target)?.count == 1
+        let configuration = project.configuration
+        let takes = scheduler.canTake && project.blockReason == nil && !project.isHeld
+        let call = IntakeCall(
+            job: job,
+            dedupeMs: configuration.dedupeMs,
+            keepMs: isSingle && !job.hasOwnID ? configuration.keepSingleJobMs : configuration.keepJobMs,
+            taker: takes ? project.leaseName : nil,
+            window: project.window
+        )
+        project.redis.send(call.command(project.keys)) { [weak self] result in
+            self?.handedOver(job, entry, result)
+        }
+    }
+
+    private func handedOver(_ job: Job, _ entry: StreamEntry, _ result: Result<RedisValue, RedisError>) {
+        defer {
+            underWay -= 1
+            onHandedOver()
+        }
+        switch result {
+        case .failure(let error):
+            // The entry stays pending: it is read again after a reconnect, or claimed by another worker.
+            project.logger.warning(
+                "An entry could not be handed over yet.",
+                metadata: ["entry": "\(entry.id)", "error": "\(error)"]
+            )
+        case .success(let value):
+            switch IntakeReply(value) {
+            case .taken(let epoch): planner.taken(job, epoch: epoch, window: project.window)
+            case .queued: scheduler.askLater(0)
+            case .reject(let reason):
+                underWay += 1
+                reject(entry, job: job.id, reason: reason)
+            case .gone, .duplicate, .done: break
+            case nil:
+                project.logger.error("Redis answered intake with something else: are the functions this version's?")
+            }
+        }
+    }
+
+    private func reject(_ entry: StreamEntry, job: String, reason: String) {
+        project.logger.notice("A job was rejected.", metadata: ["job": "\(job)", "reason": "\(reason)"])
+        let command = FunctionLibrary.reject(
+            project.keys,
+            entryID: entry.id,
+            job: job,
+            reason: reason,
+            keepMs: project.configuration.keepJobMs,
+            fields: entry.fields
+        )
+        project.redis.send(command) { [weak self] result in
+            guard let self else { return }
+            if case .failure(let error) = result {
+                project.logger.warning("A rejection could not be written yet.", metadata: ["error": "\(error)"])
+            }
+            underWay -= 1
+            onHandedOver()
+        }
+    }
+}

@@ -1,0 +1,54 @@
+internal import EventLoop
+
+/// This process's leases, one a project: written by the heartbeat's thread, asked before every send by the loop.
+final class LeaseBook: Sendable {
+    private struct Lease {
+        var generation = 1
+        /// Nanoseconds since boot; sends begin only before it.
+        var validUntil: UInt64 = 0
+        var isHeld = false
+    }
+
+    private let worker: String
+    private let leases = Locked<[String: Lease]>([:])
+
+    init(worker: String) { self.worker = worker }
+
+    /// The name this process goes by in a project. A new one after it was declared dead, because the old name's
+    /// batches belong to others now.
+    func name(in project: String) -> String {
+        leases.withLock { "\(worker).\($0[project]?.generation ?? 1)" }
+    }
+
+    /// The heartbeat renews only what has been registered.
+    var held: [(project: String, name: String)] {
+        leases.withLock { leases in
+            leases.filter(\.value.isHeld).map { ($0.key, "\(worker).\($0.value.generation)") }
+        }
+    }
+
+    func hold(_ project: String, until: UInt64) {
+        leases.withLock { leases in
+            leases[project, default: Lease()].isHeld = true
+            leases[project]?.validUntil = until
+        }
+    }
+
+    /// Ignored when `name` is not the current one: the answer to a renewal may arrive after the lease was lost.
+    func renewed(_ project: String, name: String, until: UInt64) {
+        leases.withLock { leases in
+            guard let lease = leases[project], lease.isHeld, "\(worker).\(lease.generation)" == name else { return }
+            leases[project]?.validUntil = max(lease.validUntil, until)
+        }
+    }
+
+    /// Begins a new generation, which has to be registered before anything is sent.
+    func lost(_ project: String) {
+        leases.withLock { leases in
+            let generation = leases[project]?.generation ?? 1
+            leases[project] = Lease(generation: generation + 1)
+        }
+    }
+
+    func validUntil(_ project: String) -> UInt64 { leases.withLock { $0[project]?.validUntil ?? 0 } }
+}

@@ -1,0 +1,99 @@
+internal import EventLoop
+internal import FanfareModel
+internal import Logging
+internal import RedisTransport
+internal import StreamWire
+
+/// Turns claims into batches that can be sent: finds the job's spec, and settles what an earlier holder left in doubt.
+final class Planner {
+    private let project: ProjectContext
+    private let dispatcher: Dispatcher
+    private let settler: Settler
+    private var jobs: [String: JobContext] = [:]
+    private var waiting: [String: [Claim]] = [:]
+    private(set) var held: [ObjectIdentifier: ActiveBatch] = [:]
+
+    init(project: ProjectContext, dispatcher: Dispatcher, settler: Settler) {
+        self.project = project
+        self.dispatcher = dispatcher
+        self.settler = settler
+    }
+
+    var isIdle: Bool { held.isEmpty && waiting.isEmpty }
+
+    /// A job of one batch, taken as it was handed over: its spec is at hand.
+    func taken(_ job: Job, epoch: String, window: Int) {
+        let recipients = IntakeCall.recipients(of: job.target) ?? []
+        let claim = Claim(job: job.id, epoch: epoch, upto: window, taken: recipients)
+        let spec = JobSpec(job: job, total: recipients.count)
+        activate(claim, context(job.id, spec))
+    }
+
+    func claimed(_ claims: [Claim], isProbe: Bool) {
+        for claim in claims {
+            if let context = jobs[claim.job] {
+                activate(claim, context, isProbe: isProbe)
+            } else {
+                let isFirst = waiting[claim.job] == nil
+                waiting[claim.job, default: []].append(claim)
+                if isFirst { fetchSpec(claim.job, isProbe: isProbe) }
+            }
+        }
+    }
+
+    private func fetchSpec(_ job: String, isProbe: Bool) {
+        project.redis.send(FunctionLibrary.spec(project.keys, job: job)) { [weak self] result in
+            guard let self else { return }
+            switch result {
+            case .success(let value):
+                let claims = waiting.removeValue(forKey: job) ?? []
+                // A job that ended meanwhile has no spec and needs none.
+                guard let spec = JobSpec(value) else { return }
+                let context = context(job, spec)
+                for claim in claims { activate(claim, context, isProbe: isProbe) }
+            case .failure:
+                project.loop.schedule(afterMilliseconds: 200) { [weak self] in
+                    self?.fetchSpec(job, isProbe: isProbe)
+                }
+            }
+        }
+    }
+
+    private func context(_ id: String, _ spec: JobSpec) -> JobContext {
+        if let known = jobs[id] { return known }
+        let context = JobContext(id: id, spec: spec, transport: project.project.transport)
+        jobs[id] = context
+        return context
+    }
+
+    private func activate(_ claim: Claim, _ context: JobContext, isProbe: Bool = false) {
+        let batch = ActiveBatch(claim: claim, job: context)
+        batch.isProbe = isProbe
+        if context.abort == nil, !claim.abort.isEmpty { context.abort = AbortCode.decode(claim.abort) }
+        context.batches += 1
+        held[ObjectIdentifier(batch)] = batch
+        if claim.deliveries > 1 {
+            project.logger.info(
+                "A batch was taken over.",
+                metadata: ["job": "\(claim.job)", "batch": "\(claim.batch)", "deliveries": "\(claim.deliveries)"]
+            )
+        }
+        for position in batch.doubtful { settler.settleDoubtful(position, of: batch) }
+        if batch.open == 0 { settler.close(batch) } else { dispatcher.add(batch) }
+    }
+
+    /// Lets go of batches that are over: closed and written, or lost to another worker with nothing left on the wire.
+    func sweep() {
+        for (id, batch) in held where batch.isOver {
+            held[id] = nil
+            batch.job.batches -= 1
+            if batch.job.batches == 0 { jobs[batch.job.id] = nil }
+        }
+    }
+
+    /// This worker was declared dead: all that it held belongs to others.
+    func fence() {
+        for batch in held.values { batch.isFenced = true }
+        waiting = [:]
+    }
+}

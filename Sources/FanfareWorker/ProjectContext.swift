@@ -1,0 +1,53 @@
+internal import EventLoop
+internal import FanfareModel
+internal import Logging
+internal import RedisTransport
+internal import StreamWire
+
+/// What the roles of one project share: where they write, what they are called, and whether sends may begin.
+final class ProjectContext {
+    let loop: EventLoop
+    let redis: RedisConnection
+    let configuration: WorkerConfiguration
+    let project: WorkerConfiguration.Project
+    let keys: ProjectKeys
+    let book: LeaseBook
+    let logger: Logger
+
+    /// Loop time before which no send begins: a Retry-After or a rate limit that holds the project.
+    private(set) var heldUntil: UInt64 = 0
+    /// Why the project is blocked, and nothing but the probe is sent; nil when it is not.
+    var blockReason: String?
+    var isDraining = false
+
+    init(
+        loop: EventLoop,
+        redis: RedisConnection,
+        configuration: WorkerConfiguration,
+        project: WorkerConfiguration.Project,
+        book: LeaseBook,
+        logger: Logger
+    ) {
+        self.loop = loop
+        self.redis = redis
+        self.configuration = configuration
+        self.project = project
+        self.book = book
+        keys = ProjectKeys(prefix: configuration.prefix, project: project.id)
+        var logger = logger
+        logger[metadataKey: "project"] = "\(project.id)"
+        self.logger = logger
+    }
+
+    var leaseName: String { book.name(in: project.id) }
+    var leaseHolds: Bool { WallClock.bootNs < book.validUntil(project.id) }
+    var isHeld: Bool { loop.now < heldUntil }
+
+    func hold(milliseconds: Int64) {
+        guard milliseconds > 0 else { return }
+        heldUntil = max(heldUntil, loop.now + UInt64(min(milliseconds, 21_600_000)) * 1_000_000)
+    }
+
+    /// Multicast sends a whole batch in one request, so its leave covers the batch.
+    var window: Int { project.transport == .legacy ? 1_000 : configuration.window }
+}

@@ -1,0 +1,201 @@
+internal import CurlTransport
+internal import EventLoop
+internal import FCMWire
+internal import FanfareCore
+internal import FanfareModel
+internal import Logging
+internal import OpenSSLKit
+internal import RedisTransport
+internal import StreamWire
+
+/// One project in one worker: builds its roles, connects them, and takes it from registration to the end of a drain.
+final class ProjectRunner {
+    let context: ProjectContext
+    let intake: Intake
+    private let scheduler: Scheduler
+    private let planner: Planner
+    private let dispatcher: Dispatcher
+    private let recorder: Recorder
+    private let reclaimer: Reclaimer
+    private let copier: AudienceCopier
+    private let janitor: Janitor
+    private let lanes: LanePool
+    private let tokenLanes: LanePool?
+    private let refresher: TokenRefresher?
+    private var isRegistering = false
+    private var isPrepared = false
+
+    var id: String { context.project.id }
+
+    init(context: ProjectContext) throws {
+        self.context = context
+        var origin = OriginConfiguration(caFile: context.configuration.caFile, proxy: context.configuration.proxy)
+        origin.maxLanes = context.configuration.maxLanes
+        lanes = LanePool(loop: context.loop, configuration: origin)
+        let credentials: any CredentialSource
+        if let file = context.project.serviceAccount {
+            let account = try ServiceAccount.parse(file)
+            let tokenLanes = LanePool(loop: context.loop, configuration: origin)
+            let refresher = try TokenRefresher(project: context, account: account, lanes: tokenLanes)
+            self.tokenLanes = tokenLanes
+            self.refresher = refresher
+            credentials = refresher
+        } else {
+            tokenLanes = nil
+            refresher = nil
+            credentials = ServerKeyCredential(serverKey: context.project.serverKey ?? "")
+        }
+        recorder = Recorder(project: context)
+        let settler = Settler(project: context, recorder: recorder, policy: RetryPolicy())
+        dispatcher = Dispatcher(
+            project: context,
+            lanes: lanes,
+            credentials: credentials,
+            recorder: recorder,
+            settler: settler
+        )
+        planner = Planner(project: context, dispatcher: dispatcher, settler: settler)
+        scheduler = Scheduler(
+            project: context,
+            dispatcher: dispatcher,
+            planner: planner,
+            credentials: credentials
+        )
+        intake = Intake(project: context, scheduler: scheduler, planner: planner)
+        reclaimer = Reclaimer(project: context, intake: intake)
+        copier = AudienceCopier(project: context)
+        janitor = Janitor(project: context)
+        self.settler = settler
+        connect()
+    }
+
+    private let settler: Settler
+
+    private func connect() {
+        recorder.onProgress = { [weak self] in self?.needsPump = true }
+        dispatcher.onDemand = { [weak self] in self?.scheduler.askLater(0) }
+        refresher?.onChange = { [weak self] in self?.needsPump = true }
+        scheduler.onCopying = { [weak self] job in self?.copier.copy(job) }
+        scheduler.onFenced = { [weak self] in self?.fenced() }
+        reclaimer.onFreed = { [weak self] in self?.scheduler.askLater(0) }
+        copier.onWhole = { [weak self] in self?.scheduler.askLater(0) }
+        context.loop.onTurnEnd { [weak self] in self?.turnEnded() }
+    }
+
+    private var needsPump = false
+
+    /// Answers and confirmations of a turn are acted on once, at its end.
+    private func turnEnded() {
+        guard needsPump else { return }
+        needsPump = false
+        planner.sweep()
+        dispatcher.pump()
+    }
+
+    // MARK: Life
+
+    func start() {
+        refresher?.start()
+        janitor.start()
+        every(milliseconds: context.configuration.leaseMs / 2) { [weak self] in self?.reclaimer.claimEntries() }
+        every(milliseconds: 50) { [weak self] in self?.needsPump = true }
+    }
+
+    private func every(milliseconds: Int64, _ body: @escaping () -> Void) {
+        context.loop.schedule(afterMilliseconds: milliseconds) { [weak self] in
+            guard let self else { return }
+            body()
+            every(milliseconds: milliseconds, body)
+        }
+    }
+
+    /// The stream's group exists and the worker is registered: entries may be read.
+    var isReady: Bool { isPrepared && context.leaseHolds && !context.isDraining }
+
+    /// Redis is there, for the first time or again.
+    func connected() {
+        context.redis.send(RedisCommand("SADD", ProjectKeys.projects(prefix: context.configuration.prefix), id)) { _ in }
+        createGroup()
+        recorder.resend()
+        if !context.leaseHolds { register() } else { scheduler.askLater(0) }
+    }
+
+    func createGroup() {
+        context.redis.send(JobStream.createGroup(context.keys)) { [weak self] result in
+            // BUSYGROUP says that it is there already.
+            if case .failure(let error) = result, !error.message.contains("BUSYGROUP") {
+                self?.context.logger.error("The job stream cannot be prepared.", metadata: ["error": "\(error)"])
+            } else {
+                self?.isPrepared = true
+            }
+        }
+    }
+
+    private func register() {
+        guard !isRegistering, !context.isDraining else { return }
+        isRegistering = true
+        let sentAt = WallClock.bootNs
+        context.redis.send(FunctionLibrary.register(context.keys, worker: context.leaseName)) { [weak self] result in
+            guard let self else { return }
+            isRegistering = false
+            switch result {
+            case .success:
+                context.book.hold(id, until: sentAt + context.configuration.leaseSpanNs)
+                scheduler.askLater(0)
+            case .failure(let error):
+                context.logger.error("The worker cannot register.", metadata: ["error": "\(error)"])
+                context.loop.schedule(afterMilliseconds: 1_000) { [weak self] in
+                    guard let self, context.redis.state == .ready, !context.leaseHolds else { return }
+                    register()
+                }
+            }
+        }
+    }
+
+    func observed(_ counters: [(worker: String, counter: String)]) { reclaimer.observe(counters) }
+
+    /// Declared dead: nothing is ours any more, what is known goes in as late facts, and we come back under a new name.
+    func fenced(name: String? = nil) {
+        if let name, name != context.leaseName { return }
+        context.logger.warning("This worker was declared dead and starts over.", metadata: ["lease": "\(context.leaseName)"])
+        recorder.flushAll()
+        planner.fence()
+        _ = dispatcher.dropUnsent()
+        context.book.lost(id)
+        register()
+    }
+
+    // MARK: Ending
+
+    /// Nothing to do, nothing due, nothing under way.
+    var isIdle: Bool {
+        scheduler.foundNothing && intake.underWay == 0 && planner.isIdle && dispatcher.isIdle && recorder.isIdle
+    }
+
+    /// Begins nothing new. What is on the wire is awaited by ``isDrained``.
+    func drain() {
+        for batch in dispatcher.dropUnsent() where !batch.isFenced {
+            for position in batch.takeUnsentBelowWatermark() { settler.giveBack(position, of: batch) }
+        }
+        recorder.flushAll()
+        context.isDraining = true
+    }
+
+    var isDrained: Bool {
+        needsPump = true
+        return intake.underWay == 0 && dispatcher.inFlight == 0 && recorder.isIdle
+    }
+
+    /// Gives back what is still held, so that another worker has it at once.
+    func leave(_ completion: @escaping () -> Void) {
+        guard context.redis.state == .ready else { return completion() }
+        let name = context.leaseName
+        context.book.lost(id)
+        context.redis.send(FunctionLibrary.leave(context.keys, worker: name), timeoutMs: 1_000) { _ in completion() }
+    }
+
+    func close() {
+        lanes.close()
+        tokenLanes?.close()
+    }
+}

@@ -1,0 +1,63 @@
+internal import EventLoop
+internal import FanfareCore
+internal import Logging
+internal import RedisTransport
+internal import StreamWire
+
+/// Finds workers that are gone, frees their batches, and takes entries over that they read and never handed on.
+final class Reclaimer {
+    private let project: ProjectContext
+    private let intake: Intake
+    private var watch: LeaseWatch
+    private var cursor = "0-0"
+
+    /// Called when batches were freed.
+    var onFreed: () -> Void = {}
+
+    init(project: ProjectContext, intake: Intake) {
+        self.project = project
+        self.intake = intake
+        watch = LeaseWatch(leaseMs: project.configuration.leaseMs)
+    }
+
+    func observe(_ counters: [(worker: String, counter: String)]) {
+        let dead = watch.observe(counters, own: project.leaseName, now: WallClock.bootNs)
+        for verdict in dead {
+            project.redis.send(
+                FunctionLibrary.bury(project.keys, worker: verdict.worker, counter: verdict.counter)
+            ) { [weak self] result in
+                guard let self, case .success(let value) = result, let freed = value.integer, freed >= 0 else { return }
+                project.logger.warning(
+                    "A worker is gone; its batches are taken over.",
+                    metadata: ["worker": "\(verdict.worker)", "batches": "\(freed)"]
+                )
+                onFreed()
+            }
+        }
+    }
+
+    /// Entries idle for a whole lease in another consumer's list. Only a hint: the hand-over itself decides, and says
+    /// `gone` when their reader was merely slow.
+    func claimEntries() {
+        guard intake.room > 0, project.redis.state == .ready, !project.isDraining else { return }
+        let command = JobStream.autoclaim(
+            project.keys,
+            worker: project.configuration.name,
+            minIdleMs: project.configuration.leaseMs,
+            start: cursor,
+            count: min(64, intake.room)
+        )
+        project.redis.send(command) { [weak self] result in
+            guard let self, case .success(let value) = result, let parts = value.array, parts.count >= 2 else { return }
+            cursor = parts[0].string ?? "0-0"
+            let entries = (parts[1].array ?? []).compactMap { StreamEntry($0) }
+            if parts.count > 2, let lost = parts[2].array, !lost.isEmpty {
+                project.logger.error(
+                    "Entries were deleted from the job stream while they were pending.",
+                    metadata: ["count": "\(lost.count)"]
+                )
+            }
+            if !entries.isEmpty { intake.receive(entries) }
+        }
+    }
+}

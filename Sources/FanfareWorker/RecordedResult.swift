@@ -1,0 +1,46 @@
+internal import FanfareCore
+internal import FanfareModel
+internal import StreamWire
+
+extension ResultRecord {
+    /// This result as a flush carries it.
+    ///
+    /// - Parameter isLate: another worker holds the batch and may have sent to this recipient, too.
+    func callResult(policy: ResultsPolicy, isLate: Bool) -> RecordCall.Result {
+        var record = self
+        if isLate { record.maybeDup = true }
+        var object: [UInt8] = []
+        if record.needsRecording(policy) {
+            object.reserveCapacity(256 + record.recipient.utf8.count)
+            record.appendJSON(to: &object)
+        }
+        return RecordCall.Result(index: Int(index), status: record.callStatus, object: object)
+    }
+
+    private var callStatus: RecordCall.Status {
+        switch status {
+        case .sent: return .sent
+        case .failed: return .failed
+        case .unknown: return .unknown
+        case .cancelled: return .cancelled
+        case .expired: return .expired
+        }
+    }
+
+    var callFeedback: RecordCall.Feedback? {
+        guard let feedback else { return nil }
+        let (action, replacement, error): (String, String, String)
+        switch feedback.action {
+        case .remove(let code): (action, replacement, error) = ("remove", "", code.rawValue)
+        case .replace(let id): (action, replacement, error) = ("replace", id, "")
+        }
+        return RecordCall.Feedback(
+            index: Int(index),
+            kind: feedback.kind.rawValue,
+            recipient: feedback.recipient,
+            action: action,
+            replacement: replacement,
+            error: error
+        )
+    }
+}

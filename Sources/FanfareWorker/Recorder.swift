@@ -1,0 +1,257 @@
+internal import EventLoop
+internal import FanfareCore
+internal import FanfareModel
+internal import Logging
+internal import RedisTransport
+internal import StreamWire
+
+/// Writes what became of recipients: gathers for a few milliseconds, then one atomic call a batch. The only way back
+/// from the data path to Redis.
+///
+/// A call whose answer was lost is sent again as it was; the function answers the same. Until the answer is there the
+/// recipients count as uncommitted, and the sum of those bounds how much may be sent.
+final class Recorder {
+    private let project: ProjectContext
+    private var dirty: [ActiveBatch] = []
+    private var unanswered: [UInt64: Flush] = [:]
+    private var nextFlush: UInt64 = 1
+    private var timer: TimerID?
+
+    /// Recipients whose result is not yet in Redis.
+    private(set) var uncommitted = 0
+    var isIdle: Bool { dirty.isEmpty && unanswered.isEmpty }
+
+    /// Called when a batch has closed, or when leave to send was confirmed.
+    var onProgress: () -> Void = {}
+
+    /// Results a call may carry before it goes without waiting for the timer.
+    private static let flushCount = 64
+
+    init(project: ProjectContext) { self.project = project }
+
+    // MARK: What happened
+
+    func result(_ record: ResultRecord, position: Int, of batch: ActiveBatch) {
+        guard batch.close(position) else { return }
+        touch(batch)
+        batch.pending.records.append(record)
+        uncommitted += 1
+        flushIfFull(batch)
+    }
+
+    func retry(_ retry: RecordCall.Retry, position: Int, of batch: ActiveBatch) {
+        guard batch.close(position) else { return }
+        touch(batch)
+        // A fenced worker decides nothing: its recipients belong to the batch's new holder.
+        if !batch.isFenced {
+            batch.pending.retries.append(retry)
+            uncommitted += 1
+        }
+        flushIfFull(batch)
+    }
+
+    /// An answer arrived for a first-pass send; `bad` when it says that the message is wrong.
+    func answered(_ batch: ActiveBatch, bad: Failure?) {
+        guard batch.pass == .first, batch.job.spec.total > Batch.maximumSize else { return }
+        batch.pending.answers += 1
+        if let bad {
+            batch.pending.badAnswers += 1
+            batch.pending.badAnswer = AbortCode.encode(bad)
+        }
+    }
+
+    func holdProject(_ milliseconds: Int64, batch: ActiveBatch) {
+        touch(batch)
+        batch.pending.holdMs = max(batch.pending.holdMs, milliseconds)
+    }
+
+    func blockProject(_ reason: String, batch: ActiveBatch) {
+        touch(batch)
+        batch.pending.blockReason = reason
+    }
+
+    /// FCM answered for the project, so a block is over.
+    func projectAnswers(_ batch: ActiveBatch) {
+        touch(batch)
+        batch.pending.projectAnswers = true
+    }
+
+    /// Asks for leave to begin more sends.
+    func watermark(_ position: Int, of batch: ActiveBatch) {
+        batch.requested = position
+        touch(batch)
+        batch.pending.upto = position
+        flush(batch)
+    }
+
+    // MARK: Writing
+
+    private func touch(_ batch: ActiveBatch) {
+        if !batch.isDirty {
+            batch.isDirty = true
+            dirty.append(batch)
+        }
+        guard timer == nil else { return }
+        timer = project.loop.schedule(afterMilliseconds: project.configuration.flushMs) { [weak self] in
+            self?.timer = nil
+            self?.flushAll()
+        }
+    }
+
+    private func flushIfFull(_ batch: ActiveBatch) {
+        // The last of a batch goes at once: whoever waits for the job, or for room, should not wait for a timer.
+        let count = batch.pending.records.count + batch.pending.retries.count
+        if count >= Self.flushCount || batch.open == 0 { flush(batch) }
+    }
+
+    func flushAll() {
+        let batches = dirty
+        dirty.removeAll(keepingCapacity: true)
+        for batch in batches where batch.isDirty { flush(batch) }
+    }
+
+    private func flush(_ batch: ActiveBatch) {
+        batch.isDirty = false
+        var pending = batch.pending
+        batch.pending = PendingRecord()
+        if batch.isFenced {
+            uncommitted -= pending.retries.count
+            pending.retries = []
+        }
+        submit(Flush(pending: pending, batch: batch, isLate: batch.isFenced))
+    }
+
+    private func submit(_ flush: Flush) {
+        let batch = flush.batch
+        // The batch closes only when everything before is known to be written: a call that overtook another one must
+        // not leave that one without its batch.
+        let finish = batch.open == 0 && batch.unanswered == 0 && !flush.isLate
+        let id = nextFlush
+        nextFlush += 1
+        batch.unanswered += 1
+        var flush = flush
+        flush.call = flush.makeCall(finish: finish)
+        unanswered[id] = flush
+        send(id)
+    }
+
+    private func send(_ id: UInt64) {
+        guard let call = unanswered[id]?.call else { return }
+        project.redis.send(call.command(project.keys, worker: project.leaseName)) { [weak self] result in
+            self?.completed(id, result)
+        }
+    }
+
+    private func completed(_ id: UInt64, _ result: Result<RedisValue, RedisError>) {
+        switch result {
+        case .failure(let error):
+            // Kept, and sent again when the connection is back; nothing new is sent meanwhile.
+            project.logger.debug("A flush was not answered.", metadata: ["error": "\(error)"])
+            guard project.redis.state == .ready else { return }
+            project.loop.schedule(afterMilliseconds: 100) { [weak self] in self?.send(id) }
+        case .success(let value):
+            guard let flush = unanswered.removeValue(forKey: id) else { return }
+            flush.batch.unanswered -= 1
+            uncommitted -= flush.count
+            confirmed(flush, RecordReply(value))
+        }
+    }
+
+    private func confirmed(_ flush: Flush, _ reply: RecordReply?) {
+        let batch = flush.batch
+        switch reply {
+        case .ok(let abort):
+            if let upto = flush.pending.upto { batch.authorised = max(batch.authorised, upto) }
+            if !abort.isEmpty, batch.job.abort == nil { batch.job.abort = AbortCode.decode(abort) }
+            if flush.call?.finish == true { batch.isClosed = true }
+            closeIfDone(batch)
+        case .stale:
+            batch.isFenced = true
+            if !flush.isLate, !flush.pending.records.isEmpty {
+                // Facts are accepted from anyone: handed in again, marked as possible duplicates.
+                uncommitted += flush.pending.records.count
+                var facts = PendingRecord()
+                facts.records = flush.pending.records
+                submit(Flush(pending: facts, batch: batch, isLate: true))
+            }
+        case .gone:
+            batch.isFenced = true
+        case nil:
+            project.logger.error("Redis answered a flush with something else: are the functions this version's?")
+        }
+        onProgress()
+    }
+
+    /// Writes the end of a batch whose last recipient was reported in a call that could not say so yet.
+    func closeIfDone(_ batch: ActiveBatch) {
+        guard batch.open == 0, !batch.isClosed, !batch.isFenced, batch.unanswered == 0, !batch.isDirty else { return }
+        submit(Flush(pending: PendingRecord(), batch: batch, isLate: false))
+    }
+
+    /// The connection is back: what was not answered is sent again, in order.
+    func resend() {
+        for id in unanswered.keys.sorted() { send(id) }
+    }
+}
+
+/// What has been gathered of a batch since its last flush.
+struct PendingRecord {
+    var records: [ResultRecord] = []
+    var retries: [RecordCall.Retry] = []
+    var upto: Int?
+    var holdMs: Int64 = 0
+    var blockReason = ""
+    var projectAnswers = false
+    var answers = 0
+    var badAnswers = 0
+    var badAnswer = ""
+}
+
+/// One call, kept until Redis has answered it.
+private struct Flush {
+    let pending: PendingRecord
+    let batch: ActiveBatch
+    let isLate: Bool
+    var call: RecordCall?
+
+    init(pending: PendingRecord, batch: ActiveBatch, isLate: Bool) {
+        self.pending = pending
+        self.batch = batch
+        self.isLate = isLate
+    }
+
+    var count: Int { pending.records.count + pending.retries.count }
+
+    func makeCall(finish: Bool) -> RecordCall {
+        var call = RecordCall(job: batch.job.id, batch: batch.batch, epoch: batch.epoch)
+        call.late = isLate
+        call.results = pending.records.map { $0.callResult(policy: batch.job.results, isLate: isLate) }
+        call.feedback = pending.records.compactMap(\.callFeedback)
+        guard !isLate else { return call }
+        call.finish = finish
+        call.upto = pending.upto
+        call.retries = pending.retries
+        call.holdMs = pending.holdMs
+        call.blockReason = pending.blockReason
+        call.projectAnswers = pending.projectAnswers
+        call.answers = pending.answers
+        call.badAnswers = pending.badAnswers
+        call.badAnswer = pending.badAnswer
+        return call
+    }
+}
+
+/// How the error that ends a fan-out's unsent recipients travels through Redis.
+enum AbortCode {
+    static func encode(_ failure: Failure) -> String {
+        "\(failure.error.rawValue)|\(failure.action.rawValue)|\(failure.httpStatus)|\(failure.rawError)"
+    }
+
+    static func decode(_ text: String) -> Failure? {
+        let parts = text.split(separator: "|", maxSplits: 3, omittingEmptySubsequences: false)
+        guard parts.count == 4, let error = ErrorCode(rawValue: String(parts[0])),
+            let action = RemedyAction(rawValue: String(parts[1])), let status = Int(parts[2])
+        else { return nil }
+        return Failure(error: error, action: action, rawError: String(parts[3]), httpStatus: status)
+    }
+}

@@ -1,0 +1,246 @@
+internal import FCMWire
+internal import FanfareCore
+internal import FanfareModel
+internal import Logging
+internal import StreamWire
+
+/// Turns what the wire said into what is written: a result, or a retry with its own delay.
+final class Settler {
+    private let project: ProjectContext
+    private let recorder: Recorder
+    private let policy: RetryPolicy
+
+    init(project: ProjectContext, recorder: Recorder, policy: RetryPolicy) {
+        self.project = project
+        self.recorder = recorder
+        self.policy = policy
+    }
+
+    // MARK: Before a send
+
+    /// Asked before every send. A recipient that may no longer be sent gets its result here.
+    func maySend(_ position: Int, of batch: ActiveBatch, template: RequestTemplate, nowMs: Int64) -> Bool {
+        let recipient = batch.recipients[position]
+        let spec = batch.job.spec
+        guard RecipientRule.accepts(recipient.value, kind: spec.kind) else {
+            let failure = Failure(error: .invalidArgument, action: .remove, rawError: "not a registration token")
+            fail(failure, position: position, of: batch)
+            return false
+        }
+        let history = recipient.history
+        var isOver = spec.expiresAt > 0 && nowMs >= spec.expiresAt
+        if history.attempts > 0, let lifetime = template.lifetimeMs(firstAttemptMs: history.firstAttemptMs) {
+            isOver = isOver || nowMs - history.firstAttemptMs >= lifetime
+        }
+        guard isOver else { return true }
+        // With an unanswered attempt behind it nobody knows whether it arrived.
+        let status: ResultStatus = history.maybeDuplicate ? .unknown : .expired
+        for position in batch.group(position) { write(status, position: position, of: batch) }
+        return false
+    }
+
+    // MARK: After a send
+
+    func verdicts(_ outcome: RequestOutcome, positions: [Int], of batch: ActiveBatch) -> [Verdict] {
+        let nowMs = WallClock.nowMs
+        if project.project.transport == .legacy {
+            return LegacyResponse.verdicts(
+                outcome,
+                recipients: positions.map { batch.recipients[$0].value },
+                kind: batch.job.spec.kind,
+                nowMs: nowMs,
+                atMostOnce: batch.job.isAtMostOnce
+            )
+        }
+        let verdict = V1Response.verdict(
+            outcome,
+            kind: batch.job.spec.kind,
+            nowMs: nowMs,
+            atMostOnce: batch.job.isAtMostOnce
+        )
+        return positions.map { _ in verdict }
+    }
+
+    /// Writes a verdict for a position and for those that share its recipient.
+    func settle(_ verdict: Verdict, position: Int, of batch: ActiveBatch, startedMs: Int64) {
+        noteAnswer(verdict, of: batch)
+        for position in batch.group(position) {
+            count(verdict, position: position, of: batch, startedMs: startedMs)
+            switch verdict {
+            case .retry(let retry): wait(retry, position: position, of: batch)
+            case .blockProject(let failure), .refreshCredential(let failure):
+                park(failure, position: position, of: batch)
+            case .sent, .sentPartly, .failed, .unknown:
+                let recipient = batch.recipients[position]
+                let record = ResultRecord(
+                    verdict,
+                    index: Int64(recipient.index),
+                    kind: batch.job.spec.kind,
+                    recipient: recipient.value,
+                    attempts: recipient.history.attempts,
+                    maybeDup: recipient.history.maybeDuplicate
+                )
+                if let record { recorder.result(record, position: position, of: batch) }
+            }
+        }
+    }
+
+    private func count(_ verdict: Verdict, position: Int, of batch: ActiveBatch, startedMs: Int64) {
+        var history = batch.recipients[position].history
+        switch verdict {
+        case .retry(let retry) where !retry.countsAttempt:
+            // The end of trying is counted from the first try of any kind; a lifetime only from one that counts.
+            if history.firstAttemptMs == 0 { history.firstAttemptMs = startedMs }
+        case .blockProject, .refreshCredential: break
+        case .retry, .sent, .sentPartly, .failed, .unknown:
+            history.attempts += 1
+            if history.attempts == 1 { history.firstAttemptMs = startedMs }
+        }
+        batch.recipients[position].history = history
+    }
+
+    func fail(_ failure: Failure, position: Int, of batch: ActiveBatch) {
+        for position in batch.group(position) { write(.failed, failure, position: position, of: batch) }
+    }
+
+    func failUntranslatable(position: Int, of batch: ActiveBatch) {
+        guard case .failure(let error) = batch.job.template else { return }
+        fail(
+            Failure(error: .invalidArgument, action: .fixMessage, rawError: error.reason),
+            position: position,
+            of: batch
+        )
+    }
+
+    /// A recipient that an earlier worker may have sent to. At most once: its fate stays unknown. Otherwise it is sent
+    /// again, last, so that an answer that is still on its way can arrive first.
+    func settleDoubtful(_ position: Int, of batch: ActiveBatch) {
+        if batch.job.isAtMostOnce {
+            batch.recipients[position].history.attempts += 1
+            return write(.unknown, position: position, of: batch)
+        }
+        var history = batch.recipients[position].history
+        history.maybeDuplicate = true
+        schedule(at: WallClock.nowMs, history, position: position, of: batch, parked: false)
+    }
+
+    /// A recipient that was never sent goes back as it was.
+    func giveBack(_ position: Int, of batch: ActiveBatch) {
+        for position in batch.group(position) {
+            let history = batch.recipients[position].history
+            schedule(at: WallClock.nowMs, history, position: position, of: batch, parked: false)
+        }
+    }
+
+    /// A batch without an open recipient only has to be closed.
+    func close(_ batch: ActiveBatch) { recorder.closeIfDone(batch) }
+
+    // MARK: Parts
+
+    private func wait(_ retry: Retry, position: Int, of batch: ActiveBatch) {
+        let recipient = batch.recipients[position]
+        var history = recipient.history
+        var lifetimeMs: Int64?
+        if case .success(let template) = batch.job.template {
+            lifetimeMs = template.lifetimeMs(firstAttemptMs: history.firstAttemptMs)
+        }
+        let decision = policy.decide(
+            retry,
+            attempts: history.attempts,
+            firstAttemptMs: history.firstAttemptMs,
+            nowMs: WallClock.nowMs,
+            lifetimeMs: lifetimeMs,
+            expiresAtMs: batch.job.spec.expiresAt,
+            random: Double.random(in: 0..<1)
+        )
+        if case .wait(let untilMs) = decision {
+            if retry.isAmbiguous { history.maybeDuplicate = true }
+            // Legacy retries of one second share a request, so they are moved to its end; none is sent earlier.
+            let due = project.project.transport == .legacy ? (untilMs + 999) / 1_000 * 1_000 : untilMs
+            return schedule(at: due, history, position: position, of: batch, parked: false)
+        }
+        let record = ResultRecord(
+            decision,
+            index: Int64(recipient.index),
+            kind: batch.job.spec.kind,
+            recipient: recipient.value,
+            attempts: history.attempts,
+            maybeDup: history.maybeDuplicate
+        )
+        if let record { recorder.result(record, position: position, of: batch) }
+    }
+
+    private func park(_ failure: Failure, position: Int, of batch: ActiveBatch) {
+        let reason = BlockReason.text(failure)
+        if project.blockReason == nil {
+            project.logger.error(
+                "The project cannot send and is paused; one send a minute probes it.",
+                metadata: ["reason": "\(reason)"]
+            )
+        }
+        project.blockReason = reason
+        recorder.blockProject(reason, batch: batch)
+        schedule(
+            at: WallClock.nowMs,
+            batch.recipients[position].history,
+            position: position,
+            of: batch,
+            parked: true
+        )
+    }
+
+    private func schedule(
+        at dueMs: Int64,
+        _ history: RecipientHistory,
+        position: Int,
+        of batch: ActiveBatch,
+        parked: Bool
+    ) {
+        let recipient = batch.recipients[position]
+        recorder.retry(
+            RecordCall.Retry(
+                index: recipient.index,
+                dueMs: dueMs,
+                parked: parked,
+                packed: history.packed(with: recipient.value)
+            ),
+            position: position,
+            of: batch
+        )
+    }
+
+    private func write(_ status: ResultStatus, _ failure: Failure? = nil, position: Int, of batch: ActiveBatch) {
+        let recipient = batch.recipients[position]
+        recorder.result(
+            ResultRecord(
+                index: Int64(recipient.index),
+                kind: batch.job.spec.kind,
+                recipient: recipient.value,
+                status: status,
+                failure: failure,
+                attempts: recipient.history.attempts,
+                maybeDup: recipient.history.maybeDuplicate
+            ),
+            position: position,
+            of: batch
+        )
+    }
+
+    private func noteAnswer(_ verdict: Verdict, of batch: ActiveBatch) {
+        if let milliseconds = verdict.holdProjectMs {
+            project.hold(milliseconds: milliseconds)
+            recorder.holdProject(milliseconds, batch: batch)
+        }
+        switch verdict {
+        case .sent, .sentPartly:
+            recorder.answered(batch, bad: nil)
+        case .failed(let failure):
+            recorder.answered(batch, bad: failure.action == .fixMessage ? failure : nil)
+        case .retry(let retry) where retry.cause == .answered:
+            return recorder.answered(batch, bad: nil)
+        case .retry, .unknown, .refreshCredential, .blockProject:
+            return
+        }
+        if project.blockReason != nil { recorder.projectAnswers(batch) }
+    }
+}

@@ -1,0 +1,96 @@
+internal import CurlTransport
+internal import EventLoop
+public import Logging
+internal import OpenSSLKit
+internal import RedisTransport
+
+/// How a worker ended.
+public enum WorkerEnd: Equatable, Sendable {
+    /// Everything on the wire was answered and recorded.
+    case drained
+    /// The drain's time was over first.
+    case timedOut
+    /// It could not start.
+    case failed(String)
+}
+
+/// One worker process: pulls jobs from Redis, sends them, and writes what became of every recipient.
+public final class Worker: Sendable {
+    private enum Order: Sendable { case drain }
+
+    private let configuration: WorkerConfiguration
+    private let logger: Logger
+    private let orders = Inbox<Order>()
+
+    public init(configuration: WorkerConfiguration, logger: Logger) {
+        self.configuration = configuration
+        self.logger = logger
+    }
+
+    /// Begins nothing new, waits for what is on the wire, gives the rest back. Any thread; safe to call twice.
+    public func drain() { orders.send(.drain) }
+
+    /// Runs until ``drain()`` was called and has ended, or at once when the worker cannot start.
+    ///
+    /// - Throws: an error that says what to correct: the Redis address, a credentials file, a key that cannot sign.
+    public func run() async throws -> WorkerEnd {
+        CurlEnvironment.prepare()
+        let endpoint = try RedisEndpoint(url: configuration.redisURL)
+        let tls = TLSOptions(
+            caFile: configuration.caFile,
+            certFile: configuration.redisCertificateFile,
+            keyFile: configuration.redisKeyFile
+        )
+        let book = LeaseBook(worker: configuration.name)
+        let reports = Inbox<Heartbeat.Report>()
+        let heartbeat = try Heartbeat(
+            endpoint: endpoint,
+            tls: tls,
+            configuration: configuration,
+            book: book,
+            reports: reports
+        )
+        // The heartbeat stops last: while the loop drains, what it holds must stay its own.
+        defer { heartbeat.stop() }
+        let thread = Locked<LoopThread?>(nil)
+        // The loop has to be gone before the process's exit handlers run.
+        defer { thread.withLock { $0 }?.join() }
+        return try await withCheckedThrowingContinuation { continuation in
+            do {
+                let started = try LoopThread(name: "fanfare-loop") { [self] loop in
+                    build(on: loop, endpoint, tls, book, reports, continuation)
+                }
+                thread.withLock { $0 = started }
+            } catch {
+                continuation.resume(throwing: error)
+            }
+        }
+    }
+
+    private func build(
+        on loop: EventLoop,
+        _ endpoint: RedisEndpoint,
+        _ tls: TLSOptions,
+        _ book: LeaseBook,
+        _ reports: Inbox<Heartbeat.Report>,
+        _ continuation: CheckedContinuation<WorkerEnd, any Error>
+    ) {
+        do {
+            let shard = try WorkerShard(
+                loop: loop,
+                endpoint: endpoint,
+                tls: tls,
+                configuration: configuration,
+                book: book,
+                logger: logger,
+                finished: { continuation.resume(returning: $0) }
+            )
+            loop.attach(reports) { shard.observed($0) }
+            loop.attach(orders) { _ in shard.drain() }
+            shard.start()
+        } catch {
+            loop.stop()
+            continuation.resume(throwing: error)
+        }
+    }
+}

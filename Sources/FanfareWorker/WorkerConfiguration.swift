@@ -1,0 +1,71 @@
+public import FanfareModel
+
+/// Everything a worker process needs to know. Files have been read and checked by whoever fills this in.
+public struct WorkerConfiguration: Sendable {
+    public struct Project: Sendable {
+        public var id: String
+        public var transport: Transport
+        /// The origin of FCM, `https://host[:port]`.
+        public var endpoint: String
+        /// The service account file's bytes; nil with the legacy transport.
+        public var serviceAccount: [UInt8]?
+        /// The legacy server key; nil with v1.
+        public var serverKey: String?
+
+        public init(
+            id: String,
+            transport: Transport = .v1,
+            endpoint: String = "https://fcm.googleapis.com",
+            serviceAccount: [UInt8]? = nil,
+            serverKey: String? = nil
+        ) {
+            self.id = id
+            self.transport = transport
+            self.endpoint = endpoint
+            self.serviceAccount = serviceAccount
+            self.serverKey = serverKey
+        }
+    }
+
+    public var redisURL: String
+    public var prefix = "fanfare"
+    public var projects: [Project]
+    /// A private CA, trusted beside the system's, for FCM and Redis.
+    public var caFile: String?
+    /// A client certificate for Redis.
+    public var redisCertificateFile: String?
+    public var redisKeyFile: String?
+    /// `http://host:port`; the environment's proxy variables are never read.
+    public var proxy: String?
+
+    /// What names this process among the workers. Unique in the fleet.
+    public var name: String
+    /// Sends under way at once, per project.
+    public var maxInFlight = 1_000
+    /// HTTP/2 connections, per project.
+    public var maxLanes = 12
+    public var requestTimeoutMs: Int64 = 15_000
+    /// How long a drain waits for what is on the wire.
+    public var drainMs: Int64 = 25_000
+    /// A worker whose lease was not renewed for this long is declared dead.
+    public var leaseMs: Int64 = 10_000
+    public var renewMs: Int64 = 2_000
+    /// The longest an answer waits in memory before it is written.
+    public var flushMs: Int64 = 5
+    /// Sends of a batch that may begin before the next watermark is written: what a crash can leave in doubt.
+    public var window = 128
+    /// How often an idle worker asks for work that others queued.
+    public var pollMs: Int64 = 100
+
+    public var dedupeMs: Int64 = 86_400_000
+    public var keepJobMs: Int64 = 7 * 86_400_000
+    public var keepSingleJobMs: Int64 = 3_600_000
+    public var keepOutgoingMs: Int64 = 86_400_000
+    public var exitWhenIdle = false
+
+    public init(redisURL: String, projects: [Project], name: String) {
+        self.redisURL = redisURL
+        self.projects = projects
+        self.name = name
+    }
+}
