@@ -90,12 +90,12 @@ public enum RecipientKind: String, Equatable, Sendable, CaseIterable {
     case token, fid, topic, condition, group
 }
 
-public enum MessageFormat: String, Equatable, Sendable { case v1, legacy }
+public enum MessageFormat: String, Equatable, Sendable, CaseIterable { case v1, legacy }
 
 /// How a project's sends travel.
 public enum Transport: String, Equatable, Sendable { case v1, legacy, xmpp }
 
-public enum ResultsPolicy: String, Equatable, Sendable {
+public enum ResultsPolicy: String, Equatable, Sendable, CaseIterable {
     case all, failures, none
     /// `all` up to 1,000 recipients, `failures` above.
     case unsaid = ""
@@ -106,7 +106,7 @@ public enum ResultsPolicy: String, Equatable, Sendable {
     }
 }
 
-public enum DeliveryMode: String, Equatable, Sendable {
+public enum DeliveryMode: String, Equatable, Sendable, CaseIterable {
     case atLeastOnce = "at_least_once"
     case atMostOnce = "at_most_once"
     case replace

@@ -1,0 +1,140 @@
+/// How much a topic condition may ask for.
+struct ConditionLimits: Equatable, Sendable {
+    var topics: Int
+    var operators: Int
+
+    /// HTTP v1 counts topics, the older protocols operators.
+    static let v1 = ConditionLimits(topics: 5, operators: .max)
+    static let legacy = ConditionLimits(topics: .max, operators: 2)
+
+    /// Far more than any condition within the other limits needs.
+    static let length = 8_192
+    static let depth = 16
+}
+
+/// Reads a topic condition: `'a' in topics && ('b' in topics || 'c' in topics)`, key words in any case.
+///
+/// ```
+/// condition = term *( ( "&&" / "||" ) term )
+/// term      = "(" condition ")" / "'" name "'" "in" "topics"
+/// ```
+///
+/// FCM evaluates from left to right without precedence; nothing here depends on it, since a condition is passed on as
+/// it was written.
+struct ConditionParser {
+    private let bytes: [UInt8]
+    private let limits: ConditionLimits
+    private var next = 0
+    private var depth = 0
+    private var operators = 0
+    private(set) var topics: [String] = []
+
+    init(_ bytes: [UInt8], limits: ConditionLimits) {
+        self.bytes = bytes
+        self.limits = limits
+    }
+
+    /// - Returns: the condition, as it was written.
+    static func check(_ bytes: [UInt8], limits: ConditionLimits) throws(EntryFault) -> String {
+        var parser = ConditionParser(bytes, limits: limits)
+        try parser.parse()
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    mutating func parse() throws(EntryFault) {
+        guard bytes.count <= ConditionLimits.length else {
+            throw fault("\(bytes.count) bytes, at most \(ConditionLimits.length)")
+        }
+        skipSpace()
+        guard next < bytes.count else { throw fault("empty") }
+        try condition()
+        guard next == bytes.count else { throw expected("&& or ||") }
+        guard operators <= limits.operators else {
+            throw fault("\(operators) operators, at most \(limits.operators)")
+        }
+        guard topics.count <= limits.topics else {
+            throw fault("\(topics.count) topics, at most \(limits.topics)")
+        }
+    }
+
+    private mutating func condition() throws(EntryFault) {
+        try term()
+        while takeOperator() {
+            operators += 1
+            try term()
+        }
+    }
+
+    private mutating func term() throws(EntryFault) {
+        skipSpace()
+        if take("(") {
+            guard depth < ConditionLimits.depth else {
+                throw fault("nested deeper than \(ConditionLimits.depth) levels")
+            }
+            depth += 1
+            try condition()
+            depth -= 1
+            guard take(")") else { throw expected("&&, || or )") }
+            skipSpace()
+            return
+        }
+        if next < bytes.count, bytes[next] == UInt8(ascii: "!") {
+            throw fault("! at byte \(next) is not supported by FCM any more")
+        }
+        guard take("'") else { throw expected("( or a topic in single quotes") }
+        topics.append(try name())
+        skipSpace()
+        try word("in")
+        skipSpace()
+        try word("topics")
+        skipSpace()
+    }
+
+    private mutating func name() throws(EntryFault) -> String {
+        let start = next
+        guard let end = bytes[start...].firstIndex(of: UInt8(ascii: "'")) else {
+            throw fault("the quote at byte \(start - 1) is not closed")
+        }
+        do throws(EntryFault) {
+            try RecipientRules.checkTopicName(bytes[start..<end], at: "topic at byte \(start)")
+        } catch {
+            throw fault(error.reason)
+        }
+        next = end + 1
+        return String(decoding: bytes[start..<end], as: UTF8.self)
+    }
+
+    private mutating func word(_ word: String) throws(EntryFault) {
+        let end = next + word.utf8.count
+        guard end <= bytes.count, zip(bytes[next..<end], word.utf8).allSatisfy({ $0 | 0x20 == $1 }),
+            end == bytes.count || !RecipientRules.isTopicByte(bytes[end])
+        else { throw expected(word) }
+        next = end
+    }
+
+    private mutating func takeOperator() -> Bool {
+        guard bytes.count - next >= 2, bytes[next] == bytes[next + 1],
+            bytes[next] == UInt8(ascii: "&") || bytes[next] == UInt8(ascii: "|")
+        else { return false }
+        next += 2
+        return true
+    }
+
+    private mutating func take(_ character: Unicode.Scalar) -> Bool {
+        guard next < bytes.count, bytes[next] == UInt8(ascii: character) else { return false }
+        next += 1
+        return true
+    }
+
+    private mutating func skipSpace() {
+        while next < bytes.count, bytes[next] == 0x20 || bytes[next] == 0x09 { next += 1 }
+    }
+
+    private func expected(_ what: String) -> EntryFault {
+        fault("expected \(what) at byte \(next)")
+    }
+
+    private func fault(_ rule: String) -> EntryFault {
+        EntryFault("condition", rule)
+    }
+}

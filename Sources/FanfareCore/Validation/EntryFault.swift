@@ -1,0 +1,51 @@
+/// The first rule that an entry breaks. Its text goes to `dead` and the job hash, where people and programs read it.
+struct EntryFault: Error, Equatable {
+    /// The field, as the producer wrote it, such as `tokens[17]` or `message.android.ttl`.
+    let path: String
+    let rule: String
+
+    init(_ path: String, _ rule: String) {
+        self.path = path
+        self.rule = rule
+    }
+
+    var reason: String { "\(path): \(rule)" }
+}
+
+/// Pieces of a producer's text that are safe to repeat: short, on one line, without invisible characters.
+enum Excerpt {
+    /// Characters shown at most; a secret or a flood of text never fits.
+    static let limit = 40
+
+    /// For values: in quotes.
+    static func quoted(_ text: some StringProtocol) -> String {
+        "\"\(shown(text))\""
+    }
+
+    /// For values that have not been checked to be UTF-8.
+    static func quoted(_ bytes: some Collection<UInt8>) -> String {
+        // A scalar has at most 4 bytes, so this many bytes always hold more scalars than are shown.
+        quoted(String(decoding: bytes.prefix((limit + 1) * 4), as: UTF8.self))
+    }
+
+    /// For names within a path.
+    static func shown(_ text: some StringProtocol) -> String {
+        var result = ""
+        for (index, scalar) in text.unicodeScalars.enumerated() {
+            guard index < limit else { return result + "…" }
+            if isVisible(scalar) {
+                result.unicodeScalars.append(scalar)
+            } else {
+                result += "\\u{\(String(scalar.value, radix: 16))}"
+            }
+        }
+        return result
+    }
+
+    private static func isVisible(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned: return false
+        default: return true
+        }
+    }
+}

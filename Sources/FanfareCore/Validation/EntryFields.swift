@@ -1,0 +1,87 @@
+/// The fields that an entry of `jobs` may have.
+enum EntryField: String, CaseIterable {
+    case message, format
+    case token, tokens, fid, fids, topic, condition, group, audience
+    case audienceSize = "audience_size"
+    case id, priority
+    case notBefore = "not_before"
+    case expiresAt = "expires_at"
+    case validateOnly = "validate_only"
+    case results, delivery, traceparent, tracestate, op
+    case groupName = "group_name"
+
+    /// The fields that say where a job goes, in the order in which they are looked for.
+    static let targets: [EntryField] = [.token, .tokens, .fid, .fids, .topic, .condition, .group, .audience]
+}
+
+/// What `op` may say. Only ``send`` is carried out by this version.
+enum Operation: String {
+    case send, subscribe, unsubscribe
+    case groupCreate = "group.create"
+    case groupAdd = "group.add"
+    case groupRemove = "group.remove"
+    case groupGet = "group.get"
+}
+
+/// An entry's fields by name, each at most once, none unknown.
+struct EntryFields {
+    private var values: [EntryField: [UInt8]] = [:]
+
+    /// - Throws: the first repeated or unknown field, in the order of the entry.
+    init(_ fields: [(name: String, value: [UInt8])]) throws(EntryFault) {
+        for (name, value) in fields {
+            guard let field = EntryField(rawValue: name) else {
+                throw EntryFault(Excerpt.shown(name), "unknown field")
+            }
+            guard values.updateValue(value, forKey: field) == nil else {
+                throw EntryFault(name, "given more than once")
+            }
+        }
+    }
+
+    subscript(field: EntryField) -> [UInt8]? { values[field] }
+
+    /// The field's value as one of an enumeration's names.
+    func choice<Choice: RawRepresentable & CaseIterable>(
+        _ field: EntryField,
+        of type: Choice.Type,
+        unless fallback: Choice
+    ) throws(EntryFault) -> Choice where Choice.RawValue == String {
+        guard let value = values[field] else { return fallback }
+        let found = Choice.allCases.first { !$0.rawValue.isEmpty && $0.rawValue.utf8.elementsEqual(value) }
+        guard let found else {
+            let names = Choice.allCases.map(\.rawValue).filter { !$0.isEmpty }.joined(separator: ", ")
+            throw EntryFault(field.rawValue, "\(Excerpt.quoted(value)) is not one of \(names)")
+        }
+        return found
+    }
+
+    /// The field's value as an unsigned decimal number; nil when the field is absent.
+    func number(_ field: EntryField, in range: ClosedRange<Int64>) throws(EntryFault) -> Int64? {
+        guard let value = values[field] else { return nil }
+        guard let number = DecimalText.parse(value) else {
+            throw EntryFault(field.rawValue, "\(Excerpt.quoted(value)) is not a whole number")
+        }
+        guard range.contains(number) else {
+            throw EntryFault(field.rawValue, "\(number) is not \(range.lowerBound) to \(range.upperBound)")
+        }
+        return number
+    }
+}
+
+/// Unsigned decimal numbers, digits only.
+enum DecimalText {
+    /// Nil for anything but digits, and for numbers beyond 64 bits.
+    static func parse(_ digits: some Collection<UInt8>) -> Int64? {
+        guard !digits.isEmpty else { return nil }
+        var number: Int64 = 0
+        for byte in digits {
+            guard case UInt8(ascii: "0")...UInt8(ascii: "9") = byte else { return nil }
+            let (tens, overflow) = number.multipliedReportingOverflow(by: 10)
+            let (sum, carry) = tens.addingReportingOverflow(Int64(byte - UInt8(ascii: "0")))
+            guard !overflow, !carry else { return nil }
+            number = sum
+        }
+        return number
+    }
+}

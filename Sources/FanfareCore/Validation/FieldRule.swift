@@ -1,0 +1,85 @@
+/// What a member of a message may hold. A message's rules are data: tables of these, read by ``SchemaChecker``.
+indirect enum FieldRule: Sendable {
+    case text(TextRule)
+    case boolean
+    /// A number written as an integer.
+    case integer(ClosedRange<Int64>)
+    /// A number from 0 to 1.
+    case fraction
+    case choice([String], anyCase: Bool)
+    case array(of: FieldRule)
+    /// An object whose values are all strings.
+    case texts(TextsRule)
+    case object(ObjectSchema)
+    /// An object of the platform's own; only its size counts.
+    case anyObject
+    /// An object with any values, whose names are subject to the rules of data.
+    case anyData
+    /// May be there only where `transport` is XMPP.
+    case onlyOverXMPP(FieldRule)
+    /// Known, and refused with this rule.
+    case refused(String)
+}
+
+/// What a string may say.
+enum TextRule: Sendable {
+    case any
+    /// `#rrggbb`.
+    case color
+    case analyticsLabel
+    case httpsLink
+    case digits
+    /// Seconds with up to nine decimals and an `s`, from 0 to so many seconds.
+    case duration(maxSeconds: Int64)
+    /// RFC 3339.
+    case timestamp
+    /// A JSON array of strings, as text.
+    case arrayText
+}
+
+/// What the names and values of an object of strings may be.
+enum TextsRule: Sendable {
+    case data, webPushHeaders, apnsHeaders
+}
+
+/// A kind of object: its members, and what they demand of each other.
+struct ObjectSchema: Sendable {
+    struct Member: Sendable {
+        /// The canonical name.
+        let name: String
+        let rule: FieldRule
+    }
+
+    /// By every spelling.
+    private let members: [String: Member]
+    /// Canonical names.
+    let required: [String]
+
+    /// - Parameters:
+    ///   - rules: by canonical name.
+    ///   - takesSnakeCase: true where `collapse_key` is the same as `collapseKey`, as in every protobuf JSON reader.
+    init(_ rules: [String: FieldRule], takesSnakeCase: Bool = true, required: [String] = []) {
+        var members: [String: Member] = [:]
+        for (name, rule) in rules {
+            members[name] = Member(name: name, rule: rule)
+            if takesSnakeCase { members[Self.snakeCase(name)] = Member(name: name, rule: rule) }
+        }
+        self.members = members
+        self.required = required
+    }
+
+    /// Names are compared byte for byte; a dictionary alone would take a Kelvin sign for a K.
+    func member(_ spelling: String) -> Member? {
+        spelling.utf8.allSatisfy { $0 < 0x80 } ? members[spelling] : nil
+    }
+
+    /// `androidV2` as `android_v2`.
+    static func snakeCase(_ name: String) -> String {
+        var result = ""
+        for character in name {
+            if character.isUppercase { result += "_" }
+            result += character.lowercased()
+        }
+        return result
+    }
+}

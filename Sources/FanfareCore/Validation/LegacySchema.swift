@@ -1,0 +1,48 @@
+/// The body of a legacy downstream message without its target, as the legacy HTTP and XMPP references describe it.
+enum LegacySchema {
+    static let message = ObjectSchema(
+        [
+            "collapse_key": text,
+            "priority": .choice(["normal", "high"], anyCase: false),
+            "content_available": .boolean,
+            "mutable_content": .boolean,
+            "time_to_live": .integer(0...MessageSchema.maximumLifetime),
+            "restricted_package_name": text,
+            "dry_run": .boolean,
+            // Of Google Cloud Messaging; FCM ignores it.
+            "delay_while_idle": .boolean,
+            "data": .anyData,
+            "notification": .object(notification),
+            "delivery_receipt_requested": .onlyOverXMPP(.boolean),
+            "message_id": .refused("chosen by the worker"),
+            "notification_key": .refused("withdrawn, give the entry's group instead"),
+            "to": MessageSchema.targetIsInEntry,
+            "registration_ids": MessageSchema.targetIsInEntry,
+            "registration_id": MessageSchema.targetIsInEntry,
+            "condition": MessageSchema.targetIsInEntry,
+        ],
+        takesSnakeCase: false
+    )
+
+    private static let text = FieldRule.text(.any)
+
+    private static let notification = ObjectSchema(
+        [
+            "title": text,
+            "body": text,
+            "subtitle": text,
+            "sound": text,
+            "badge": .text(.digits),
+            "icon": text,
+            "android_channel_id": text,
+            "tag": text,
+            "color": .text(.color),
+            "click_action": text,
+            "body_loc_key": text,
+            "body_loc_args": .text(.arrayText),
+            "title_loc_key": text,
+            "title_loc_args": .text(.arrayText),
+        ],
+        takesSnakeCase: false
+    )
+}

@@ -1,0 +1,102 @@
+internal import FanfareJSON
+internal import FanfareModel
+
+/// Checks a job's `message`: that it is JSON, then each member by its schema, then what the members mean together,
+/// then the size.
+struct MessageChecker {
+    /// What is read at all. A message within FCM's limits stays far below, whatever its white space and escapes.
+    static let maximumBytes = 65_536
+    static let maximumDepth = 64
+
+    let format: MessageFormat
+    let transport: Transport
+    /// True for topics and conditions.
+    let isBroadcast: Bool
+
+    private static let path = EntryField.message.rawValue
+
+    func check(_ bytes: [UInt8]) throws(EntryFault) {
+        guard bytes.count <= Self.maximumBytes else {
+            throw EntryFault(Self.path, "\(bytes.count) bytes of JSON, at most \(Self.maximumBytes)")
+        }
+        let value = try parse(bytes)
+        try checkDuplicates(value, at: Self.path)
+        let schema = format == .v1 ? MessageSchema.message : LegacySchema.message
+        try SchemaChecker(transport: transport).check(value, .object(schema), at: Self.path)
+        // The schema has made sure of it.
+        guard let message = value.object else { return }
+        if format == .v1 {
+            try checkAndroid(message)
+            try checkApplePriority(message)
+        }
+        try MessageSize(format: format, isBroadcast: isBroadcast).check(message)
+    }
+
+    private func parse(_ bytes: [UInt8]) throws(EntryFault) -> JSONValue {
+        do throws(JSONError) {
+            let limits = JSONLimits(maxDepth: Self.maximumDepth, maxBytes: Self.maximumBytes)
+            return try JSONParser.parse(bytes, limits: limits)
+        } catch {
+            throw EntryFault(Self.path, "not JSON at byte \(error.offset): \(error.reason)")
+        }
+    }
+
+    /// Readers differ in which of two equal names they take, so none may be repeated, at any depth.
+    private func checkDuplicates(_ value: JSONValue, at path: String) throws(EntryFault) {
+        switch value {
+        case .object(let object):
+            if let key = object.duplicateKey {
+                throw EntryFault("\(path).\(Excerpt.shown(key))", "given more than once")
+            }
+            for member in object.members {
+                try checkDuplicates(member.value, at: "\(path).\(Excerpt.shown(member.key))")
+            }
+        case .array(let elements):
+            for (index, element) in elements.enumerated() {
+                try checkDuplicates(element, at: "\(path)[\(index)]")
+            }
+        default: break
+        }
+    }
+
+    private func checkAndroid(_ message: JSONObject) throws(EntryFault) {
+        guard message["android"] != nil, let spelling = message.spelling("androidV2") else { return }
+        throw EntryFault("\(Self.path).\(spelling)", "not together with android")
+    }
+
+    /// FCM refuses a message that shows nothing on Apple devices but claims to be urgent.
+    private func checkApplePriority(_ message: JSONObject) throws(EntryFault) {
+        guard let apns = message["apns"]?.object, let headers = apns["headers"]?.object,
+            let priority = headers.header("apns-priority"), priority.value == "10"
+        else { return }
+        let pushType = headers.header("apns-push-type")?.value
+        // Live activities, calls and the like show what they carry without an alert.
+        guard apns.spelling("liveActivityToken") == nil, [nil, "alert", "background"].contains(pushType) else { return }
+        let aps = apns["payload"]?.object?["aps"]?.object
+        let shows = ["alert", "badge", "sound"].contains { aps?[$0] != nil }
+        let notifies = message["notification"]?.object.map { !$0.isEmpty } ?? false
+        guard !shows, !notifies else { return }
+        let path = "\(Self.path).apns.headers.\(priority.key)"
+        throw EntryFault(path, "10 is not allowed for a message of data only, give 5")
+    }
+}
+
+extension JSONObject {
+    /// The value of a member by its canonical name, however it was spelled.
+    func field(_ name: String) -> JSONValue? {
+        spelling(name).flatMap { self[$0] }
+    }
+
+    /// How a member with this canonical name was spelled, if it is there.
+    func spelling(_ name: String) -> String? {
+        if self[name] != nil { return name }
+        let snake = ObjectSchema.snakeCase(name)
+        return self[snake] != nil ? snake : nil
+    }
+
+    /// A header field, its name in any case.
+    fileprivate func header(_ name: String) -> (key: String, value: String)? {
+        guard let member = members.first(where: { $0.key.lowercased() == name }) else { return nil }
+        return member.value.string.map { (member.key, $0) }
+    }
+}

@@ -1,0 +1,85 @@
+internal import FanfareJSON
+internal import FanfareModel
+
+/// How large a message is, as FCM counts: the UTF-8 bytes of the keys and values of data and notification. White
+/// space, quotes, escapes, options and headers do not count.
+///
+/// What a platform gets is counted for that platform: its own `data` stands in for the common one, a field of its own
+/// notification for the common one of that name. The largest platform decides.
+struct MessageSize {
+    static let limit = 4_096
+    static let broadcastLimit = 2_048
+
+    let format: MessageFormat
+    /// True for topics and conditions.
+    let isBroadcast: Bool
+
+    func check(_ message: JSONObject) throws(EntryFault) {
+        let data = message["data"]?.object ?? JSONObject()
+        let notification = message["notification"]?.object ?? JSONObject()
+        let dataSize = size(data)
+        let notificationSize = Self.textSize(.object(notification))
+        try check(dataSize, "message.data")
+        try check(notificationSize, "message.notification")
+        try check(dataSize + notificationSize, "message", " of data and notification")
+        guard format == .v1 else { return }
+
+        let inherited = " with what it inherits"
+        for name in ["android", "androidV2"] {
+            guard let spelling = message.spelling(name), let android = message[spelling]?.object else { continue }
+            let own = (android.field("remoteNotification")?.object ?? android)["notification"]?.object ?? JSONObject()
+            let total = platformData(android, dataSize) + Self.merged(notification, own)
+            try check(total, "message.\(spelling)", inherited)
+        }
+        if let webpush = message["webpush"]?.object {
+            let own = webpush["notification"]?.object ?? JSONObject()
+            try check(platformData(webpush, dataSize) + Self.merged(notification, own), "message.webpush", inherited)
+        }
+        if let payload = message["apns"]?.object?["payload"]?.object {
+            var common = notification
+            if payload["aps"]?.object?["alert"] != nil {
+                common["title"] = nil
+                common["body"] = nil
+            }
+            let total = dataSize + Self.textSize(.object(payload)) + Self.textSize(.object(common))
+            try check(total, "message.apns", inherited)
+        }
+    }
+
+    private func check(_ size: Int, _ path: String, _ of: String = "") throws(EntryFault) {
+        let limit = isBroadcast ? Self.broadcastLimit : Self.limit
+        guard size <= limit else {
+            throw EntryFault(path, "\(size) bytes\(of), at most \(limit)\(isBroadcast ? " for a topic" : "")")
+        }
+    }
+
+    private func platformData(_ platform: JSONObject, _ common: Int) -> Int {
+        platform["data"]?.object.map(size) ?? common
+    }
+
+    /// A map's size on the wire: in the legacy format, values that are not strings travel as their JSON text.
+    private func size(_ data: JSONObject) -> Int {
+        data.members.reduce(0) { sum, member in
+            sum + member.key.utf8.count + (member.value.string?.utf8.count ?? member.value.jsonBytes.count)
+        }
+    }
+
+    private static func merged(_ common: JSONObject, _ own: JSONObject) -> Int {
+        var rest = common
+        for member in own.members { rest[member.key] = nil }
+        return textSize(.object(rest)) + textSize(.object(own))
+    }
+
+    /// The keys and values of a tree, at every depth.
+    private static func textSize(_ value: JSONValue) -> Int {
+        switch value {
+        case .null: return 4
+        case .bool(let flag): return flag ? 4 : 5
+        case .number(let number): return number.text.utf8.count
+        case .string(let text): return text.utf8.count
+        case .array(let elements): return elements.reduce(0) { $0 + textSize($1) }
+        case .object(let object):
+            return object.members.reduce(0) { $0 + $1.key.utf8.count + textSize($1.value) }
+        }
+    }
+}

@@ -1,0 +1,60 @@
+/// The alphabets of names that travel in URLs, JSON and logs. All are ASCII, so bytes are characters.
+enum RecipientRules {
+    /// Registration tokens, installation ids and group keys.
+    static let tokenLength = 1_024
+    static let topicLength = 900
+    static let idLength = 128
+
+    static func checkToken(_ bytes: some Collection<UInt8>, at path: String) throws(EntryFault) {
+        try check(bytes, at: path, length: tokenLength, alphabet: "A-Z a-z 0-9 _ : . -", allows: isTokenByte)
+    }
+
+    static func checkID(_ bytes: some Collection<UInt8>, at path: String) throws(EntryFault) {
+        try check(bytes, at: path, length: idLength, alphabet: "A-Z a-z 0-9 . _ : -", allows: isTokenByte)
+    }
+
+    static func checkTopicName(_ bytes: some Collection<UInt8>, at path: String) throws(EntryFault) {
+        try check(bytes, at: path, length: topicLength, alphabet: "A-Z a-z 0-9 - _ . ~ %", allows: isTopicByte)
+    }
+
+    /// The bare name of a topic given with or without `/topics/`.
+    static func topicName(_ bytes: [UInt8], at path: String) throws(EntryFault) -> String {
+        let prefix = Array("/topics/".utf8)
+        let name = bytes.starts(with: prefix) ? bytes.dropFirst(prefix.count) : bytes[...]
+        try checkTopicName(name, at: path)
+        return String(decoding: name, as: UTF8.self)
+    }
+
+    static func isTokenByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): return true
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): return true
+        case UInt8(ascii: "_"), UInt8(ascii: ":"), UInt8(ascii: "."), UInt8(ascii: "-"): return true
+        default: return false
+        }
+    }
+
+    static func isTopicByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "~"), UInt8(ascii: "%"): return true
+        default: return isTokenByte(byte) && byte != UInt8(ascii: ":")
+        }
+    }
+
+    /// Never repeats the text itself: a token is a secret.
+    private static func check(
+        _ bytes: some Collection<UInt8>,
+        at path: String,
+        length: Int,
+        alphabet: String,
+        allows: (UInt8) -> Bool
+    ) throws(EntryFault) {
+        guard !bytes.isEmpty else { throw EntryFault(path, "empty") }
+        guard bytes.count <= length else {
+            throw EntryFault(path, "\(bytes.count) characters, at most \(length)")
+        }
+        for (offset, byte) in bytes.enumerated() where !allows(byte) {
+            throw EntryFault(path, "byte \(offset) is not one of \(alphabet)")
+        }
+    }
+}

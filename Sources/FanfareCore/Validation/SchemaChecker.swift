@@ -1,0 +1,120 @@
+internal import FanfareJSON
+internal import FanfareModel
+
+/// Holds a JSON value against a ``FieldRule``. Faults are found in the order in which the message was written.
+struct SchemaChecker {
+    let transport: Transport
+
+    func check(_ value: JSONValue, _ rule: FieldRule, at path: String) throws(EntryFault) {
+        switch rule {
+        case .text(let rule): try TextRules.check(try text(value, at: path), rule, at: path)
+        case .boolean:
+            guard value.bool != nil else { throw mismatch("true or false", value, path) }
+        case .integer(let range): try checkInteger(value, range, at: path)
+        case .fraction:
+            guard let number = value.number else { throw mismatch("a number", value, path) }
+            guard let double = number.double, (0...1).contains(double) else {
+                throw EntryFault(path, "\(Excerpt.shown(number.text)) is not 0 to 1")
+            }
+        case .choice(let names, let anyCase):
+            try checkChoice(try text(value, at: path), names, anyCase: anyCase, at: path)
+        case .array(let rule):
+            guard let elements = value.array else { throw mismatch("an array", value, path) }
+            for (index, element) in elements.enumerated() {
+                try check(element, rule, at: "\(path)[\(index)]")
+            }
+        case .texts(let rule): try checkTexts(try object(value, at: path), rule, at: path)
+        case .object(let schema): try checkObject(try object(value, at: path), schema, at: path)
+        case .anyObject: _ = try object(value, at: path)
+        case .anyData:
+            for member in try object(value, at: path).members {
+                try DataKeyRules.check(member.key, at: path)
+            }
+        case .onlyOverXMPP(let rule):
+            guard transport == .xmpp else {
+                throw EntryFault(path, "only with the xmpp transport, this project's is \(transport.rawValue)")
+            }
+            try check(value, rule, at: path)
+        case .refused(let rule): throw EntryFault(path, rule)
+        }
+    }
+
+    private func checkObject(_ object: JSONObject, _ schema: ObjectSchema, at path: String) throws(EntryFault) {
+        var spellings: [String: String] = [:]
+        for member in object.members {
+            let memberPath = "\(path).\(Excerpt.shown(member.key))"
+            guard let field = schema.member(member.key) else { throw EntryFault(memberPath, "unknown field") }
+            if let other = spellings.updateValue(member.key, forKey: field.name) {
+                throw EntryFault(memberPath, "also given as \(other)")
+            }
+            try check(member.value, field.rule, at: memberPath)
+        }
+        for name in schema.required where spellings[name] == nil {
+            throw EntryFault("\(path).\(name)", "required")
+        }
+    }
+
+    private func checkTexts(_ object: JSONObject, _ rule: TextsRule, at path: String) throws(EntryFault) {
+        var headers = HeaderRules()
+        for member in object.members {
+            let memberPath = "\(path).\(Excerpt.shown(member.key))"
+            if case .data = rule { try DataKeyRules.check(member.key, at: path) }
+            let value = try text(member.value, at: memberPath)
+            switch rule {
+            case .data: break
+            case .webPushHeaders: try headers.checkWebPush(member.key, value, at: memberPath)
+            case .apnsHeaders: try headers.checkAPNs(member.key, value, at: memberPath)
+            }
+        }
+    }
+
+    private func checkInteger(_ value: JSONValue, _ range: ClosedRange<Int64>, at path: String) throws(EntryFault) {
+        guard let number = value.number else { throw mismatch("a whole number", value, path) }
+        guard let integer = number.int64 else {
+            throw EntryFault(path, "\(Excerpt.shown(number.text)) is not a whole number of 64 bits")
+        }
+        guard range.contains(integer) else {
+            throw EntryFault(path, "\(integer) is not \(range.lowerBound) to \(range.upperBound)")
+        }
+    }
+
+    private func checkChoice(
+        _ text: String,
+        _ names: [String],
+        anyCase: Bool,
+        at path: String
+    ) throws(EntryFault) {
+        let isKnown = names.contains { name in
+            text.utf8.elementsEqual(name.utf8) || anyCase && text.utf8.elementsEqual(name.lowercased().utf8)
+        }
+        guard isKnown else {
+            throw EntryFault(path, "\(Excerpt.quoted(text)) is not one of \(names.joined(separator: ", "))")
+        }
+    }
+
+    private func text(_ value: JSONValue, at path: String) throws(EntryFault) -> String {
+        guard let text = value.string else { throw mismatch("a string", value, path) }
+        return text
+    }
+
+    private func object(_ value: JSONValue, at path: String) throws(EntryFault) -> JSONObject {
+        guard let object = value.object else { throw mismatch("an object", value, path) }
+        return object
+    }
+
+    private func mismatch(_ expected: String, _ value: JSONValue, _ path: String) -> EntryFault {
+        EntryFault(path, "must be \(expected), not \(value.kindName)")
+    }
+}
+
+/// The names that FCM keeps for itself among data keys: the union of what its documents list.
+enum DataKeyRules {
+    private static let names = ["from", "message_type"]
+    private static let prefixes = ["google", "gcm"]
+
+    static func check(_ key: String, at path: String) throws(EntryFault) {
+        let isReserved =
+            names.contains { key.utf8.elementsEqual($0.utf8) } || prefixes.contains { key.utf8.starts(with: $0.utf8) }
+        guard !isReserved else { throw EntryFault("\(path).\(Excerpt.shown(key))", "reserved key") }
+    }
+}

@@ -1,0 +1,88 @@
+internal import FanfareJSON
+
+/// Strings with a grammar of their own.
+enum TextRules {
+    static let labelLength = 50
+
+    static func check(_ text: String, _ rule: TextRule, at path: String) throws(EntryFault) {
+        let bytes = Array(text.utf8)
+        switch rule {
+        case .any: break
+        case .color:
+            guard bytes.count == 7, bytes[0] == UInt8(ascii: "#"), bytes.dropFirst().allSatisfy(isHexadecimal) else {
+                throw EntryFault(path, "\(Excerpt.quoted(text)) is not a color such as #00ff7f")
+            }
+        case .analyticsLabel: try checkLabel(bytes, at: path)
+        case .httpsLink:
+            guard isHTTPSLink(bytes) else { throw EntryFault(path, "\(Excerpt.quoted(text)) is not an https:// URL") }
+        case .digits:
+            guard DecimalText.parse(bytes) != nil else {
+                throw EntryFault(path, "\(Excerpt.quoted(text)) is not a number in digits")
+            }
+        case .duration(let maxSeconds): try checkDuration(bytes, maxSeconds: maxSeconds, at: path)
+        case .timestamp:
+            guard TimestampRules.isTimestamp(bytes) else {
+                throw EntryFault(path, "\(Excerpt.quoted(text)) is not a time such as 2026-01-31T08:30:00Z")
+            }
+        case .arrayText: try checkArrayText(bytes, at: path)
+        }
+    }
+
+    /// `3.5s`: digits, at most nine decimals, `s`.
+    private static func checkDuration(_ bytes: [UInt8], maxSeconds: Int64, at path: String) throws(EntryFault) {
+        let malformed = EntryFault(path, "\(Excerpt.quoted(bytes)) is not a duration such as 3.5s")
+        guard bytes.last == UInt8(ascii: "s") else { throw malformed }
+        let parts = bytes.dropLast().split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        guard parts.count <= 2, !parts[0].isEmpty, parts[0].allSatisfy(isDigit) else { throw malformed }
+        var fraction: Int64 = 0
+        if parts.count == 2 {
+            guard parts[1].count <= 9, let digits = DecimalText.parse(parts[1]) else { throw malformed }
+            fraction = digits
+        }
+        // Digits beyond 64 bits are as much too long as any other excess.
+        let seconds = DecimalText.parse(parts[0])
+        guard let seconds, seconds < maxSeconds || seconds == maxSeconds && fraction == 0 else {
+            throw EntryFault(path, "\(Excerpt.shown(String(decoding: bytes, as: UTF8.self))), at most \(maxSeconds)s")
+        }
+    }
+
+    private static func checkLabel(_ bytes: [UInt8], at path: String) throws(EntryFault) {
+        guard !bytes.isEmpty else { throw EntryFault(path, "empty") }
+        guard bytes.count <= labelLength else {
+            throw EntryFault(path, "\(bytes.count) bytes, at most \(labelLength)")
+        }
+        if let offset = bytes.firstIndex(where: { !RecipientRules.isTopicByte($0) }) {
+            throw EntryFault(path, "byte \(offset) is not one of A-Z a-z 0-9 - _ . ~ %")
+        }
+    }
+
+    private static func isHTTPSLink(_ bytes: [UInt8]) -> Bool {
+        let scheme = Array("https://".utf8)
+        guard bytes.count > scheme.count, bytes.allSatisfy({ $0 > 0x20 && $0 != 0x7F }),
+            zip(bytes, scheme).allSatisfy({ $0 == $1 || UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0 && $0 | 0x20 == $1 }
+            )
+        else { return false }
+        return !Array("/?#:@".utf8).contains(bytes[scheme.count])
+    }
+
+    private static func checkArrayText(_ bytes: [UInt8], at path: String) throws(EntryFault) {
+        let value: JSONValue
+        do throws(JSONError) {
+            value = try JSONParser.parse(bytes, limits: JSONLimits(maxDepth: 2, maxBytes: MessageChecker.maximumBytes))
+        } catch {
+            throw EntryFault(path, "not a JSON array in a string, at byte \(error.offset): \(error.reason)")
+        }
+        guard let elements = value.array else {
+            throw EntryFault(path, "must be a JSON array in a string, not \(value.kindName)")
+        }
+        for (index, element) in elements.enumerated() where element.string == nil {
+            throw EntryFault("\(path)[\(index)]", "must be a string, not \(element.kindName)")
+        }
+    }
+
+    static func isDigit(_ byte: UInt8) -> Bool { UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte }
+
+    private static func isHexadecimal(_ byte: UInt8) -> Bool {
+        isDigit(byte) || UInt8(ascii: "a")...UInt8(ascii: "f") ~= byte | 0x20
+    }
+}

@@ -1,0 +1,108 @@
+internal import FanfareJSON
+
+/// Reads a JSON array of tokens in one pass. An entry may hold a million of them: no tree of values is built, and the
+/// first bad one ends the reading.
+struct TokenListScanner {
+    private let field: String
+    private let bytes: [UInt8]
+    private var next = 0
+
+    init(field: String, bytes: [UInt8]) {
+        self.field = field
+        self.bytes = bytes
+    }
+
+    mutating func tokens() throws(EntryFault) -> [String] {
+        skipSpace()
+        guard next < bytes.count else { throw broken("the text ends where an array should be") }
+        guard take("[") else {
+            throw kindOfValue().map { EntryFault(field, "must be an array, not \($0)") } ?? broken("expected an array")
+        }
+        skipSpace()
+        if take("]") { throw EntryFault(field, "empty, at least 1") }
+        var tokens: [String] = []
+        while true {
+            skipSpace()
+            tokens.append(try token(index: tokens.count))
+            skipSpace()
+            if take(",") { continue }
+            guard take("]") else { throw broken("missing comma or closing bracket in an array") }
+            break
+        }
+        skipSpace()
+        guard next == bytes.count else { throw broken("unexpected text after the value") }
+        return tokens
+    }
+
+    private mutating func token(index: Int) throws(EntryFault) -> String {
+        guard take("\"") else {
+            guard let kind = kindOfValue() else { throw broken("unexpected character where a value should be") }
+            throw EntryFault("\(field)[\(index)]", "must be a string, not \(kind)")
+        }
+        let start = next
+        while next < bytes.count, RecipientRules.isTokenByte(bytes[next]) { next += 1 }
+        // A plain token of legal length: the only case that has to be fast.
+        if next < bytes.count, bytes[next] == UInt8(ascii: "\""), next > start,
+            next - start <= RecipientRules.tokenLength
+        {
+            defer { next += 1 }
+            return String(decoding: bytes[start..<next], as: UTF8.self)
+        }
+        let text = try wholeString(from: start - 1)
+        try RecipientRules.checkToken(Array(text.utf8), at: "\(field)[\(index)]")
+        return text
+    }
+
+    /// The string literal that opens at `start`, escapes resolved; `next` moves behind it.
+    private mutating func wholeString(from start: Int) throws(EntryFault) -> String {
+        next = start + 1
+        while next < bytes.count, bytes[next] != UInt8(ascii: "\"") {
+            next += bytes[next] == UInt8(ascii: "\\") ? 2 : 1
+        }
+        guard next < bytes.count else {
+            next = bytes.count
+            throw broken("the text ends within a string")
+        }
+        next += 1
+        do throws(JSONError) {
+            return try JSONParser.parse(bytes[start..<next]).string ?? ""
+        } catch {
+            next = start + error.offset
+            throw broken(error.reason)
+        }
+    }
+
+    /// What the value at `next` seems to be, by its first byte.
+    private func kindOfValue() -> String? {
+        guard next < bytes.count else { return nil }
+        switch bytes[next] {
+        case UInt8(ascii: "\""): return "a string"
+        case UInt8(ascii: "["): return "an array"
+        case UInt8(ascii: "{"): return "an object"
+        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): return "a number"
+        default:
+            let rest = bytes[next...]
+            if rest.starts(with: Array("true".utf8)) || rest.starts(with: Array("false".utf8)) { return "a boolean" }
+            return rest.starts(with: Array("null".utf8)) ? "null" : nil
+        }
+    }
+
+    private mutating func skipSpace() {
+        while next < bytes.count {
+            switch bytes[next] {
+            case 0x20, 0x0A, 0x0D, 0x09: next += 1
+            default: return
+            }
+        }
+    }
+
+    private mutating func take(_ character: Unicode.Scalar) -> Bool {
+        guard next < bytes.count, bytes[next] == UInt8(ascii: character) else { return false }
+        next += 1
+        return true
+    }
+
+    private func broken(_ rule: String) -> EntryFault {
+        EntryFault(field, "not JSON at byte \(next): \(rule)")
+    }
+}
