@@ -101,6 +101,18 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        .target(
+            name: "TestSupport",
+            dependencies: ["EventLoop", "StreamWire", "RedisTransport"],
+            path: "Tests/TestSupport",
+            swiftSettings: strict
+        ),
+        .testTarget(name: "OpenSSLKitTests", dependencies: ["OpenSSLKit", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "RedisTransportTests",
+            dependencies: ["RedisTransport", "OpenSSLKit", "EventLoop", "StreamWire", "TestSupport"],
+            swiftSettings: strict
+        ),
         .testTarget(name: "FanfareJSONTests", dependencies: ["FanfareJSON"], swiftSettings: strict),
         .testTarget(
             name: "FCMWireTests",

@@ -1,0 +1,87 @@
+import OpenSSLKit
+import TestSupport
+import Testing
+
+@Suite struct RS256SignerTests {
+    private static func key(_ folder: TemporaryFolder, bits: Int = 2048) throws -> String {
+        let file = folder.file("key.pem")
+        try Certificates.openssl(["genrsa", "-out", file, "\(bits)"])
+        return file
+    }
+
+    private static func read(_ file: String) throws -> [UInt8] { try runProgram("/bin/cat", [file]) }
+
+    @Test(arguments: ["pkcs8", "pkcs1"]) func opensslVerifiesTheSignature(_ format: String) throws {
+        let folder = try TemporaryFolder()
+        let key = try Self.key(folder)
+        var file = key
+        if format == "pkcs1" {
+            file = folder.file("pkcs1.pem")
+            try Certificates.openssl(["rsa", "-traditional", "-in", key, "-out", file])
+        }
+        let pem = try Self.read(file)
+        let expected = format == "pkcs1" ? "-----BEGIN RSA PRIVATE KEY" : "-----BEGIN PRIVATE KEY"
+        #expect(String(decoding: pem, as: UTF8.self).hasPrefix(expected))
+
+        let message = Array("header.payload".utf8)
+        let signer = try RS256Signer(pem: pem)
+        #expect(signer.bits == 2048)
+        let signature = try signer.sign(message)
+        #expect(signature.count == 256)
+
+        let publicKey = folder.file("public.pem")
+        try Certificates.openssl(["rsa", "-in", key, "-pubout", "-out", publicKey])
+        let (data, file2) = (try folder.write("message", "header.payload"), folder.file("signature"))
+        try runProgram("/usr/bin/tee", [file2], input: signature)
+        let verdict = try Certificates.openssl([
+            "dgst", "-sha256", "-verify", publicKey, "-signature", file2, data,
+        ])
+        #expect(String(decoding: verdict, as: UTF8.self).contains("Verified OK"))
+        // PKCS #1 v1.5 is deterministic: another implementation's bytes are the same.
+        #expect(signature == (try Certificates.openssl(["dgst", "-sha256", "-sign", key, data])))
+    }
+
+    @Test func wipesTheCallersBuffer() throws {
+        let folder = try TemporaryFolder()
+        var pem = try Self.read(Self.key(folder))
+        _ = try RS256Signer(cleansing: &pem)
+        #expect(pem.isEmpty)
+        var bad = Array("secret".utf8)
+        #expect(throws: OpenSSLError.self) { _ = try RS256Signer(cleansing: &bad) }
+        #expect(bad.isEmpty)
+    }
+
+    @Test func refusesWhatIsNotAnRSAKey() throws {
+        let folder = try TemporaryFolder()
+        let ec = folder.file("ec.pem")
+        try Certificates.openssl(["ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", ec])
+        #expect(throws: OpenSSLError.self) { _ = try RS256Signer(pem: Self.read(ec)) }
+        let short = try Self.key(folder, bits: 1024)
+        #expect(throws: OpenSSLError.self) { _ = try RS256Signer(pem: Self.read(short)) }
+        let encrypted = folder.file("encrypted.pem")
+        try Certificates.openssl(["genrsa", "-aes256", "-passout", "pass:secret", "-out", encrypted, "2048"])
+        // Would wait for a passphrase on the terminal if it asked for one.
+        #expect(throws: OpenSSLError.self) { _ = try RS256Signer(pem: Self.read(encrypted)) }
+        #expect(throws: OpenSSLError.self) { _ = try RS256Signer(pem: []) }
+    }
+
+    @Test func errorsHoldNoKeyMaterial() throws {
+        let folder = try TemporaryFolder()
+        let text = String(decoding: try Self.read(Self.key(folder)), as: UTF8.self)
+        let lines = text.split(separator: "\n")
+        // Cut in the middle: OpenSSL has read most of the key before it fails.
+        let broken = lines.dropLast(4).joined(separator: "\n") + "\n-----END PRIVATE KEY-----\n"
+        let error = try #require(throws: OpenSSLError.self) { _ = try RS256Signer(pem: Array(broken.utf8)) }
+        for line in lines.dropFirst().dropLast() { #expect(!"\(error)".contains(line)) }
+    }
+
+    @Test func signsOnManyThreadsAtOnce() async throws {
+        let folder = try TemporaryFolder()
+        let signer = try RS256Signer(pem: Self.read(Self.key(folder)))
+        let expected = try signer.sign([1, 2, 3])
+        await withTaskGroup(of: [UInt8]?.self) { group in
+            for _ in 0..<32 { group.addTask { try? signer.sign([1, 2, 3]) } }
+            for await signature in group { #expect(signature == expected) }
+        }
+    }
+}

@@ -1,0 +1,129 @@
+public import RedisTransport
+internal import EventLoop
+internal import Foundation
+
+/// A real redis-server for one test: a unix socket in a folder of its own, a TCP or TLS port on request.
+///
+/// The append-only file is on and synced at every write, so `kill9()` and `restart()` lose nothing.
+public final class RedisServer: Sendable {
+    public enum Port: Sendable {
+        case none
+        case plain
+        case tls(Certificates.Identity, caFile: String, requireClientCertificate: Bool)
+    }
+
+    public let folder: TemporaryFolder
+    /// 0 without one.
+    public let port: UInt16
+    public let socketPath: String
+    private let arguments: [String]
+    private let process = Locked<Process?>(nil)
+
+    public var endpoint: RedisEndpoint { RedisEndpoint(address: .unix(path: socketPath)) }
+
+    /// Starts the server and waits until it answers.
+    ///
+    /// - Parameters:
+    ///   - config: further settings, a flag and its value each, such as `["--maxmemory", "2mb"]`.
+    ///   - waitUntilReady: false for a server that will not answer PING to anybody without a password.
+    public init(port kind: Port = .none, config: [String] = [], waitUntilReady: Bool = true) throws {
+        folder = try TemporaryFolder()
+        socketPath = folder.file("redis.sock")
+        var arguments = [
+            "--unixsocket", socketPath, "--dir", folder.path, "--save", "", "--appendonly", "yes",
+            "--appendfsync", "always", "--enable-debug-command", "yes", "--bind", "127.0.0.1",
+        ]
+        switch kind {
+        case .none:
+            port = 0
+            arguments += ["--port", "0"]
+        case .plain:
+            port = try Self.freePort()
+            arguments += ["--port", "\(port)"]
+        case .tls(let identity, let caFile, let requireClientCertificate):
+            port = try Self.freePort()
+            arguments += [
+                "--port", "0", "--tls-port", "\(port)", "--tls-cert-file", identity.certFile,
+                "--tls-key-file", identity.keyFile, "--tls-ca-cert-file", caFile,
+                "--tls-auth-clients", requireClientCertificate ? "yes" : "no",
+            ]
+        }
+        self.arguments = arguments + config
+        try restart(waitUntilReady: waitUntilReady)
+    }
+
+    deinit { stop() }
+
+    public var pid: Int32 { process.withLock { $0?.processIdentifier ?? 0 } }
+
+    /// As a crash would end it.
+    public func kill9() {
+        process.withLock { process in
+            guard let running = process else { return }
+            kill(running.processIdentifier, SIGKILL)
+            running.waitUntilExit()
+            process = nil
+        }
+    }
+
+    /// Starts it again on the same socket, port and files.
+    public func restart(waitUntilReady: Bool = true) throws {
+        kill9()
+        let server = Process()
+        server.executableURL = URL(fileURLWithPath: "/usr/bin/redis-server")
+        server.arguments = arguments
+        let log = folder.file("redis.log")
+        _ = FileManager.default.createFile(atPath: log, contents: nil)
+        let output = FileHandle(forWritingAtPath: log)
+        server.standardOutput = output
+        server.standardError = output
+        try server.run()
+        try? output?.close()
+        process.withLock { $0 = server }
+        let deadline = EventLoop.readClock() + 15_000_000_000
+        while !isListening() || (waitUntilReady && !answers()) {
+            guard server.isRunning, EventLoop.readClock() < deadline else {
+                let text = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
+                throw TestFailure("redis-server did not start: \(text.suffix(2_000))")
+            }
+            // No event tells from outside that a server listens.
+            usleep(5_000)
+        }
+    }
+
+    /// Ends the server and removes its files. Safe to call twice.
+    public func stop() {
+        kill9()
+        folder.remove()
+    }
+
+    /// redis-cli over the unix socket: another client than the one under test. Returns the trimmed output.
+    @discardableResult
+    public func cli(_ arguments: String...) throws -> String {
+        let output = try runProgram("/usr/bin/redis-cli", ["-s", socketPath] + arguments)
+        return String(decoding: output, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
+    /// A port that was free a moment ago, from outside the range that the kernel gives to clients.
+    public static func freePort() throws -> UInt16 {
+        for _ in 0..<200 {
+            let port = UInt16.random(in: 20_000..<32_000)
+            let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            defer { close(descriptor) }
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_port = port.bigEndian
+            address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+            let isFree = withUnsafePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+                }
+            }
+            if isFree { return port }
+        }
+        throw TestFailure("no free port")
+    }
+
+    private func isListening() -> Bool { FileManager.default.fileExists(atPath: socketPath) }
+    private func answers() -> Bool { (try? cli("PING")) == "PONG" }
+}
