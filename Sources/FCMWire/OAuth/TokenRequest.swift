@@ -1,0 +1,119 @@
+internal import FanfareJSON
+public import FanfareModel
+
+/// The exchange of a signed claim for an access token (RFC 7523). The signature is made elsewhere, between
+/// ``signingInput(account:nowSeconds:)`` and ``body(signingInput:signature:)``.
+public enum TokenRequest {
+    public static let scope = "https://www.googleapis.com/auth/firebase.messaging"
+    /// The longest validity that Google accepts for a claim.
+    public static let claimSeconds: Int64 = 3_600
+
+    /// The bytes to sign with RSASSA-PKCS1-v1_5 and SHA-256.
+    public static func signingInput(account: ServiceAccount, nowSeconds: Int64) -> [UInt8] {
+        var header: JSONObject = ["alg": "RS256", "typ": "JWT"]
+        if let id = account.privateKeyID { header["kid"] = .string(id) }
+        let claims: JSONObject = [
+            "iss": .string(account.clientEmail),
+            "scope": .string(scope),
+            "aud": .string(account.tokenURI),
+            "iat": .number(JSONNumber(nowSeconds)),
+            "exp": .number(JSONNumber(nowSeconds + claimSeconds)),
+        ]
+        var input = Base64URL.encode(JSONValue.object(header).jsonBytes)
+        input.append(UInt8(ascii: "."))
+        input.append(contentsOf: Base64URL.encode(JSONValue.object(claims).jsonBytes))
+        return input
+    }
+
+    /// The form to post to the token endpoint as `application/x-www-form-urlencoded`. A JSON Web Token consists of
+    /// characters that need no escaping there.
+    public static func body(signingInput: [UInt8], signature: [UInt8]) -> [UInt8] {
+        var body = Array("grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=".utf8)
+        body.append(contentsOf: signingInput)
+        body.append(UInt8(ascii: "."))
+        body.append(contentsOf: Base64URL.encode(signature))
+        return body
+    }
+
+    /// Reads the endpoint's answer.
+    public static func parse(_ answer: HTTPAnswer) -> Result<AccessToken, TokenError> {
+        let limits = JSONLimits(maxDepth: 16, maxBytes: 65_536)
+        let object = answer.isComplete ? (try? JSONParser.parse(answer.body, limits: limits))?.object : nil
+        guard answer.status == 200 else { return .failure(refusal(status: answer.status, object)) }
+        guard let object else { return .failure(unusable("the answer is not a complete JSON object")) }
+        guard let value = object["access_token"]?.string, !value.isEmpty else {
+            return .failure(unusable("the answer has no access_token"))
+        }
+        // It goes into a header line: anything but visible ASCII could end that line or start another.
+        guard value.utf8.count <= 16_384, value.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+            return .failure(unusable("the access_token holds characters that a header cannot"))
+        }
+        if let type = object["token_type"]?.string, type.lowercased() != "bearer" {
+            return .failure(unusable("the token_type is not Bearer"))
+        }
+        return .success(AccessToken(value: value, expiresInSeconds: lifetime(object["expires_in"])))
+    }
+
+    /// Seconds, as a number or as text; an hour when it is missing or unreadable.
+    private static func lifetime(_ value: JSONValue?) -> Int64 {
+        let seconds: Int64?
+        switch value {
+        case .number(let number): seconds = number.double.map { Int64(max(0, min($0, 86_400))) }
+        case .string(let text): seconds = Int64(text)
+        default: seconds = nil
+        }
+        return max(0, min(seconds ?? 3_600, 86_400))
+    }
+
+    private static func refusal(status: Int, _ object: JSONObject?) -> TokenError {
+        let code = object?["error"]?.string ?? ""
+        let detail = object?["error_description"]?.string ?? ""
+        let isTransient =
+            status == 408 || status == 429 || (500...599).contains(status)
+            || ["internal_failure", "server_error", "temporarily_unavailable"].contains(code)
+        return TokenError(
+            status: status,
+            code: RawError.clean(code),
+            detail: RawError.clean(detail),
+            isRetryable: isTransient
+        )
+    }
+
+    /// A 200 that is no answer: a proxy's page, or a body cut short. The credential is not to blame.
+    private static func unusable(_ detail: String) -> TokenError {
+        TokenError(status: 200, code: "", detail: detail, isRetryable: true)
+    }
+}
+
+/// What opens FCM's door for about an hour. The value never appears in a description.
+public struct AccessToken: Equatable, Sendable, CustomStringConvertible, CustomReflectable {
+    /// Visible ASCII only: safe in a header line.
+    public let value: String
+    /// 0 to 86,400.
+    public let expiresInSeconds: Int64
+
+    public init(value: String, expiresInSeconds: Int64) {
+        self.value = value
+        self.expiresInSeconds = expiresInSeconds
+    }
+
+    public var lifetimeMs: Int64 { expiresInSeconds * 1_000 }
+    public var description: String { "access token for \(expiresInSeconds) s" }
+    public var customMirror: Mirror { Mirror(self, children: ["expiresInSeconds": expiresInSeconds]) }
+}
+
+/// Why there is no token.
+public struct TokenError: Error, Equatable, Sendable, CustomStringConvertible {
+    public let status: Int
+    /// OAuth's own code such as `invalid_grant`; empty when there was none.
+    public let code: String
+    /// The endpoint's explanation, cleaned for logs.
+    public let detail: String
+    /// False when a person must act: a deleted key, a wrong clock, a missing right.
+    public let isRetryable: Bool
+
+    public var description: String {
+        let parts = [code, detail].filter { !$0.isEmpty }.joined(separator: ": ")
+        return parts.isEmpty ? "HTTP \(status)" : "HTTP \(status): \(parts)"
+    }
+}

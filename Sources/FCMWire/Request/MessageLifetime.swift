@@ -1,0 +1,65 @@
+internal import FanfareJSON
+
+/// How long a message says it is worth delivering. Retries end with it, counted from a recipient's first attempt.
+public struct MessageLifetime: Equatable, Sendable {
+    /// The longest of `android.ttl`, `time_to_live` and the web `TTL`; an `apns-expiration` of 0 counts as 0 here.
+    public var relativeMs: Int64?
+    /// `apns-expiration`, which names a moment: Unix milliseconds.
+    public var absoluteMs: Int64?
+
+    public init(relativeMs: Int64? = nil, absoluteMs: Int64? = nil) {
+        self.relativeMs = relativeMs
+        self.absoluteMs = absoluteMs
+    }
+
+    /// The lifetime of a recipient first tried at this moment; 0 allows one attempt, nil sets no limit.
+    public func milliseconds(firstAttemptMs: Int64) -> Int64? {
+        let left = absoluteMs.map { max(0, $0.subtractingReportingOverflow(firstAttemptMs).partialValue) }
+        guard let relativeMs else { return left }
+        return max(relativeMs, left ?? 0)
+    }
+
+    /// Reads a v1 message. Values that break their own rules say nothing here: judging them is intake's business.
+    init(v1 message: JSONObject) {
+        var relative: [Int64] = []
+        for name in ["android", "androidV2"] {
+            let ttl = message.proto(name)?.object?.proto("ttl")?.string.flatMap(DurationText.wholeSeconds)
+            if let ttl { relative.append(ttl) }
+        }
+        if let ttl = message.header("TTL", of: "webpush").flatMap(Self.seconds) { relative.append(ttl) }
+        if let expiration = message.header("apns-expiration", of: "apns").flatMap(Self.seconds) {
+            if expiration == 0 { relative.append(0) } else { absoluteMs = expiration * 1_000 }
+        }
+        relativeMs = relative.max().map { $0 * 1_000 }
+    }
+
+    init(legacy message: JSONObject) {
+        let ttl = message["time_to_live"]?.number?.wholeInt64
+        if let ttl, (0...Self.maximumSeconds).contains(ttl) { relativeMs = ttl * 1_000 }
+    }
+
+    /// Beyond any date and any TTL, and far from overflow in milliseconds.
+    private static let maximumSeconds: Int64 = 1_000_000_000_000
+
+    private static func seconds(_ text: String) -> Int64? {
+        guard let value = Int64(text), (0...maximumSeconds).contains(value) else { return nil }
+        return value
+    }
+}
+
+/// A protobuf duration in JSON: decimal seconds and an `s`.
+enum DurationText {
+    /// Whole seconds, rounded down as FCM does; nil if it is no duration or beyond 12 digits.
+    static func wholeSeconds(_ text: String) -> Int64? {
+        guard text.utf8.last == UInt8(ascii: "s") else { return nil }
+        let parts = text.utf8.dropLast().split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        guard parts.count <= 2, parts.allSatisfy({ $0.allSatisfy(isDigit) }), let whole = parts.first,
+            (1...12).contains(whole.count)
+        else { return nil }
+        return Int64(String(decoding: whole, as: UTF8.self))
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool {
+        byte &- UInt8(ascii: "0") <= 9
+    }
+}

@@ -1,0 +1,171 @@
+internal import FanfareJSON
+public import FanfareModel
+
+/// A message prepared once, so that a send only splices its recipient in: no JSON work per send.
+public struct RequestTemplate: Sendable {
+    /// What the message says of its own worth in time; nil when it says nothing.
+    public let lifetime: MessageLifetime?
+    private let isV1: Bool
+    /// What follows the target, up to the end of the request.
+    private let tail: [UInt8]
+    /// A part of `tail` that depends on the moment of the attempt.
+    private let expiration: ExpirationSlot?
+
+    /// Where `apns-expiration` is written: at `offset` of `tail`, between its quotes.
+    struct ExpirationSlot: Equatable, Sendable {
+        var offset: Int
+        var ttlSeconds: Int64
+    }
+
+    /// Translates between the formats where transport and format differ.
+    ///
+    /// - Throws: when the message is not an object, carries its own target, or has no counterpart on the transport.
+    public init(
+        message: [UInt8],
+        format: MessageFormat,
+        transport: Transport,
+        validateOnly: Bool,
+        delivery: DeliveryMode,
+        jobID: String
+    ) throws(TranslationError) {
+        let parsed: JSONValue
+        do throws(JSONError) { parsed = try JSONParser.parse(message) } catch {
+            throw TranslationError([], "not JSON: \(error)")
+        }
+        guard let object = parsed.object else { throw TranslationError([], "must be an object") }
+        let targets = format == .v1 ? Self.v1Targets : Self.legacyTargets
+        for name in targets where object[name] != nil {
+            throw TranslationError([name], "the target belongs in the job's own field")
+        }
+        let own = format == .v1 ? MessageLifetime(v1: object) : MessageLifetime(legacy: object)
+        lifetime = own == MessageLifetime() ? nil : own
+        isV1 = transport == .v1
+        if transport == .v1 {
+            (tail, expiration) = try Self.v1Tail(object, format, validateOnly, delivery, jobID)
+        } else {
+            expiration = nil
+            tail = try Self.legacyTail(object, format, validateOnly, delivery, jobID)
+        }
+    }
+
+    /// The lifetime of a recipient that was first tried at this moment (Unix milliseconds): 0 allows one attempt, nil
+    /// sets no limit.
+    public func lifetimeMs(firstAttemptMs: Int64) -> Int64? {
+        lifetime?.milliseconds(firstAttemptMs: firstAttemptMs)
+    }
+
+    /// Appends the request for one recipient, which intake has checked. A topic comes without `/topics/`; an
+    /// installation id travels over v1 only and is written as a legacy `to` otherwise.
+    public func render(kind: RecipientKind, recipient: String, nowMs: Int64, into body: inout [UInt8]) {
+        body.reserveCapacity(body.count + tail.count + recipient.utf8.count + 48)
+        if isV1 {
+            body.append(contentsOf: Self.v1Head)
+            body.append(contentsOf: Self.v1Names[kind] ?? [])
+        } else {
+            body.append(contentsOf: kind == .condition ? Self.conditionHead : Self.toHead)
+        }
+        body.appendJSONString(kind == .topic && !isV1 ? "/topics/" + recipient : recipient)
+        appendTail(nowMs: nowMs, to: &body)
+    }
+
+    /// Appends one legacy request for many tokens (at most 1,000), in their order.
+    public func renderMulticast(_ tokens: some Collection<String>, nowMs: Int64, into body: inout [UInt8]) {
+        precondition(!isV1, "only legacy takes many tokens in one request")
+        body.append(contentsOf: Self.multicastHead)
+        var isFirst = true
+        for token in tokens {
+            if !isFirst { body.append(UInt8(ascii: ",")) }
+            isFirst = false
+            body.appendJSONString(token)
+        }
+        body.append(UInt8(ascii: "]"))
+        appendTail(nowMs: nowMs, to: &body)
+    }
+
+    private func appendTail(nowMs: Int64, to body: inout [UInt8]) {
+        guard let expiration else { return body.append(contentsOf: tail) }
+        body.append(contentsOf: tail[..<expiration.offset])
+        let ttl = expiration.ttlSeconds
+        body.append(contentsOf: String(ttl == 0 ? 0 : nowMs / 1_000 + ttl).utf8)
+        body.append(contentsOf: tail[expiration.offset...])
+    }
+
+    private static let v1Head = Array(#"{"message":{"#.utf8)
+    private static let toHead = Array(#"{"to":"#.utf8)
+    private static let conditionHead = Array(#"{"condition":"#.utf8)
+    private static let multicastHead = Array(#"{"registration_ids":["#.utf8)
+    /// A device group is addressed as a token.
+    private static let v1Names = Dictionary(
+        uniqueKeysWithValues: RecipientKind.allCases.map { kind in
+            (kind, Array("\"\(kind == .group ? "token" : kind.rawValue)\":".utf8))
+        }
+    )
+    private static let v1Targets = ["token", "fid", "topic", "condition"]
+    private static let legacyTargets = ["to", "registration_ids", "condition", "notification_key"]
+}
+
+extension RequestTemplate {
+    private static func v1Tail(
+        _ source: JSONObject,
+        _ format: MessageFormat,
+        _ validateOnly: Bool,
+        _ delivery: DeliveryMode,
+        _ jobID: String
+    ) throws(TranslationError) -> ([UInt8], ExpirationSlot?) {
+        var message = source
+        var isDryRun = false
+        var ttlSeconds: Int64?
+        if format == .legacy {
+            let translated = try LegacyToV1.translate(source)
+            (message, isDryRun, ttlSeconds) = (translated.message, translated.isDryRun, translated.ttlSeconds)
+        }
+        if delivery == .replace { ReplaceMarks.addV1(to: &message, jobID: jobID) }
+        if ttlSeconds != nil { Self.moveExpirationLast(in: &message) }
+        var tail = members(of: message)
+        tail.append(UInt8(ascii: "}"))
+        // The message now ends in `"apns-expiration":""}}}`: the slot is between those two quotes.
+        let slot = ttlSeconds.map { ExpirationSlot(offset: tail.count - 4, ttlSeconds: $0) }
+        if validateOnly || isDryRun { tail.append(contentsOf: #","validateOnly":true"#.utf8) }
+        tail.append(UInt8(ascii: "}"))
+        return (tail, slot)
+    }
+
+    private static func moveExpirationLast(in message: inout JSONObject) {
+        guard var apns = message["apns"]?.object, var headers = apns["headers"]?.object else {
+            preconditionFailure("a translated message with a TTL has APNs headers")
+        }
+        headers["apns-expiration"] = nil
+        headers["apns-expiration"] = ""
+        apns["headers"] = nil
+        apns["headers"] = .object(headers)
+        message["apns"] = nil
+        message["apns"] = .object(apns)
+    }
+
+    private static func legacyTail(
+        _ source: JSONObject,
+        _ format: MessageFormat,
+        _ validateOnly: Bool,
+        _ delivery: DeliveryMode,
+        _ jobID: String
+    ) throws(TranslationError) -> [UInt8] {
+        var message = format == .v1 ? try V1ToLegacy.translate(source) : try LegacyData.withTextValues(source)
+        if delivery == .replace { ReplaceMarks.addLegacy(to: &message, jobID: jobID) }
+        if validateOnly { message["dry_run"] = true }
+        var tail = members(of: message)
+        tail.append(UInt8(ascii: "}"))
+        return tail
+    }
+
+    /// The object's members, each behind a comma: they follow the target.
+    private static func members(of object: JSONObject) -> [UInt8] {
+        var bytes: [UInt8] = []
+        for member in object.members {
+            bytes.append(UInt8(ascii: ","))
+            bytes.appendJSONString(member.key)
+            bytes.append(UInt8(ascii: ":"))
+            bytes.appendJSON(member.value)
+        }
+        return bytes
+    }
+}

@@ -1,0 +1,25 @@
+internal import FanfareJSON
+
+/// Legacy leaves it to the sender to turn data values into strings; v1 takes nothing else.
+enum LegacyData {
+    /// The message with every value of `data` as a string.
+    static func withTextValues(_ message: JSONObject) throws(TranslationError) -> JSONObject {
+        guard let data = message["data"], data != .null else { return message }
+        guard let object = data.object else {
+            throw TranslationError(["data"], "must be an object, not \(data.kindName)")
+        }
+        var members = object.members
+        for index in members.indices {
+            let value = members[index].value
+            switch value {
+            case .string: continue
+            // There is no text that means null to every client, so nobody guesses one.
+            case .null: throw TranslationError(["data", members[index].key], "null has no text form")
+            case .bool, .number, .array, .object: members[index].value = .string(value.jsonText)
+            }
+        }
+        var result = message
+        result["data"] = .object(JSONObject(members))
+        return result
+    }
+}
