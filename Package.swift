@@ -74,6 +74,11 @@ let package = Package(
         ),
 
         .target(
+            name: "FanfareClient",
+            dependencies: ["FanfareModel", "FanfareJSON", "StreamWire", "RedisTransport"],
+            swiftSettings: strict
+        ),
+        .target(
             name: "FanfareConfiguration",
             dependencies: ["FanfareModel", "FanfareJSON", .product(name: "Yams", package: "Yams")],
             swiftSettings: strict
@@ -117,6 +122,11 @@ let package = Package(
         .testTarget(
             name: "FCMWireTests",
             dependencies: ["FCMWire", "FanfareJSON", "FanfareModel"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "FanfareClientTests",
+            dependencies: ["FanfareClient", "FanfareModel", "FanfareJSON", "StreamWire", "RedisTransport"],
             swiftSettings: strict
         ),
         .testTarget(name: "FanfareConfigurationTests", dependencies: ["FanfareConfiguration"], swiftSettings: strict),
