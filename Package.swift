@@ -130,6 +130,11 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(name: "FanfareConfigurationTests", dependencies: ["FanfareConfiguration"], swiftSettings: strict),
+        .testTarget(
+            name: "StreamWireTests",
+            dependencies: ["StreamWire", "FanfareModel", "RedisTransport", "TestSupport"],
+            swiftSettings: strict
+        ),
         .testTarget(name: "EventLoopTests", dependencies: ["EventLoop"], swiftSettings: strict),
         .testTarget(
             name: "CurlTransportTests",

@@ -1,0 +1,291 @@
+import FanfareModel
+import RedisTransport
+import StreamWire
+import TestSupport
+import Testing
+
+/// The function library in a real server, as two workers use it.
+@Suite struct FunctionTests {
+    private let keys = ProjectKeys(project: "p")
+
+    private struct Bench {
+        let server: RedisServer
+        let client: RedisClient
+        let keys: ProjectKeys
+
+        func call(_ command: RedisCommand) async throws -> RedisValue { try await client.send(command) }
+
+        func claim(_ worker: String, most: Int = 10, wanted: Int = 10_000, window: Int = 128) async throws -> ClaimReply {
+            let command = FunctionLibrary.claim(keys, worker: worker, most: most, wanted: wanted, window: window)
+            guard case .reply(let reply)? = ClaimReply.parse(try await call(command)) else {
+                throw TestFailure("fenced or not parsed")
+            }
+            return reply
+        }
+
+        func record(_ call: RecordCall, _ worker: String) async throws -> RecordReply {
+            try #require(RecordReply(try await self.call(call.command(keys, worker: worker))))
+        }
+
+        func job(_ id: String) async throws -> [String: String] {
+            let flat = try await call(RedisCommand("HGETALL", keys.job(id))).array ?? []
+            return Dictionary(
+                uniqueKeysWithValues: stride(from: 0, to: flat.count, by: 2).map {
+                    (flat[$0].string ?? "", flat[$0 + 1].string ?? "")
+                }
+            )
+        }
+
+        @discardableResult
+        func intake(_ id: String, _ target: Target, taker: String? = nil, own: Bool = true) async throws -> IntakeReply {
+            let entry = try #require(try await call(RedisCommand("XADD", keys.jobs, "*", "x", "1")).string)
+            let job = Job(id: id, hasOwnID: own, entryID: entry, target: target, message: Array("{}".utf8))
+            return try await intake(job, taker: taker)
+        }
+
+        func intake(_ job: Job, taker: String?) async throws -> IntakeReply {
+            let call = IntakeCall(job: job, dedupeMs: 60_000, keepMs: 60_000, taker: taker, window: 128)
+            return try #require(IntakeReply(try await self.call(call.command(keys))))
+        }
+    }
+
+    private func withBench(_ body: (Bench) async throws -> Void) async throws {
+        let server = try RedisServer()
+        let client = try await RedisClient.connect(server.endpoint)
+        defer {
+            client.close()
+            server.stop()
+        }
+        _ = try await client.send(FunctionLibrary.load())
+        _ = try await client.send(JobStream.createGroup(keys))
+        for worker in ["w1", "w2"] { _ = try await client.send(FunctionLibrary.register(keys, worker: worker)) }
+        try await body(Bench(server: server, client: client, keys: keys))
+    }
+
+    private func sent(_ index: Int) -> RecordCall.Result {
+        RecordCall.Result(index: index, status: .sent, object: Array("{\"i\":\(index)}".utf8))
+    }
+
+    private func bury(_ worker: String, _ bench: Bench) async throws {
+        let counter = try #require(try await bench.call(RedisCommand("HGET", keys.base + "leases", worker)).string)
+        _ = try await bench.call(FunctionLibrary.bury(keys, worker: worker, counter: counter))
+    }
+
+    @Test func anEntryIsHandedOverOnceWhoeverTriesAgain() async throws {
+        try await withBench { bench in
+            let entry = try #require(try await bench.call(RedisCommand("XADD", keys.jobs, "*", "x", "1")).string)
+            let job = Job(id: "j", hasOwnID: true, entryID: entry, target: .tokens(["a", "b"]), message: [0x7B, 0x7D])
+            #expect(try await bench.intake(job, taker: nil) == .queued)
+            #expect(try await bench.intake(job, taker: nil) == .gone)
+            #expect(try await bench.job("j")["duplicates"] == "0")
+            #expect(try await bench.call(RedisCommand("XLEN", keys.jobs)).integer == 0)
+            #expect(try await bench.intake("j", .tokens(["a"])) == .duplicate)
+            #expect(try await bench.job("j")["duplicates"] == "1")
+        }
+    }
+
+    @Test func aResultIsSetOnceAndACallMayBeRepeated() async throws {
+        try await withBench { bench in
+            try await bench.intake("j", .tokens(["a", "b", "c"]))
+            let claim = try #require(try await bench.claim("w1").claims.first)
+            var call = RecordCall(job: "j", batch: claim.batch, epoch: claim.epoch)
+            call.results = [sent(0), sent(1)]
+            for _ in 0..<3 { #expect(try await bench.record(call, "w1") == .ok(abort: "")) }
+            #expect(try await bench.job("j")["sent"] == "2")
+            call.results = [sent(2)]
+            call.finish = true
+            #expect(try await bench.record(call, "w1") == .ok(abort: ""))
+            #expect(try await bench.record(call, "w1") == .gone)
+            let job = try await bench.job("j")
+            #expect(job["state"] == "done" && job["sent"] == "3")
+            #expect(try await bench.call(RedisCommand("XLEN", keys.results)).integer == 2)
+        }
+    }
+
+    @Test func aTakeOverTellsWhatMayHaveBeenSentFromWhatWasNot() async throws {
+        try await withBench { bench in
+            try await bench.intake("j", .tokens((0..<6).map { "t\($0)" }))
+            let first = try #require(try await bench.claim("w1", window: 3).claims.first)
+            var call = RecordCall(job: "j", batch: first.batch, epoch: first.epoch)
+            call.results = [sent(1)]
+            call.upto = 5
+            #expect(try await bench.record(call, "w1") == .ok(abort: ""))
+            try await bury("w1", bench)
+            let second = try #require(try await bench.claim("w2").claims.first)
+            #expect(second.deliveries == 2)
+            #expect(
+                second.recipients.map(\.fate) == [
+                    .maybeSent, .finished, .maybeSent, .maybeSent, .maybeSent, .unsent,
+                ]
+            )
+            // The old holder: its decisions are refused, its facts are taken, once.
+            var zombie = RecordCall(job: "j", batch: first.batch, epoch: first.epoch)
+            zombie.results = [sent(0)]
+            zombie.retries = [.init(index: 2, dueMs: 0, parked: false, packed: "1|1|0|t2")]
+            #expect(try await bench.record(zombie, "w1") == .stale)
+            #expect(try await bench.job("j")["sent"] == "1")
+            zombie.late = true
+            zombie.retries = []
+            #expect(try await bench.record(zombie, "w1") == .ok(abort: ""))
+            #expect(try await bench.record(zombie, "w1") == .ok(abort: ""))
+            #expect(try await bench.job("j")["sent"] == "2")
+        }
+    }
+
+    @Test func epochsGrowEvenWhenTheCounterIsLost() async throws {
+        try await withBench { bench in
+            try await bench.intake("a", .tokens(["x"]))
+            let one = try #require(try await bench.claim("w1").claims.first)
+            _ = try await bench.call(RedisCommand("DEL", keys.base + "epoch"))
+            try await bench.intake("b", .tokens(["x"]))
+            let two = try #require(try await bench.claim("w1").claims.first)
+            #expect(try #require(Int64(two.epoch)) >= (try #require(Int64(one.epoch))))
+            #expect(try #require(Int64(one.epoch)) > 1_600_000_000_000)
+        }
+    }
+
+    @Test func aWaitingRecipientIsGivenOutWhenItIsDueAndComesBackAfterACrash() async throws {
+        try await withBench { bench in
+            try await bench.intake("j", .tokens(["a", "b"]))
+            let claim = try #require(try await bench.claim("w1").claims.first)
+            var call = RecordCall(job: "j", batch: claim.batch, epoch: claim.epoch)
+            call.results = [sent(0)]
+            call.retries = [.init(index: 1, dueMs: 1, parked: false, packed: "1|77|1|b")]
+            call.finish = true
+            #expect(try await bench.record(call, "w1") == .ok(abort: ""))
+            #expect(try await bench.job("j")["state"] == "retrying")
+            #expect(try await bench.job("j")["retrying"] == "1")
+            let retry = try #require(try await bench.claim("w1").claims.first)
+            #expect(retry.pass == .retry)
+            let history = RecipientHistory(attempts: 1, firstAttemptMs: 77, maybeDuplicate: true)
+            #expect(retry.recipients == [ClaimedRecipient(index: 1, value: "b", history: history)])
+            #expect(try await bench.claim("w2").claims.isEmpty)
+            try await bury("w1", bench)
+            let again = try #require(try await bench.claim("w2").claims.first)
+            #expect(again.recipients.map(\.fate) == [.maybeSent] && again.recipients.map(\.value) == ["b"])
+            var last = RecordCall(job: "j", batch: again.batch, epoch: again.epoch)
+            last.results = [sent(1)]
+            last.finish = true
+            #expect(try await bench.record(last, "w2") == .ok(abort: ""))
+            #expect(try await bench.job("j")["state"] == "done")
+            #expect(try await bench.job("j")["retrying"] == "0")
+        }
+    }
+
+    @Test func aFanOutWhoseFirstAnswersBlameTheMessageIsAborted() async throws {
+        try await withBench { bench in
+            try await bench.intake("j", .tokens((0..<1_500).map { "t\($0)" }))
+            let claim = try #require(try await bench.claim("w1", most: 1).claims.first)
+            var call = RecordCall(job: "j", batch: claim.batch, epoch: claim.epoch)
+            call.answers = 99
+            call.badAnswers = 60
+            call.badAnswer = "INVALID_ARGUMENT|fix_message|400|"
+            #expect(try await bench.record(call, "w1") == .ok(abort: ""))
+            call.answers = 1
+            call.badAnswers = 0
+            #expect(try await bench.record(call, "w1") == .ok(abort: call.badAnswer))
+            #expect(try await bench.claim("w2").claims.first?.abort == call.badAnswer)
+        }
+    }
+
+    @Test func aBlockedProjectGivesOutOneProbeAMinute() async throws {
+        try await withBench { bench in
+            try await bench.intake("j", .tokens(["a", "b", "c"]))
+            let claim = try #require(try await bench.claim("w1").claims.first)
+            var call = RecordCall(job: "j", batch: claim.batch, epoch: claim.epoch)
+            call.retries = (0..<3).map { .init(index: $0, dueMs: 1, parked: true, packed: "0|0|0|t") }
+            call.blockReason = "HTTP 403: no permission"
+            call.finish = true
+            #expect(try await bench.record(call, "w1") == .ok(abort: ""))
+            #expect(try await bench.job("j")["state"] == "paused")
+            #expect(try await bench.job("j")["reason"] == "HTTP 403: no permission")
+            try await bench.intake("k", .tokens(["d"]))
+            let blocked = try await bench.claim("w2")
+            #expect(blocked.claims.isEmpty && blocked.probeMs > 55_000 && blocked.blockReason == call.blockReason)
+            // The minute is over.
+            _ = try await bench.call(RedisCommand("HSET", keys.base + "ctl", "block_until", "1"))
+            for index in 0..<3 {
+                _ = try await bench.call(RedisCommand("ZADD", keys.base + "retry", "1", "j/\(index)"))
+            }
+            let probe = try await bench.claim("w2")
+            #expect(probe.claims.count == 1 && probe.claims[0].recipients.count == 1 && probe.probeMs > 0)
+            #expect(try await bench.claim("w1").claims.isEmpty, "one probe at a time")
+            var answer = RecordCall(job: "j", batch: probe.claims[0].batch, epoch: probe.claims[0].epoch)
+            answer.results = [sent(probe.claims[0].recipients[0].index)]
+            answer.projectAnswers = true
+            answer.finish = true
+            #expect(try await bench.record(answer, "w2") == .ok(abort: ""))
+            #expect(try await bench.job("j")["state"] == "retrying")
+            #expect(try await bench.job("j")["reason"] == nil)
+            let free = try await bench.claim("w1")
+            #expect(free.probeMs == 0 && Set(free.claims.map(\.job)) == ["j", "k"])
+        }
+    }
+
+    @Test func anAudienceThatChangedParksTheJob() async throws {
+        try await withBench { bench in
+            for token in ["a", "b"] { _ = try await bench.call(RedisCommand("RPUSH", "aud:{p}:l", token)) }
+            try await bench.intake("j", .audience(key: "aud:{p}:l"))
+            _ = try await bench.call(RedisCommand("RPUSH", "aud:{p}:l", "c"))
+            #expect(try await bench.claim("w1").claims.isEmpty)
+            let job = try await bench.job("j")
+            #expect(job["state"] == "parked" && job["reason"]?.hasPrefix("audience: ") == true)
+            #expect(try await bench.call(RedisCommand("XLEN", keys.dead)).integer == 1)
+        }
+    }
+
+    @Test func aSetIsCopiedInStepsAndStartsOverAfterARestart() async throws {
+        try await withBench { bench in
+            for start in stride(from: 0, to: 5_000, by: 1_000) {
+                var add = RedisCommand("SADD", "aud:{p}:s")
+                for index in start..<(start + 1_000) { add.append("t\(index)") }
+                _ = try await bench.call(add)
+            }
+            try await bench.intake("j", .audience(key: "aud:{p}:s"))
+            #expect(try await bench.claim("w1").claims.isEmpty, "nothing before the copy is whole")
+            #expect(try await bench.claim("w1").copying == "j")
+            func step(_ run: String) async throws -> String {
+                try await bench.call(FunctionLibrary.copy(keys, job: "j", runID: run, step: 700)).array?.first?.string ?? ""
+            }
+            #expect(try await step("run-1") == "more")
+            #expect(try await step("run-1") == "more")
+            // Another run of the server: its cursors mean nothing.
+            var word = "more"
+            while word == "more" { word = try await step("run-2") }
+            #expect(word == "whole")
+            let claims = try await bench.claim("w1").claims
+            #expect(claims.count == 5)
+            #expect(Set(claims.flatMap { $0.recipients.map(\.value) }) == Set((0..<5_000).map { "t\($0)" }))
+        }
+    }
+
+    @Test func nothingThatAGroupHasNotAcknowledgedIsTrimmed() async throws {
+        try await withBench { bench in
+            var ids: [String] = []
+            for number in 0..<4 {
+                ids.append(try #require(try await bench.call(RedisCommand("XADD", keys.results, "*", "n", "\(number)")).string))
+            }
+            let trim = FunctionLibrary.trim(keys, stream: "results", keepMs: 0)
+            _ = try await bench.call(RedisCommand("XGROUP", "CREATE", keys.results, "g", "0"))
+            #expect(try await bench.call(trim).integer == 0)
+            _ = try await bench.call(
+                RedisCommand("XREADGROUP", "GROUP", "g", "c", "COUNT", "3", "STREAMS", keys.results, ">")
+            )
+            _ = try await bench.call(RedisCommand("XACK", keys.results, "g", ids[0]))
+            #expect(try await bench.call(trim).integer == 1)
+            #expect(try await bench.call(RedisCommand("XLEN", keys.results)).integer == 3)
+        }
+    }
+
+    @Test func aWorkerDeclaredDeadIsFenced() async throws {
+        try await withBench { bench in
+            try await bury("w1", bench)
+            let claim = FunctionLibrary.claim(keys, worker: "w1", most: 1, wanted: 1, window: 1)
+            #expect(ClaimReply.parse(try await bench.call(claim)) == .fenced)
+            let renewal = try await bench.call(FunctionLibrary.renew(keys, worker: "w1"))
+            #expect(renewal.array?.first?.string == "fenced")
+            let stale = FunctionLibrary.bury(keys, worker: "w2", counter: "999")
+            #expect(try await bench.call(stale).integer == -1, "a counter that moved saves its worker")
+        }
+    }
+}
