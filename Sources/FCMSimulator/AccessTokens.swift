@@ -1,0 +1,35 @@
+/// The access tokens that were issued and when they end.
+struct AccessTokens: Equatable, Sendable {
+    struct Grant: Equatable, Sendable {
+        var email: String
+        var maySend: Bool
+        var expiresMs: Int64
+    }
+
+    enum Verdict: Equatable, Sendable { case missing, unknown, expired, valid(Grant) }
+
+    static let most = 10_000
+    /// Expired tokens are remembered as such for an hour, then they are strangers.
+    private static let memoryMs: Int64 = 3_600_000
+
+    private var grants: [String: Grant] = [:]
+
+    mutating func issue(_ token: String, _ grant: Grant, nowMs: Int64) {
+        if grants.count >= Self.most {
+            grants = grants.filter { $0.value.expiresMs + Self.memoryMs > nowMs }
+        }
+        if grants.count >= Self.most, let oldest = grants.min(by: { $0.value.expiresMs < $1.value.expiresMs }) {
+            grants[oldest.key] = nil
+        }
+        grants[token] = grant
+    }
+
+    func judge(authorization: String?, nowMs: Int64) -> Verdict {
+        guard let authorization, !authorization.isEmpty else { return .missing }
+        let parts = authorization.split(separator: " ", maxSplits: 1)
+        guard parts.count == 2, parts[0].lowercased() == "bearer", let grant = grants[String(parts[1])] else {
+            return .unknown
+        }
+        return grant.expiresMs <= nowMs ? .expired : .valid(grant)
+    }
+}

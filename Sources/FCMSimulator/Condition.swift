@@ -1,0 +1,109 @@
+/// A topic condition: `'a' in topics && ('b' in topics || 'c' in topics)`. Parentheses first, then left to right, so
+/// that `&&` does not bind tighter than `||`. At most five topics.
+struct Condition: Equatable, Sendable {
+    indirect enum Node: Equatable, Sendable {
+        case topic(String)
+        case not(Node)
+        case both(Node, Node)
+        case either(Node, Node)
+    }
+
+    let text: String
+    let root: Node
+    let topics: [String]
+
+    static let mostTopics = 5
+
+    init?(_ text: String) {
+        guard text.utf8.count <= 5_000 else { return nil }
+        var parser = ConditionParser(text)
+        guard let root = parser.whole(), parser.topics.count <= Self.mostTopics else { return nil }
+        self.text = text
+        self.root = root
+        topics = parser.topics
+    }
+
+    /// - Parameter subscribed: the topics of one device.
+    func matches(_ subscribed: Set<String>) -> Bool {
+        Self.holds(root, subscribed)
+    }
+
+    private static func holds(_ node: Node, _ subscribed: Set<String>) -> Bool {
+        switch node {
+        case .topic(let name): return subscribed.contains(name)
+        case .not(let inner): return !holds(inner, subscribed)
+        case .both(let left, let right): return holds(left, subscribed) && holds(right, subscribed)
+        case .either(let left, let right): return holds(left, subscribed) || holds(right, subscribed)
+        }
+    }
+}
+
+/// Recursive descent over bytes; depth is bounded, since a hostile text may be all parentheses.
+private struct ConditionParser {
+    private let bytes: [UInt8]
+    private var next = 0
+    private var depth = 0
+    private(set) var topics: [String] = []
+
+    init(_ text: String) {
+        bytes = Array(text.utf8)
+    }
+
+    mutating func whole() -> Condition.Node? {
+        guard let node = chain() else { return nil }
+        skipSpace()
+        return next == bytes.count ? node : nil
+    }
+
+    private mutating func chain() -> Condition.Node? {
+        guard var node = atom() else { return nil }
+        while true {
+            if take("&&") {
+                guard let right = atom() else { return nil }
+                node = .both(node, right)
+            } else if take("||") {
+                guard let right = atom() else { return nil }
+                node = .either(node, right)
+            } else {
+                return node
+            }
+        }
+    }
+
+    private mutating func atom() -> Condition.Node? {
+        guard depth < 16 else { return nil }
+        depth += 1
+        defer { depth -= 1 }
+        if take("!") { return atom().map(Condition.Node.not) }
+        if take("(") {
+            guard let inner = chain(), take(")") else { return nil }
+            return inner
+        }
+        guard take("'") else { return nil }
+        let start = next
+        while next < bytes.count, bytes[next] != UInt8(ascii: "'") { next += 1 }
+        let name = String(decoding: bytes[start..<next], as: UTF8.self)
+        guard next < bytes.count, Recipients.isTopic(name) else { return nil }
+        next += 1
+        guard take("in"), take("topics") else { return nil }
+        topics.append(name)
+        return topics.count <= Condition.mostTopics ? .topic(name) : nil
+    }
+
+    private mutating func take(_ word: String) -> Bool {
+        skipSpace()
+        let expected = Array(word.utf8)
+        guard bytes.count - next >= expected.count else { return false }
+        for (offset, byte) in expected.enumerated() where lower(bytes[next + offset]) != byte { return false }
+        next += expected.count
+        return true
+    }
+
+    private func lower(_ byte: UInt8) -> UInt8 {
+        byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z") ? byte | 0x20 : byte
+    }
+
+    private mutating func skipSpace() {
+        while next < bytes.count, bytes[next] == 0x20 || bytes[next] == 0x09 { next += 1 }
+    }
+}

@@ -1,0 +1,192 @@
+import FanfareJSON
+
+/// What a fault does to the requests it hits.
+struct FaultAction: Equatable, Sendable {
+    var status: Int?
+    var retryAfter: String?
+    var body: String?
+    var html: Int?
+    var delayMs: Int64 = 0
+    var wire: WireFault?
+
+    /// True when the request is answered, or cut off, without being looked at.
+    var replaces: Bool {
+        if status != nil || html != nil { return true }
+        switch wire {
+        case .reset, .refuseStream, .goAway, .close: return true
+        case .truncate, .maxConcurrentStreams, nil: return false
+        }
+    }
+}
+
+/// One rule: which requests, what happens, how often still.
+struct Fault: Equatable, Sendable {
+    var id: String
+    var path: String
+    var tokenPrefix: String?
+    var fraction: Double
+    var action: FaultAction
+    /// nil: without end.
+    var timesLeft: Int?
+    var hits = 0
+    /// What was posted, to be shown again.
+    var source: JSONObject
+}
+
+/// The rules in force, oldest first; the first that fits a request is applied to it.
+struct Faults: Equatable, Sendable {
+    static let most = 1_000
+
+    private(set) var all: [Fault] = []
+    private var lastID = 0
+
+    mutating func add(_ source: JSONObject) -> Result<String, FaultRefusal> {
+        guard all.count < Self.most else { return .failure(FaultRefusal(reason: "at most \(Self.most) faults")) }
+        do throws(FaultRefusal) {
+            var fault = try FaultReader.read(source)
+            lastID += 1
+            fault.id = "f\(lastID)"
+            all.append(fault)
+            return .success(fault.id)
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    mutating func remove(_ id: String) -> Bool {
+        let before = all.count
+        all.removeAll { $0.id == id }
+        return all.count < before
+    }
+
+    mutating func removeAll() {
+        all = []
+    }
+
+    /// The stream limit that new connections are to be told; nil without such a fault.
+    var streamLimit: Int? {
+        for fault in all where fault.timesLeft != 0 {
+            if case .maxConcurrentStreams(let limit)? = fault.action.wire { return limit }
+        }
+        return nil
+    }
+
+    /// - Parameter hasToken: whether one of the request's tokens starts so.
+    mutating func hit(
+        path: String,
+        random: inout RandomStream,
+        hasToken: (String) -> Bool
+    ) -> FaultAction? {
+        for index in all.indices {
+            let fault = all[index]
+            guard fault.timesLeft != 0, path.hasPrefix(fault.path) else { continue }
+            if let prefix = fault.tokenPrefix, !hasToken(prefix) { continue }
+            if fault.fraction < 1, random.unit() >= fault.fraction { continue }
+            all[index].hits += 1
+            if let left = fault.timesLeft { all[index].timesLeft = left - 1 }
+            return fault.action
+        }
+        return nil
+    }
+}
+
+struct FaultRefusal: Error, Equatable, Sendable {
+    var reason: String
+}
+
+/// The JSON of `POST /faults`. Names nobody knows are refused: a fault that silently does nothing proves nothing.
+enum FaultReader {
+    static func read(_ source: JSONObject) throws(FaultRefusal) -> Fault {
+        try known(source, ["match", "action", "times"], "")
+        let match = source["match"]?.object ?? JSONObject()
+        try known(match, ["path", "token_prefix", "fraction"], "match.")
+        guard let given = source["action"]?.object else { throw FaultRefusal(reason: "action: an object") }
+        var times: Int?
+        if let value = source["times"] {
+            guard let number = value.number?.int64, number > 0, let small = Int(exactly: number) else {
+                throw FaultRefusal(reason: "times: a positive integer")
+            }
+            times = small
+        }
+        var fraction = 1.0
+        if let value = match["fraction"] {
+            guard let number = value.number?.double, number >= 0, number <= 1 else {
+                throw FaultRefusal(reason: "match.fraction: 0 to 1")
+            }
+            fraction = number
+        }
+        let path = match["path"]?.string ?? "/"
+        guard path.hasPrefix("/") else { throw FaultRefusal(reason: "match.path: only HTTP paths in this version") }
+        return Fault(
+            id: "",
+            path: path,
+            tokenPrefix: match["token_prefix"]?.string,
+            fraction: fraction,
+            action: try action(given),
+            timesLeft: times,
+            source: source
+        )
+    }
+
+    private static func action(_ given: JSONObject) throws(FaultRefusal) -> FaultAction {
+        var action = FaultAction()
+        for member in given.members {
+            let number = member.value.number?.int64
+            switch member.key {
+            case "status": action.status = Int(try range(number, 200...599, "action.status"))
+            case "html": action.html = Int(try range(number, 200...599, "action.html"))
+            case "delay_ms": action.delayMs = try range(number, 0...600_000, "action.delay_ms")
+            case "truncate": action.wire = .truncate(bytes: Int(try range(number, 0...10_000_000, "action.truncate")))
+            case "max_concurrent_streams":
+                action.wire = .maxConcurrentStreams(Int(try range(number, 0...1_000_000, "action." + member.key)))
+            case "retry_after": action.retryAfter = try headerValue(member.value, "action.retry_after")
+            case "body":
+                guard let text = member.value.string else { throw FaultRefusal(reason: "action.body: a string") }
+                action.body = text
+            case "reset": action.wire = .reset(code: try code(member.value, "action.reset"))
+            case "goaway": action.wire = .goAway(code: try code(member.value, "action.goaway"))
+            case "refuse_stream" where member.value == .bool(true): action.wire = .refuseStream
+            case "close" where member.value == .bool(true): action.wire = .close
+            default: throw FaultRefusal(reason: "action.\(member.key): not an action")
+            }
+        }
+        guard !given.isEmpty else { throw FaultRefusal(reason: "action: at least one") }
+        return action
+    }
+
+    private static func known(_ object: JSONObject, _ names: Set<String>, _ path: String) throws(FaultRefusal) {
+        if let stranger = object.members.first(where: { !names.contains($0.key) }) {
+            throw FaultRefusal(reason: "\(path)\(stranger.key): unknown")
+        }
+    }
+
+    private static func range(_ value: Int64?, _ range: ClosedRange<Int64>, _ name: String) throws(FaultRefusal)
+        -> Int64
+    {
+        guard let value, range.contains(value) else {
+            throw FaultRefusal(reason: "\(name): an integer from \(range.lowerBound) to \(range.upperBound)")
+        }
+        return value
+    }
+
+    /// Control characters would end the header early.
+    private static func headerValue(_ value: JSONValue, _ name: String) throws(FaultRefusal) -> String {
+        guard let text = value.string, text.utf8.count <= 200, text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) else {
+            throw FaultRefusal(reason: "\(name): a string of printable ASCII")
+        }
+        return text
+    }
+
+    private static let codes: [String: UInt32] = [
+        "NO_ERROR": 0, "PROTOCOL_ERROR": 1, "INTERNAL_ERROR": 2, "FLOW_CONTROL_ERROR": 3, "SETTINGS_TIMEOUT": 4,
+        "STREAM_CLOSED": 5, "FRAME_SIZE_ERROR": 6, "REFUSED_STREAM": 7, "CANCEL": 8, "COMPRESSION_ERROR": 9,
+        "CONNECT_ERROR": 10, "ENHANCE_YOUR_CALM": 11, "INADEQUATE_SECURITY": 12, "HTTP_1_1_REQUIRED": 13,
+    ]
+
+    private static func code(_ value: JSONValue, _ name: String) throws(FaultRefusal) -> UInt32 {
+        guard let code = value.string.flatMap({ codes[$0] }) else {
+            throw FaultRefusal(reason: "\(name): an error code of HTTP/2, such as CANCEL")
+        }
+        return code
+    }
+}

@@ -1,0 +1,68 @@
+import FanfareJSON
+
+/// The bodies of legacy answers.
+enum LegacyReply {
+    enum Result: Equatable, Sendable {
+        case accepted(String, canonical: String?)
+        case error(String)
+    }
+
+    static func results(_ results: [Result], multicastID: UInt64) -> SimulatorReply {
+        var success = 0
+        var canonicals = 0
+        var list: [UInt8] = []
+        list.reserveCapacity(results.count * 64)
+        for (index, result) in results.enumerated() {
+            if index > 0 { list.append(UInt8(ascii: ",")) }
+            switch result {
+            case .accepted(let id, let canonical):
+                success += 1
+                list += #"{"message_id":"#.utf8
+                list.appendJSONString(id)
+                if let canonical {
+                    canonicals += 1
+                    list += #","registration_id":"#.utf8
+                    list.appendJSONString(canonical)
+                }
+            case .error(let code):
+                list += #"{"error":"#.utf8
+                list.appendJSONString(code)
+            }
+            list.append(UInt8(ascii: "}"))
+        }
+        var body = Array(#"{"multicast_id":\#(multicastID),"success":\#(success),"#.utf8)
+        body += #""failure":\#(results.count - success),"canonical_ids":\#(canonicals),"results":["#.utf8
+        body += list
+        body += "]}".utf8
+        return SimulatorReply(status: 200, json: body)
+    }
+
+    static func topic(messageID: Int64) -> SimulatorReply {
+        SimulatorReply(status: 200, json: Array(#"{"message_id":\#(messageID)}"#.utf8))
+    }
+
+    static func topic(error: String) -> SimulatorReply {
+        SimulatorReply(status: 200, json: JSONValue.object(["error": .string(error)]).jsonBytes)
+    }
+
+    static func group(success: Int, failed: [String]) -> SimulatorReply {
+        var body: JSONObject = [
+            "success": .number(JSONNumber(Int64(success))), "failure": .number(JSONNumber(Int64(failed.count))),
+        ]
+        if !failed.isEmpty { body["failed_registration_ids"] = .array(failed.map { .string($0) }) }
+        return SimulatorReply(status: 200, json: JSONValue.object(body).jsonBytes)
+    }
+
+    /// `Unavailable` and its like never appear in plain text; they are 5xx there.
+    static func plainText(_ result: Result) -> SimulatorReply {
+        let type = "text/plain; charset=UTF-8"
+        switch result {
+        case .accepted(let id, let canonical):
+            let more = canonical.map { "registration_id=\($0)\n" } ?? ""
+            return SimulatorReply(status: 200, contentType: type, text: "id=\(id)\n" + more)
+        case .error("Unavailable"): return SimulatorReply(status: 503, contentType: type, text: "")
+        case .error("InternalServerError"): return SimulatorReply(status: 500, contentType: type, text: "")
+        case .error(let code): return SimulatorReply(status: 200, contentType: type, text: "Error=\(code)\n")
+        }
+    }
+}

@@ -1,0 +1,163 @@
+import FanfareJSON
+
+/// A legacy send that is well formed.
+struct LegacySend: Equatable, Sendable {
+    enum Target: Equatable, Sendable {
+        /// `to`, a token or a group's key: only the devices know which.
+        case single(String)
+        case multicast([String])
+        case topic(String)
+        case condition(Condition)
+    }
+
+    var target: Target
+    var dryRun: Bool
+    var traits: MessageTraits
+    var isPlainText = false
+    var body: [UInt8]
+
+    var recipientCount: Int {
+        if case .multicast(let tokens) = target { return tokens.count }
+        return 1
+    }
+}
+
+/// Why a legacy request is refused before any device is asked.
+enum LegacyRefusal: Error, Equatable, Sendable {
+    /// 400 and a sentence.
+    case sentence(String)
+    /// 200 and this code for each of so many recipients; nil where the answer is a topic's. The sentence is what the
+    /// live server was seen to say instead.
+    case code(String, recipients: Int?, isPlainText: Bool = false, observed: String)
+}
+
+enum LegacyRequest {
+    static let mostTokens = 1_000
+
+    static func read(_ body: [UInt8]) -> Result<LegacySend, LegacyRefusal> {
+        let object: JSONObject
+        do throws(JSONError) {
+            guard
+                case .object(let root) = try JSONParser.parse(body, limits: JSONLimits(maxDepth: 32, maxBytes: 4 << 20))
+            else { return .failure(.sentence("JSON_PARSING_ERROR: Expected an object at position 0.")) }
+            object = root
+        } catch {
+            let what =
+                error.offset >= body.count
+                ? "Unexpected token END OF FILE"
+                : "Unexpected character (\(String(decoding: [body[max(error.offset, 0)]], as: UTF8.self)))"
+            return .failure(.sentence("JSON_PARSING_ERROR: \(what) at position \(error.offset)."))
+        }
+        if let sentence = LegacySchema.firstBroken(by: object) { return .failure(.sentence(sentence)) }
+        do throws(LegacyRefusal) {
+            let target = try target(of: object)
+            try LegacyRules.check(object, target: target)
+            return .success(
+                LegacySend(
+                    target: target,
+                    dryRun: object["dry_run"]?.bool ?? false,
+                    traits: MessageTraits(
+                        restrictedPackage: object["restricted_package_name"]?.string.flatMap { $0.isEmpty ? nil : $0 }
+                    ),
+                    body: body
+                )
+            )
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private static func target(of object: JSONObject) throws(LegacyRefusal) -> LegacySend.Target {
+        let to = object["to"]?.string
+        let tokens = object["registration_ids"]?.array
+        let condition = object["condition"]?.string
+        if to != nil, tokens != nil {
+            throw .sentence("Must use either \"registration_ids\" field or \"to\", not both")
+        }
+        if condition != nil, to != nil || tokens != nil {
+            throw .sentence("Must use either \"condition\" field or \"to\" or \"registration_ids\", not both")
+        }
+        if let tokens {
+            guard !tokens.isEmpty else { throw .sentence("\"registration_ids\" field cannot be empty") }
+            guard tokens.count <= mostTokens else {
+                throw .sentence("Number of messages on bulk (\(tokens.count)) exceeds maximum allowed (\(mostTokens))")
+            }
+            return .multicast(tokens.compactMap(\.string))
+        }
+        if let condition {
+            guard let parsed = Condition(condition) else {
+                throw .sentence("InvalidParameters: Invalid value for \"condition\"")
+            }
+            return .condition(parsed)
+        }
+        guard let to, !to.isEmpty else {
+            throw .code("MissingRegistration", recipients: 1, observed: "Missing \"registration_ids\" field")
+        }
+        guard to.hasPrefix("/topics/") else { return .single(to) }
+        let topic = String(to.dropFirst("/topics/".count))
+        guard Recipients.isTopic(topic) else { throw .sentence("InvalidParameters: Invalid topic name in \"to\"") }
+        return .topic(topic)
+    }
+}
+
+/// The names and types of a legacy body.
+enum LegacySchema {
+    private enum Kind { case string, bool, number, object, strings, badge, sound, arguments }
+
+    private static let fields: [String: Kind] = [
+        "to": .string, "registration_ids": .strings, "condition": .string, "collapse_key": .string,
+        "priority": .string, "content_available": .bool, "mutable_content": .bool, "time_to_live": .number,
+        "restricted_package_name": .string, "dry_run": .bool, "delay_while_idle": .bool, "data": .object,
+        "notification": .object,
+    ]
+
+    private static let notification: [String: Kind] = [
+        "title": .string, "body": .string, "subtitle": .string, "sound": .sound, "badge": .badge, "icon": .string,
+        "android_channel_id": .string, "tag": .string, "color": .string, "click_action": .string,
+        "body_loc_key": .string, "title_loc_key": .string, "body_loc_args": .arguments,
+        "title_loc_args": .arguments, "image": .string,
+    ]
+
+    /// A sentence about the first name or type that does not fit; nil when all do.
+    static func firstBroken(by object: JSONObject) -> String? {
+        if let sentence = check(object, fields, path: "") { return sentence }
+        guard let shown = object["notification"]?.object else { return nil }
+        return check(shown, notification, path: "notification.")
+    }
+
+    private static func check(_ object: JSONObject, _ kinds: [String: Kind], path: String) -> String? {
+        for member in object.members {
+            let name = path + member.key
+            guard let kind = kinds[member.key] else { return "InvalidParameters: Unknown field \"\(name)\"" }
+            if !fits(member.value, kind) {
+                let shown = String(member.value.jsonText.prefix(200))
+                return "Field \"\(name)\" must be \(words(kind)): \(shown)"
+            }
+        }
+        return nil
+    }
+
+    private static func fits(_ value: JSONValue, _ kind: Kind) -> Bool {
+        switch (kind, value) {
+        case (.string, .string), (.bool, .bool), (.number, .number), (.object, .object): return true
+        case (.strings, .array(let items)): return items.allSatisfy { $0.string != nil }
+        case (.badge, .string), (.badge, .number): return true
+        case (.sound, .string), (.sound, .object): return true
+        case (.arguments, .array(let items)): return items.allSatisfy { $0.string != nil }
+        case (.arguments, .string(let text)):
+            guard case .array(let items)? = try? JSONParser.parse(Array(text.utf8)) else { return false }
+            return items.allSatisfy { $0.string != nil }
+        default: return false
+        }
+    }
+
+    private static func words(_ kind: Kind) -> String {
+        switch kind {
+        case .string, .badge, .sound: return "a JSON string"
+        case .bool: return "a JSON boolean"
+        case .number: return "a JSON number"
+        // The live server says "array" of an object too.
+        case .object, .strings, .arguments: return "a JSON array"
+        }
+    }
+}

@@ -1,0 +1,73 @@
+/// The form-encoded variant of a legacy send: one token, string values.
+enum PlainTextRequest {
+    static func read(_ body: [UInt8]) -> Result<LegacySend, LegacyRefusal> {
+        func refuse(_ code: String) -> Result<LegacySend, LegacyRefusal> {
+            .failure(.code(code, recipients: 1, isPlainText: true, observed: "Error=" + code))
+        }
+        guard let pairs = FormText.pairs(body) else { return refuse("InvalidParameters") }
+        var token: String?
+        var traits = MessageTraits()
+        var dryRun = false
+        var size = 0
+        for (name, value) in pairs {
+            switch name {
+            case "registration_id": token = value
+            case "collapse_key", "delay_while_idle": break
+            case "time_to_live": if !LegacyRules.isTTL(Int64(value)) { return refuse("InvalidTtl") }
+            case "restricted_package_name": traits.restrictedPackage = value.isEmpty ? nil : value
+            case "dry_run": dryRun = value == "true" || value == "1"
+            default:
+                guard name.hasPrefix("data.") else { return refuse("InvalidParameters") }
+                let key = name.dropFirst("data.".count)
+                if V1Rules.isReserved(String(key)) { return refuse("InvalidDataKey") }
+                size += key.utf8.count + value.utf8.count
+            }
+        }
+        guard let token, !token.isEmpty else { return refuse("MissingRegistration") }
+        guard size <= 4_096 else { return refuse("MessageTooBig") }
+        return .success(
+            LegacySend(target: .single(token), dryRun: dryRun, traits: traits, isPlainText: true, body: body)
+        )
+    }
+}
+
+/// `application/x-www-form-urlencoded`.
+enum FormText {
+    /// nil when an escape is broken or the text has more than 2,000 pairs.
+    static func pairs(_ bytes: [UInt8]) -> [(name: String, value: String)]? {
+        let parts = bytes.split(separator: UInt8(ascii: "&"))
+        guard parts.count <= 2_000 else { return nil }
+        var result: [(name: String, value: String)] = []
+        for part in parts {
+            let halves = part.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+            guard let name = decoded(halves[0]), let value = decoded(halves.count > 1 ? halves[1] : []) else {
+                return nil
+            }
+            result.append((name, value))
+        }
+        return result
+    }
+
+    private static func decoded(_ bytes: ArraySlice<UInt8>) -> String? {
+        var result: [UInt8] = []
+        var index = bytes.startIndex
+        while index < bytes.endIndex {
+            let byte = bytes[index]
+            index += 1
+            switch byte {
+            case UInt8(ascii: "+"): result.append(0x20)
+            case UInt8(ascii: "%"):
+                guard bytes.endIndex - index >= 2, let high = digit(bytes[index]), let low = digit(bytes[index + 1])
+                else { return nil }
+                result.append(high << 4 | low)
+                index += 2
+            default: result.append(byte)
+            }
+        }
+        return String(decoding: result, as: UTF8.self)
+    }
+
+    private static func digit(_ byte: UInt8) -> UInt8? {
+        Character(UnicodeScalar(byte)).hexDigitValue.flatMap { UInt8(exactly: $0) }
+    }
+}

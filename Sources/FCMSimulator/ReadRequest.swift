@@ -1,0 +1,69 @@
+/// A request after everything that needs no memory of earlier ones: its path, its body's shape and its rules. Reading
+/// is the costly part and touches no state, so a server does it outside its lock.
+public struct ReadRequest: Equatable, Sendable {
+    enum Kind: Equatable, Sendable {
+        case v1(project: String, Result<V1Send, APIError>)
+        case legacy(Result<LegacySend, LegacyRefusal>)
+        case token(Result<TokenRequest, TokenRefusal>)
+        /// A service that exists, but not in this version.
+        case notYet
+        case notFound
+        case wrongMethod(allowed: String)
+    }
+
+    public let request: SimulatorRequest
+    let kind: Kind
+
+    public init(_ request: SimulatorRequest) {
+        self.request = request
+        kind = Self.kind(of: request)
+    }
+
+    /// Set when this asks for an access token with a well-formed assertion: its signature is for the caller to check.
+    public var tokenRequest: TokenRequest? {
+        if case .token(.success(let request)) = kind { return request }
+        return nil
+    }
+
+    private static func kind(of request: SimulatorRequest) -> Kind {
+        switch request.path {
+        case "/fcm/send":
+            guard request.method == "POST" else { return .wrongMethod(allowed: "POST") }
+            let type = (request.contentType ?? "").prefix { $0 != ";" }.lowercased()
+            return .legacy(
+                type.hasPrefix("application/json")
+                    ? LegacyRequest.read(request.body) : PlainTextRequest.read(request.body)
+            )
+        case "/token":
+            guard request.method == "POST" else { return .wrongMethod(allowed: "POST") }
+            return .token(TokenRequest.read(request.body))
+        case "/fcm/notification", "/iid/v1:batchAdd", "/iid/v1:batchRemove": return .notYet
+        default: break
+        }
+        let parts = request.path.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count >= 5, parts[1] == "v1", parts[2] == "projects" else { return .notFound }
+        if parts.count == 5, parts[4] == "messages:send" {
+            guard request.method == "POST" else { return .wrongMethod(allowed: "POST") }
+            return .v1(project: String(parts[3]), V1Request.read(request.body))
+        }
+        return parts[4] == "registrations" ? .notYet : .notFound
+    }
+
+    /// Whether a token (or fid, or `to`) of this request starts so; false for a request that could not be read.
+    func hasToken(prefix: String) -> Bool {
+        switch kind {
+        case .v1(_, .success(let send)):
+            switch send.target {
+            case .token(let name), .fid(let name): return name.hasPrefix(prefix)
+            case .topic, .condition: return false
+            }
+        case .legacy(.success(let send)):
+            switch send.target {
+            case .single(let token): return token.hasPrefix(prefix)
+            case .multicast(let tokens): return tokens.contains { $0.hasPrefix(prefix) }
+            case .topic, .condition: return false
+            }
+        default: return false
+        }
+    }
+}

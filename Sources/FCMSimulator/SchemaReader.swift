@@ -1,0 +1,135 @@
+import FanfareJSON
+
+/// Reads a request body against a schema the way Google's JSON front end does: unknown names and wrong types are listed
+/// as violations, both spellings of a field are taken, null means absent, the last of equal names wins. What it returns
+/// uses canonical names only.
+struct SchemaReader {
+    private(set) var violations: [APIError.Violation] = []
+    /// Enough for any honest message; a hostile one shall not produce an endless answer.
+    private static let violationLimit = 20
+
+    mutating func read(_ object: JSONObject, as schema: MessageSchema, at path: String) -> JSONObject {
+        var result = JSONObject()
+        for member in object.members {
+            guard let field = schema.fields[member.key] else {
+                let place = path.isEmpty ? "" : " at '\(path)'"
+                report(
+                    path,
+                    "Invalid JSON payload received. Unknown name \"\(member.key)\"\(place): Cannot find field."
+                )
+                continue
+            }
+            if member.value == .null { continue }
+            let fieldPath = path.isEmpty ? snake(member.key) : path + "." + snake(member.key)
+            if let value = read(member.value, as: field.type, at: fieldPath) { result[field.name] = value }
+        }
+        return result
+    }
+
+    private mutating func read(_ value: JSONValue, as type: FieldType, at path: String) -> JSONValue? {
+        switch (type, value) {
+        case (.string, .string), (.bool, .bool), (.float, .number), (.structure, .object): return value
+        case (.int32, .number(let number)):
+            if let whole = number.wholeInt64, Int32(exactly: whole) != nil { return value }
+        case (.duration, .string(let text)): if DurationText.nanoseconds(text) != nil { return value }
+        case (.timestamp, .string(let text)):
+            if text.utf8.count >= 20, text.utf8.contains(UInt8(ascii: "T")) { return value }
+        case (.enumeration(let names), .string(let name)):
+            let upper = name.uppercased()
+            if names.contains(upper) { return .string(upper) }
+        case (.enumeration(let names), .number(let number)):
+            if let index = number.int64, index >= 0, index < names.count { return value }
+        case (.message(let schema), .object(let object)): return .object(read(object, as: schema, at: path))
+        case (.stringMap, .object(let object)): return .object(readMap(object, at: path))
+        case (.list(let element), .array(let values)):
+            return .array(
+                values.enumerated().compactMap { index, item in read(item, as: element, at: "\(path)[\(index)]") }
+            )
+        default: break
+        }
+        report(path, "Invalid value at '\(path)' (\(Self.name(of: type))), \(Self.shown(value))")
+        return nil
+    }
+
+    private mutating func readMap(_ object: JSONObject, at path: String) -> JSONObject {
+        var result = JSONObject()
+        for (index, member) in object.members.enumerated() {
+            if case .string = member.value {
+                result[member.key] = member.value
+            } else {
+                let place = "\(path)[\(index)].value"
+                report(place, "Invalid value at '\(place)' (TYPE_STRING), \(Self.shown(member.value))")
+            }
+        }
+        return result
+    }
+
+    private mutating func report(_ field: String, _ description: String) {
+        guard violations.count < Self.violationLimit else { return }
+        violations.append(APIError.Violation(field: field, description: description))
+    }
+
+    /// Paths are shown in the proto's own spelling.
+    private func snake(_ name: String) -> String {
+        var result: [UInt8] = []
+        for byte in name.utf8 {
+            if byte >= UInt8(ascii: "A"), byte <= UInt8(ascii: "Z") {
+                result.append(UInt8(ascii: "_"))
+                result.append(byte | 0x20)
+            } else {
+                result.append(byte)
+            }
+        }
+        return String(decoding: result, as: UTF8.self)
+    }
+
+    private static func shown(_ value: JSONValue) -> String {
+        let text = value.jsonText
+        return text.utf8.count <= 200 ? text : String(text.prefix(200)) + "..."
+    }
+
+    private static func name(of type: FieldType) -> String {
+        switch type {
+        case .string: return "TYPE_STRING"
+        case .bool: return "TYPE_BOOL"
+        case .int32: return "TYPE_INT32"
+        case .float: return "TYPE_FLOAT"
+        case .duration: return "type.googleapis.com/google.protobuf.Duration"
+        case .timestamp: return "type.googleapis.com/google.protobuf.Timestamp"
+        case .enumeration: return "TYPE_ENUM"
+        case .stringMap, .structure, .message: return "TYPE_MESSAGE"
+        case .list: return "TYPE_REPEATED"
+        }
+    }
+}
+
+/// Durations as protobuf's JSON writes them: `3.5s`.
+enum DurationText {
+    /// - Returns: nil when it is not a duration, or one beyond any use (more than 9 digits of seconds).
+    static func nanoseconds(_ text: String) -> Int64? {
+        var bytes = Array(text.utf8)
+        guard bytes.popLast() == UInt8(ascii: "s") else { return nil }
+        let negative = bytes.first == UInt8(ascii: "-")
+        if negative { bytes.removeFirst() }
+        let parts = bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        guard parts.count <= 2, let whole = digits(parts[0], most: 9) else { return nil }
+        var nanos: Int64 = 0
+        if parts.count == 2 {
+            guard let fraction = digits(parts[1], most: 9) else { return nil }
+            nanos = fraction
+            for _ in parts[1].count..<9 { nanos *= 10 }
+        }
+        let total = whole * 1_000_000_000 + nanos
+        return negative ? -total : total
+    }
+
+    private static func digits(_ bytes: ArraySlice<UInt8>, most: Int) -> Int64? {
+        guard !bytes.isEmpty, bytes.count <= most else { return nil }
+        var value: Int64 = 0
+        for byte in bytes {
+            guard byte >= UInt8(ascii: "0"), byte <= UInt8(ascii: "9") else { return nil }
+            value = value * 10 + Int64(byte - UInt8(ascii: "0"))
+        }
+        return value
+    }
+}

@@ -1,0 +1,145 @@
+import FanfareJSON
+
+extension Simulator {
+    mutating func issueToken(_ request: TokenRequest, proof: TokenProof?, now: Int64) -> SimulatorReply {
+        guard configuration.projects.contains(where: { $0.serviceAccountEmail == request.email }) else {
+            return TokenRefusal("invalid_grant", "Invalid grant: account not found").reply
+        }
+        guard let proof, proof.isSignatureValid else {
+            return TokenRefusal("invalid_grant", "Invalid JWT Signature.").reply
+        }
+        switch request.judge(audiences: tokenAudiences, nowMs: now) {
+        case .failure(let refusal): return refusal.reply
+        case .success(let maySend):
+            let expires = now + tokenLifetimeSeconds * 1_000
+            tokens.issue(
+                proof.newToken,
+                AccessTokens.Grant(email: request.email, maySend: maySend, expiresMs: expires),
+                nowMs: now
+            )
+            let body: JSONObject = [
+                "access_token": .string(proof.newToken),
+                "expires_in": .number(JSONNumber(max(1, tokenLifetimeSeconds - 1))), "token_type": "Bearer",
+            ]
+            return SimulatorReply(status: 200, json: JSONValue.object(body).jsonBytes)
+        }
+    }
+
+    /// The control port: statistics, faults, devices, the clock. Bodies are small and trusted more than a client's, but
+    /// every field is still checked.
+    public mutating func control(_ request: SimulatorRequest) -> SimulatorReply {
+        switch (request.method, request.path) {
+        case ("GET", "/stats"): return SimulatorReply(status: 200, json: statistics.json.jsonBytes)
+        case ("GET", "/deliveries"): return listDeliveries(request.query)
+        case ("GET", "/faults"): return listFaults()
+        case ("DELETE", "/faults"): return removeFault(request.query)
+        case ("POST", "/reset"):
+            forgetAll()
+            return Self.done
+        case ("POST", "/faults"):
+            return withObject(request) { (simulator, object) -> SimulatorReply in
+                switch simulator.faults.add(object) {
+                case .success(let id):
+                    return SimulatorReply(status: 200, json: JSONValue.object(["id": .string(id)]).jsonBytes)
+                case .failure(let refusal): return Self.bad(refusal.reason)
+                }
+            }
+        case ("POST", "/devices"): return withObject(request) { $0.putDevice($1) }
+        case ("POST", "/clock"):
+            return withObject(request) { (simulator, object) -> SimulatorReply in
+                guard let step = object["advance_ms"]?.number?.int64, step >= 0, step <= 10 * 365 * 86_400_000,
+                    simulator.clockOffsetMs <= 100 * 365 * 86_400_000
+                else { return Self.bad("advance_ms: 0 to ten years") }
+                simulator.clockOffsetMs += step
+                return Self.done
+            }
+        case ("POST", "/upstream"), ("POST", "/drain"): return Pages.notYet
+        default: return SimulatorReply(status: 404, json: Array(#"{"error":"not found"}"#.utf8))
+        }
+    }
+
+    private mutating func withObject(
+        _ request: SimulatorRequest,
+        _ work: (inout Simulator, JSONObject) -> SimulatorReply
+    ) -> SimulatorReply {
+        do throws(JSONError) {
+            let value = try JSONParser.parse(request.body, limits: JSONLimits(maxDepth: 16, maxBytes: 1 << 20))
+            guard let object = value.object else { return Self.bad("body: an object") }
+            return work(&self, object)
+        } catch {
+            return Self.bad("body: \(error.description)")
+        }
+    }
+
+    private mutating func putDevice(_ object: JSONObject) -> SimulatorReply {
+        if let stranger = object.members.first(where: {
+            !["token", "platform", "state", "package", "topics"].contains($0.key)
+        }) {
+            return Self.bad("\(stranger.key): unknown")
+        }
+        guard let token = object["token"]?.string, Recipients.isToken(token) else { return Self.bad("token: a token") }
+        var device = devices[token] ?? Devices.Device()
+        if let value = object["platform"] {
+            guard let platform = value.string.flatMap(Platform.init(rawValue:)) else {
+                return Self.bad("platform: android, apple or web")
+            }
+            device.platform = platform
+        }
+        if let value = object["state"] {
+            guard let state = value.string.flatMap(Devices.Device.State.init(rawValue:)) else {
+                return Self.bad("state: healthy, unregistered or disabled")
+            }
+            device.state = state
+        }
+        if let value = object["package"] {
+            guard let package = value.string, package.utf8.count <= 255 else { return Self.bad("package: a string") }
+            device.package = package
+        }
+        if let value = object["topics"] {
+            let names = value.array?.compactMap(\.string) ?? []
+            guard let array = value.array, names.count == array.count, names.count <= 2_000,
+                names.allSatisfy(Recipients.isTopic)
+            else { return Self.bad("topics: at most 2000 topic names") }
+            device.topics = Set(names)
+        }
+        return devices.put(token, device) ? Self.done : Self.bad("at most \(Devices.most) devices")
+    }
+
+    private func listDeliveries(_ query: String) -> SimulatorReply {
+        let token = FormText.pairs(Array(query.utf8))?.last { $0.name == "token" }?.value
+        // A listing is read by a person or a test: without a token only the newest thousand.
+        let found = deliveries.list(token: token).suffix(1_000)
+        var body: [UInt8] = []
+        for delivery in found { body += delivery.line }
+        return SimulatorReply(
+            status: 200,
+            headers: [SimulatorReply.Header("content-type", "application/x-ndjson")],
+            body: body
+        )
+    }
+
+    private func listFaults() -> SimulatorReply {
+        let list = faults.all.map { fault -> JSONValue in
+            var object = fault.source
+            object["id"] = .string(fault.id)
+            object["hits"] = .number(JSONNumber(Int64(fault.hits)))
+            if let left = fault.timesLeft { object["times_left"] = .number(JSONNumber(Int64(left))) }
+            return .object(object)
+        }
+        return SimulatorReply(status: 200, json: JSONValue.array(list).jsonBytes)
+    }
+
+    private mutating func removeFault(_ query: String) -> SimulatorReply {
+        guard let id = FormText.pairs(Array(query.utf8))?.last(where: { $0.name == "id" })?.value else {
+            return Self.bad("id: which fault")
+        }
+        return faults.remove(id)
+            ? Self.done : SimulatorReply(status: 404, json: Array(#"{"error":"no such fault"}"#.utf8))
+    }
+
+    private static let done = SimulatorReply(status: 200, json: Array("{}".utf8))
+
+    private static func bad(_ reason: String) -> SimulatorReply {
+        SimulatorReply(status: 400, json: JSONValue.object(["error": .string(reason)]).jsonBytes)
+    }
+}

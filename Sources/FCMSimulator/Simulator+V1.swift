@@ -1,0 +1,143 @@
+import FanfareJSON
+
+extension Simulator {
+    mutating func answerV1(
+        _ request: SimulatorRequest,
+        project: SimulatedProject?,
+        send: Result<V1Send, APIError>,
+        now: Int64
+    ) -> SimulatorReply {
+        guard let project else { return APIError.projectNotFound.reply }
+        if let refusal = credentialRefusal(request, project: project, now: now) {
+            statistics.countRejected(refusal.statisticsKey)
+            return refusal.reply
+        }
+        guard takeQuota(project, count: 1, now: now) else {
+            let error = APIError.projectQuota(senderID: project.senderID, limit: configuration.quotaPerMinute)
+            let reply = error.reply
+            let seconds = secondsUntilQuota(project, now: now)
+            return configuration.bareErrors ? reply : reply.adding("retry-after", String(seconds))
+        }
+        statistics.sends += 1
+        switch send {
+        case .failure(let error): return refuse(error)
+        case .success(let send):
+            switch send.target {
+            case .token(let token):
+                if let members = devices.groups[token] {
+                    return sendToGroup(send, key: token, members: members, project: project, now: now)
+                }
+                return sendToDevice(send, token: token, field: "message.token", project: project, now: now)
+            case .fid(let fid): return sendToDevice(send, token: fid, field: "message.fid", project: project, now: now)
+            case .topic(let topic):
+                if stillFails("topic:" + topic, times: TokenBehaviour.topicRefusals(topic)) {
+                    return refuse(.topicQuota, isRetryable: true)
+                }
+                let reached = devices.tokens(topic: topic)
+                return fanOut(send, to: reached, from: "/topics/" + topic, project: project, now: now)
+            case .condition(let condition):
+                let reached = devices.tokens(matching: condition)
+                return fanOut(send, to: reached, from: project.senderID, project: project, now: now)
+            }
+        }
+    }
+
+    /// nil when the bearer token may send for this project.
+    func credentialRefusal(_ request: SimulatorRequest, project: SimulatedProject, now: Int64) -> APIError? {
+        switch tokens.judge(authorization: request.authorization, nowMs: now) {
+        case .missing: return .missingCredential
+        case .unknown: return .badCredential(reason: "ACCESS_TOKEN_TYPE_UNSUPPORTED")
+        case .expired: return .badCredential(reason: "ACCESS_TOKEN_EXPIRED")
+        case .valid(let grant):
+            guard grant.maySend else { return .insufficientScope }
+            return grant.email == project.serviceAccountEmail ? nil : .permissionDenied(project: project.id)
+        }
+    }
+
+    private mutating func sendToDevice(
+        _ send: V1Send,
+        token: String,
+        field: String,
+        project: SimulatedProject,
+        now: Int64
+    ) -> SimulatorReply {
+        switch ask(token, traits: send.traits) {
+        case .refused(let refusal):
+            return refuse(refusal.apiError(token: token, field: field), isRetryable: refusal.isRetryable)
+        case .accepted(let platform, _, let delayMs, let isLost):
+            var reply: SimulatorReply
+            if send.validateOnly {
+                statistics.accepted += 1
+                reply = Self.success(project, "fake_message_id")
+            } else {
+                let id = messageID(platform, now: now)
+                statistics.countAccepted(token: token)
+                deliveries.add(
+                    Delivery(
+                        token: token,
+                        platform: platform,
+                        timeMs: now,
+                        messageID: id,
+                        senderID: project.senderID,
+                        source: .v1(send.body)
+                    )
+                )
+                reply = Self.success(project, id)
+            }
+            reply.delayMs = delayMs
+            if isLost { reply.wire = .reset(code: 2) }
+            return reply
+        }
+    }
+
+    private mutating func fanOut(
+        _ send: V1Send,
+        to reached: [String],
+        from: String,
+        project: SimulatedProject,
+        now: Int64
+    ) -> SimulatorReply {
+        if send.validateOnly {
+            statistics.accepted += 1
+            return Self.success(project, "fake_message_id")
+        }
+        guard startFanout(project, recipients: reached.count, now: now) else {
+            return refuse(.topicQuota, isRetryable: true)
+        }
+        let id = messageID(.android, now: now)
+        statistics.accepted += 1
+        deliver(
+            to: reached,
+            traits: send.traits,
+            from: from,
+            source: .v1(send.body),
+            messageID: id,
+            project: project,
+            now: now
+        )
+        return Self.success(project, id)
+    }
+
+    /// A group's answer names no message and no counts.
+    private mutating func sendToGroup(
+        _ send: V1Send,
+        key: String,
+        members: [String],
+        project: SimulatedProject,
+        now: Int64
+    ) -> SimulatorReply {
+        let reply = fanOut(send, to: members, from: project.senderID, project: project, now: now)
+        guard reply.status == 200 else { return reply }
+        return SimulatorReply(status: 200, json: Array("{}\n".utf8))
+    }
+
+    private mutating func refuse(_ error: APIError, isRetryable: Bool = false) -> SimulatorReply {
+        statistics.countRejected(error.statisticsKey)
+        let reply = error.reply
+        return isRetryable && !configuration.bareErrors ? reply.adding("retry-after", "1") : reply
+    }
+
+    private static func success(_ project: SimulatedProject, _ id: String) -> SimulatorReply {
+        SimulatorReply(status: 200, json: Array("{\n  \"name\": \"projects/\(project.id)/messages/\(id)\"\n}\n".utf8))
+    }
+}

@@ -1,0 +1,188 @@
+/// Firebase Cloud Messaging as a value: requests and the time go in, replies come out, and nothing else happens.
+/// It judges by FCM's published rules alone, so that a client's own checks are tested and not mirrored.
+public struct Simulator: Sendable {
+    let configuration: SimulatorConfiguration
+    /// What `aud` of an assertion may be.
+    public var tokenAudiences: Set<String> = []
+    /// Seconds an access token lives.
+    public var tokenLifetimeSeconds: Int64 = 3_600
+
+    private let projects: [String: SimulatedProject]
+    let projectsByKey: [String: SimulatedProject]
+    var devices = Devices()
+    var tokens = AccessTokens()
+    var faults = Faults()
+    var statistics = Statistics()
+    var deliveries: DeliveryStore
+    var random: RandomStream
+    /// Added to the caller's clock; never negative.
+    var clockOffsetMs: Int64 = 0
+    private var quotas: [String: QuotaWindow] = [:]
+    private var fanouts: [String: FanoutMeter] = [:]
+    /// How often each name that fails N times has failed.
+    private var failuresSoFar: [UInt64: Int] = [:]
+    private var messageCount: UInt64 = 0
+
+    public init(configuration: SimulatorConfiguration) {
+        self.configuration = configuration
+        var projects: [String: SimulatedProject] = [:]
+        var keys: [String: SimulatedProject] = [:]
+        for project in configuration.projects {
+            projects[project.id] = project
+            projects[project.senderID] = project
+            keys[project.serverKey] = project
+        }
+        self.projects = projects
+        projectsByKey = keys
+        deliveries = DeliveryStore(limit: configuration.deliveryLimit)
+        random = RandomStream(seed: configuration.seed)
+    }
+
+    /// - Parameters:
+    ///   - nowMs: Unix milliseconds.
+    ///   - proof: needed by requests that have a ``ReadRequest/tokenRequest``.
+    public mutating func respond(to read: ReadRequest, nowMs: Int64, proof: TokenProof? = nil) -> SimulatorReply {
+        let now = nowMs &+ clockOffsetMs
+        statistics.requests += 1
+        let action = faults.hit(path: read.request.path, random: &random) { read.hasToken(prefix: $0) }
+        if let action, action.replaces { return Self.reply(instead: action) }
+        var reply = answer(read, now: now, proof: proof)
+        if let action {
+            reply.delayMs += action.delayMs
+            reply.wire = reply.wire ?? action.wire
+        }
+        return reply
+    }
+
+    private mutating func answer(_ read: ReadRequest, now: Int64, proof: TokenProof?) -> SimulatorReply {
+        switch read.kind {
+        case .v1(let id, let send): return answerV1(read.request, project: projects[id], send: send, now: now)
+        case .legacy(let send): return answerLegacy(read.request, send: send, now: now)
+        case .token(.failure(let refusal)): return refusal.reply
+        case .token(.success(let request)): return issueToken(request, proof: proof, now: now)
+        case .notYet: return Pages.notYet
+        case .notFound: return Pages.html(404, "The requested URL was not found on this server.")
+        case .wrongMethod(let allowed):
+            return Pages.html(405, "The request method is inappropriate for the URL.").adding("allow", allowed)
+        }
+    }
+
+    private static func reply(instead action: FaultAction) -> SimulatorReply {
+        var reply: SimulatorReply
+        if let status = action.html {
+            reply = Pages.html(status, "The server encountered a temporary error. Please try again in 30 seconds.")
+        } else {
+            let status = action.status ?? 500
+            let isJSON = action.body.map { $0.hasPrefix("{") } ?? false
+            reply = SimulatorReply(
+                status: status,
+                contentType: isJSON ? "application/json; charset=UTF-8" : "text/plain; charset=UTF-8",
+                text: action.body ?? ""
+            )
+        }
+        if let value = action.retryAfter { reply = reply.adding("retry-after", value) }
+        reply.delayMs = action.delayMs
+        reply.wire = action.wire
+        return reply
+    }
+
+    // MARK: What v1 and legacy sends share
+
+    mutating func takeQuota(_ project: SimulatedProject, count: Int, now: Int64) -> Bool {
+        var window = quotas[project.id] ?? QuotaWindow(limit: configuration.quotaPerMinute)
+        defer { quotas[project.id] = window }
+        if window.take(count, nowMs: now) { return true }
+        statistics.quotaRejections += 1
+        return false
+    }
+
+    func secondsUntilQuota(_ project: SimulatedProject, now: Int64) -> Int64 {
+        quotas[project.id]?.secondsLeft(nowMs: now) ?? 1
+    }
+
+    /// Starts the fan-out of one message; false when the project has too many under way.
+    mutating func startFanout(_ project: SimulatedProject, recipients: Int, now: Int64) -> Bool {
+        var meter = fanouts[project.id] ?? FanoutMeter()
+        defer { fanouts[project.id] = meter }
+        guard let active = meter.start(recipients: recipients, nowMs: now) else { return false }
+        statistics.maxActiveFanouts = max(statistics.maxActiveFanouts, active)
+        return true
+    }
+
+    /// True while `name` still has to fail, `times` in all.
+    mutating func stillFails(_ name: String, times: Int) -> Bool {
+        guard times > 0 else { return false }
+        let hash = TokenHash.of(name)
+        let soFar = failuresSoFar[hash] ?? 0
+        guard soFar < times else { return false }
+        failuresSoFar[hash] = soFar + 1
+        return true
+    }
+
+    /// `0:<microseconds>%<hex>`, or for Apple devices the bare number.
+    mutating func messageID(_ platform: Platform, now: Int64) -> String {
+        messageCount += 1
+        let micros = now &* 1_000 &+ Int64(messageCount % 1_000)
+        guard platform != .apple else { return String(micros) }
+        return "0:\(micros)%" + String(random.next() | 1 << 63, radix: 16)
+    }
+
+    mutating func forgetAll() {
+        statistics.reset()
+        deliveries.removeAll()
+        devices = Devices()
+        faults.removeAll()
+        failuresSoFar = [:]
+        quotas = [:]
+        fanouts = [:]
+        clockOffsetMs = 0
+        random = RandomStream(seed: configuration.seed)
+    }
+
+    // MARK: Connections
+
+    /// - Returns: how many streams to allow on it; nil where no fault says.
+    public mutating func connectionOpened() -> Int? {
+        statistics.connections += 1
+        statistics.openConnections += 1
+        return faults.streamLimit
+    }
+
+    public mutating func connectionClosed() {
+        statistics.openConnections -= 1
+    }
+
+    /// - Parameter count: the streams open on one connection, told when it reaches a new height.
+    public mutating func streamsOpen(_ count: Int) {
+        statistics.maxConcurrentStreams = max(statistics.maxConcurrentStreams, count)
+    }
+}
+
+/// What a server found out about an assertion, and the token to issue if all is well.
+public struct TokenProof: Equatable, Sendable {
+    public var isSignatureValid: Bool
+    public var newToken: String
+
+    public init(isSignatureValid: Bool, newToken: String) {
+        self.isSignatureValid = isSignatureValid
+        self.newToken = newToken
+    }
+}
+
+enum Pages {
+    static func html(_ status: Int, _ sentence: String) -> SimulatorReply {
+        let text = """
+            <!DOCTYPE html>
+            <html lang=en><title>Error \(status)</title>
+            <p><b>\(status).</b> <ins>That's an error.</ins>
+            <p>\(sentence) <ins>That's all we know.</ins>
+
+            """
+        return SimulatorReply(status: status, contentType: "text/html; charset=UTF-8", text: text)
+    }
+
+    static let notYet = SimulatorReply(
+        status: 501,
+        json: Array(#"{"error":"not in this version of the sandbox"}"#.utf8)
+    )
+}

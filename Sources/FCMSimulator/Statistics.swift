@@ -1,0 +1,46 @@
+import FanfareJSON
+
+/// What `GET /stats` tells. Counts are exact however many sends there are.
+struct Statistics: Equatable, Sendable {
+    var requests = 0
+    /// Recipients in all send requests that were looked at.
+    var sends = 0
+    var accepted = 0
+    var rejected: [String: Int] = [:]
+    /// Accepted sends beyond a token's first.
+    var duplicates = 0
+    var connections = 0
+    var openConnections = 0
+    var maxConcurrentStreams = 0
+    var maxActiveFanouts = 0
+    var quotaRejections = 0
+    private var seen: Set<UInt64> = []
+
+    mutating func countAccepted(token: String) {
+        accepted += 1
+        if !seen.insert(TokenHash.of(token)).inserted { duplicates += 1 }
+    }
+
+    mutating func countRejected(_ error: String, times: Int = 1) {
+        rejected[error, default: 0] += times
+    }
+
+    /// Starts over; connections that are open stay open.
+    mutating func reset() {
+        let open = openConnections
+        self = Statistics()
+        openConnections = open
+    }
+
+    var json: JSONValue {
+        func number(_ value: Int) -> JSONValue { .number(JSONNumber(Int64(value))) }
+        let errors = rejected.sorted { $0.key < $1.key }.map { JSONObject.Member(key: $0.key, value: number($0.value)) }
+        return .object([
+            "requests": number(requests), "sends": number(sends), "accepted": number(accepted),
+            "rejected": .object(JSONObject(errors)), "duplicates": number(duplicates),
+            "connections": number(connections), "open_connections": number(openConnections),
+            "max_concurrent_streams": number(maxConcurrentStreams), "max_active_fanouts": number(maxActiveFanouts),
+            "quota_rejections": number(quotaRejections),
+        ])
+    }
+}

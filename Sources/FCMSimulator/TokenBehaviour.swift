@@ -1,0 +1,60 @@
+/// What a token's prefix says of it.
+enum TokenBehaviour: Equatable, Sendable {
+    case healthy(Platform)
+    case unregistered, invalid, mismatch, auth
+    case canonical(String)
+    case retryable(RetryableError, times: Int)
+    case slow(milliseconds: Int64)
+    case lost(times: Int)
+
+    init(_ token: String) {
+        self = Self.read(token) ?? .healthy(.android)
+    }
+
+    private static func read(_ token: String) -> TokenBehaviour? {
+        guard token.utf8.starts(with: "sbx-".utf8) else { return nil }
+        let parts = token.utf8.dropFirst(4).split(
+            separator: UInt8(ascii: "-"),
+            maxSplits: 1,
+            omittingEmptySubsequences: false
+        )
+        // Without the hyphen after the word it is any other token.
+        guard parts.count == 2 else { return nil }
+        let rest = String(parts[1]) ?? ""
+        switch String(parts[0]) ?? "" {
+        case "unregistered": return .unregistered
+        case "invalid": return .invalid
+        case "mismatch": return .mismatch
+        case "auth": return .auth
+        case "canonical": return .canonical("canon-" + rest)
+        case "apple": return .healthy(.apple)
+        case "web": return .healthy(.web)
+        case "unavailable": return number(rest).map { .retryable(.unavailable, times: $0) }
+        case "internal": return number(rest).map { .retryable(.internalError, times: $0) }
+        case "quota": return number(rest).map { .retryable(.quota, times: $0) }
+        case "devicerate": return number(rest).map { .retryable(.deviceRate, times: $0) }
+        case "slow": return number(rest).map { .slow(milliseconds: Int64(min($0, 600_000))) }
+        case "lost": return number(rest).map { .lost(times: $0) }
+        default: return nil
+        }
+    }
+
+    /// `N-`: digits up to a hyphen.
+    static func number(_ text: String) -> Int? {
+        let digits = text.utf8.prefix { $0 != UInt8(ascii: "-") }
+        guard digits.count < text.utf8.count, digits.count <= 9,
+            digits.allSatisfy({ $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") })
+        else { return nil }
+        return String(digits).flatMap { Int($0) }
+    }
+
+    /// How often a topic of the name `sbx-topicrate-N-` is refused; 0 for any other.
+    static func topicRefusals(_ topic: String) -> Int {
+        guard topic.hasPrefix("sbx-topicrate-") else { return 0 }
+        return number(String(topic.dropFirst("sbx-topicrate-".count))) ?? 0
+    }
+}
+
+enum RetryableError: Equatable, Sendable { case unavailable, internalError, quota, deviceRate }
+
+enum Platform: String, Equatable, Sendable { case android, apple, web }

@@ -1,0 +1,116 @@
+import FanfareJSON
+
+/// The exchange of a signed assertion for an access token (RFC 7523), judged but for its signature.
+public struct TokenRequest: Equatable, Sendable {
+    /// `iss`: whose key has to have signed.
+    public var email: String
+    /// What was signed, and the signature.
+    public var signingInput: [UInt8]
+    public var signature: [UInt8]
+    var claims: JSONObject
+
+    static func read(_ body: [UInt8]) -> Result<TokenRequest, TokenRefusal> {
+        guard let pairs = FormText.pairs(body) else { return .failure(.init("invalid_request", "Bad Request")) }
+        let grant = pairs.last { $0.name == "grant_type" }?.value ?? ""
+        guard grant == "urn:ietf:params:oauth:grant-type:jwt-bearer" else {
+            return .failure(.init("unsupported_grant_type", "Invalid grant_type: \(grant.prefix(100))"))
+        }
+        guard let assertion = pairs.last(where: { $0.name == "assertion" })?.value else {
+            return .failure(.init("invalid_request", "Missing required parameter: assertion"))
+        }
+        let malformed = TokenRefusal("invalid_grant", "Invalid JWT: malformed.")
+        let parts = assertion.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        guard parts.count == 3, let header = object(parts[0]), let claims = object(parts[1]),
+            let signature = Base64URLText.decode(parts[2])
+        else { return .failure(malformed) }
+        guard header["alg"] == "RS256" else {
+            return .failure(.init("invalid_grant", "Invalid JWT: only RS256 is accepted."))
+        }
+        guard let email = claims["iss"]?.string, !email.isEmpty else {
+            return .failure(.init("invalid_grant", "Invalid JWT: Missing 'iss'."))
+        }
+        let input = Array(assertion.utf8.prefix(parts[0].count + 1 + parts[1].count))
+        return .success(TokenRequest(email: email, signingInput: input, signature: signature, claims: claims))
+    }
+
+    /// Audience, times and scope.
+    ///
+    /// - Returns: whether the scope covers sending.
+    func judge(audiences: Set<String>, nowMs: Int64) -> Result<Bool, TokenRefusal> {
+        guard let audience = claims["aud"]?.string, audiences.contains(audience) else {
+            return .failure(.init("invalid_grant", "Invalid JWT: Failed audience check."))
+        }
+        let now = nowMs / 1_000
+        let skew: Int64 = 600
+        guard let issued = claims["iat"]?.number?.wholeInt64, let expires = claims["exp"]?.number?.wholeInt64,
+            issued <= now + skew, issued > now - 3_600 - skew, expires > now - skew, expires > issued,
+            expires - issued <= 3_600
+        else {
+            return .failure(
+                .init(
+                    "invalid_grant",
+                    "Invalid JWT: Token must be a short-lived token (60 minutes) and in a reasonable timeframe. "
+                        + "Check your iat and exp values in the JWT claim."
+                )
+            )
+        }
+        let scopes = (claims["scope"]?.string ?? "").split(separator: " ")
+        guard !scopes.isEmpty, scopes.allSatisfy({ $0.hasPrefix("https://www.googleapis.com/auth/") }) else {
+            return .failure(.init("invalid_scope", "Invalid OAuth scope or ID token audience provided."))
+        }
+        return .success(
+            scopes.contains { $0.hasSuffix("/firebase.messaging") || $0.hasSuffix("/cloud-platform") }
+        )
+    }
+
+    private static func object(_ part: some Collection<UInt8>) -> JSONObject? {
+        guard let bytes = Base64URLText.decode(part) else { return nil }
+        return (try? JSONParser.parse(bytes, limits: JSONLimits(maxDepth: 8, maxBytes: 65_536)))?.object
+    }
+}
+
+/// The token endpoint's `error` and `error_description`.
+struct TokenRefusal: Error, Equatable, Sendable {
+    var error: String
+    var description: String
+
+    init(_ error: String, _ description: String) {
+        self.error = error
+        self.description = description
+    }
+
+    var reply: SimulatorReply {
+        let body: JSONObject = ["error": .string(error), "error_description": .string(description)]
+        return SimulatorReply(status: 400, json: JSONValue.object(body).jsonBytes)
+    }
+}
+
+/// RFC 4648, section 5, without padding.
+enum Base64URLText {
+    static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
+        var result: [UInt8] = []
+        var bits: UInt32 = 0
+        var count = 0
+        for byte in text {
+            guard let value = value(byte) else { return nil }
+            bits = (bits << 6 | value) & 0xFF_FFFF
+            count += 6
+            if count >= 8 {
+                count -= 8
+                result.append(UInt8(truncatingIfNeeded: bits >> UInt32(count)))
+            }
+        }
+        return count == 6 ? nil : result
+    }
+
+    private static func value(_ byte: UInt8) -> UInt32? {
+        switch byte {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"): return UInt32(byte - UInt8(ascii: "A"))
+        case UInt8(ascii: "a")...UInt8(ascii: "z"): return UInt32(byte - UInt8(ascii: "a")) + 26
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): return UInt32(byte - UInt8(ascii: "0")) + 52
+        case UInt8(ascii: "-"): return 62
+        case UInt8(ascii: "_"): return 63
+        default: return nil
+        }
+    }
+}
