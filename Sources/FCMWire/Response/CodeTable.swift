@@ -1,0 +1,74 @@
+public import FanfareModel
+
+/// Which protocol a code comes from: the same word does not mean the same everywhere.
+public enum CodeFamily: String, Equatable, Sendable, CaseIterable {
+    case v1, legacy, xmpp, instanceID
+}
+
+/// What an error code of the wire makes Fanfare do.
+public enum Disposition: Equatable, Sendable {
+    /// The recipient's result is `failed`.
+    case final
+    /// Wait and try again. `floorMs` is the least first wait when the answer has no Retry-After that counts.
+    case retry(floorMs: Int64, scope: Retry.Scope)
+    /// Not looked at; send again at once on another connection.
+    case resend
+    /// Get a new access token and try once more.
+    case refreshCredential
+    /// Nothing of the project can be sent until a person acts.
+    case blockProject
+}
+
+/// One row: a code, what the producer reads of it, and what is done.
+public struct CodeRow: Equatable, Sendable {
+    public var family: CodeFamily
+    /// The wire's own word, or for answers without one their shape: `HTTP 4xx`, `ApnsError 410`, and
+    /// `INVALID_ARGUMENT (recipient)` for one whose details prove that the recipient is at fault.
+    public var code: String
+    /// For a retried code: written when the tries are over.
+    public var error: ErrorCode
+    public var action: RemedyAction
+    public var disposition: Disposition
+
+    public init(
+        _ family: CodeFamily,
+        _ code: String,
+        _ error: ErrorCode,
+        _ action: RemedyAction,
+        _ disposition: Disposition = .final
+    ) {
+        self.family = family
+        self.code = code
+        self.error = error
+        self.action = action
+        self.disposition = disposition
+    }
+
+    /// The failure of one recipient that got this code, whose own spelling is kept.
+    public func failure(rawError: String, httpStatus: Int) -> Failure {
+        Failure(error: error, action: action, rawError: RawError.clean(rawError), httpStatus: httpStatus)
+    }
+}
+
+/// The one table of codes, of all protocols. The documentation's table (page "ProtocolFacts") shows the same rows.
+public enum CodeTable {
+    /// FCM's least wait between two tries of one message.
+    public static let shortFloorMs: Int64 = 10_000
+    /// FCM's least wait after a rate limit that says nothing else.
+    public static let rateFloorMs: Int64 = 60_000
+
+    /// The row of a code, or nil if the table does not know it: see ``unknown(_:)``.
+    public static func row(_ family: CodeFamily, _ code: String) -> CodeRow? {
+        index[family]?[code]
+    }
+
+    /// What a code that the table does not know comes to: kept in `raw_error` and not retried.
+    public static func unknown(_ family: CodeFamily) -> CodeRow {
+        CodeRow(family, "(anything else)", .unspecified, .none)
+    }
+
+    private static let index: [CodeFamily: [String: CodeRow]] = Dictionary(grouping: rows, by: \.family)
+        .mapValues { rows in
+            Dictionary(rows.map { ($0.code, $0) }, uniquingKeysWith: { first, _ in first })
+        }
+}

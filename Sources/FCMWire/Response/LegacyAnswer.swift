@@ -1,0 +1,76 @@
+internal import FanfareJSON
+internal import FanfareModel
+
+/// The JSON of a legacy answer, read by shape. Wrong types make a part absent, never a trap.
+public struct LegacyAnswer: Equatable, Sendable {
+    public enum Entry: Equatable, Sendable {
+        case accepted(messageID: String, canonical: String?)
+        case rejected(code: String)
+        /// Neither an id nor a code, or both: it proves nothing.
+        case unclear
+    }
+
+    /// Counts of a group's members.
+    public struct Group: Equatable, Sendable {
+        public var success: Int64
+        public var failure: Int64
+        public var failedTokens: [String]
+    }
+
+    /// All 64 bits; nil when absent, as for topics and groups.
+    public var multicastID: Int64?
+    /// One per token, in the request's order; nil when absent or not an array.
+    public var results: [Entry]?
+    /// The answer's own word: that of a topic or condition, or an error of the whole request.
+    public var whole: Entry
+    public var group: Group?
+
+    /// Nil when the value is not an object.
+    init?(_ value: JSONValue) {
+        guard let object = value.object else { return nil }
+        multicastID = object["multicast_id"]?.number?.int64
+        results = object["results"]?.array.map { $0.map { Self.entry($0.object) } }
+        whole = Self.entry(object)
+        if let success = object["success"]?.number?.wholeInt64, success >= 0,
+            let failure = object["failure"]?.number?.wholeInt64, failure >= 0
+        {
+            let failed = object["failed_registration_ids"]?.array ?? []
+            group = Group(
+                success: success,
+                failure: failure,
+                failedTokens: failed.compactMap(\.string).filter(Self.isToken)
+            )
+        }
+    }
+
+    /// An id is a string beside a token and a number beside a topic; either is kept as it is written.
+    private static func entry(_ object: JSONObject?) -> Entry {
+        guard let object else { return .unclear }
+        let messageID = object["message_id"]?.string ?? object["message_id"]?.number?.text
+        let error = object["error"] ?? .null
+        let code = error.string
+        switch (messageID, code) {
+        case (let messageID?, nil) where !messageID.isEmpty && error == .null:
+            let canonical = object["registration_id"]?.string
+            return .accepted(messageID: messageID, canonical: canonical.flatMap { isToken($0) ? $0 : nil })
+        case (nil, let code?) where !code.isEmpty:
+            return .rejected(code: code)
+        default:
+            return .unclear
+        }
+    }
+
+    /// What is handed to the producer as a token must be spelled like one.
+    private static func isToken(_ text: String) -> Bool {
+        (1...1_024).contains(text.utf8.count)
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"):
+                    return true
+                default:
+                    return [UInt8(ascii: "_"), UInt8(ascii: ":"), UInt8(ascii: "."), UInt8(ascii: "-")].contains(byte)
+                }
+            }
+    }
+}

@@ -1,0 +1,60 @@
+internal import FanfareJSON
+
+/// Google's error object, `{"error":{"code","message","status","details":[…]}}`, reduced to what verdicts stand on.
+/// Details come in any order, several of a kind, or not at all; what has the wrong type is taken as absent.
+struct V1ErrorEnvelope: Equatable {
+    var status: String?
+    var message: String?
+    /// The code of `FcmError`; nil also for `UNSPECIFIED_ERROR`, which says no more than the status does.
+    var fcmCode: String?
+    var apnsStatus: Int64?
+    /// The reasons of `ErrorInfo`.
+    var reasons: [String] = []
+    var hasQuotaFailure = false
+    /// The fields that `BadRequest` names.
+    var violatedFields: [String] = []
+
+    /// Nil when the body is not such an object.
+    init?(_ body: [UInt8]) {
+        guard let value = try? JSONParser.parse(body), let error = value.object?["error"]?.object else { return nil }
+        status = error["status"]?.string
+        message = error["message"]?.string
+        for detail in error["details"]?.array ?? [] {
+            if let detail = detail.object { read(detail) }
+        }
+    }
+
+    /// What the wire itself called the error, most specific first.
+    var rawCode: String {
+        fcmCode ?? reasons.first ?? status ?? ""
+    }
+
+    /// Whether the details prove that the token or fid is at fault, not the message it was sent with.
+    var provesBadRecipient: Bool {
+        if violatedFields.contains(where: { $0 == "message.token" || $0 == "message.fid" }) { return true }
+        let text = "The registration token is not a valid FCM registration token"
+        return message == text || message == text + "."
+    }
+
+    private mutating func read(_ detail: JSONObject) {
+        guard let type = detail["@type"]?.string?.split(separator: "/").last else { return }
+        switch type {
+        case "google.firebase.fcm.v1.FcmError":
+            guard fcmCode == nil, let code = detail["errorCode"]?.string, code != "UNSPECIFIED_ERROR" else { return }
+            fcmCode = code
+        case "google.firebase.fcm.v1.ApnsError":
+            guard let code = detail["statusCode"] else { return }
+            apnsStatus = apnsStatus ?? code.number?.wholeInt64 ?? code.string.flatMap { Int64($0) }
+        case "google.rpc.ErrorInfo":
+            if let reason = detail["reason"]?.string { reasons.append(reason) }
+        case "google.rpc.QuotaFailure":
+            hasQuotaFailure = true
+        case "google.rpc.BadRequest":
+            for violation in detail["fieldViolations"]?.array ?? [] {
+                if let field = violation.object?["field"]?.string { violatedFields.append(field) }
+            }
+        default:
+            break
+        }
+    }
+}

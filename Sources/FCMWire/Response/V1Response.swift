@@ -1,0 +1,117 @@
+internal import FanfareJSON
+public import FanfareModel
+
+/// HTTP v1: what one answer means for its one recipient. The first matching rule wins:
+///
+/// 1. no answer: by what is proved of the request (unsent, refused, unanswered);
+/// 2. 200: `sent`, with an empty id if its JSON is lost; a 200 that is not JSON is nobody's word;
+/// 3. 500 to 599: retried, whatever the body says;
+/// 4. `UNREGISTERED` or an APNs status of 410: the token is dead;
+/// 5. `RATE_LIMIT_EXCEEDED` beside a 429: the project waits;
+/// 6. any other code of `FcmError` that the table knows: its row. In particular `THIRD_PARTY_AUTH_ERROR` comes with a
+///    401 that no new access token would cure;
+/// 7. the status: 400 blames the message, or the recipient where the details prove it; 401 refreshes the access token;
+///    403, and 404 without `FcmError`, block the project; 429 waits;
+/// 8. another 4xx: final if it is Google's error object, else retried (a front end's trouble); anything else is
+///    nobody's word.
+public enum V1Response {
+    /// - Parameters:
+    ///   - kind: what the recipient is named by; it decides whether a quota is a topic's or a device's.
+    ///   - nowMs: Unix milliseconds, for a Retry-After date.
+    ///   - atMostOnce: turns an outcome that nobody knows into the final ``Verdict/unknown(_:holdProjectMs:)``.
+    public static func verdict(
+        _ outcome: RequestOutcome,
+        kind: RecipientKind,
+        nowMs: Int64,
+        atMostOnce: Bool
+    ) -> Verdict {
+        guard case .answered(let answer) = outcome else {
+            return SharedVerdicts.withoutAnswer(outcome, atMostOnce: atMostOnce)
+                ?? SharedVerdicts.unanswered("", httpStatus: 0, atMostOnce: atMostOnce)
+        }
+        switch answer.status {
+        case 200...299:
+            return success(answer, atMostOnce: atMostOnce)
+        case 400...499:
+            return clientError(answer, kind: kind, nowMs: nowMs)
+        case 500...599:
+            let failure = serverFailure(answer)
+            let retryAfterMs = SharedVerdicts.retryAfterMs(answer, nowMs: nowMs)
+            return SharedVerdicts.serverError(failure, retryAfterMs: retryAfterMs, atMostOnce: atMostOnce)
+        default:
+            return SharedVerdicts.unanswered("unexpected status", httpStatus: answer.status, atMostOnce: atMostOnce)
+        }
+    }
+
+    private static func success(_ answer: HTTPAnswer, atMostOnce: Bool) -> Verdict {
+        switch AnswerBody(answer) {
+        case .json(let value):
+            if let name = value.object?["name"]?.string { return .sent(messageID: name, canonical: nil) }
+            // A group's answer has no name; and whatever else a 200 in JSON says, sending again would duplicate.
+            if answer.status == 200 { return .sent(messageID: "", canonical: nil) }
+        case .lost:
+            if answer.status == 200 { return .sent(messageID: "", canonical: nil) }
+        case .foreign:
+            break
+        }
+        return SharedVerdicts.unanswered("not FCM's answer", httpStatus: answer.status, atMostOnce: atMostOnce)
+    }
+
+    private static func serverFailure(_ answer: HTTPAnswer) -> Failure {
+        let envelope = V1ErrorEnvelope(answer.body)
+        let row = [envelope?.fcmCode, envelope?.status].lazy.compactMap { $0 }
+            .compactMap { CodeTable.row(.v1, $0) }
+            .first { $0.error == .unavailable || $0.error == .internalError }
+        return (row ?? statusRow("HTTP 5xx")).failure(
+            rawError: envelope?.rawCode ?? "",
+            httpStatus: answer.status
+        )
+    }
+
+    private static func clientError(_ answer: HTTPAnswer, kind: RecipientKind, nowMs: Int64) -> Verdict {
+        let envelope = V1ErrorEnvelope(answer.body)
+        let retryAfterMs = SharedVerdicts.retryAfterMs(answer, nowMs: nowMs)
+        if let row = row(answer, envelope, kind: kind) {
+            return SharedVerdicts.verdict(
+                row,
+                rawError: envelope?.rawCode ?? "",
+                httpStatus: answer.status,
+                retryAfterMs: retryAfterMs
+            )
+        }
+        // A status that FCM does not document, and no word of Google's beside it.
+        let failure = CodeTable.unknown(.v1).failure(rawError: "", httpStatus: answer.status)
+        return .retry(Retry(failure: failure, retryAfterMs: retryAfterMs))
+    }
+
+    /// The row that decides an answer of 400 to 499; nil for an undocumented status without Google's error object.
+    private static func row(_ answer: HTTPAnswer, _ envelope: V1ErrorEnvelope?, kind: RecipientKind) -> CodeRow? {
+        let code = envelope?.fcmCode
+        if code == "UNREGISTERED" { return statusRow("UNREGISTERED") }
+        if envelope?.apnsStatus == 410 { return statusRow("ApnsError 410") }
+        if answer.status == 429, envelope?.reasons.contains("RATE_LIMIT_EXCEEDED") == true {
+            return statusRow("RATE_LIMIT_EXCEEDED")
+        }
+        if code == "INVALID_ARGUMENT" || (answer.status == 400 && code == nil) {
+            if envelope?.provesBadRecipient == true, kind != .topic, kind != .condition {
+                return statusRow("INVALID_ARGUMENT (recipient)")
+            }
+            return statusRow(code == nil ? "HTTP 400" : "INVALID_ARGUMENT")
+        }
+        if code == "QUOTA_EXCEEDED" {
+            if kind == .topic || kind == .condition { return statusRow("QUOTA_EXCEEDED (topic)") }
+            return statusRow(envelope?.hasQuotaFailure == true ? "QUOTA_EXCEEDED (device)" : "QUOTA_EXCEEDED")
+        }
+        if let code, let known = CodeTable.row(.v1, code) { return known }
+        switch answer.status {
+        case 400, 401, 403, 429: return statusRow("HTTP \(answer.status)")
+        case 404: return code == nil ? statusRow("HTTP 404") : CodeTable.unknown(.v1)
+        default: return envelope == nil ? nil : CodeTable.unknown(.v1)
+        }
+    }
+
+    private static func statusRow(_ code: String) -> CodeRow {
+        guard let row = CodeTable.row(.v1, code) else { preconditionFailure("the table of codes lacks \(code)") }
+        return row
+    }
+}
