@@ -1,0 +1,80 @@
+public import StreamWire
+
+/// Where a job stands, as its hash says.
+public struct JobStatus: Equatable, Sendable {
+    /// An open set: later versions may add states.
+    public struct State: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+        public let rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+        public var description: String { rawValue }
+
+        public static let scheduled = State(rawValue: "scheduled")
+        public static let waiting = State(rawValue: "waiting")
+        public static let active = State(rawValue: "active")
+        public static let retrying = State(rawValue: "retrying")
+        public static let paused = State(rawValue: "paused")
+        /// Needs a person.
+        public static let parked = State(rawValue: "parked")
+        public static let done = State(rawValue: "done")
+        public static let cancelled = State(rawValue: "cancelled")
+        public static let expired = State(rawValue: "expired")
+        /// An entry that broke a rule; ``JobStatus/reason`` names it.
+        public static let rejected = State(rawValue: "rejected")
+    }
+
+    public var id: String
+    public var state: State
+    /// Recipients.
+    public var total: Int64
+    public var sent: Int64
+    public var failed: Int64
+    public var unknown: Int64
+    public var cancelled: Int64
+    public var expired: Int64
+    /// Recipients that wait for their next attempt.
+    public var retrying: Int64
+    /// How often the id was pushed again and not sent.
+    public var duplicates: Int64
+    /// Unix milliseconds; nil until it happened.
+    public var createdMs: Int64?
+    public var startedMs: Int64?
+    public var firstPassMs: Int64?
+    public var finishedMs: Int64?
+    public var reason: String?
+
+    /// Reads an `HGETALL` reply; nil when there is no such job (yet, or any more).
+    public init?(id: String, reply: RedisValue) {
+        guard let flat = reply.array, !flat.isEmpty, flat.count.isMultiple(of: 2) else { return nil }
+        var fields: [String: String] = [:]
+        for index in stride(from: 0, to: flat.count, by: 2) {
+            fields[flat[index].string ?? ""] = flat[index + 1].string
+        }
+        guard let state = fields["state"] else { return nil }
+        func count(_ name: String) -> Int64 { fields[name].flatMap { Int64($0) } ?? 0 }
+        func time(_ name: String) -> Int64? { fields[name].flatMap { Int64($0) } }
+        self.id = id
+        self.state = State(rawValue: state)
+        total = count("total")
+        sent = count("sent")
+        failed = count("failed")
+        unknown = count("unknown")
+        cancelled = count("cancelled")
+        expired = count("expired")
+        retrying = count("retrying")
+        duplicates = count("duplicates")
+        createdMs = time("created_ms")
+        startedMs = time("started_ms")
+        firstPassMs = time("first_pass_ms")
+        finishedMs = time("finished_ms")
+        reason = fields["reason"]
+    }
+
+    /// Recipients that have their result.
+    public var finished: Int64 { sent + failed + unknown + cancelled + expired }
+
+    /// True when nothing more will happen by itself and no person can change it.
+    public var isOver: Bool { [.done, .cancelled, .expired, .rejected].contains(state) }
+
+    /// True when it is over and every recipient was accepted by FCM.
+    public var isSuccess: Bool { state == .done && sent == total }
+}

@@ -1,0 +1,59 @@
+internal import FanfareJSON
+internal import FanfareModel
+public import StreamWire
+
+extension PushJob {
+    /// The fields of the stream entry, in the order of the documentation; only those that say something.
+    public var fields: [(name: String, value: [UInt8])] {
+        var fields: [(name: String, value: [UInt8])] = []
+        func add(_ name: String, _ value: String?) {
+            if let value { fields.append((name, Array(value.utf8))) }
+        }
+        fields.append(targetField)
+        fields.append(("message", message))
+        if format != .v1 { add("format", format.rawValue) }
+        add("id", id)
+        add("priority", priority.map(String.init))
+        add("not_before", notBefore.map(String.init))
+        add("expires_at", expiresAt.map(String.init))
+        if validateOnly { add("validate_only", "1") }
+        if results != .unsaid { add("results", results.rawValue) }
+        add("delivery", delivery?.rawValue)
+        add("audience_size", audienceSize.map(String.init))
+        add("traceparent", traceparent)
+        add("tracestate", tracestate)
+        return fields
+    }
+
+    private var targetField: (name: String, value: [UInt8]) {
+        switch target {
+        case .tokens(let tokens): return Self.list("token", tokens)
+        case .fids(let fids): return Self.list("fid", fids)
+        case .topic(let topic): return ("topic", Array(topic.utf8))
+        case .condition(let condition): return ("condition", Array(condition.utf8))
+        case .group(let key): return ("group", Array(key.utf8))
+        case .audience(let key): return ("audience", Array(key.utf8))
+        }
+    }
+
+    private static func list(_ name: String, _ members: [String]) -> (name: String, value: [UInt8]) {
+        if members.count == 1 { return (name, Array(members[0].utf8)) }
+        var json: [UInt8] = [UInt8(ascii: "[")]
+        for (index, member) in members.enumerated() {
+            if index > 0 { json.append(UInt8(ascii: ",")) }
+            json.appendJSONString(member)
+        }
+        json.append(UInt8(ascii: "]"))
+        return (name + "s", json)
+    }
+
+    /// The `XADD` that pushes this job. Its reply is the entry's id, which is the job's when ``id`` is nil.
+    public func command(project: String, prefix: String = "fanfare") -> RedisCommand {
+        var command = RedisCommand("XADD", ProjectKeys(prefix: prefix, project: project).jobs, "*")
+        for field in fields {
+            command.append(field.name)
+            command.append(field.value)
+        }
+        return command
+    }
+}

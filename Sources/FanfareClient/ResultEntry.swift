@@ -1,0 +1,27 @@
+internal import FanfareJSON
+public import StreamWire
+
+/// One entry of a project's `results` stream: some results of one job.
+public struct ResultEntry: Sendable {
+    /// The stream id.
+    public var id: String
+    public var job: String
+    public var results: [JobResult]
+
+    /// - Throws: ``FanfareClientError`` when the entry is not what a worker writes.
+    public init(_ entry: StreamEntry) throws(FanfareClientError) {
+        func field(_ name: String) -> [UInt8]? { entry.fields.first { $0.name == name }?.value }
+        guard let job = field("job"), let bytes = field("results") else {
+            throw FanfareClientError(.unexpectedReply, "results entry \(entry.id) lacks a field")
+        }
+        let values: [JSONValue]
+        do {
+            values = try JSONParser.parse(bytes, limits: JSONLimits()).array ?? []
+        } catch {
+            throw FanfareClientError(.unexpectedReply, "results entry \(entry.id) is not JSON: \(error)")
+        }
+        self.id = entry.id
+        self.job = String(decoding: job, as: UTF8.self)
+        results = values.compactMap { JobResult($0) }
+    }
+}

@@ -1,0 +1,68 @@
+import FanfareJSON
+import FanfareModel
+import StreamWire
+import Testing
+
+@testable import FanfareClient
+
+@Suite struct PushJobTests {
+    private func fields(_ job: PushJob) -> [String: String] {
+        Dictionary(uniqueKeysWithValues: job.fields.map { ($0.name, String(decoding: $0.value, as: UTF8.self)) })
+    }
+
+    @Test func aPlainJobSaysOnlyTargetAndMessage() {
+        let job = PushJob(target: .tokens(["a"]), message: "{}")
+        #expect(fields(job) == ["token": "a", "message": "{}"])
+    }
+
+    struct Row: Sendable {
+        var target: Target
+        var name: String
+        var value: String
+    }
+
+    @Test(arguments: [
+        Row(target: .tokens(["a:1"]), name: "token", value: "a:1"),
+        Row(target: .tokens(["a", "b"]), name: "tokens", value: "[\"a\",\"b\"]"),
+        Row(target: .tokens([]), name: "tokens", value: "[]"),
+        Row(target: .tokens(["a\"b", "\u{1}"]), name: "tokens", value: "[\"a\\\"b\",\"\\u0001\"]"),
+        Row(target: .fids(["f"]), name: "fid", value: "f"),
+        Row(target: .fids(["f", "g"]), name: "fids", value: "[\"f\",\"g\"]"),
+        Row(target: .topic("news"), name: "topic", value: "news"),
+        Row(target: .condition("'a' in topics"), name: "condition", value: "'a' in topics"),
+        Row(target: .group("key"), name: "group", value: "key"),
+        Row(target: .audience(key: "audience:{p}:1"), name: "audience", value: "audience:{p}:1"),
+    ])
+    func eachTargetHasItsField(row: Row) {
+        let fields = fields(PushJob(target: row.target, message: "{}"))
+        #expect(fields == [row.name: row.value, "message": "{}"])
+    }
+
+    @Test func everyFieldIsWrittenAsTheContractSpellsIt() {
+        var job = PushJob(target: .topic("t"), message: "{}")
+        job.format = .legacy
+        job.id = "mine"
+        job.priority = 9
+        job.notBefore = 1
+        job.expiresAt = 2
+        job.validateOnly = true
+        job.results = .failures
+        job.delivery = .atMostOnce
+        job.audienceSize = 500_000
+        job.traceparent = "00-x"
+        job.tracestate = "v=1"
+        #expect(
+            fields(job) == [
+                "topic": "t", "message": "{}", "format": "legacy", "id": "mine", "priority": "9", "not_before": "1",
+                "expires_at": "2", "validate_only": "1", "results": "failures", "delivery": "at_most_once",
+                "audience_size": "500000", "traceparent": "00-x", "tracestate": "v=1",
+            ]
+        )
+    }
+
+    @Test func theCommandIsAnXADDInTheProjectsSlot() {
+        let command = PushJob(target: .tokens(["a"]), message: "{}").command(project: "demo", prefix: "ff")
+        let words = (0..<command.count).map { String(decoding: command.word($0), as: UTF8.self) }
+        #expect(words == ["XADD", "ff:{demo}:jobs", "*", "token", "a", "message", "{}"])
+    }
+}
