@@ -84,6 +84,17 @@ let package = Package(
             swiftSettings: strict
         ),
 
+        .executableTarget(
+            name: "fanfare",
+            dependencies: [
+                "FanfareModel", "FanfareJSON", "StreamWire", "EventLoop", "RedisTransport", "OpenSSLKit",
+                "FanfareClient", "FanfareConfiguration", "FanfareWorker",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict
+        ),
+
         // The other end of the wire, for trials and tests.
         .target(name: "FCMSimulator", dependencies: ["FanfareJSON"], swiftSettings: pure),
         .target(
@@ -127,6 +138,11 @@ let package = Package(
         .testTarget(
             name: "FanfareClientTests",
             dependencies: ["FanfareClient", "FanfareModel", "FanfareJSON", "StreamWire", "RedisTransport"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "CommandTests",
+            dependencies: ["fanfare", "FanfareClient", "FanfareModel", "StreamWire"],
             swiftSettings: strict
         ),
         .testTarget(name: "FanfareConfigurationTests", dependencies: ["FanfareConfiguration"], swiftSettings: strict),
