@@ -35,7 +35,10 @@ final class Lane {
     fileprivate var timeoutWish: Int?
     fileprivate var sockets: [Int32] = []
     fileprivate var lostLastSocket = false
-    private var askedSinceSettled = false
+    /// Counts the sockets ever opened, so that facts of one connection are not taken for the next one's.
+    private(set) var generation = 0
+    private var multiplexed: Set<Int> = []
+    /// Transfers whose body was asked for, until they are removed.
     private(set) var running = 0
 
     init?(
@@ -64,8 +67,8 @@ final class Lane {
 
     deinit { assert(isClosed, "closed on the loop first") }
 
-    /// On HTTP/2 for certain. Read from a callback, so it also counts what was asked for in this very call.
-    var isMultiplexed: Bool { state.isMultiplexed == true || running >= 2 }
+    /// Whether the connection of that generation is, or was, HTTP/2 for certain. Also right when read from a callback.
+    func isMultiplexed(_ generation: Int) -> Bool { multiplexed.contains(generation) }
 
     /// Points a handle's connection callbacks here.
     func adopt(_ easy: UnsafeMutableRawPointer) {
@@ -165,13 +168,14 @@ final class Lane {
             deadline = wish < 0 ? nil : loop.now + UInt64(min(wish, 3_600_000)) * 1_000_000
         }
         arm()
-        if askedSinceSettled {
-            askedSinceSettled = false
-            state.asked(running: running)
-        }
         if lostLastSocket {
             lostLastSocket = false
-            if sockets.isEmpty { state.lostConnection() }
+            state.lostConnection()
+        }
+        if state.phase == .opening, running > 0 {
+            let nowMs = Int64(loop.now / 1_000_000)
+            state.asked(nowMs: nowMs)
+            if isMultiplexed(generation) { state.sawTwoAtOnce(nowMs: nowMs) }
         }
     }
 
@@ -216,12 +220,24 @@ final class Lane {
 
     // MARK: Facts from callbacks
 
-    func recordAsked() {
+    /// Two at once on one connection, neither answered, is what only HTTP/2 does. A transfer that has ended but was not
+    /// collected yet does not count: on HTTP/1.1 the next one starts within the same call.
+    func recordAsked(_ transfer: Transfer) {
         running += 1
-        askedSinceSettled = true
+        guard !isMultiplexed(generation) else { return }
+        let isBeside = { (other: Transfer) in
+            other !== transfer && other.askedOn == self.generation && other.hasNoAnswer
+        }
+        if transfers.contains(where: isBeside) { multiplexed.insert(generation) }
+    }
+
+    /// An answer over HTTP/2 came on the connection of that generation.
+    func recordMultiplexed(_ answered: Int?) {
+        if let answered { multiplexed.insert(answered) }
     }
 
     fileprivate func recordOpened(_ fd: Int32) {
+        generation += 1
         sockets.append(fd)
         _ = ccurl_set_user_timeout(fd, userTimeoutMs)
     }

@@ -73,7 +73,8 @@ struct LanePlanner: Equatable {
         learned = max(learned, min(limit, maxStreams))
     }
 
-    mutating func sawStall(limit: Int) { learned = min(learned, max(1, limit)) }
+    /// A lane was found to carry no more than this.
+    mutating func sawLimit(_ limit: Int) { learned = min(learned, max(1, limit)) }
 
     /// A lane that never answered makes the next one wait: 100 ms, doubling to 5 s. One that refused more than it
     /// answered says that half as many is enough.

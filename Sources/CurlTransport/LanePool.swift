@@ -174,7 +174,7 @@ public final class LanePool {
         for feed in plan.feed { give(lanes[feed.lane], feed.count) }
         for _ in 0..<plan.open {
             guard let lane = openLane() else { break }
-            give(lane, min(LaneState.probes, queue.count, lane.state.room))
+            give(lane, min(queue.count, lane.state.room))
         }
     }
 
@@ -225,7 +225,11 @@ public final class LanePool {
 
     private func finish(_ transfer: Transfer, on lane: Lane, code: Int) {
         let facts = transfer.facts(code: code)
-        end(transfer, on: lane, facts, as: LaneState.Ending(facts, isMultiplexed: transfer.isMultiplexed))
+        let isMultiplexed = transfer.isMultiplexed
+        if isMultiplexed == true { lane.recordMultiplexed(transfer.askedOn) }
+        let isEarlier = transfer.askedOn.map { $0 < lane.generation } ?? false
+        let ending = LaneState.Ending(facts, isMultiplexed: isMultiplexed, isEarlier: isEarlier)
+        end(transfer, on: lane, facts, as: ending)
     }
 
     private func giveUp(_ transfer: Transfer, on lane: Lane, reason: String, as ending: LaneState.Ending) {
@@ -262,9 +266,10 @@ public final class LanePool {
         lane.state.ended(ending, nowMs: nowMs)
         inFlight -= 1
         idle.append(transfer)
+        if case .refused(isEarlier: true) = ending { planner.sawLimit(lane.state.limit) }
         if case .answered = ending {
             if lane.state.isMultiplexed == false {
-                planner.sawStall(limit: 1)
+                planner.sawLimit(1)
             } else {
                 planner.grew(to: lane.state.limit)
             }
@@ -296,7 +301,7 @@ public final class LanePool {
     private func abandon(_ lane: Lane) {
         lane.state.retire()
         for transfer in lane.transfers {
-            giveUp(transfer, on: lane, reason: "libcurl failed as a whole", as: .connectionFailed)
+            giveUp(transfer, on: lane, reason: "libcurl failed as a whole", as: .connectionFailed(isEarlier: false))
         }
     }
 
@@ -355,6 +360,7 @@ public final class LanePool {
     }
 
     private func endLate(on lane: Lane, _ now: Int64) {
+        lane.state.passed(nowMs: now)
         // All of a lane's late ones before libcurl runs again: it would send requests it held back into the room that
         // the first ones leave, only to have them cut off.
         for transfer in lane.transfers where transfer.deadlineMs <= now {
@@ -365,7 +371,7 @@ public final class LanePool {
         guard !stalled.isEmpty else { return }
         let back = lane.state.stalled(stalled.count, running: lane.running, nowMs: now)
         guard back > 0 else { return }
-        if lane.running > 0, lane.state.phase == .ready { planner.sawStall(limit: lane.state.limit) }
+        if lane.running > 0, lane.state.phase == .ready { planner.sawLimit(lane.state.limit) }
         for transfer in stalled.suffix(back) {
             counts.movedAfterStall += 1
             queue.prepend(transfer.waiting(refusals: transfer.refusals, reason: "the lane did not ask for the body"))

@@ -5,8 +5,9 @@
 ///        └─ lost ───┘           │
 ///        └──────────────────────┘
 ///
-/// A lane is one failure domain. It is opening until its connection is known to multiplex, or not to. It retires once
-/// anything shows that its connection will carry no more; what runs on it ends there, and it is never fed again.
+/// A lane is one failure domain. It is opening until an answer came, or until its connection is known to multiplex and
+/// the server's settings had time to arrive. It retires once anything shows that its connection will carry no more; what
+/// runs on it ends there, and it is never fed again.
 struct LaneState: Equatable {
     enum Phase: Equatable { case opening, ready, retiring }
 
@@ -14,20 +15,21 @@ struct LaneState: Equatable {
     enum Ending: Equatable {
         case answered(isMultiplexed: Bool?)
         case timedOut
-        case refused
+        /// Not processed. `isEarlier`: on a connection before the lane's present one.
+        case refused(isEarlier: Bool)
         /// A reset of this stream alone. Not calm: the server asked for less (ENHANCE_YOUR_CALM).
         case streamFailed(isCalm: Bool)
-        case connectionFailed
+        case connectionFailed(isEarlier: Bool)
         /// Taken back before its body was asked for: says nothing.
         case withdrawn
 
         /// What a transfer that libcurl ended says of its lane.
-        init(_ facts: TransferFacts, isMultiplexed: Bool?) {
+        init(_ facts: TransferFacts, isMultiplexed: Bool?, isEarlier: Bool) {
             let code = facts.code ?? CurlCode.ok
             if facts.refused {
-                self = .refused
+                self = .refused(isEarlier: isEarlier)
             } else if !CurlCode.isOfStreamOnly(code) {
-                self = .connectionFailed
+                self = .connectionFailed(isEarlier: isEarlier)
             } else if code == CurlCode.streamError {
                 // libcurl gives the HTTP/2 error code in its text only; 11 is ENHANCE_YOUR_CALM.
                 self = .streamFailed(isCalm: !facts.errorText.contains("(err 11)"))
@@ -40,12 +42,23 @@ struct LaneState: Equatable {
     /// A new lane takes two: the second is asked for its body beside the first only if the connection multiplexes.
     static let probes = 2
 
+    /// How long the server's settings, and with them its stream limit, may take after the first streams left.
+    static let settingsMs: Int64 = 250
+
     private(set) var phase = Phase.opening
     private(set) var isMultiplexed: Bool?
+    /// When the first body was asked for on the present connection.
+    private var askedAtMs: Int64?
+    /// A new lane takes one request. If no answer comes soon it takes a second: asked for its body beside the first, it
+    /// shows that the connection multiplexes.
+    private var probes = 1
     private(set) var window: StreamWindow
     private(set) var inFlight = 0
     private(set) var answered = 0
     private(set) var refused = 0
+    private var answeredHere = 0
+    private var answeredBefore = 0
+    private var refusedBefore = 0
     private(set) var consecutiveTimeouts = 0
     let openedAtMs: Int64
     private let timeoutsToRetire: Int
@@ -65,17 +78,27 @@ struct LaneState: Equatable {
     }
 
     /// How many transfers it may be given now.
-    var room: Int { max(0, (phase == .opening ? min(Self.probes, limit) : limit) - inFlight) }
+    var room: Int { max(0, (phase == .opening ? min(probes, limit) : limit) - inFlight) }
 
     var isDrained: Bool { phase == .retiring && inFlight == 0 }
 
     mutating func fed() { inFlight += 1 }
 
-    /// - Parameter running: transfers whose body was asked for and that have no answer yet.
-    mutating func asked(running: Int) {
-        guard phase == .opening, running >= 2 else { return }
+    mutating func asked(nowMs: Int64) {
+        if askedAtMs == nil { askedAtMs = nowMs }
+    }
+
+    /// Two bodies were asked for on one connection with no answer to either.
+    mutating func sawTwoAtOnce(nowMs: Int64) {
+        guard phase == .opening else { return }
         isMultiplexed = true
-        phase = .ready
+        passed(nowMs: nowMs)
+    }
+
+    mutating func passed(nowMs: Int64) {
+        guard phase == .opening, let askedAtMs, nowMs - askedAtMs >= Self.settingsMs else { return }
+        probes = 2
+        if isMultiplexed == true { phase = .ready }
     }
 
     mutating func ended(_ ending: Ending, nowMs: Int64) {
@@ -84,6 +107,7 @@ struct LaneState: Equatable {
         switch ending {
         case .answered(let multiplexed):
             answered += 1
+            answeredHere += 1
             consecutiveTimeouts = 0
             if let multiplexed { isMultiplexed = multiplexed }
             if phase == .opening { phase = .ready }
@@ -91,14 +115,14 @@ struct LaneState: Equatable {
         case .timedOut:
             consecutiveTimeouts += 1
             if consecutiveTimeouts >= timeoutsToRetire { retire() }
-        case .refused:
-            // libcurl puts nothing more on a connection that refused a stream.
+        case .refused(let isEarlier):
             refused += 1
-            retire()
+            // libcurl puts nothing more on a connection that refused a stream; often it has the next one by now.
+            if isEarlier { refusedEarlier(nowMs: nowMs) } else { retire() }
         case .streamFailed(let isCalm):
             if !isCalm { window.halve(nowMs: nowMs) }
-        case .connectionFailed:
-            retire()
+        case .connectionFailed(let isEarlier):
+            if !isEarlier { retire() }
         case .withdrawn:
             break
         }
@@ -112,11 +136,22 @@ struct LaneState: Equatable {
         return running == 0 ? count - 1 : count
     }
 
+    /// Once for each connection: one that refused more than it answered was asked for too much.
+    private mutating func refusedEarlier(nowMs: Int64) {
+        refusedBefore += 1
+        if refusedBefore == answeredBefore + 1 { window.halve(nowMs: nowMs) }
+    }
+
     /// The connection is gone; libcurl will open another for what is fed next.
     mutating func lostConnection() {
+        answeredBefore = answeredHere
+        answeredHere = 0
+        refusedBefore = 0
+        askedAtMs = nil
         guard phase == .ready else { return }
         phase = .opening
         isMultiplexed = nil
+        probes = 1
     }
 
     mutating func retire() { phase = .retiring }

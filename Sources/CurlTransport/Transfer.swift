@@ -27,6 +27,9 @@ final class Transfer {
 
     /// Set while it runs.
     fileprivate var lane: Lane?
+    /// The lane's connection, by generation, on which the body was asked for.
+    fileprivate(set) var askedOn: Int?
+    fileprivate var openedConnection = false
     fileprivate var bytesHandedOut = 0
     fileprivate var rewind: RewindRule.Answer?
     fileprivate var answer: [UInt8] = []
@@ -68,6 +71,7 @@ final class Transfer {
         refusals = waiting.refusals
         fedAtMs = nowMs
         bytesHandedOut = 0
+        askedOn = nil
         rewind = nil
         answer = []
         overflowed = false
@@ -138,6 +142,9 @@ final class Transfer {
         }
     }
 
+    /// Of a transfer that was started.
+    var hasNoAnswer: Bool { Curl.long(easy, CURLINFO_RESPONSE_CODE) == 0 }
+
     func leftLane() { lane = nil }
 
     /// Whether libcurl was kept from sending it again although it may have been processed.
@@ -155,14 +162,15 @@ final class Transfer {
     }
 
     fileprivate func judgeRewind() -> RewindRule.Answer {
-        // A stream refused on the connection that this very request opened is refused for certain: libcurl sends
-        // again on a fresh connection for no other reason.
-        let opened = Curl.long(easy, CURLINFO_NUM_CONNECTS) > 0
+        // libcurl asks once the next connection is up, so what counts is written down when the body was asked for. A
+        // stream refused on the connection that this very request opened is refused for certain: from such a one libcurl
+        // sends again for no other reason.
+        let wasMultiplexed = askedOn.map { lane?.isMultiplexed($0) == true } ?? false
         return RewindRule.answer(
             bytesHandedOut: bytesHandedOut,
             systemError: Curl.long(easy, CURLINFO_OS_ERRNO),
             hasErrorText: errorText[0] != 0,
-            isMultiplexed: opened || lane?.isMultiplexed == true
+            isMultiplexed: wasMultiplexed || openedConnection
         )
     }
 }
@@ -178,10 +186,15 @@ private func transferRead(
     let from = transfer.bytesHandedOut
     let length = min(size * count, transfer.request.body.count - from)
     guard length > 0 else { return 0 }
-    if from == 0 { transfer.lane?.recordAsked() }
+    if from == 0, let lane = transfer.lane {
+        lane.recordAsked(transfer)
+        transfer.askedOn = lane.generation
+        transfer.openedConnection = Curl.long(transfer.easy, CURLINFO_NUM_CONNECTS) > 0
+    }
     transfer.request.body.withUnsafeBytes { bytes in
         UnsafeMutableRawPointer(buffer).copyMemory(
-            from: UnsafeRawBufferPointer(rebasing: bytes[from..<(from + length)]).baseAddress ?? UnsafeRawPointer(buffer),
+            from: UnsafeRawBufferPointer(rebasing: bytes[from..<(from + length)]).baseAddress
+                ?? UnsafeRawPointer(buffer),
             byteCount: length
         )
     }

@@ -18,8 +18,8 @@ with one JSON line. It ends with its standard input.
     {"do":"release"}                    answer every request that `hang` holds
     {"do":"wait","requests":N}          answers once so many requests were received in full (or after 10 s)
 
-A RULE is {"action":NAME, ...}, with `times` (unlimited unless said) and `path` (prefix) or `body` (substring) to
-match. The first rule that matches a complete request plays; without one the answer is a 200 with `{"name":"n"}`.
+A RULE is {"action":NAME, ...}, with `times` (unlimited unless said), and `path` (prefix) or `match` (part of the
+request's body) to choose by. The first rule that matches a complete request plays; without one the answer is a 200 with `{"name":"n"}`.
 
     answer     status, headers {}, body, delay_ms, content_length (what the header claims)
     refuse     RST_STREAM REFUSED_STREAM
@@ -46,7 +46,7 @@ from h2.config import H2Configuration
 from h2.connection import H2Connection
 from h2.events import DataReceived, RequestReceived, StreamEnded, StreamReset, WindowUpdated
 from h2.exceptions import ProtocolError
-from h2.settings import SettingCodes
+from h2.settings import SettingCodes, Settings
 from hyperframe.frame import GoAwayFrame, RstStreamFrame
 
 DEFAULT = {"action": "answer", "status": 200, "body": '{"name":"n"}', "headers": {"content-type": "application/json"}}
@@ -64,7 +64,8 @@ class Peer:
 
     def pick(self, path, body):
         for rule in self.rules:
-            if rule.get("times", 1) <= 0 or not path.startswith(rule.get("path", "")) or rule.get("body", "") not in body:
+            chosen = path.startswith(rule.get("path", "")) and rule.get("match", "") in body
+            if not chosen or rule.get("times", 1) <= 0:
                 continue
             if "times" in rule:
                 rule["times"] -= 1
@@ -99,7 +100,8 @@ class Connection(asyncio.Protocol):
         settings = {SettingCodes.MAX_CONCURRENT_STREAMS: self.peer.streams}
         if self.peer.window is not None:
             settings[SettingCodes.INITIAL_WINDOW_SIZE] = self.peer.window
-        self.h2.update_settings(settings)
+        # Changed after the preamble, they would count only once the client has confirmed them.
+        self.h2.local_settings = Settings(client=False, initial_values=settings)
         self.h2.initiate_connection()
         self.flush()
 

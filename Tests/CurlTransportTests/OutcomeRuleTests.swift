@@ -1,0 +1,120 @@
+import Testing
+
+@testable import CurlTransport
+
+@Suite struct OutcomeRuleTests {
+    struct Row: Sendable {
+        let name: String
+        let code: Int?
+        let status: Int
+        let handedOut: Int
+        var refused = false
+        var hasBody = true
+        var received = 0
+        var declared: Int?
+        var overflowed = false
+        let expected: OutcomeRule.Class
+    }
+
+    static let rows = [
+        Row(
+            name: "whole answer",
+            code: 0,
+            status: 200,
+            handedOut: 9,
+            received: 4,
+            expected: .answered(isComplete: true)
+        ),
+        Row(
+            name: "fits",
+            code: 0,
+            status: 503,
+            handedOut: 9,
+            received: 4,
+            declared: 4,
+            expected: .answered(isComplete: true)
+        ),
+        Row(
+            name: "ok but short",
+            code: 0,
+            status: 200,
+            handedOut: 9,
+            received: 4,
+            declared: 9,
+            expected: .answered(isComplete: false)
+        ),
+        Row(
+            name: "partial file",
+            code: 18,
+            status: 200,
+            handedOut: 9,
+            received: 4,
+            expected: .answered(isComplete: false)
+        ),
+        Row(name: "stream reset", code: 92, status: 200, handedOut: 9, expected: .answered(isComplete: false)),
+        Row(
+            name: "too long",
+            code: 23,
+            status: 200,
+            handedOut: 9,
+            overflowed: true,
+            expected: .answered(isComplete: false)
+        ),
+        Row(
+            name: "answered before the body",
+            code: 0,
+            status: 401,
+            handedOut: 0,
+            expected: .answered(isComplete: true)
+        ),
+        Row(name: "ok without a status", code: 0, status: 0, handedOut: 9, expected: .ambiguous),
+        Row(name: "only informational", code: 18, status: 103, handedOut: 9, expected: .ambiguous),
+        Row(name: "connect refused", code: 7, status: 0, handedOut: 0, expected: .unsent),
+        Row(name: "certificate", code: 60, status: 0, handedOut: 0, expected: .unsent),
+        Row(name: "held back", code: nil, status: 0, handedOut: 0, expected: .unsent),
+        Row(name: "closed before the body", code: 56, status: 0, handedOut: 0, expected: .unsent),
+        Row(name: "no answer", code: nil, status: 0, handedOut: 9, expected: .ambiguous),
+        Row(name: "closed", code: 18, status: 0, handedOut: 9, expected: .ambiguous),
+        Row(name: "reset", code: 56, status: 0, handedOut: 9, expected: .ambiguous),
+        Row(name: "resend vetoed", code: 65, status: 0, handedOut: 9, expected: .ambiguous),
+        Row(name: "refused", code: 65, status: 0, handedOut: 9, refused: true, expected: .refused),
+        Row(name: "connect refused after bytes", code: 7, status: 0, handedOut: 9, expected: .ambiguous),
+        Row(name: "GET, connect refused", code: 7, status: 0, handedOut: 0, hasBody: false, expected: .unsent),
+        Row(name: "GET, reset", code: 56, status: 0, handedOut: 0, hasBody: false, expected: .ambiguous),
+        Row(name: "GET, no answer", code: nil, status: 0, handedOut: 0, hasBody: false, expected: .ambiguous),
+    ]
+
+    @Test(arguments: rows) func everyOutcomeHasItsClass(row: Row) {
+        var facts = TransferFacts(code: row.code, hasBody: row.hasBody, bytesHandedOut: row.handedOut)
+        facts.status = row.status
+        facts.refused = row.refused
+        facts.receivedBytes = row.received
+        facts.declaredBytes = row.declared
+        facts.overflowed = row.overflowed
+        #expect(OutcomeRule.classify(facts) == row.expected, "\(row.name)")
+    }
+
+    @Test func aReasonQuotesThePeerWithoutItsControlBytes() {
+        let facts = TransferFacts(code: 56, errorText: "bad\r\n\u{1b}[2J")
+        #expect(OutcomeRule.reason(facts) == "libcurl 56: bad???[2J")
+        #expect(OutcomeRule.reason(TransferFacts(code: 18)) == "libcurl 18")
+        #expect(OutcomeRule.reason(TransferFacts(code: nil, giveUp: "no answer in time")) == "no answer in time")
+    }
+
+    @Test(arguments: [
+        (0, 0, false, true, RewindRule.Answer.allow), (0, 104, true, false, .allow),
+        (5, 0, false, true, .vetoRefused), (5, 104, false, true, .vetoAmbiguous),
+        (5, 0, true, true, .vetoAmbiguous), (5, 0, false, false, .vetoAmbiguous),
+    ])
+    func onlyARefusedStreamIsTakenForRefused(
+        row: (handedOut: Int, error: Int, text: Bool, multiplexed: Bool, answer: RewindRule.Answer)
+    ) {
+        let answer = RewindRule.answer(
+            bytesHandedOut: row.handedOut,
+            systemError: row.error,
+            hasErrorText: row.text,
+            isMultiplexed: row.multiplexed
+        )
+        #expect(answer == row.answer)
+    }
+}

@@ -1,0 +1,214 @@
+import CurlTransport
+import EventLoop
+import FanfareModel
+import Testing
+
+/// What a server can do wrong, played by a peer that counts. The rows are those of the documentation's page on
+/// delivery guarantees; in every one a body arrives at most once unless the peer refused it.
+@Suite(.serialized, .timeLimit(.minutes(2)))
+struct ScriptedPeerTests {
+    @Test func answersComeBackWhole() throws {
+        let peer = try ScriptedPeer(
+            rules: #"""
+                [{"action":"answer","status":503,"body":"{}","times":1,"headers":
+                {"Retry-After":"7","Date":"Tue, 01 Jan 2030 00:00:00 GMT","Content-Type":"application/json"}}]
+                """#
+        )
+        let harness = try PoolHarness()
+        let outcomes = harness.run(1, url: peer.url)
+        let expected = HTTPAnswer(
+            status: 503,
+            body: Array("{}".utf8),
+            contentType: "application/json",
+            retryAfter: "7",
+            date: "Tue, 01 Jan 2030 00:00:00 GMT"
+        )
+        #expect(outcomes == [.answered(expected)])
+        // The handle is used again, and nothing of its last answer shows.
+        let next = harness.run(1, url: peer.url)
+        let plain = HTTPAnswer(status: 200, body: Array(#"{"name":"n"}"#.utf8), contentType: "application/json")
+        #expect(next == [.answered(plain)])
+        let entry = try #require(try peer.ledger().requests.first)
+        #expect(entry.headers.contains([":method", "POST"]))
+        #expect(entry.headers.contains(["authorization", "Bearer x"]))
+        #expect(entry.headers.contains(["content-length", "6"]))
+        #expect(!entry.headers.contains { $0[0] == "expect" })
+    }
+
+    @Test func aThousandRequestsArriveOnceEachOnFewLanes() throws {
+        let peer = try ScriptedPeer()
+        let harness = try PoolHarness { $0.maxLanes = 4 }
+        #expect(harness.run(1_000, url: peer.url).kinds == ["200": 1_000])
+        #expect(harness.run(1_000, url: peer.url).kinds == ["200": 1_000])
+        let ledger = try peer.ledger()
+        #expect(ledger.received.count == 2_000)
+        #expect(ledger.received.values.allSatisfy { $0 == 1 })
+        #expect(ledger.connections <= 4)
+        #expect(harness.surplus == 0)
+    }
+
+    @Test(arguments: [true, false])
+    func aResetAfterTheRequestIsAmbiguousAndNeverResent(reused: Bool) throws {
+        let peer = try ScriptedPeer()
+        let harness = try PoolHarness { $0.maxLanes = 1 }
+        if reused { #expect(harness.run(3, url: peer.url).kinds == ["200": 3]) }
+        peer.command(#"{"do":"forget"}"#)
+        peer.script(#"[{"action":"reset","times":1}]"#)
+        #expect(harness.run(1, url: peer.url).kinds == ["ambiguous": 1])
+        let received = try peer.ledger().received
+        #expect(received.count == 1)
+        #expect(received.values.allSatisfy { $0 == 1 })
+        #expect(harness.run(5, url: peer.url).kinds == ["200": 5])
+    }
+
+    @Test func aResetUnderManyStreamsResendsNone() throws {
+        let peer = try ScriptedPeer()
+        let harness = try PoolHarness { $0.maxLanes = 1 }
+        harness.run(20, url: peer.url)
+        peer.command(#"{"do":"forget"}"#)
+        peer.script(#"[{"action":"hang","times":7},{"action":"reset","times":1}]"#)
+        let outcomes = harness.run(8, url: peer.url)
+        #expect(outcomes.kinds == ["ambiguous": 8])
+        let received = try peer.ledger().received
+        #expect(received.count == 8)
+        #expect(received.values.allSatisfy { $0 == 1 })
+    }
+
+    @Test(arguments: [true, false])
+    func aCloseWithoutAnAnswerIsAmbiguous(reused: Bool) throws {
+        let peer = try ScriptedPeer()
+        let harness = try PoolHarness { $0.maxLanes = 1 }
+        if reused { harness.run(3, url: peer.url) }
+        peer.command(#"{"do":"forget"}"#)
+        peer.script(#"[{"action":"fin","times":1}]"#)
+        #expect(harness.run(1, url: peer.url).kinds == ["ambiguous": 1])
+        #expect(try peer.ledger().received.values.allSatisfy { $0 == 1 })
+    }
+
+    @Test(arguments: [true, false])
+    func aStreamRefusedOnceMovesToAnotherLane(reused: Bool) throws {
+        let peer = try ScriptedPeer()
+        let harness = try PoolHarness { $0.maxLanes = 1 }
+        if reused { harness.run(3, url: peer.url) }
+        peer.script(#"[{"action":"refuse","times":1}]"#)
+        #expect(harness.run(1, url: peer.url).kinds == ["200": 1])
+        #expect(harness.pool.statistics.movedAfterRefusal == 1)
+        #expect(try peer.ledger().processed.values.allSatisfy { $0 == 1 })
+    }
+
+    @Test func aStreamRefusedAlwaysIsRefusedAfterTwoTries() throws {
+        let peer = try ScriptedPeer(rules: #"[{"action":"refuse"}]"#)
+        let harness = try PoolHarness()
+        #expect(harness.run(1, url: peer.url).kinds == ["refused": 1])
+        #expect(try peer.ledger().requests.count == 2)
+    }
+
+    @Test func aTenthRefusedStillArrivesOnceEach() throws {
+        let peer = try ScriptedPeer()
+        let harness = try PoolHarness { $0.maxLanes = 2 }
+        harness.run(20, url: peer.url)
+        peer.script(#"[{"action":"refuse","match":"7","times":30}]"#)
+        let kinds = harness.run(300, url: peer.url).kinds
+        #expect(kinds["200", default: 0] + kinds["refused", default: 0] == 300, "\(kinds)")
+        #expect(try peer.ledger().processed.values.allSatisfy { $0 == 1 })
+    }
+
+    @Test(arguments: [0, 2, 8, 11])
+    func aResetStreamIsAmbiguous(code: Int) throws {
+        let peer = try ScriptedPeer()
+        let harness = try PoolHarness { $0.maxLanes = 1 }
+        harness.run(3, url: peer.url)
+        peer.script(#"[{"action":"rst","code":\#(code),"times":1}]"#)
+        let outcomes = harness.run(4, url: peer.url)
+        #expect(outcomes.kinds == ["200": 3, "ambiguous": 1])
+        let ledger = try peer.ledger()
+        #expect(ledger.received.values.allSatisfy { $0 == 1 })
+        #expect(ledger.connections == 1, "one stream's reset leaves the lane alone")
+    }
+
+    @Test func aGracefulGoawayLosesNothing() throws {
+        let peer = try ScriptedPeer(rules: #"[{"action":"answer","status":200,"body":"{}","delay_ms":50}]"#)
+        let harness = try PoolHarness { $0.maxLanes = 2 }
+        harness.run(10, url: peer.url)
+        let outcomes = harness.run(600, url: peer.url) { harness in
+            for at in [20, 70, 130] {
+                harness.loop.schedule(afterMilliseconds: Int64(at)) { peer.command(#"{"do":"goaway"}"#) }
+            }
+        }
+        #expect(outcomes.kinds == ["200": 600])
+        let ledger = try peer.ledger()
+        #expect(ledger.processed.count == 610)
+        #expect(ledger.processed.values.allSatisfy { $0 == 1 })
+        #expect(ledger.connections > 2)
+    }
+
+    @Test func streamsAboveTheLastIdAreSentAgainAndThoseBelowAreNot() throws {
+        let peer = try ScriptedPeer()
+        let harness = try PoolHarness { $0.maxLanes = 1 }
+        harness.run(3, url: peer.url)
+        peer.command(#"{"do":"forget"}"#)
+        peer.script(#"[{"action":"hang","times":3},{"action":"goaway","last":"below","then":"close","times":1}]"#)
+        let outcomes = harness.run(4, url: peer.url)
+        #expect(outcomes.kinds == ["ambiguous": 3, "200": 1])
+        let ledger = try peer.ledger()
+        #expect(ledger.received.count == 4)
+        #expect(ledger.received.values.sorted() == [1, 1, 1, 2])
+    }
+
+    @Test func anAnswerCutShortIsAnsweredButNotComplete() throws {
+        let peer = try ScriptedPeer(rules: #"[{"action":"truncate"}]"#)
+        let harness = try PoolHarness()
+        #expect(harness.run(1, url: peer.url).kinds == ["200 cut": 1])
+        #expect(try peer.ledger().received.values.allSatisfy { $0 == 1 })
+    }
+
+    @Test func aBurstOfResetsUnderAnswersNeverPassesForUnsent() throws {
+        let peer = try ScriptedPeer()
+        let harness = try PoolHarness { $0.maxLanes = 1 }
+        harness.run(8, url: peer.url)
+        peer.script(#"[{"action":"burst","gather":8}]"#)
+        let outcomes = harness.run(8, url: peer.url)
+        for case .answered(let answer) in outcomes {
+            #expect(answer.status == 200)
+            // libcurl 7.88 calls one of a burst a success; its body tells.
+            #expect(answer.body == Array(#"{"na"#.utf8) || !answer.isComplete)
+        }
+        let kinds = outcomes.kinds
+        #expect(kinds["200 cut", default: 0] + kinds["200", default: 0] + kinds["ambiguous", default: 0] == 8)
+        #expect(try peer.ledger().received.values.allSatisfy { $0 == 1 })
+    }
+
+    @Test func aContentLengthBeyondTheBodyIsNoWholeAnswer() throws {
+        let peer = try ScriptedPeer(rules: #"[{"action":"answer","status":200,"body":"{}","content_length":9}]"#)
+        let harness = try PoolHarness()
+        // libcurl throws the answer's headers away when the mismatch arrives in the same read.
+        let kind = harness.run(1, url: peer.url).first?.kind
+        #expect(kind == "200 cut" || kind == "ambiguous")
+        #expect(try peer.ledger().received.values.allSatisfy { $0 == 1 })
+    }
+
+    @Test func aPageInPlaceOfAnAnswerIsHandedOn() throws {
+        let peer = try ScriptedPeer(
+            rules: #"[{"action":"answer","status":200,"body":"<html>","headers":{"content-type":"text/html"}}]"#
+        )
+        let harness = try PoolHarness()
+        let page = HTTPAnswer(status: 200, body: Array("<html>".utf8), contentType: "text/html")
+        #expect(harness.run(1, url: peer.url) == [.answered(page)])
+    }
+
+    @Test func aHugeBodyIsCutAtTheLimit() throws {
+        let peer = try ScriptedPeer(rules: #"[{"action":"huge","bytes":100000000}]"#)
+        let harness = try PoolHarness { $0.maxBodyBytes = 100_000 }
+        let outcomes = harness.run(2, url: peer.url)
+        #expect(outcomes.kinds == ["200 cut": 2])
+        for case .answered(let answer) in outcomes { #expect(answer.body.count <= 100_000) }
+    }
+
+    @Test func aBodyStuckInFlowControlIsAmbiguous() throws {
+        let peer = try ScriptedPeer(arguments: ["--window", "7"])
+        let harness = try PoolHarness { $0.maxLanes = 1 }
+        #expect(harness.run(3, url: peer.url).kinds == ["200": 3])
+        #expect(harness.run(2, url: peer.url, padding: 100, timeoutMs: 700).kinds == ["ambiguous": 2])
+        #expect(try peer.ledger().received.count == 3)
+    }
+}

@@ -1,0 +1,107 @@
+import CurlTransport
+import EventLoop
+import FanfareModel
+import Testing
+
+/// The server's stream limit, which libcurl does not tell, and lanes that stop answering.
+@Suite(.serialized, .timeLimit(.minutes(2)))
+struct StreamLimitTests {
+    @Test func oneStreamAtATimeIsFoundOutAndKept() throws {
+        let peer = try ScriptedPeer(arguments: ["--streams", "1"])
+        let harness = try PoolHarness { $0.maxLanes = 2 }
+        let outcomes = harness.run(40, url: peer.url, timeoutMs: 15_000)
+        #expect(outcomes.kinds["200", default: 0] >= 36, "\(outcomes.kinds)")
+        #expect(try peer.ledger().processed.values.allSatisfy { $0 == 1 })
+    }
+
+    @Test func aLimitThatFallsAndRisesIsFollowed() throws {
+        let peer = try ScriptedPeer(rules: #"[{"action":"answer","status":200,"body":"{}","delay_ms":20}]"#)
+        let harness = try PoolHarness { $0.maxLanes = 1 }
+        #expect(harness.run(200, url: peer.url).kinds == ["200": 200])
+        peer.command(#"{"do":"streams","count":1}"#)
+        #expect(harness.run(40, url: peer.url, timeoutMs: 15_000).kinds == ["200": 40])
+        #expect(harness.pool.statistics.streamsPerLane < 50)
+        peer.command(#"{"do":"streams","count":100}"#)
+        #expect(harness.run(300, url: peer.url, timeoutMs: 15_000).kinds == ["200": 300])
+        let ledger = try peer.ledger()
+        #expect(ledger.received.count == 540)
+        #expect(ledger.received.values.allSatisfy { $0 == 1 })
+    }
+
+    @Test func noStreamsAtAllPausesTheLaneUntilThereAreSome() throws {
+        let peer = try ScriptedPeer()
+        let harness = try PoolHarness { $0.maxLanes = 1 }
+        harness.run(20, url: peer.url)
+        peer.command(#"{"do":"streams","count":0}"#)
+        let outcomes = harness.run(20, url: peer.url, timeoutMs: 15_000) { harness in
+            harness.loop.schedule(afterMilliseconds: 1_500) { peer.command(#"{"do":"streams","count":100}"#) }
+        }
+        // What was on its way when the limit fell may be refused by the peer's library; nothing is processed twice.
+        #expect(outcomes.kinds["unsent", default: 0] == 0, "\(outcomes.kinds)")
+        #expect(outcomes.kinds["200", default: 0] >= 18, "\(outcomes.kinds)")
+        #expect(try peer.ledger().processed.values.allSatisfy { $0 == 1 })
+    }
+
+    @Test func whatNeverLeftIsUnsentAtItsDeadline() throws {
+        let peer = try ScriptedPeer(rules: #"[{"action":"hang"}]"#, arguments: ["--streams", "10"])
+        let harness = try PoolHarness { $0.maxLanes = 1 }
+        let outcomes = harness.run(50, url: peer.url, timeoutMs: 1_000)
+        let received = try peer.ledger().received
+        #expect(received.values.allSatisfy { $0 == 1 })
+        // The proof of unsent, checked against the peer: no request that it received is called unsent.
+        for (index, outcome) in outcomes.enumerated() {
+            if case .unsent = outcome { #expect(received["body-\(index + 1)"] == nil) }
+            if received["body-\(index + 1)"] != nil { #expect(outcome.kind == "ambiguous") }
+        }
+    }
+
+    @Test func aLaneThatNeverAnswersIsRetired() throws {
+        let peer = try ScriptedPeer()
+        let harness = try PoolHarness { $0.maxLanes = 1 }
+        harness.run(10, url: peer.url)
+        // Only the first connection goes quiet: the rule is used up by its requests.
+        peer.script(#"[{"action":"hang","times":5}]"#)
+        #expect(harness.run(5, url: peer.url, timeoutMs: 500).kinds == ["ambiguous": 5])
+        #expect(harness.pool.statistics.lanesRetired == 1)
+        #expect(harness.run(10, url: peer.url).kinds == ["200": 10])
+        let ledger = try peer.ledger()
+        #expect(ledger.connections == 2)
+        #expect(ledger.received.values.allSatisfy { $0 == 1 })
+    }
+
+    @Test func aSingleSlowAnswerRetiresNoLane() throws {
+        let peer = try ScriptedPeer()
+        let harness = try PoolHarness { $0.maxLanes = 1 }
+        harness.run(10, url: peer.url)
+        peer.script(#"[{"action":"hang","times":2}]"#)
+        let kinds = harness.run(20, url: peer.url, timeoutMs: 500).kinds
+        #expect(kinds == ["200": 18, "ambiguous": 2])
+        #expect(harness.run(10, url: peer.url).kinds == ["200": 10])
+        #expect(try peer.ledger().connections == 1)
+    }
+
+    @Test func serversWithoutHTTP2GetOneRequestAtATime() throws {
+        let peer = try ScriptedPeer(arguments: ["--alpn", "http/1.1"])
+        let harness = try PoolHarness { $0.maxLanes = 3 }
+        #expect(harness.run(30, url: peer.url).kinds == ["200": 30])
+        peer.script(#"[{"action":"fin","times":1},{"action":"reset","times":1}]"#)
+        let kinds = harness.run(10, url: peer.url).kinds
+        // Neither close proves that the request was not processed.
+        #expect(kinds == ["200": 8, "ambiguous": 2])
+        let ledger = try peer.ledger()
+        #expect(ledger.received.count == 40)
+        #expect(ledger.received.values.allSatisfy { $0 == 1 })
+        // Each close costs the connection libcurl opens before its resend is vetoed, and one that carries on.
+        #expect(ledger.connections <= 7)
+    }
+
+    @Test func aGetIsAnswered() throws {
+        let peer = try ScriptedPeer()
+        let harness = try PoolHarness()
+        let outcome = harness.run(HTTPRequest(tag: 7, method: .get, url: "https://localhost:\(peer.port)/a?b=c"))
+        #expect(outcome?.kind == "200")
+        let entry = try #require(try peer.ledger().requests.first)
+        #expect(entry.path == "/a?b=c")
+        #expect(entry.headers.contains([":method", "GET"]))
+    }
+}
