@@ -99,8 +99,9 @@ public final class TLSSession {
 
     /// "certificate verify failed" says nothing to an operator; the result of the check does.
     private func failure(_ action: String) -> OpenSSLError {
+        // The newest error: a bad signature in the chain leaves its own in front of it.
         let verification = SSL_get_verify_result(session)
-        guard copenssl_is_verification_failure(ERR_peek_error()) == 1, verification != 0,
+        guard copenssl_is_verification_failure(ERR_peek_last_error()) == 1, verification != 0,
             let text = X509_verify_cert_error_string(verification)
         else { return OpenSSLError.take(action) }
         ERR_clear_error()

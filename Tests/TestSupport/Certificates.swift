@@ -1,4 +1,5 @@
-/// A private authority and certificates signed by it, made by the `openssl` program in a folder of their own.
+/// A private authority and certificates signed by it, made by the `openssl` program in a folder of their own, which goes
+/// with the last copy of this value.
 public struct Certificates: Sendable {
     public struct Identity: Sendable {
         public let certFile: String

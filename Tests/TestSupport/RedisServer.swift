@@ -1,6 +1,6 @@
-public import RedisTransport
 internal import EventLoop
 internal import Foundation
+public import RedisTransport
 
 /// A real redis-server for one test: a unix socket in a folder of its own, a TCP or TLS port on request.
 ///
@@ -25,7 +25,7 @@ public final class RedisServer: Sendable {
     ///
     /// - Parameters:
     ///   - config: further settings, a flag and its value each, such as `["--maxmemory", "2mb"]`.
-    ///   - waitUntilReady: false for a server that will not answer PING to anybody without a password.
+    ///   - waitUntilReady: false for a server that answers PING with an error: no password given, still loading.
     public init(port kind: Port = .none, config: [String] = [], waitUntilReady: Bool = true) throws {
         folder = try TemporaryFolder()
         socketPath = folder.file("redis.sock")
@@ -81,7 +81,7 @@ public final class RedisServer: Sendable {
         try? output?.close()
         process.withLock { $0 = server }
         let deadline = EventLoop.readClock() + 15_000_000_000
-        while !isListening() || (waitUntilReady && !answers()) {
+        while !answers(anything: !waitUntilReady) {
             guard server.isRunning, EventLoop.readClock() < deadline else {
                 let text = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
                 throw TestFailure("redis-server did not start: \(text.suffix(2_000))")
@@ -124,6 +124,19 @@ public final class RedisServer: Sendable {
         throw TestFailure("no free port")
     }
 
-    private func isListening() -> Bool { FileManager.default.fileExists(atPath: socketPath) }
-    private func answers() -> Bool { (try? cli("PING")) == "PONG" }
+    private func answers(anything: Bool) -> Bool {
+        guard let reply = try? cli("PING") else { return false }
+        return anything ? !reply.isEmpty : reply == "PONG"
+    }
+}
+
+extension RedisServer {
+    /// Asks again until `condition` holds, for at most 15 s.
+    public func waitFor(_ condition: (RedisServer) throws -> Bool) throws {
+        let deadline = EventLoop.readClock() + 15_000_000_000
+        while try !condition(self) {
+            guard EventLoop.readClock() < deadline else { throw TestFailure("redis-server did not get there in 15 s") }
+            usleep(5_000)
+        }
+    }
 }

@@ -1,0 +1,130 @@
+import EventLoop
+import RedisTransport
+import StreamWire
+import TestSupport
+import Testing
+
+@Suite struct OutageTests {
+    @Test func everyCommandEndsOnceAcrossKillsAndRestarts() throws {
+        let server = try RedisServer()
+        defer { server.stop() }
+        let rounds = 5
+        let (sent, applied, lost) = (Locked(0), Locked(0), Locked(0))
+        let probe = ConnectionProbe()
+        try probe.run(server.endpoint, timeouts: .test()) { [record = probe.record] connection, state, finish in
+            guard state == .ready else { return }
+            if record.withLock({ $0.states.filter { $0 == .ready }.count }) > rounds { return finish() }
+            for index in 0..<2_000 {
+                sent.withLock { $0 += 1 }
+                connection.send(RedisCommand("INCR", "counter")) { answer in
+                    if answer.value != nil { applied.withLock { $0 += 1 } }
+                    if let error = answer.error {
+                        if error.code != .connectionLost { record.withLock { $0.answers.append(answer) } }
+                        if error.maybeApplied { lost.withLock { $0 += 1 } }
+                    }
+                    // In the middle of the pipeline: this reply is in, those behind it are not all.
+                    guard index == 100 else { return }
+                    server.kill9()
+                    try? server.restart()
+                }
+            }
+        }
+        #expect(probe.answers.isEmpty)
+        #expect(sent.withLock { $0 } == rounds * 2_000)
+        let counter = try #require(Int(try server.cli("GET", "counter")))
+        let acknowledged = applied.withLock { $0 }
+        // Nothing acknowledged is missing, nothing was sent twice, what is beyond is said to be in doubt.
+        #expect(counter >= acknowledged)
+        #expect(counter <= acknowledged + lost.withLock { $0 })
+    }
+
+    @Test func aStoppedServerIsTriedAgainWithGrowingPauses() throws {
+        let folder = try TemporaryFolder()
+        let probe = ConnectionProbe()
+        let endpoint = RedisEndpoint(address: .unix(path: folder.file("none.sock")))
+        try probe.run(endpoint) { [record = probe.record] connection, state, finish in
+            connection.send(RedisCommand("PING")) { answer in record.withLock { $0.answers.append(answer) } }
+            if record.withLock({ $0.states.count }) == 5 { finish() }
+        }
+        #expect(probe.answers.allSatisfy { $0.error?.code == .notConnected && $0.error?.maybeApplied == false })
+        let times = probe.record.withLock { $0.times }
+        // Half of the way from 50 ms to 100, 200, 400 ms.
+        for (index, pause) in [(2, 75), (3, 125), (4, 225)] {
+            let measured = (times[index] - times[index - 1]) / 1_000_000
+            #expect(measured >= UInt64(pause - 5), "pause \(index)")
+        }
+    }
+
+    @Test func aSilentServerTimesOutAndTheConnectionIsReplaced() throws {
+        let server = try RedisServer()
+        defer { server.stop() }
+        let probe = ConnectionProbe()
+        try probe.run(server.endpoint, timeouts: .test()) { [record = probe.record] connection, state, finish in
+            guard state == .ready else { return }
+            if record.withLock({ $0.states.filter { $0 == .ready }.count }) == 2 { return finish() }
+            connection.send(RedisCommand("DEBUG", "SLEEP", "1"), timeoutMs: 100) { answer in
+                record.withLock { $0.answers.append(answer) }
+            }
+            connection.send(RedisCommand("PING")) { answer in record.withLock { $0.answers.append(answer) } }
+        }
+        #expect(probe.answers.map { $0.error?.code } == [.timeout, .connectionLost])
+        #expect(probe.answers.allSatisfy { $0.error?.maybeApplied == true })
+        #expect(probe.states[2].error?.code == .timeout)
+    }
+
+    @Test func aBlockingCommandMayTakeLongerThanOthers() throws {
+        let server = try RedisServer()
+        defer { server.stop() }
+        try server.cli("XGROUP", "CREATE", "s", "g", "0", "MKSTREAM")
+        let probe = ConnectionProbe()
+        try probe.run(server.endpoint, timeouts: .test(commandMs: 100)) {
+            [record = probe.record] connection, state, finish in
+            guard state == .ready else { return }
+            let read = RedisCommand("XREADGROUP", "GROUP", "g", "c", "BLOCK", "400", "STREAMS", "s", ">")
+            connection.send(read, timeoutMs: 5_000) { answer in
+                record.withLock { $0.answers.append(answer) }
+                finish()
+            }
+        }
+        #expect(probe.answers.map(\.value) == [.null])
+    }
+
+    @Test func aPeerThatNeverAnswersTimesOutWhileConnecting() throws {
+        let peer = try ScriptedPeer { connection, _ in connection.waitForEnd() }
+        defer { peer.stop() }
+        let probe = ConnectionProbe()
+        let endpoint = RedisEndpoint(address: .tcp(host: "127.0.0.1", port: peer.port))
+        try probe.run(endpoint, timeouts: .test(connectMs: 150)) { _, state, finish in
+            if state != .connecting { finish() }
+        }
+        #expect(probe.states.dropFirst().first?.error?.code == .timeout)
+        #expect(probe.states.dropFirst().first?.isUnavailable == true)
+    }
+
+    @Test func whatWasNotWrittenIsNotInDoubt() throws {
+        // Answers the greeting and reads no more: the kernel's buffers fill, the rest stays with us.
+        let peer = try ScriptedPeer { connection, number in
+            connection.receive(until: "PING")
+            connection.send("+OK\r\n+PONG\r\n")
+            if number == 0 { _ = connection.receive(until: "command-0") }
+        }
+        defer { peer.stop() }
+        let probe = ConnectionProbe()
+        let endpoint = RedisEndpoint(address: .tcp(host: "127.0.0.1", port: peer.port))
+        let payload = String(repeating: "x", count: 1 << 20)
+        try probe.run(endpoint, timeouts: .test()) { [record = probe.record] connection, state, finish in
+            if state.isUnavailable { return }
+            guard state == .ready, record.withLock({ $0.answers.isEmpty }) else { return }
+            for index in 0..<40 {
+                connection.send(RedisCommand("ECHO", "command-\(index)", payload)) { answer in
+                    record.withLock { $0.answers.append(answer) }
+                    if index == 39 { finish() }
+                }
+            }
+        }
+        let doubts = probe.answers.map { $0.error?.maybeApplied }
+        #expect(probe.answers.allSatisfy { $0.error?.code == .connectionLost })
+        #expect(doubts.first == true)
+        #expect(doubts.last == false)
+    }
+}
