@@ -1,0 +1,144 @@
+import FCMWire
+import FanfareJSON
+import FanfareModel
+import Foundation
+import Testing
+
+@Suite struct OAuthTests {
+    static let file =
+        #"{"type":"service_account","project_id":"demo","private_key_id":"kid-1","#
+        + #""private_key":"-----BEGIN PRIVATE KEY-----\nabc\n-----END PRIVATE KEY-----\n","#
+        + #""client_email":"a@b.iam","client_id":"1","token_uri":"https://oauth2.googleapis.com/token"}"#
+
+    @Test func readsAServiceAccount() throws {
+        let account = try ServiceAccount.parse(Array(Self.file.utf8))
+        #expect(account.projectID == "demo")
+        #expect(account.privateKeyID == "kid-1")
+        #expect(account.clientEmail == "a@b.iam")
+        #expect(account.tokenURI == "https://oauth2.googleapis.com/token")
+        #expect(String(decoding: account.privateKey, as: UTF8.self).hasSuffix("\nabc\n-----END PRIVATE KEY-----\n"))
+    }
+
+    static let broken: [(String, String, String)] = [
+        (#""type":"service_account","#, "", "type: missing"),
+        ("service_account", "authorized_user", "type: must be service_account; this is another kind of credential"),
+        (#""client_email":"a@b.iam","#, "", "client_email: missing"),
+        (#""client_email":"a@b.iam""#, #""client_email":"""#, "client_email: missing"),
+        (#""client_email":"a@b.iam""#, #""client_email":7"#, "client_email: must be a string, not a number"),
+        (#""token_uri":"https://oauth2.googleapis.com/token""#, #""x":1"#, "token_uri: missing"),
+        ("https://oauth2", "ftp://oauth2", "token_uri: must be an absolute URL"),
+        ("https://oauth2", #"https://\r\noauth2"#, "token_uri: must be an absolute URL"),
+        ("-----BEGIN", "----BEGIN", "private_key: must be a PEM text that starts with -----BEGIN"),
+        ("{", "[", "not a service account file: not JSON: byte 7: missing comma or closing bracket in an array"),
+    ]
+
+    @Test(arguments: broken)
+    func namesTheField(part: String, replacement: String, reason: String) {
+        let text = Self.file.replacing(part, with: replacement)
+        #expect(throws: ServiceAccountError(reason: reason)) { try ServiceAccount.parse(Array(text.utf8)) }
+    }
+
+    @Test func keepsSecretsOutOfLogs() throws {
+        let account = try ServiceAccount.parse(Array(Self.file.utf8))
+        let token = AccessToken(value: "ya29.secret", expiresInSeconds: 10)
+        var dumped = ""
+        dump(account, to: &dumped)
+        dump(token, to: &dumped)
+        for text in ["\(account)", "\(token)", dumped, String(reflecting: account), String(reflecting: token)] {
+            #expect(!text.contains("PRIVATE KEY"))
+            #expect(!text.contains("ya29"))
+        }
+    }
+
+    @Test func claimsOneHour() throws {
+        let account = try ServiceAccount.parse(Array(Self.file.utf8))
+        let input = TokenRequest.signingInput(account: account, nowSeconds: 1_700_000_000)
+        let parts = try String(decoding: input, as: UTF8.self).split(separator: ".").map { part in
+            let text = String(part).replacing("-", with: "+").replacing("_", with: "/")
+            let padded = text + String(repeating: "=", count: (4 - text.count % 4) % 4)
+            return String(decoding: try #require(Data(base64Encoded: padded)), as: UTF8.self)
+        }
+        #expect(
+            parts == [
+                #"{"alg":"RS256","typ":"JWT","kid":"kid-1"}"#,
+                #"{"iss":"a@b.iam","scope":"https://www.googleapis.com/auth/firebase.messaging","#
+                    + #""aud":"https://oauth2.googleapis.com/token","iat":1700000000,"exp":1700003600}"#,
+            ]
+        )
+        let body = TokenRequest.body(signingInput: input, signature: [0xFB, 0xEF, 0xFF])
+        let start = "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion="
+        #expect(String(decoding: body, as: UTF8.self) == start + String(decoding: input, as: UTF8.self) + ".--__")
+    }
+
+    @Test func leavesOutAKeyIDThatTheFileDoesNotHave() throws {
+        let text = Self.file.replacing(#""private_key_id":"kid-1","#, with: "")
+        let input = TokenRequest.signingInput(account: try ServiceAccount.parse(Array(text.utf8)), nowSeconds: 0)
+        let header = Base64URL.encode(Array(#"{"alg":"RS256","typ":"JWT"}"#.utf8))
+        #expect(input.starts(with: header + [UInt8(ascii: ".")]))
+    }
+
+    @Test func encodesLikeFoundation() {
+        for length in 0..<70 {
+            let bytes = (0..<length).map { UInt8(truncatingIfNeeded: $0 &* 197 &+ length &* 31) }
+            let expected = Data(bytes).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_")
+                .replacing("=", with: "")
+            #expect(String(decoding: Base64URL.encode(bytes), as: UTF8.self) == expected)
+        }
+    }
+
+    static let granted: [(String, Int64)] = [
+        (#""expires_in":3599"#, 3_599), (#""expires_in":"3599""#, 3_599), (#""expires_in":3599.9"#, 3_599),
+        (#""expires_in":-5"#, 0), (#""expires_in":1e30"#, 86_400), (#""expires_in":1e999"#, 3_600),
+        (#""expires_in":"soon""#, 3_600), (#""token_type":"bearer""#, 3_600), (#""token_type":"Bearer""#, 3_600),
+    ]
+
+    @Test(arguments: granted)
+    func readsAToken(field: String, seconds: Int64) {
+        let answer = HTTPAnswer(status: 200, body: Array(#"{"access_token":"ya29.a-b_c~d+e/f=",\#(field)}"#.utf8))
+        let token = AccessToken(value: "ya29.a-b_c~d+e/f=", expiresInSeconds: seconds)
+        #expect(TokenRequest.parse(answer) == .success(token))
+    }
+
+    static let refusals: [(Int, String, Bool, String)] = [
+        (
+            400, #"{"error":"invalid_grant","error_description":"Invalid JWT Signature."}"#, false,
+            "HTTP 400: invalid_grant: Invalid JWT Signature."
+        ),
+        (401, #"{"error":"invalid_client"}"#, false, "HTTP 401: invalid_client"),
+        (403, "no", false, "HTTP 403"), (404, "<html>", false, "HTTP 404"), (302, "", false, "HTTP 302"),
+        (400, #"{"error":"server_error"}"#, true, "HTTP 400: server_error"),
+        (400, #"{"error":"temporarily_unavailable"}"#, true, "HTTP 400: temporarily_unavailable"),
+        (400, #"{"error":"internal_failure"}"#, true, "HTTP 400: internal_failure"),
+        (408, "", true, "HTTP 408"), (429, "", true, "HTTP 429"), (500, "", true, "HTTP 500"),
+        (502, "<html>", true, "HTTP 502"), (503, "", true, "HTTP 503"), (504, "", true, "HTTP 504"),
+        (400, #"{"error":{"code":400}}"#, false, "HTTP 400"),
+        (400, #"{"error":"a\r\nb"}"#, false, "HTTP 400: a??b"),
+        (200, "<html>", true, "HTTP 200: the answer is not a complete JSON object"),
+        (200, #"{"access_token":""}"#, true, "HTTP 200: the answer has no access_token"),
+        (200, #"{"access_token":7}"#, true, "HTTP 200: the answer has no access_token"),
+        (
+            200, #"{"access_token":"a\r\nX: y"}"#, true,
+            "HTTP 200: the access_token holds characters that a header cannot"
+        ),
+        (200, #"{"access_token":"a","token_type":"mac"}"#, true, "HTTP 200: the token_type is not Bearer"),
+    ]
+
+    @Test(arguments: refusals)
+    func tellsAPermanentRefusalFromTrouble(status: Int, body: String, isRetryable: Bool, description: String) {
+        guard case .failure(let error) = TokenRequest.parse(HTTPAnswer(status: status, body: Array(body.utf8))) else {
+            Issue.record("a token out of \(body)")
+            return
+        }
+        #expect(error.isRetryable == isRetryable)
+        #expect("\(error)" == description)
+    }
+
+    @Test func distrustsABodyCutShort() {
+        let answer = HTTPAnswer(status: 200, body: Array(#"{"access_token":"a"}"#.utf8), isComplete: false)
+        guard case .failure(let error) = TokenRequest.parse(answer) else {
+            Issue.record("a token out of half an answer")
+            return
+        }
+        #expect(error.isRetryable)
+    }
+}
