@@ -239,9 +239,10 @@ public final class LanePool {
     private func end(_ transfer: Transfer, on lane: Lane, _ facts: TransferFacts, as ending: LaneState.Ending) {
         let kind = OutcomeRule.classify(facts)
         if facts.code != nil, facts.bytesHandedOut > 0, transfer.vetoedResend { counts.resendsVetoed += 1 }
-        if kind == .refused, transfer.refusals == 0, !isClosed {
-            counts.movedAfterRefusal += 1
-            queue.prepend(transfer.waiting(refusals: 1, reason: OutcomeRule.reason(facts)))
+        if !isClosed, MoveRule.moves(kind, facts, refusals: transfer.refusals, moves: transfer.moves) {
+            let refusals = transfer.refusals + (kind == .refused ? 1 : 0)
+            counts.movedAfterRefusal += kind == .refused ? 1 : 0
+            queue.prepend(transfer.waiting(refusals: refusals, reason: OutcomeRule.reason(facts)))
         } else {
             complete(transfer.request.tag, outcome(kind, of: transfer, facts))
         }

@@ -51,6 +51,8 @@ struct WaitingRequest {
     var deadlineMs: Int64
     /// How often the server refused it.
     var refusals = 0
+    /// How often it came back from a lane, for whatever reason.
+    var moves = 0
     /// Why it came back from a lane; empty when it did not.
     var lastReason = ""
 }

@@ -22,6 +22,8 @@ final class Transfer {
     var fedAtMs: Int64 = 0
     /// How often the server refused this request before.
     private(set) var refusals = 0
+    /// How often it came back from a lane before.
+    private(set) var moves = 0
     /// Index in its lane's list.
     var position = 0
 
@@ -69,6 +71,7 @@ final class Transfer {
         request = waiting.request
         deadlineMs = waiting.deadlineMs
         refusals = waiting.refusals
+        moves = waiting.moves
         fedAtMs = nowMs
         bytesHandedOut = 0
         askedOn = nil
@@ -152,7 +155,13 @@ final class Transfer {
 
     /// The request, to wait for another lane.
     func waiting(refusals: Int, reason: String) -> WaitingRequest {
-        WaitingRequest(request: request, deadlineMs: deadlineMs, refusals: refusals, lastReason: reason)
+        WaitingRequest(
+            request: request,
+            deadlineMs: deadlineMs,
+            refusals: refusals,
+            moves: moves + 1,
+            lastReason: reason
+        )
     }
 
     static func of(_ easy: UnsafeMutableRawPointer) -> Transfer? {

@@ -117,4 +117,21 @@ import Testing
         )
         #expect(answer == row.answer)
     }
+
+    @Test(arguments: [
+        (OutcomeRule.Class.refused, 65, 0, 0, true), (.refused, 65, 1, 1, true), (.refused, 65, 2, 2, false),
+        (.unsent, 56, 0, 4, true), (.unsent, 56, 0, 5, false), (.unsent, 7, 0, 0, false), (.unsent, 60, 0, 0, false),
+        (.unsent, 28, 0, 0, false), (.ambiguous, 56, 0, 0, false),
+        (.answered(isComplete: true), 0, 0, 0, false),
+    ])
+    func onlyWhatWasNotProcessedMoves(
+        row: (kind: OutcomeRule.Class, code: Int, refusals: Int, moves: Int, expected: Bool)
+    ) {
+        let facts = TransferFacts(code: row.code)
+        #expect(MoveRule.moves(row.kind, facts, refusals: row.refusals, moves: row.moves) == row.expected)
+    }
+
+    @Test func whatThePoolGaveUpStaysGivenUp() {
+        #expect(!MoveRule.moves(.unsent, TransferFacts(code: nil), refusals: 0, moves: 0))
+    }
 }

@@ -96,11 +96,11 @@ struct ScriptedPeerTests {
         #expect(try peer.ledger().processed.values.allSatisfy { $0 == 1 })
     }
 
-    @Test func aStreamRefusedAlwaysIsRefusedAfterTwoTries() throws {
+    @Test func aStreamRefusedAlwaysIsRefusedAfterThreeTries() throws {
         let peer = try ScriptedPeer(rules: #"[{"action":"refuse"}]"#)
         let harness = try PoolHarness()
         #expect(harness.run(1, url: peer.url).kinds == ["refused": 1])
-        #expect(try peer.ledger().requests.count == 2)
+        #expect(try peer.ledger().requests.count == 3)
     }
 
     @Test func aTenthRefusedStillArrivesOnceEach() throws {

@@ -1,0 +1,174 @@
+import Testing
+
+@testable import CurlTransport
+
+@Suite struct LaneStateTests {
+    private func lane(_ limit: Int = 100, timeouts: Int = 3) -> LaneState {
+        let window = StreamWindow(maximum: limit, limit: limit)
+        return LaneState(window: window, timeoutsToRetire: timeouts, nowMs: 0)
+    }
+
+    @Test func aNewLaneTakesOneUntilItAnswers() {
+        var lane = lane()
+        #expect(lane.room == 1)
+        lane.fed()
+        #expect(lane.room == 0)
+        lane.asked(nowMs: 10)
+        lane.passed(nowMs: 259)
+        #expect(lane.room == 0)
+        lane.ended(.answered(isMultiplexed: true), nowMs: 300)
+        #expect(lane.phase == .ready)
+        #expect(lane.room == 100)
+    }
+
+    @Test func aSlowFirstAnswerLetsASecondRequestShowTheProtocol() {
+        var lane = lane()
+        lane.fed()
+        lane.asked(nowMs: 10)
+        lane.passed(nowMs: 260)
+        #expect(lane.room == 1)
+        lane.fed()
+        lane.sawTwoAtOnce(nowMs: 261)
+        #expect(lane.phase == .ready)
+        #expect(lane.room == 98)
+    }
+
+    @Test func twoAtOnceWaitForTheServersSettings() {
+        var lane = lane()
+        lane.fed()
+        lane.asked(nowMs: 10)
+        lane.sawTwoAtOnce(nowMs: 10)
+        #expect(lane.phase == .opening)
+        lane.passed(nowMs: 260)
+        #expect(lane.phase == .ready)
+    }
+
+    @Test func anOldProtocolTakesOneAtATime() {
+        var lane = lane()
+        lane.fed()
+        lane.ended(.answered(isMultiplexed: false), nowMs: 1)
+        #expect(lane.limit == 1)
+        #expect(lane.room == 1)
+    }
+
+    @Test func timeoutsInARowRetireAndAnAnswerBetweenThemDoesNot() {
+        var lane = lane()
+        for _ in 0..<8 { lane.fed() }
+        let endings: [LaneState.Ending] = [
+            .answered(isMultiplexed: true), .timedOut, .timedOut, .answered(isMultiplexed: true), .timedOut, .timedOut,
+        ]
+        for ending in endings { lane.ended(ending, nowMs: 1) }
+        #expect(lane.phase == .ready)
+        lane.ended(.timedOut, nowMs: 2)
+        #expect(lane.phase == .retiring)
+        #expect(lane.room == 0)
+        #expect(!lane.isDrained)
+        lane.ended(.withdrawn, nowMs: 3)
+        #expect(lane.isDrained)
+    }
+
+    @Test(arguments: [
+        (LaneState.Ending.refused(isEarlier: false), LaneState.Phase.retiring), (.refused(isEarlier: true), .ready),
+        (.connectionFailed(isEarlier: false), .retiring), (.connectionFailed(isEarlier: true), .ready),
+        (.streamFailed(isCalm: true), .ready), (.withdrawn, .ready),
+    ])
+    func whatEndsALane(row: (ending: LaneState.Ending, phase: LaneState.Phase)) {
+        var lane = lane()
+        lane.fed()
+        lane.fed()
+        lane.ended(.answered(isMultiplexed: true), nowMs: 1)
+        lane.ended(row.ending, nowMs: 2)
+        #expect(lane.phase == row.phase)
+    }
+
+    @Test func aServerThatAsksForCalmGetsHalf() {
+        var lane = lane()
+        for _ in 0..<3 { lane.fed() }
+        lane.ended(.answered(isMultiplexed: true), nowMs: 1)
+        lane.ended(.streamFailed(isCalm: false), nowMs: 1)
+        #expect(lane.limit == 50)
+    }
+
+    @Test func aConnectionThatRefusedMoreThanItAnsweredHalvesTheWindowOnce() {
+        var lane = lane()
+        for _ in 0..<20 { lane.fed() }
+        for _ in 0..<5 { lane.ended(.answered(isMultiplexed: true), nowMs: 1) }
+        lane.lostConnection()
+        #expect(lane.phase == .opening)
+        for _ in 0..<5 { lane.ended(.refused(isEarlier: true), nowMs: 2) }
+        #expect(lane.window.limit == 100)
+        for _ in 0..<10 { lane.ended(.refused(isEarlier: true), nowMs: 2) }
+        #expect(lane.window.limit == 50)
+    }
+
+    @Test func aStallShrinksToWhatRunsAndKeepsOneToNoticeTheEnd() {
+        var lane = lane()
+        lane.fed()
+        lane.ended(.answered(isMultiplexed: true), nowMs: 0)
+        for _ in 0..<30 { lane.fed() }
+        #expect(lane.stalled(20, running: 10, nowMs: 1) == 20)
+        #expect(lane.limit == 10)
+        #expect(lane.stalled(4, running: 0, nowMs: 2) == 3)
+        #expect(lane.limit == 1)
+    }
+
+    @Test func anOpeningLanesWaitIsNoStall() {
+        var lane = lane()
+        lane.fed()
+        #expect(lane.stalled(1, running: 0, nowMs: 9_000) == 0)
+        #expect(lane.limit == 100)
+    }
+
+    @Test func theCodeAndTextOfAnEndingSayWhatItMeansForTheLane() {
+        func ending(_ code: Int, _ text: String = "", refused: Bool = false) -> LaneState.Ending {
+            var facts = TransferFacts(code: code, errorText: text)
+            facts.refused = refused
+            return LaneState.Ending(facts, isMultiplexed: true, isEarlier: false)
+        }
+        #expect(ending(0) == .answered(isMultiplexed: true))
+        #expect(ending(23) == .answered(isMultiplexed: true))
+        #expect(ending(65, refused: true) == .refused(isEarlier: false))
+        #expect(ending(92, "HTTP/2 stream 5 was not closed cleanly: CANCEL (err 8)") == .streamFailed(isCalm: true))
+        let calm = "HTTP/2 stream 5 was not closed cleanly: ENHANCE_YOUR_CALM (err 11)"
+        #expect(ending(92, calm) == .streamFailed(isCalm: false))
+        for code in [7, 18, 28, 35, 52, 55, 56, 60, 65] { #expect(ending(code) == .connectionFailed(isEarlier: false)) }
+    }
+}
+
+@Suite struct StreamWindowTests {
+    @Test func itGrowsOnlyWhenUsedUpAndNotTooSoonAfterAMistake() {
+        var window = StreamWindow(maximum: 100, limit: 100)
+        window.stalled(running: 10, nowMs: 0)
+        #expect(window.limit == 10)
+        window.answered(wasFull: true, nowMs: 999)
+        #expect(window.limit == 10)
+        window.answered(wasFull: false, nowMs: 1_000)
+        #expect(window.limit == 10)
+        window.answered(wasFull: true, nowMs: 1_000)
+        #expect(window.limit == 11)
+    }
+
+    @Test func eachMistakeMakesTheNextTryLater() {
+        var window = StreamWindow(maximum: 10, limit: 10)
+        var now: Int64 = 0
+        for hold in [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000] as [Int64] {
+            window.stalled(running: 5, nowMs: now)
+            window.answered(wasFull: true, nowMs: now + hold - 1)
+            #expect(window.limit == 5)
+            window.answered(wasFull: true, nowMs: now + hold)
+            #expect(window.limit == 6)
+            now += hold
+        }
+    }
+
+    @Test func itStaysWithinItsBounds() {
+        var window = StreamWindow(maximum: 3, limit: 9)
+        #expect(window.limit == 3)
+        window.answered(wasFull: true, nowMs: 0)
+        #expect(window.limit == 3)
+        for now in 0..<9 { window.halve(nowMs: Int64(now)) }
+        #expect(window.limit == 1)
+        window.stalled(running: 0, nowMs: 20)
+        #expect(window.limit == 1)
+    }
+}
