@@ -1,0 +1,26 @@
+/// Something that performs sends against the sink and says what they cost.
+protocol Contender {
+    /// As it is called in the table and in the JSON.
+    var name: String { get }
+    var summary: String { get }
+    /// One run, from a fresh start, of so many sends after its own warm-up.
+    func run(sends: Int) throws -> RunSample
+}
+
+/// What one run measured. Times are of the sends alone, without start-up and warm-up, except where it says otherwise.
+struct RunSample: Codable, Equatable {
+    var sends: Int
+    /// Requests that did not end well at first; a worker sends them again.
+    var failed = 0
+    var wallSeconds: Double
+    /// User and system time of the process that sends.
+    var cpuSeconds: Double
+    /// CPU before the first counted send: start, connections, warm-up. nil where it is part of `cpuSeconds`.
+    var startUpCPUSeconds: Double?
+    var sinkCPUSeconds: Double?
+    var redisCPUSeconds: Double?
+    var peakMemoryMegabytes: Double?
+
+    var cpuMicrosecondsPerSend: Double { cpuSeconds * 1e6 / Double(sends) }
+    var sendsPerSecond: Double { Double(sends) / wallSeconds }
+}

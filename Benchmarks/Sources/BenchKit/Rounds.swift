@@ -1,0 +1,27 @@
+internal import Foundation
+
+enum Rounds {
+    /// Each contender once a round, so that a change of the machine's mood reaches all of them.
+    static func run(_ contenders: [any Contender], rounds: Int, sends: Int) throws -> [String: [RunSample]] {
+        var runs: [String: [RunSample]] = [:]
+        for round in 1...rounds {
+            for contender in contenders {
+                let sample = try contender.run(sends: sends)
+                runs[contender.name, default: []].append(sample)
+                let figures = String(
+                    format: "%.2f µs CPU per send, %.0f sends/s",
+                    sample.cpuMicrosecondsPerSend,
+                    sample.sendsPerSecond
+                )
+                Console.note("round \(round) of \(rounds), \(contender.name): \(figures)")
+            }
+        }
+        return runs
+    }
+}
+
+/// Progress goes to standard error: standard output is the table's.
+enum Console {
+    static func note(_ text: String) { FileHandle.standardError.write(Data("\(text)\n".utf8)) }
+    static func say(_ text: String) { FileHandle.standardOutput.write(Data("\(text)\n".utf8)) }
+}

@@ -1,0 +1,27 @@
+import Foundation
+import Testing
+
+@testable import BenchKit
+
+struct PayloadTests {
+    @Test func bodiesAreJSON() throws {
+        let object = try JSONSerialization.jsonObject(with: Data(Payload.body(token: "T").utf8)) as? [String: Any]
+        let message = try #require(object?["message"] as? [String: Any])
+        #expect(message["token"] as? String == "T")
+        #expect(message["notification"] != nil)
+        let own = try JSONSerialization.jsonObject(with: Data(Payload.message.utf8)) as? [String: Any]
+        #expect(own?["token"] == nil && own?["data"] != nil)
+    }
+
+    @Test func tokensAreLongAndDifferent() throws {
+        let tokens = try JSONDecoder().decode([String].self, from: Data(Payload.tokenArray(500).utf8))
+        #expect(Set(tokens).count == 500)
+        #expect(tokens.allSatisfy { (140...170).contains($0.utf8.count) })
+        let allowed = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_:.-")
+        #expect(tokens.allSatisfy { $0.allSatisfy(allowed.contains) })
+    }
+
+    @Test func tablesLineUp() {
+        #expect(TextTable.lines([["a", "1"], ["long", "22"]]) == ["a      1", "long  22"])
+    }
+}
