@@ -21,6 +21,8 @@ final class Dispatcher {
     private let settler: Settler
     private let url: String
     private var batches: [ActiveBatch] = []
+    /// Recipients at hand that have not been sent; kept as a sum, because it is asked for with every job.
+    private(set) var unsent = 0
     private var flights: [Flight?] = []
     private var freeTags: [Int] = []
     private var wakeAtHoldEnd: TimerID?
@@ -51,18 +53,20 @@ final class Dispatcher {
         lanes.onCompletion = { [weak self] tag, outcome in self?.completed(Int(tag), outcome) }
     }
 
-    /// Recipients at hand that have not been sent.
-    var unsent: Int { batches.reduce(0) { $0 + $1.unsentCount } }
     var isIdle: Bool { inFlight == 0 && batches.isEmpty }
 
     func add(_ batch: ActiveBatch) {
         batches.append(batch)
+        unsent += batch.unsentCount
         pump()
     }
 
     /// Gives up what was not sent; what is on the wire is still awaited.
     func dropUnsent() -> [ActiveBatch] {
-        defer { batches = [] }
+        defer {
+            batches = []
+            unsent = 0
+        }
         return batches
     }
 
@@ -70,23 +74,24 @@ final class Dispatcher {
 
     func pump() {
         guard mayBegin() else { return }
-        var exhausted = false
-        var index = 0
-        while index < batches.count {
-            let batch = batches[index]
-            if batch.isFenced || batch.unsentCount == 0 {
-                batches.remove(at: index)
-                exhausted = true
+        var looked = 0
+        var kept: [ActiveBatch] = []
+        var hasRoom = true
+        while hasRoom, looked < batches.count {
+            let batch = batches[looked]
+            looked += 1
+            let before = batch.unsentCount
+            if batch.isFenced {
+                unsent -= before
                 continue
             }
-            guard project.blockReason == nil || batch.isProbe else {
-                index += 1
-                continue
-            }
-            guard send(from: batch) else { break }
-            if batch.unsentCount > 0 { index += 1 }
+            if project.blockReason == nil || batch.isProbe { hasRoom = send(from: batch) }
+            unsent -= before - batch.unsentCount
+            if batch.unsentCount > 0 { kept.append(batch) }
         }
-        if exhausted { onDemand() }
+        let hasEnded = kept.count < looked
+        batches.replaceSubrange(0..<looked, with: kept)
+        if hasEnded { onDemand() }
     }
 
     /// Whether any send may begin now. What is on the wire goes on whatever this says.
@@ -178,6 +183,7 @@ final class Dispatcher {
             if case .refreshCredential(let failure) = verdict {
                 credentials.refused(flight.credential)
                 if credentials.canRefresh, batch.sendAgain(position) {
+                    unsent += 1
                     if !batches.contains(where: { $0 === batch }) { batches.append(batch) }
                 } else {
                     settler.settle(.blockProject(failure), position: position, of: batch, startedMs: flight.startedMs)
@@ -195,6 +201,7 @@ final class Dispatcher {
         for batch in batches {
             if project.blockReason != nil, !batch.isProbe { continue }
             guard let position = batch.next() else { continue }
+            unsent -= 1
             return settler.settle(
                 .blockProject(failure),
                 position: position,

@@ -114,7 +114,8 @@ final class ProjectRunner {
 
     /// Redis is there, for the first time or again.
     func connected() {
-        context.redis.send(RedisCommand("SADD", ProjectKeys.projects(prefix: context.configuration.prefix), id)) { _ in }
+        context.redis.send(RedisCommand("SADD", ProjectKeys.projects(prefix: context.configuration.prefix), id)) { _ in
+        }
         createGroup()
         recorder.resend()
         if !context.leaseHolds { register() } else { scheduler.askLater(0) }
@@ -157,7 +158,10 @@ final class ProjectRunner {
     /// Declared dead: nothing is ours any more, what is known goes in as late facts, and we come back under a new name.
     func fenced(name: String? = nil) {
         if let name, name != context.leaseName { return }
-        context.logger.warning("This worker was declared dead and starts over.", metadata: ["lease": "\(context.leaseName)"])
+        context.logger.warning(
+            "This worker was declared dead and starts over.",
+            metadata: ["lease": "\(context.leaseName)"]
+        )
         recorder.flushAll()
         planner.fence()
         _ = dispatcher.dropUnsent()

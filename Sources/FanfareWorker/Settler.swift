@@ -9,6 +9,7 @@ final class Settler {
     private let project: ProjectContext
     private let recorder: Recorder
     private let policy: RetryPolicy
+    private var lastCredentialAlertMs: Int64 = 0
 
     init(project: ProjectContext, recorder: Recorder, policy: RetryPolicy) {
         self.project = project
@@ -170,6 +171,18 @@ final class Settler {
         if let record { recorder.result(record, position: position, of: batch) }
     }
 
+    /// The APNs or web push credential is at fault. A token does not tell its platform, so nothing can be paused; a
+    /// person has to hear of it, but not once for every token.
+    private func alert(_ failure: Failure) {
+        let nowMs = WallClock.nowMs
+        guard nowMs - lastCredentialAlertMs >= 60_000 else { return }
+        lastCredentialAlertMs = nowMs
+        project.logger.error(
+            "FCM cannot reach Apple or a web push service: renew the APNs key or the VAPID key in the Firebase project.",
+            metadata: ["error": "\(failure.rawError)"]
+        )
+    }
+
     private func park(_ failure: Failure, position: Int, of batch: ActiveBatch) {
         let reason = BlockReason.text(failure)
         if project.blockReason == nil {
@@ -236,6 +249,7 @@ final class Settler {
             recorder.answered(batch, bad: nil)
         case .failed(let failure):
             recorder.answered(batch, bad: failure.action == .fixMessage ? failure : nil)
+            if failure.error == .thirdPartyAuthError { alert(failure) }
         case .retry(let retry) where retry.cause == .answered:
             return recorder.answered(batch, bad: nil)
         case .retry, .unknown, .refreshCredential, .blockProject:

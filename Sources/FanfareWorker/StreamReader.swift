@@ -76,7 +76,7 @@ final class StreamReader {
     private func recover(_ runner: ProjectRunner) {
         isReading = true
         recovered.insert(runner.id)
-        let command = JobStream.read([runner.context.keys], worker: consumer, count: 10_000, blockMs: nil, id: "0")
+        let command = JobStream.read([runner.context.keys], worker: consumer, count: 256, blockMs: nil, id: "0")
         connection.send(command) { [weak self] result in self?.finished(result, [runner]) }
     }
 
