@@ -35,7 +35,11 @@ import Testing
         try run { loop in
             loop.attach(inbox) { message in
                 got.withLock { $0[message.thread].append(message.number) }
-                if count.withLock({ $0 += 1; return $0 }) == 20_000 { loop.stop() }
+                if count.withLock({
+                    $0 += 1; return $0
+                }) == 20_000 {
+                    loop.stop()
+                }
             }
         }
         for sender in senders { sender.join() }

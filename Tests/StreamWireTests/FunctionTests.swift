@@ -15,7 +15,8 @@ import Testing
 
         func call(_ command: RedisCommand) async throws -> RedisValue { try await client.send(command) }
 
-        func claim(_ worker: String, most: Int = 10, wanted: Int = 10_000, window: Int = 128) async throws -> ClaimReply {
+        func claim(_ worker: String, most: Int = 10, wanted: Int = 10_000, window: Int = 128) async throws -> ClaimReply
+        {
             let command = FunctionLibrary.claim(keys, worker: worker, most: most, wanted: wanted, window: window)
             guard case .reply(let reply)? = ClaimReply.parse(try await call(command)) else {
                 throw TestFailure("fenced or not parsed")
@@ -37,7 +38,8 @@ import Testing
         }
 
         @discardableResult
-        func intake(_ id: String, _ target: Target, taker: String? = nil, own: Bool = true) async throws -> IntakeReply {
+        func intake(_ id: String, _ target: Target, taker: String? = nil, own: Bool = true) async throws -> IntakeReply
+        {
             let entry = try #require(try await call(RedisCommand("XADD", keys.jobs, "*", "x", "1")).string)
             let job = Job(id: id, hasOwnID: own, entryID: entry, target: target, message: Array("{}".utf8))
             return try await intake(job, taker: taker)
@@ -245,7 +247,8 @@ import Testing
             #expect(try await bench.claim("w1").claims.isEmpty, "nothing before the copy is whole")
             #expect(try await bench.claim("w1").copying == "j")
             func step(_ run: String) async throws -> String {
-                try await bench.call(FunctionLibrary.copy(keys, job: "j", runID: run, step: 700)).array?.first?.string ?? ""
+                try await bench.call(FunctionLibrary.copy(keys, job: "j", runID: run, step: 700)).array?.first?.string
+                    ?? ""
             }
             #expect(try await step("run-1") == "more")
             #expect(try await step("run-1") == "more")
@@ -263,7 +266,9 @@ import Testing
         try await withBench { bench in
             var ids: [String] = []
             for number in 0..<4 {
-                ids.append(try #require(try await bench.call(RedisCommand("XADD", keys.results, "*", "n", "\(number)")).string))
+                ids.append(
+                    try #require(try await bench.call(RedisCommand("XADD", keys.results, "*", "n", "\(number)")).string)
+                )
             }
             let trim = FunctionLibrary.trim(keys, stream: "results", keepMs: 0)
             _ = try await bench.call(RedisCommand("XGROUP", "CREATE", keys.results, "g", "0"))

@@ -1,0 +1,90 @@
+import EventLoop
+import Foundation
+
+/// A process of the product under test, with what it printed and how it ended.
+final class ChildProcess: @unchecked Sendable {
+    // Unchecked: `Process` is not Sendable, but signals and waiting may come from any thread.
+    private let process = Process()
+    private let output = Locked<(out: Data, err: Data)>((Data(), Data()))
+
+    /// The `fanfare` executable that was built beside the tests.
+    static let executable: URL = {
+        if let path = ProcessInfo.processInfo.environment["FANFARE_BIN"] { return URL(fileURLWithPath: path) }
+        return URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
+            .appendingPathComponent("fanfare")
+    }()
+
+    init(_ arguments: [String], environment: [String: String] = [:], executable: URL = ChildProcess.executable) throws {
+        process.executableURL = executable
+        process.arguments = arguments
+        var all = ProcessInfo.processInfo.environment
+        for name in ["REDIS_URL", "FANFARE_REDIS_URL", "GOOGLE_APPLICATION_CREDENTIALS"] { all[name] = nil }
+        all.merge(environment) { $1 }
+        process.environment = all
+        process.standardInput = FileHandle.nullDevice
+        let (out, err) = (Pipe(), Pipe())
+        process.standardOutput = out
+        process.standardError = err
+        let output = output
+        out.fileHandleForReading.readabilityHandler = { handle in
+            let data = handle.availableData
+            if data.isEmpty { handle.readabilityHandler = nil } else { output.withLock { $0.out.append(data) } }
+        }
+        err.fileHandleForReading.readabilityHandler = { handle in
+            let data = handle.availableData
+            if data.isEmpty { handle.readabilityHandler = nil } else { output.withLock { $0.err.append(data) } }
+        }
+        try process.run()
+    }
+
+    var pid: Int32 { process.processIdentifier }
+    var isRunning: Bool { process.isRunning }
+    var stdout: String { output.withLock { String(decoding: $0.out, as: UTF8.self) } }
+    var stderr: String { output.withLock { String(decoding: $0.err, as: UTF8.self) } }
+
+    func signal(_ number: Int32) { kill(pid, number) }
+
+    /// Waits for the process to end by itself; kills it after the deadline, which is a failure the caller will see.
+    func wait(seconds: Double = 60) async throws -> Int32 {
+        try await Wait.until("process \(pid) to end", seconds: seconds, orElse: { self.signal(SIGKILL) }) {
+            !self.process.isRunning
+        }
+        return process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus
+    }
+
+    /// Waits for a sentence in what it logs.
+    func logged(_ text: String, seconds: Double = 30) async throws {
+        try await Wait.until("'\(text)' in the log of \(pid):\n\(stderr.suffix(2_000))", seconds: seconds) {
+            if !self.process.isRunning, !self.stderr.contains(text) {
+                throw WaitError(what: "process \(self.pid) ended without '\(text)': \(self.stderr.suffix(2_000))")
+            }
+            return self.stderr.contains(text)
+        }
+    }
+
+    deinit { if process.isRunning { kill(process.processIdentifier, SIGKILL) } }
+}
+
+struct WaitError: Error, CustomStringConvertible {
+    let what: String
+    var description: String { "waited in vain for \(what)" }
+}
+
+/// Waiting for a state that something outside reaches: asked often, bounded, and an error that says what was awaited.
+enum Wait {
+    static func until(
+        _ what: @autoclosure () -> String,
+        seconds: Double = 30,
+        orElse: () -> Void = {},
+        _ condition: () async throws -> Bool
+    ) async throws {
+        let deadline = ContinuousClock.now + .seconds(seconds)
+        while try await !condition() {
+            guard ContinuousClock.now < deadline else {
+                orElse()
+                throw WaitError(what: what())
+            }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+    }
+}

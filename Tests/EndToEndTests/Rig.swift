@@ -1,0 +1,213 @@
+import Foundation
+import RedisTransport
+import StreamWire
+import TestSupport
+import Testing
+
+/// Everything one end-to-end test needs: a redis-server, a sandbox and workers, all real, all gone afterwards.
+final class Rig {
+    let directory: URL
+    let redis: RedisServer
+    let client: RedisClient
+    private(set) var sandbox: ChildProcess?
+    private(set) var tlsPort = 0
+    private(set) var controlPort = 0
+    private var workers: [ChildProcess] = []
+    let project: String
+
+    init(project: String = "demo") async throws {
+        self.project = project
+        directory = FileManager.default.temporaryDirectory
+            .appendingPathComponent("fanfare-e2e-\(UInt64.random(in: 0 ..< .max))")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        redis = try RedisServer()
+        client = try await RedisClient.connect(redis.endpoint, patienceMs: 5_000)
+    }
+
+    var state: URL { directory.appendingPathComponent("sandbox") }
+
+    /// Ends everything. Called by ``withRig(project:_:)`` whatever happened.
+    func close() {
+        for worker in workers where worker.isRunning { worker.signal(SIGKILL) }
+        sandbox?.signal(SIGTERM)
+        client.close()
+        redis.stop()
+        try? FileManager.default.removeItem(at: directory)
+    }
+
+    // MARK: Sandbox
+
+    @discardableResult
+    func startSandbox(_ options: [String] = []) async throws -> ChildProcess {
+        let process = try ChildProcess(
+            [
+                "sandbox", "--port", "0", "--control-port", "0", "--state", state.path, "--project", project,
+                "--log-format", "json",
+            ] + options
+        )
+        try await process.logged("The sandbox listens.")
+        sandbox = process
+        tlsPort = try #require(Self.number("port", in: process.stderr))
+        controlPort = try #require(Self.number("control_port", in: process.stderr))
+        return process
+    }
+
+    static func number(_ name: String, in text: String) -> Int? {
+        guard let range = text.range(of: "\"\(name)\":\"?", options: .regularExpression) else { return nil }
+        return Int(text[range.upperBound...].prefix { $0.isNumber })
+    }
+
+    /// A request to the sandbox's control port; answers the body.
+    func control(_ method: String, _ path: String, _ body: String? = nil) async throws -> Data {
+        var arguments = ["-sS", "--max-time", "20", "-X", method, "http://127.0.0.1:\(controlPort)\(path)"]
+        if let body { arguments += ["-H", "Content-Type: application/json", "-d", body] }
+        let process = try ChildProcess(arguments, executable: URL(fileURLWithPath: "/usr/bin/curl"))
+        let status = try await process.wait(seconds: 30)
+        guard status == 0 else { throw WaitError(what: "\(method) \(path): curl \(status) \(process.stderr)") }
+        return Data(process.stdout.utf8)
+    }
+
+    struct Stats: Decodable {
+        var requests: Int
+        var sends: Int
+        var accepted: Int
+        var duplicates: Int
+        var connections: Int
+        var rejected: [String: Int]
+    }
+
+    func stats() async throws -> Stats {
+        try JSONDecoder().decode(Stats.self, from: try await control("GET", "/stats"))
+    }
+
+    // MARK: Workers
+
+    /// Writes a configuration for the project and answers its path.
+    func configuration(
+        transport: String = "v1",
+        endpoint: String? = nil,
+        worker: String = "",
+        extra: String = ""
+    ) throws -> String {
+        let endpoint = endpoint ?? "https://localhost:\(tlsPort)"
+        let secret =
+            transport == "v1"
+            ? "credentials: \(state.path)/service-account-\(project).json"
+            : "server_key_file: \(state.path)/server-key-\(project)"
+        let text = """
+            redis: { url: "unix://\(redis.socketPath)" }
+            projects:
+              \(project):
+                transport: \(transport)
+                endpoint: \(endpoint)
+                \(secret)
+            tls: { ca_file: \(state.path)/ca.pem }
+            worker: { \(worker) }
+            \(extra)
+            """
+        let path = directory.appendingPathComponent("fanfare-\(UInt32.random(in: 0 ..< .max)).yaml")
+        try text.write(to: path, atomically: true, encoding: .utf8)
+        return path.path
+    }
+
+    @discardableResult
+    func startWorker(_ configuration: String, _ options: [String] = []) async throws -> ChildProcess {
+        let process = try ChildProcess(["worker", "-c", configuration] + options)
+        workers.append(process)
+        try await process.logged("The worker is connected.")
+        return process
+    }
+
+    // MARK: Jobs
+
+    @discardableResult
+    func push(_ fields: [String: String], id: String = "*") async throws -> String {
+        var command = RedisCommand("XADD", "fanfare:{\(project)}:jobs", id)
+        for (name, value) in fields.sorted(by: { $0.key < $1.key }) {
+            command.append(name)
+            command.append(value)
+        }
+        return try #require(try await client.send(command).string)
+    }
+
+    static func tokens(_ tokens: [String]) -> String { "[" + tokens.map { "\"\($0)\"" }.joined(separator: ",") + "]" }
+
+    func job(_ id: String) async throws -> [String: String] {
+        let flat = try await client.send(RedisCommand("HGETALL", "fanfare:{\(project)}:job:\(id)")).array ?? []
+        var map: [String: String] = [:]
+        for index in stride(from: 0, to: flat.count - 1, by: 2) {
+            if let name = flat[index].string { map[name] = flat[index + 1].string }
+        }
+        return map
+    }
+
+    static let over: Set<String> = ["done", "cancelled", "expired", "rejected"]
+
+    /// Waits until a job is over and checks that its counters add up.
+    @discardableResult
+    func finished(_ id: String, seconds: Double = 60) async throws -> [String: String] {
+        var last: [String: String] = [:]
+        try await Wait.until("job \(id) to be over; it is \(last)\n\(logs)", seconds: seconds) {
+            last = try await job(id)
+            return Self.over.contains(last["state"] ?? "")
+        }
+        let parts = ["sent", "failed", "unknown", "cancelled", "expired"].compactMap { Int(last[$0] ?? "") }
+        #expect(parts.count == 5 && parts.reduce(0, +) == Int(last["total"] ?? ""), "counters of \(id): \(last)")
+        return last
+    }
+
+    var logs: String { workers.map { "worker \($0.pid): " + $0.stderr.suffix(1_500) }.joined(separator: "\n") }
+
+    struct Recipient: Decodable, Equatable {
+        var i: Int
+        var token: String?
+        var fid: String?
+        var topic: String?
+        var condition: String?
+        var group: String?
+        var status: String
+        var message_id: String?
+        var attempts: Int?
+        var maybe_dup: Bool?
+        var canonical: String?
+        var error: String?
+        var raw_error: String?
+        var http_status: Int?
+        var action: String?
+    }
+
+    /// Every result of a job, in the order of writing.
+    func results(_ id: String) async throws -> [Recipient] {
+        let reply = try await client.send(RedisCommand("XRANGE", "fanfare:{\(project)}:results", "-", "+"))
+        var all: [Recipient] = []
+        for entry in (reply.array ?? []).compactMap({ StreamEntry($0) }) {
+            let fields = Dictionary(uniqueKeysWithValues: entry.fields.map { ($0.name, $0.value) })
+            guard fields["job"].map({ String(decoding: $0, as: UTF8.self) }) == id, let text = fields["results"] else {
+                continue
+            }
+            all += try JSONDecoder().decode([Recipient].self, from: Data(text))
+        }
+        return all
+    }
+
+    func entries(_ stream: String) async throws -> [[String: String]] {
+        let reply = try await client.send(RedisCommand("XRANGE", "fanfare:{\(project)}:\(stream)", "-", "+"))
+        return (reply.array ?? []).compactMap { StreamEntry($0) }.map { entry in
+            Dictionary(uniqueKeysWithValues: entry.fields.map { ($0.name, String(decoding: $0.value, as: UTF8.self)) })
+        }
+    }
+
+    /// Keys that a job leaves behind once it is over; there must be none.
+    func privateKeys() async throws -> [String] {
+        let reply = try await client.send(RedisCommand("KEYS", "fanfare:{\(project)}:*"))
+        let parts = ["spec:", "rcpt:", "copy:", "done:", "wait:", "b:"].map { "fanfare:{\(project)}:" + $0 }
+        return (reply.array ?? []).compactMap(\.string).filter { key in parts.contains { key.hasPrefix($0) } }
+    }
+}
+
+/// Runs a test on a rig that is closed whatever happens.
+func withRig(project: String = "demo", _ body: (Rig) async throws -> Void) async throws {
+    let rig = try await Rig(project: project)
+    defer { rig.close() }
+    try await body(rig)
+}
