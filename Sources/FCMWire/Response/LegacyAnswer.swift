@@ -2,8 +2,8 @@ internal import FanfareJSON
 internal import FanfareModel
 
 /// The JSON of a legacy answer, read by shape. Wrong types make a part absent, never a trap.
-public struct LegacyAnswer: Equatable, Sendable {
-    public enum Entry: Equatable, Sendable {
+struct LegacyAnswer: Equatable, Sendable {
+    enum Entry: Equatable, Sendable {
         case accepted(messageID: String, canonical: String?)
         case rejected(code: String)
         /// Neither an id nor a code, or both: it proves nothing.
@@ -11,19 +11,19 @@ public struct LegacyAnswer: Equatable, Sendable {
     }
 
     /// Counts of a group's members.
-    public struct Group: Equatable, Sendable {
-        public var success: Int64
-        public var failure: Int64
-        public var failedTokens: [String]
+    struct Group: Equatable, Sendable {
+        var success: Int64
+        var failure: Int64
+        var failedTokens: [String]
     }
 
     /// All 64 bits; nil when absent, as for topics and groups.
-    public var multicastID: Int64?
+    var multicastID: Int64?
     /// One per token, in the request's order; nil when absent or not an array.
-    public var results: [Entry]?
+    var results: [Entry]?
     /// The answer's own word: that of a topic or condition, or an error of the whole request.
-    public var whole: Entry
-    public var group: Group?
+    var whole: Entry
+    var group: Group?
 
     /// Nil when the value is not an object.
     init?(_ value: JSONValue) {
