@@ -13,7 +13,8 @@ indirect enum FieldRule: Sendable {
     case object(ObjectSchema)
     /// An object of the platform's own; only its size counts.
     case anyObject
-    /// An object with any values, whose names are subject to the rules of data.
+    case textOrAnyObject
+    /// An object whose names are subject to the rules of data, and whose values may be anything that has a text form.
     case anyData
     /// May be there only where `transport` is XMPP.
     case onlyOverXMPP(FieldRule)
@@ -52,19 +53,22 @@ struct ObjectSchema: Sendable {
 
     /// By every spelling.
     private let members: [String: Member]
+    /// True for protobuf JSON, where `null` is the same as absent and `collapse_key` the same as `collapseKey`.
+    let isProtobuf: Bool
     /// Canonical names.
     let required: [String]
 
     /// - Parameters:
     ///   - rules: by canonical name.
-    ///   - takesSnakeCase: true where `collapse_key` is the same as `collapseKey`, as in every protobuf JSON reader.
-    init(_ rules: [String: FieldRule], takesSnakeCase: Bool = true, required: [String] = []) {
+    ///   - required: canonical names.
+    init(_ rules: [String: FieldRule], isProtobuf: Bool = true, required: [String] = []) {
         var members: [String: Member] = [:]
         for (name, rule) in rules {
             members[name] = Member(name: name, rule: rule)
-            if takesSnakeCase { members[Self.snakeCase(name)] = Member(name: name, rule: rule) }
+            if isProtobuf { members[Self.snakeCase(name)] = Member(name: name, rule: rule) }
         }
         self.members = members
+        self.isProtobuf = isProtobuf
         self.required = required
     }
 

@@ -21,7 +21,7 @@ enum LegacySchema {
             "registration_id": MessageSchema.targetIsInEntry,
             "condition": MessageSchema.targetIsInEntry,
         ],
-        takesSnakeCase: false
+        isProtobuf: false
     )
 
     private static let text = FieldRule.text(.any)
@@ -31,7 +31,8 @@ enum LegacySchema {
             "title": text,
             "body": text,
             "subtitle": text,
-            "sound": text,
+            // Apple's critical alerts have a dictionary.
+            "sound": .textOrAnyObject,
             "badge": .text(.digits),
             "icon": text,
             "android_channel_id": text,
@@ -43,6 +44,6 @@ enum LegacySchema {
             "title_loc_key": text,
             "title_loc_args": .text(.arrayText),
         ],
-        takesSnakeCase: false
+        isProtobuf: false
     )
 }

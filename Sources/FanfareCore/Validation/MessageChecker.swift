@@ -60,7 +60,7 @@ struct MessageChecker {
     }
 
     private func checkAndroid(_ message: JSONObject) throws(EntryFault) {
-        guard message["android"] != nil, let spelling = message.spelling("androidV2") else { return }
+        guard message.spelling("android") != nil, let spelling = message.spelling("androidV2") else { return }
         throw EntryFault("\(Self.path).\(spelling)", "not together with android")
     }
 
@@ -82,16 +82,16 @@ struct MessageChecker {
 }
 
 extension JSONObject {
-    /// The value of a member by its canonical name, however it was spelled.
+    /// The value of a member by its canonical name, however it was spelled; `null` is the same as absent.
     func field(_ name: String) -> JSONValue? {
         spelling(name).flatMap { self[$0] }
     }
 
     /// How a member with this canonical name was spelled, if it is there.
     func spelling(_ name: String) -> String? {
-        if self[name] != nil { return name }
-        let snake = ObjectSchema.snakeCase(name)
-        return self[snake] != nil ? snake : nil
+        [name, ObjectSchema.snakeCase(name)].first { spelling in
+            self[spelling].map { $0 != .null } ?? false
+        }
     }
 
     /// A header field, its name in any case.

@@ -26,9 +26,14 @@ struct SchemaChecker {
         case .texts(let rule): try checkTexts(try object(value, at: path), rule, at: path)
         case .object(let schema): try checkObject(try object(value, at: path), schema, at: path)
         case .anyObject: _ = try object(value, at: path)
+        case .textOrAnyObject:
+            guard value.string != nil || value.object != nil else { throw mismatch("a string", value, path) }
         case .anyData:
             for member in try object(value, at: path).members {
                 try DataKeyRules.check(member.key, at: path)
+                guard member.value != .null else {
+                    throw EntryFault("\(path).\(Excerpt.shown(member.key))", "must not be null, which has no text form")
+                }
             }
         case .onlyOverXMPP(let rule):
             guard transport == .xmpp else {
@@ -47,9 +52,11 @@ struct SchemaChecker {
             if let other = spellings.updateValue(member.key, forKey: field.name) {
                 throw EntryFault(memberPath, "also given as \(other)")
             }
+            if case .refused(let rule) = field.rule { throw EntryFault(memberPath, rule) }
+            if member.value == .null, schema.isProtobuf { continue }
             try check(member.value, field.rule, at: memberPath)
         }
-        for name in schema.required where spellings[name] == nil {
+        for name in schema.required where object.field(name) == nil {
             throw EntryFault("\(path).\(name)", "required")
         }
     }
