@@ -80,7 +80,7 @@ static void turn(struct floor_run *run) {
     }
     for (int i = 0; i < run->options->lanes; i++) {
         pump(run, &run->lanes[i]);
-        lane_uncork(&run->lanes[i]);
+        lane_settle(&run->lanes[i]);
     }
 }
 

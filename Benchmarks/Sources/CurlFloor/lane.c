@@ -43,41 +43,45 @@ static size_t write_answer(char *buffer, size_t size, size_t count, void *contex
 
 // MARK: Callbacks of a connection
 
+static struct watch *find(struct lane *lane, curl_socket_t fd) {
+    for (int i = 0; i < lane->socket_count; i++) {
+        if (lane->sockets[i].fd == fd) return &lane->sockets[i];
+    }
+    return NULL;
+}
+
 static void set_cork(struct lane *lane, int on) {
     for (int i = 0; i < lane->socket_count; i++) {
-        setsockopt(lane->sockets[i], IPPROTO_TCP, TCP_CORK, &on, sizeof(on));
+        setsockopt(lane->sockets[i].fd, IPPROTO_TCP, TCP_CORK, &on, sizeof(on));
     }
 }
 
 static int socket_opened(void *context, curl_socket_t fd, curlsocktype purpose) {
     struct lane *lane = context;
     (void)purpose;
-    if (lane->socket_count < (int)(sizeof(lane->sockets) / sizeof(lane->sockets[0]))) {
-        lane->sockets[lane->socket_count++] = fd;
-    }
+    if (lane->socket_count == (int)(sizeof(lane->sockets) / sizeof(lane->sockets[0]))) return CURL_SOCKOPT_ERROR;
+    lane->sockets[lane->socket_count++] = (struct watch){.fd = fd};
     return CURL_SOCKOPT_OK;
 }
 
+// Closing takes it out of epoll too.
 static int socket_closed(void *context, curl_socket_t fd) {
     struct lane *lane = context;
-    for (int i = 0; i < lane->socket_count; i++) {
-        if (lane->sockets[i] == fd) lane->sockets[i] = lane->sockets[--lane->socket_count];
-    }
+    struct watch *watch = find(lane, fd);
+    if (watch) *watch = lane->sockets[--lane->socket_count];
     return close(fd);
 }
 
 static int socket_wanted(CURL *easy, curl_socket_t fd, int what, void *context, void *known) {
     struct lane *lane = context;
     (void)easy;
-    struct epoll_event event = {.data.u64 = (uint64_t)lane->index << 32 | (uint32_t)fd};
-    if (what & CURL_POLL_IN) event.events |= EPOLLIN;
-    if (what & CURL_POLL_OUT) event.events |= EPOLLOUT;
-    if (what == CURL_POLL_REMOVE) {
-        epoll_ctl(lane->epoll, EPOLL_CTL_DEL, fd, NULL);
-    } else {
-        epoll_ctl(lane->epoll, known ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &event);
-        if (!known) curl_multi_assign(lane->multi, fd, lane);
-    }
+    (void)known;
+    struct watch *watch = find(lane, fd);
+    // A name look-up's own pipe is not one of ours: its answer is fetched when libcurl's timer says so.
+    if (!watch) return 0;
+    watch->wanted = 0;
+    if (what == CURL_POLL_IN || what == CURL_POLL_INOUT) watch->wanted |= EPOLLIN;
+    if (what == CURL_POLL_OUT || what == CURL_POLL_INOUT) watch->wanted |= EPOLLOUT;
     return 0;
 }
 
@@ -200,8 +204,18 @@ struct slot *lane_next_finished(struct lane *lane, bool *succeeded) {
     return slot;
 }
 
-void lane_uncork(struct lane *lane) {
-    if (!lane->corked) return;
-    lane->corked = false;
-    set_cork(lane, 0);
+void lane_settle(struct lane *lane) {
+    if (lane->corked) {
+        lane->corked = false;
+        set_cork(lane, 0);
+    }
+    for (int i = 0; i < lane->socket_count; i++) {
+        struct watch *watch = &lane->sockets[i];
+        if (watch->wanted == watch->told) continue;
+        struct epoll_event event = {.events = watch->wanted};
+        event.data.u64 = (uint64_t)lane->index << 32 | (uint32_t)watch->fd;
+        int operation = watch->told == 0 ? EPOLL_CTL_ADD : watch->wanted == 0 ? EPOLL_CTL_DEL : EPOLL_CTL_MOD;
+        epoll_ctl(lane->epoll, operation, watch->fd, &event);
+        watch->told = watch->wanted;
+    }
 }

@@ -16,6 +16,13 @@ struct slot {
     char error[CURL_ERROR_SIZE];
 };
 
+/// What libcurl wants to hear of a socket, and what epoll was last told.
+struct watch {
+    curl_socket_t fd;
+    uint32_t wanted;
+    uint32_t told;
+};
+
 /// One multi handle, for one connection.
 struct lane {
     const struct curl_floor_options *options;
@@ -25,7 +32,7 @@ struct lane {
     int epoll;
     int index;
     /// Open sockets; one, but for a moment of reconnecting.
-    curl_socket_t sockets[4];
+    struct watch sockets[4];
     int socket_count;
     /// When libcurl wants to be called, in monotonic ns; -1 when not.
     int64_t deadline;
@@ -49,7 +56,8 @@ void lane_act(struct lane *lane, curl_socket_t fd, int mask);
 /// The next finished transfer, taken out of the multi; NULL when there is none.
 struct slot *lane_next_finished(struct lane *lane, bool *succeeded);
 
-/// Lets the kernel send what this turn wrote.
-void lane_uncork(struct lane *lane);
+/// Ends the turn: lets the kernel send what was written, and tells epoll what libcurl wants now. libcurl changes its
+/// mind with every send, so epoll hears only the last word.
+void lane_settle(struct lane *lane);
 
 #endif
