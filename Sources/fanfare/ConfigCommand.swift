@@ -1,0 +1,74 @@
+internal import ArgumentParser
+internal import FanfareConfiguration
+internal import FanfareJSON
+internal import FanfareModel
+internal import RedisTransport
+
+struct ConfigCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "config",
+        abstract: "Looks at the configuration.",
+        subcommands: [ConfigCheckCommand.self, ConfigReferenceCommand.self]
+    )
+}
+
+struct ConfigCheckCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "check",
+        abstract: "Checks the configuration alone: file, variables, and the files they name.",
+        discussion: """
+            Contacts nobody. Everything that is wrong is said at once, and the exit code is 78; warnings leave it at 0.
+
+            Example:
+              fanfare config check -c fanfare.yaml
+            """
+    )
+
+    @OptionGroup var options: ConfigurationOptions
+
+    @Flag(help: "Print one JSON object.")
+    var json = false
+
+    func run() throws {
+        let configuration: Configuration
+        let secrets: Secrets
+        do {
+            configuration = try options.read()
+            secrets = try configuration.loadSecrets()
+            _ = try RedisEndpoint(url: configuration.redis.url)
+        } catch {
+            report(problems: (error as? ConfigurationError)?.problems ?? ["redis.url: \(error)"], warnings: [])
+            throw ExitCode(Outcome.configuration.rawValue)
+        }
+        report(problems: [], warnings: configuration.warnings + secrets.warnings)
+        guard !json else { return }
+        for project in configuration.projects {
+            Console.line("project \(project.id): \(project.transport.rawValue), \(project.endpoint)")
+        }
+        Console.line("The configuration is fine.")
+    }
+
+    private func report(problems: [String], warnings: [String]) {
+        if json {
+            let object: JSONObject = [
+                "ok": .bool(problems.isEmpty), "problems": .array(problems.map { .string($0) }),
+                "warnings": .array(warnings.map { .string($0) }),
+            ]
+            Console.line(JSONValue.object(object).jsonText)
+        } else {
+            ConfigurationOptions.warn(warnings)
+            for problem in problems { Console.error("fanfare: configuration: \(problem)") }
+        }
+    }
+}
+
+/// Makes the documentation's page; not for users, who have the page.
+struct ConfigReferenceCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "reference",
+        abstract: "Prints the table of all settings.",
+        shouldDisplay: false
+    )
+
+    func run() { Console.write(SettingReference.markdown, to: 1) }
+}

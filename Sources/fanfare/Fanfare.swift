@@ -1,0 +1,20 @@
+internal import ArgumentParser
+
+/// The command line. One file per command; what they share is in files named after it.
+@main
+struct Fanfare: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "fanfare",
+        abstract: "Pushes jobs from Redis streams to FCM and writes what became of every recipient.",
+        discussion: """
+            Try everything on this machine, without a Google account:
+              fanfare demo
+
+            Exit codes: 0 done, 1 something failed, 64 usage, 69 a service is unavailable, 78 configuration.
+            """,
+        version: "0.1.0",
+        subcommands: [
+            WorkerCommand.self, SendCommand.self, JobCommand.self, FunctionsCommand.self, ConfigCommand.self,
+        ]
+    )
+}

@@ -1,0 +1,42 @@
+internal import ArgumentParser
+internal import Glibc
+
+/// Lines of a file or of standard input, without the white space around them; empty ones are skipped.
+final class LineReader {
+    private let file: UnsafeMutablePointer<FILE>
+    private let path: String
+    private var buffer: UnsafeMutablePointer<CChar>?
+    private var capacity = 0
+
+    /// - Parameter path: `-` for standard input.
+    init(path: String) throws {
+        self.path = path
+        guard let file = path == "-" ? fdopen(dup(STDIN_FILENO), "r") : fopen(path, "re") else {
+            throw ValidationError("\(path): \(String(cString: strerror(errno)))")
+        }
+        self.file = file
+    }
+
+    deinit {
+        free(buffer)
+        fclose(file)
+    }
+
+    /// nil at the end.
+    func next() throws -> String? {
+        while true {
+            errno = 0
+            let count = getline(&buffer, &capacity, file)
+            guard count >= 0, let buffer else {
+                if ferror(file) != 0 { throw Outcome.failed.because("\(path): \(String(cString: strerror(errno)))") }
+                return nil
+            }
+            let bytes = UnsafeRawBufferPointer(start: buffer, count: count)
+            let isSpace: (UInt8) -> Bool = { $0 <= 0x20 }
+            guard let start = bytes.firstIndex(where: { !isSpace($0) }),
+                let end = bytes.lastIndex(where: { !isSpace($0) })
+            else { continue }
+            return String(decoding: bytes[start...end], as: UTF8.self)
+        }
+    }
+}

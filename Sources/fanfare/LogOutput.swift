@@ -1,0 +1,66 @@
+internal import FanfareConfiguration
+internal import FanfareJSON
+internal import Foundation
+internal import Glibc
+internal import Logging
+
+/// Log records on standard error: lines for people, or one JSON object a line. Each record is one write.
+struct LogOutput: LogHandler {
+    var logLevel: Logger.Level
+    var metadata: Logger.Metadata = [:]
+    let label: String
+    let isJSON: Bool
+
+    static func logger(_ log: Configuration.Log) -> Logger {
+        let level = Logger.Level(rawValue: log.level) ?? .info
+        return Logger(label: "fanfare") { LogOutput(logLevel: level, label: $0, isJSON: log.isJSON) }
+    }
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        var all = metadata
+        if let own = event.metadata { all.merge(own) { $1 } }
+        if let error = event.error { all["error"] = "\(error)" }
+        let values = all.map { (key: $0.key, value: "\($0.value)") }.sorted { $0.key < $1.key }
+        let time = Self.timestamp(Date())
+        let text = Self.render(time, event.level, "\(event.message)", values, isJSON: isJSON)
+        Console.write(text + "\n", to: STDERR_FILENO)
+    }
+
+    static func render(
+        _ time: String,
+        _ level: Logger.Level,
+        _ message: String,
+        _ values: [(key: String, value: String)],
+        isJSON: Bool
+    ) -> String {
+        if isJSON {
+            var object = JSONObject([
+                .init(key: "time", value: .string(time)), .init(key: "level", value: .string(level.rawValue)),
+                .init(key: "message", value: .string(message)),
+            ])
+            for (key, value) in values { object.members.append(.init(key: key, value: .string(value))) }
+            return JSONValue.object(object).jsonText
+        }
+        let pairs = values.map { " \($0.key)=\(quoted($0.value))" }.joined()
+        let padded = level.rawValue.padding(toLength: 8, withPad: " ", startingAt: 0)
+        return "\(time) \(padded) \(message)\(pairs)"
+    }
+
+    /// What came from outside must not look like another record.
+    private static func quoted(_ value: String) -> String {
+        let isPlain = !value.isEmpty && value.utf8.allSatisfy { $0 > 0x20 && $0 != 0x22 && $0 != 0x7F }
+        if isPlain { return value }
+        var bytes: [UInt8] = []
+        bytes.appendJSONString(value)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private static func timestamp(_ date: Date) -> String {
+        date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+    }
+}

@@ -1,0 +1,72 @@
+internal import ArgumentParser
+internal import FanfareJSON
+internal import Foundation
+
+/// What a job says: a file, or a notification and data put together here.
+struct MessageOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("The message (JSON), without its target; - reads standard input.", valueName: "file"))
+    var message: String?
+
+    @Option(help: ArgumentHelp("The notification's title.", valueName: "text"))
+    var title: String?
+
+    @Option(help: ArgumentHelp("The notification's text.", valueName: "text"))
+    var body: String?
+
+    @Option(help: ArgumentHelp("One entry of the data; may be repeated.", valueName: "key=value"))
+    var data: [String] = []
+
+    var readsStandardInput: Bool { message == "-" }
+
+    private static let maximumBytes = 1 << 20
+
+    func check() throws {
+        let hasParts = title != nil || body != nil || !data.isEmpty
+        guard (message != nil) != hasParts else {
+            throw ValidationError("give a message: --message FILE, or --title, --body and --data")
+        }
+        for entry in data where !entry.contains("=") { throw ValidationError("--data \(entry): must be key=value") }
+        let keys = data.map(Self.split).map(\.key)
+        if let twice = Dictionary(grouping: keys, by: { $0 }).first(where: { $0.value.count > 1 }) {
+            throw ValidationError("--data \(twice.key): given twice")
+        }
+    }
+
+    func bytes() throws -> [UInt8] {
+        guard let message else { return build() }
+        do {
+            let file =
+                message == "-"
+                ? FileHandle.standardInput : try FileHandle(forReadingFrom: URL(fileURLWithPath: message))
+            // One byte more than allowed tells a long file from one that just fits.
+            let bytes = [UInt8](try file.read(upToCount: Self.maximumBytes + 1) ?? Data())
+            guard bytes.count <= Self.maximumBytes else {
+                throw ValidationError("\(message): more than \(Self.maximumBytes) bytes")
+            }
+            return bytes
+        } catch let error as ValidationError {
+            throw error
+        } catch {
+            throw ValidationError("\(message): cannot be read")
+        }
+    }
+
+    /// The same in both formats: `notification` and `data`.
+    private func build() -> [UInt8] {
+        var object = JSONObject()
+        var notification = JSONObject()
+        if let title { notification.members.append(.init(key: "title", value: .string(title))) }
+        if let body { notification.members.append(.init(key: "body", value: .string(body))) }
+        if !notification.isEmpty { object.members.append(.init(key: "notification", value: .object(notification))) }
+        if !data.isEmpty {
+            let members = data.map(Self.split).map { JSONObject.Member(key: $0.key, value: .string($0.value)) }
+            object.members.append(.init(key: "data", value: .object(JSONObject(members))))
+        }
+        return JSONValue.object(object).jsonBytes
+    }
+
+    private static func split(_ entry: String) -> (key: String, value: String) {
+        let parts = entry.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        return (String(parts[0]), parts.count > 1 ? String(parts[1]) : "")
+    }
+}

@@ -1,0 +1,34 @@
+internal import ArgumentParser
+internal import Glibc
+
+/// How a command ends when it does not end well. Usage errors end with 64, which the argument parser does by itself.
+enum Outcome: Int32 {
+    case failed = 1
+    case unavailable = 69
+    case configuration = 78
+
+    /// Says why on standard error and gives what to throw.
+    func because(_ reason: String) -> ExitCode {
+        Console.error("fanfare: \(reason)")
+        return ExitCode(rawValue)
+    }
+}
+
+/// Whole lines to the two outputs.
+enum Console {
+    static func line(_ text: String) { write(text + "\n", to: STDOUT_FILENO) }
+    static func error(_ text: String) { write(text + "\n", to: STDERR_FILENO) }
+
+    static func write(_ text: String, to descriptor: Int32) {
+        var rest = Array(text.utf8)[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR || errno == EAGAIN { continue }
+            // Nobody reads any more: what a pipe's other end does not want is not an error.
+            guard count > 0 else { return }
+            rest = rest.dropFirst(count)
+        }
+    }
+
+    static var errorIsTerminal: Bool { isatty(STDERR_FILENO) == 1 }
+}

@@ -1,0 +1,51 @@
+internal import Foundation
+
+/// A point in time as a person writes it: `2026-03-01T08:00:00Z`, Unix milliseconds, or `+5m`.
+enum TimeArgument: Equatable {
+    case at(milliseconds: Int64)
+    case after(milliseconds: Int64)
+
+    /// nil when the text is none of the forms.
+    init?(_ text: String) {
+        if text.hasPrefix("+") {
+            guard let delay = Self.delay(text.dropFirst()) else { return nil }
+            self = .after(milliseconds: delay)
+        } else if !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
+            // Eleven digits and fewer would be a time before 1974: seconds, given by mistake.
+            guard let number = Int64(text), (100_000_000_000...99_999_999_999_999).contains(number) else { return nil }
+            self = .at(milliseconds: number)
+        } else {
+            guard let date = Self.date(text) else { return nil }
+            self = .at(milliseconds: Int64((date.timeIntervalSince1970 * 1_000).rounded()))
+        }
+    }
+
+    static let forms =
+        "a time with its zone (2026-03-01T08:00:00Z), Unix milliseconds, or a delay such as +90s, +5m, +2h, +1d"
+
+    /// - Parameter nowMs: of Redis, whose clock workers go by.
+    func milliseconds(nowMs: Int64) -> Int64 {
+        switch self {
+        case .at(let milliseconds): return milliseconds
+        case .after(let milliseconds): return nowMs + milliseconds
+        }
+    }
+
+    private static func delay(_ text: Substring) -> Int64? {
+        let units: [Character: Int64] = ["s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000]
+        guard let last = text.last, let unit = units[last], let number = Int64(text.dropLast()), number >= 0,
+            number <= 36_500 * 86_400_000 / unit, text.first != "+"
+        else { return nil }
+        return number * unit
+    }
+
+    private static func date(_ text: String) -> Date? {
+        for fraction in [false, true] {
+            let style = Date.ISO8601FormatStyle(includingFractionalSeconds: fraction)
+            if let date = try? style.parse(text), (0...99_999_999_999).contains(date.timeIntervalSince1970) {
+                return date
+            }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,78 @@
+internal import ArgumentParser
+internal import FanfareConfiguration
+internal import FanfareWorker
+internal import Logging
+internal import RedisTransport
+
+struct WorkerCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "worker",
+        abstract: "Runs one worker process.",
+        discussion: """
+            Takes the configured projects' jobs, sends them, and writes results. Start as many as you need, on as many \
+            machines: they share the work through Redis and take over each other's batches.
+
+            SIGTERM and SIGINT drain: nothing new begins, what is on the wire is waited for (worker.drain_ms), the rest \
+            goes back. A second signal ends the process at once; nothing is lost then either.
+
+            Examples:
+              fanfare worker -c fanfare.yaml
+              fanfare worker -c fanfare.yaml --exit-when-idle
+            """
+    )
+
+    @OptionGroup var options: ConfigurationOptions
+
+    @Option(help: ArgumentHelp("Names this process among the workers; unique in the fleet.", valueName: "text"))
+    var name: String?
+
+    @Option(help: ArgumentHelp("Sends under way at once, per project.", valueName: "n"))
+    var maxInFlight: String?
+
+    @Option(help: ArgumentHelp("trace, debug, info, notice, warning, error or critical.", valueName: "level"))
+    var logLevel: String?
+
+    @Option(help: ArgumentHelp("text or json.", valueName: "format"))
+    var logFormat: String?
+
+    @Flag(help: "Drain and exit once every job is over; for scripts.")
+    var exitWhenIdle = false
+
+    func run() async throws {
+        let configuration = try options.load([
+            "worker.name": name, "worker.max_in_flight": maxInFlight, "log.level": logLevel, "log.format": logFormat,
+        ])
+        let logger = LogOutput.logger(configuration.log)
+        let secrets: Secrets
+        do throws(ConfigurationError) {
+            secrets = try configuration.loadSecrets()
+        } catch {
+            throw ConfigurationOptions.refused(error)
+        }
+        for warning in configuration.warnings + secrets.warnings {
+            logger.warning("The configuration deserves a look.", metadata: ["what": "\(warning)"])
+        }
+        let worker = Worker(
+            configuration: configuration.workerConfiguration(secrets, exitWhenIdle: exitWhenIdle),
+            logger: logger
+        )
+        let signals = StopSignals { worker.drain() }
+        defer { signals.cancel() }
+        switch try await start(worker) {
+        case .drained: logger.info("The worker has drained.")
+        case .timedOut: logger.warning("The drain's time is over; what was on the wire is taken over by others.")
+        case .failed(let reason): throw Outcome.unavailable.because(reason)
+        }
+    }
+
+    private func start(_ worker: Worker) async throws -> WorkerEnd {
+        do {
+            return try await worker.run()
+        } catch let error as RedisError {
+            throw RedisSession.outcome(error).because("Redis: \(error)")
+        } catch {
+            // What a worker refuses to start with is always something it was told.
+            throw Outcome.configuration.because("\(error)")
+        }
+    }
+}
