@@ -28,7 +28,11 @@ enum V1Scenario: Scenario {
                 )
             )
         }
-        if let limit = H2LoadContender(options: options, sink: sink, in: workspace) { contenders.append(limit) }
+        if let limit = H2LoadContender(options: options, sink: sink, in: workspace) {
+            contenders.append(limit)
+        } else if options.h2load {
+            Console.note("h2load is missing and left out: apt-get install \(Tool.h2load.package)")
+        }
 
         let runs = try Rounds.run(contenders, rounds: options.rounds, sends: options.sends)
         return Report(

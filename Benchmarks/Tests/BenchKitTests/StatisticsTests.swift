@@ -3,9 +3,11 @@ import Testing
 @testable import BenchKit
 
 struct StatisticsTests {
-    @Test(arguments: [
-        ([3.0], 3.0), ([1, 9], 5), ([9, 1, 2], 2), ([4, 1, 3, 2], 2.5), ([5, 5, 5, 100], 5),
-    ])
+    static let medians: [(samples: [Double], median: Double)] = [
+        ([3], 3), ([1, 9], 5), ([9, 1, 2], 2), ([4, 1, 3, 2], 2.5), ([5, 5, 5, 100], 5),
+    ]
+
+    @Test(arguments: medians)
     func medianIsTheMiddle(samples: [Double], median: Double) throws {
         let statistics = try #require(Statistics(samples))
         #expect(statistics.median == median)
