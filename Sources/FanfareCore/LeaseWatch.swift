@@ -38,5 +38,10 @@ public struct LeaseWatch: Sendable {
     public struct Verdict: Equatable, Sendable {
         public var worker: String
         public var counter: String
+
+        public init(worker: String, counter: String) {
+            self.worker = worker
+            self.counter = counter
+        }
     }
 }
