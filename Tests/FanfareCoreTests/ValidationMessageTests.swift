@@ -287,7 +287,7 @@ import Testing
         ),
         BadEntry(message: #"{"dry_run":1}"#, format: "legacy", "message.dry_run: must be true or false, not a number"),
         BadEntry(message: #"{"data":{"from":1}}"#, format: "legacy", "message.data.from: reserved key"),
-        BadEntry(message: #"{"data":{"google-x":1}}"#, format: "legacy", "message.data.googly: reserved key"),
+        BadEntry(message: #"{"data":{"google-x":1}}"#, format: "legacy", "message.data.google-x: reserved key"),
         BadEntry(
             message: #"{"data":{"n":null}}"#,
             format: "legacy",
