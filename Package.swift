@@ -90,7 +90,7 @@ let package = Package(
             name: "fanfare",
             dependencies: [
                 "FanfareModel", "FanfareJSON", "StreamWire", "EventLoop", "RedisTransport", "OpenSSLKit",
-                "FanfareClient", "FanfareConfiguration", "FanfareWorker",
+                "FanfareClient", "FanfareConfiguration", "FanfareWorker", "FanfareSandbox",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -150,6 +150,11 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(name: "FanfareConfigurationTests", dependencies: ["FanfareConfiguration"], swiftSettings: strict),
+        .testTarget(
+            name: "EndToEndTests",
+            dependencies: ["fanfare", "StreamWire", "EventLoop", "RedisTransport", "TestSupport"],
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "StreamWireTests",
             dependencies: ["StreamWire", "FanfareModel", "RedisTransport", "TestSupport"],
