@@ -82,10 +82,10 @@ public final class RedisClient: Sendable {
     }
 }
 
-/// What lives on the client's loop. The loop's handlers hold it, so ``close()`` drops the connection, which holds the
-/// loop.
+/// What lives on the client's loop. The loop's handlers hold it, so ``close()`` lets go of the loop again, directly
+/// and through the connection, or neither would ever be freed.
 private final class Session {
-    private let loop: EventLoop
+    private var loop: EventLoop?
     private var connection: RedisConnection?
 
     init(loop: EventLoop, endpoint: RedisEndpoint, name: String, tls: TLSOptions, timeouts: RedisTimeouts) {
@@ -119,7 +119,8 @@ private final class Session {
     func close() {
         connection?.close()
         connection = nil
-        loop.stop()
+        loop?.stop()
+        loop = nil
     }
 }
 

@@ -39,10 +39,9 @@ final class ConnectionProbe: Sendable {
                 limits: limits,
                 random: { 0.5 }
             )
-            // Holds the connection for as long as the loop runs.
-            loop.onTurnEnd { withExtendedLifetime(connection) {} }
             let finish = {
                 connection.close()
+                // It holds the connection, which holds the loop: without this neither would be freed.
                 connection.onStateChange = { _ in }
                 loop.stop()
             }

@@ -9,9 +9,10 @@ internal import Foundation
 public func runLoop(seconds: Int64 = 30, _ build: @escaping @Sendable (EventLoop) -> Void) throws {
     let isOver = Locked(false)
     let thread = try LoopThread(name: "test-loop") { loop in
-        loop.schedule(afterMilliseconds: seconds * 1_000) {
+        // Weak: the loop holds its timers.
+        loop.schedule(afterMilliseconds: seconds * 1_000) { [weak loop] in
             isOver.withLock { $0 = true }
-            loop.stop()
+            loop?.stop()
         }
         build(loop)
     }
