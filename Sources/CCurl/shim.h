@@ -7,6 +7,11 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
+// curl_easy_header, CURLOPT_PROTOCOLS_STR and CURLOPT_QUICK_EXIT all exist from here on.
+#if LIBCURL_VERSION_NUM < 0x075700
+#error "Fanfare needs libcurl 7.87 or later"
+#endif
+
 static inline CURLcode ccurl_set_long(CURL *easy, CURLoption option, long value) {
     return curl_easy_setopt(easy, option, value);
 }

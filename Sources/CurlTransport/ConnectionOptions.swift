@@ -23,6 +23,10 @@ enum ConnectionOptions {
         // Wait for the lane's connection rather than open one's own.
         Curl.set(easy, CURLOPT_PIPEWAIT, 1)
 
+        // Both are allocated and freed for every request. The defaults cost more in page faults than the requests do.
+        Curl.set(easy, CURLOPT_UPLOAD_BUFFERSIZE, 16_384)
+        Curl.set(easy, CURLOPT_BUFFERSIZE, 4_096)
+
         // Deadlines of requests are the pool's; libcurl's would fire while its own queue holds the request back.
         Curl.set(easy, CURLOPT_CONNECTTIMEOUT_MS, Int(max(1, configuration.connectTimeoutMs)))
         Curl.set(easy, CURLOPT_MAXLIFETIME_CONN, Int(max(1, configuration.maxConnectionAgeMs / 1_000)))
