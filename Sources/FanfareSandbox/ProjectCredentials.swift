@@ -1,0 +1,77 @@
+import CryptoExtras
+import FCMSimulator
+import FanfareJSON
+import Foundation
+
+/// The secrets of one project, kept over restarts.
+struct ProjectCredentials: Sendable {
+    var project: SimulatedProject
+    var publicKey: _RSA.Signing.PublicKey
+
+    /// Reads what is in the folder, makes what is missing, and writes the account's file anew: its `token_uri` names the
+    /// port of this start.
+    static func prepare(project id: String, tokenURI: String, in directory: StateDirectory) throws -> ProjectCredentials
+    {
+        let senderID = try directory.text("sender-id-\(id)", fits: isSenderID) {
+            String(UInt64.random(in: 100_000_000_000...999_999_999_999))
+        }
+        let serverKey = try directory.text("server-key-\(id)", fits: { $0.utf8.count >= 20 }) {
+            "AAAA" + random(7) + ":APA91b" + random(134)
+        }
+        let name = "service-account-\(id).json"
+        let kept = directory.read(name).flatMap(KeptAccount.init)
+        let privateKey = try kept?.key ?? _RSA.Signing.PrivateKey(keySize: .bits2048)
+        let email = "firebase-adminsdk-sandbox@\(id).iam.gserviceaccount.com"
+        let account: JSONObject = [
+            "type": "service_account", "project_id": .string(id),
+            "private_key_id": .string(kept?.keyID ?? String(random(40).lowercased())),
+            "private_key": .string(privateKey.pkcs8PEMRepresentation + "\n"), "client_email": .string(email),
+            "client_id": .string(senderID), "auth_uri": "https://accounts.google.com/o/oauth2/auth",
+            "token_uri": .string(tokenURI), "universe_domain": "googleapis.com",
+        ]
+        try directory.write(name, JSONValue.object(account).jsonText + "\n")
+        return ProjectCredentials(
+            project: SimulatedProject(
+                id: id,
+                senderID: senderID,
+                serverKey: serverKey,
+                serviceAccountEmail: email
+            ),
+            publicKey: privateKey.publicKey
+        )
+    }
+
+    private static func isSenderID(_ text: String) -> Bool {
+        text.utf8.count == 12 && text.utf8.allSatisfy { $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }
+    }
+
+    private static func random(_ count: Int) -> String {
+        let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")
+        return String((0..<count).map { _ in letters[Int.random(in: 0..<letters.count)] })
+    }
+}
+
+/// What is worth keeping of an account's file; nil when it is not one of ours.
+private struct KeptAccount {
+    var key: _RSA.Signing.PrivateKey
+    var keyID: String
+
+    init?(_ text: String) {
+        guard let object = (try? JSONParser.parse(Array(text.utf8)))?.object,
+            let pem = object["private_key"]?.string, let keyID = object["private_key_id"]?.string,
+            let key = try? _RSA.Signing.PrivateKey(pemRepresentation: pem)
+        else { return nil }
+        self.key = key
+        self.keyID = keyID
+    }
+}
+
+extension StateDirectory {
+    /// One line of text that is made once.
+    fileprivate func text(_ name: String, fits: (String) -> Bool, make: () -> String) throws -> String {
+        if let kept = read(name)?.trimmingCharacters(in: .whitespacesAndNewlines), fits(kept) { return kept }
+        let made = make()
+        try write(name, made + "\n")
+        return made
+    }
+}

@@ -1,0 +1,47 @@
+import FCMSimulator
+import NIOCore
+
+/// A request while it is arriving.
+struct RequestParts {
+    /// More than any legal request needs; what is beyond is refused with 413.
+    static let mostBytes = 4 << 20
+
+    private(set) var request: SimulatorRequest
+    private(set) var isTooLarge = false
+    /// Bytes of this stream that were consumed and not yet given back to the peer's window.
+    var unreturnedBytes = 0
+
+    /// - Parameter target: the path with its query.
+    init(method: String, target: String) {
+        let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        request = SimulatorRequest(
+            method: method,
+            path: String(parts.first ?? ""),
+            query: parts.count > 1 ? String(parts[1]) : ""
+        )
+    }
+
+    /// - Parameter name: in lower case.
+    mutating func take(header name: String, _ value: String) {
+        switch name {
+        case "authorization": request.authorization = value
+        case "content-type": request.contentType = value
+        case "access_token_auth": request.accessTokenAuth = value.lowercased() == "true"
+        case "project_id": request.projectIDHeader = value
+        default: break
+        }
+    }
+
+    mutating func take(_ bytes: ByteBuffer) {
+        guard request.body.count + bytes.readableBytes <= Self.mostBytes else {
+            isTooLarge = true
+            return
+        }
+        request.body.append(contentsOf: bytes.readableBytesView)
+    }
+
+    func reply(from host: SimulatorHost) -> SimulatorReply {
+        guard !isTooLarge else { return SimulatorReply(status: 413) }
+        return host.respond(to: request)
+    }
+}

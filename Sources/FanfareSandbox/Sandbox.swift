@@ -1,0 +1,134 @@
+import CryptoExtras
+import FCMSimulator
+import HummingbirdCore
+public import Logging
+import NIOCore
+import NIOPosix
+import NIOSSL
+import ServiceLifecycle
+
+/// The simulator behind real servers.
+///
+/// ``start()`` writes the files, listens, and returns the ports; ``stop()`` ends it. ``run()`` waits until it is over.
+public actor Sandbox {
+    private let options: SandboxOptions
+    private let logger: Logger
+    private var running: (services: ServiceGroup, task: Task<Void, any Error>, loops: MultiThreadedEventLoopGroup)?
+
+    public init(options: SandboxOptions, logger: Logger) {
+        self.options = options
+        self.logger = logger
+    }
+
+    /// - Returns: the ports in use, once both listen.
+    public func start() async throws -> SandboxPorts {
+        precondition(running == nil, "a sandbox starts once")
+        try options.check()
+        let directory = try StateDirectory(path: options.stateDirectory)
+        // Files name the port and are there before anyone can connect, so a free one is found first.
+        let port = try options.port == 0 ? FreePort.find(host: options.listen) : options.port
+        let certificate = try ServerCertificate.loadOrMake(in: directory)
+        let host = try makeHost(directory: directory, port: port)
+        let loops = MultiThreadedEventLoopGroup(numberOfThreads: options.threads)
+        let started = StartSignal()
+        let data = Server(
+            childChannelSetup: DataChannel(tls: try Self.context(certificate), host: host),
+            configuration: ServerConfiguration(
+                address: .hostname(options.listen, port: port),
+                backlog: 1_024
+            ),
+            onServerRunning: { _ in started.listening() },
+            eventLoopGroup: loops,
+            logger: logger
+        )
+        let control = ControlPort.application(host: host, port: options.controlPort, logger: logger) { port in
+            started.listening(controlPort: port)
+        }
+        let services = ServiceGroup(
+            configuration: ServiceGroupConfiguration(
+                services: [.init(service: data), .init(service: control)],
+                logger: logger
+            )
+        )
+        let task = Task {
+            do {
+                try await services.run()
+                started.failed(SandboxError("stopped before it listened"))
+            } catch {
+                started.failed(error)
+                throw error
+            }
+        }
+        running = (services, task, loops)
+        let bound: Int
+        do {
+            bound = try await started.wait()
+        } catch {
+            await stop()
+            throw SandboxError(
+                "cannot listen on \(options.listen):\(port) or 127.0.0.1:\(options.controlPort): \(error)"
+            )
+        }
+        return SandboxPorts(data: port, control: bound)
+    }
+
+    /// Returns when the sandbox was stopped; throws what ended it otherwise.
+    public func run() async throws {
+        try await running?.task.value
+    }
+
+    public func stop() async {
+        guard let running else { return }
+        self.running = nil
+        await running.services.triggerGracefulShutdown()
+        _ = await running.task.result
+        try? await running.loops.shutdownGracefully()
+    }
+
+    private func makeHost(directory: StateDirectory, port: Int) throws -> SimulatorHost {
+        let tokenURI = "https://localhost:\(port)/token"
+        var projects: [SimulatedProject] = []
+        var keys: [String: _RSA.Signing.PublicKey] = [:]
+        for id in options.projects {
+            let credentials = try ProjectCredentials.prepare(project: id, tokenURI: tokenURI, in: directory)
+            projects.append(credentials.project)
+            keys[credentials.project.serviceAccountEmail] = credentials.publicKey
+        }
+        var simulator = Simulator(
+            configuration: SimulatorConfiguration(
+                projects: projects,
+                seed: options.seed,
+                quotaPerMinute: options.quotaPerMinute,
+                bareErrors: options.bareErrors
+            )
+        )
+        simulator.tokenLifetimeSeconds = Int64(options.tokenLifetimeSeconds)
+        // Google's own names too: its libraries put those into an assertion whatever the file says.
+        simulator.tokenAudiences = [
+            tokenURI, "https://127.0.0.1:\(port)/token", "https://[::1]:\(port)/token",
+            "https://oauth2.googleapis.com/token", "https://www.googleapis.com/oauth2/v4/token",
+            "https://accounts.google.com/o/oauth2/token",
+        ]
+        return SimulatorHost(simulator: simulator, verifier: SignatureVerifier(keys: keys))
+    }
+
+    private static func context(_ certificate: ServerCertificate) throws -> NIOSSLContext {
+        var tls = TLSConfiguration.makeServerConfiguration(
+            certificateChain: [
+                .certificate(try NIOSSLCertificate(bytes: Array(certificate.certificatePEM.utf8), format: .pem))
+            ],
+            privateKey: .privateKey(try NIOSSLPrivateKey(bytes: Array(certificate.keyPEM.utf8), format: .pem))
+        )
+        tls.minimumTLSVersion = .tlsv12
+        tls.applicationProtocols = ["h2", "http/1.1"]
+        return try NIOSSLContext(configuration: tls)
+    }
+}
+
+/// Where a sandbox listens.
+public struct SandboxPorts: Equatable, Sendable {
+    /// TLS, HTTP/2 and HTTP/1.1.
+    public var data: Int
+    /// Plain HTTP on loopback.
+    public var control: Int
+}

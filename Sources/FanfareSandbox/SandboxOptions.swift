@@ -1,0 +1,60 @@
+/// The settings of a sandbox, one for each flag of its command.
+public struct SandboxOptions: Equatable, Sendable {
+    /// The TLS port of all HTTP services; 0 takes a free one.
+    public var port = 8443
+    /// Plain HTTP, on loopback only; 0 takes a free one.
+    public var controlPort = 8480
+    /// The address the TLS port listens on.
+    public var listen = "127.0.0.1"
+    /// The folder for certificates and credentials; made if it is missing.
+    public var stateDirectory: String
+    /// Project ids, `[a-z0-9][a-z0-9-]{0,62}`, at least one.
+    public var projects: [String]
+    public var seed: UInt64 = 1
+    public var quotaPerMinute = 600_000
+    /// Retryable errors come without `Retry-After`.
+    public var bareErrors = false
+    /// Seconds an access token lives; 1 to 3600.
+    public var tokenLifetimeSeconds = 3_600
+    /// Loops that serve the TLS port.
+    public var threads = 2
+
+    public init(stateDirectory: String, projects: [String]) {
+        self.stateDirectory = stateDirectory
+        self.projects = projects
+    }
+
+    /// - Throws: ``SandboxError`` that names the first setting out of range.
+    func check() throws(SandboxError) {
+        func within(_ name: String, _ value: Int, _ range: ClosedRange<Int>) throws(SandboxError) {
+            if !range.contains(value) {
+                throw SandboxError("\(name): \(value) is not within \(range.lowerBound) to \(range.upperBound)")
+            }
+        }
+        try within("port", port, 0...65_535)
+        try within("control-port", controlPort, 0...65_535)
+        try within("quota-per-minute", quotaPerMinute, 0...1_000_000_000)
+        try within("token-lifetime", tokenLifetimeSeconds, 1...3_600)
+        try within("threads", threads, 1...64)
+        guard !projects.isEmpty else { throw SandboxError("project: at least one") }
+        for project in projects {
+            let fits = project.utf8.allSatisfy { byte in
+                (byte >= UInt8(ascii: "a") && byte <= UInt8(ascii: "z"))
+                    || (byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")) || byte == UInt8(ascii: "-")
+            }
+            guard fits, !project.hasPrefix("-"), (1...63).contains(project.utf8.count) else {
+                throw SandboxError("project: \(project) is not of the form [a-z0-9][a-z0-9-]{0,62}")
+            }
+        }
+        guard Set(projects).count == projects.count else { throw SandboxError("project: named twice") }
+    }
+}
+
+/// Why a sandbox does not start.
+public struct SandboxError: Error, Equatable, Sendable, CustomStringConvertible {
+    public var description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
+}

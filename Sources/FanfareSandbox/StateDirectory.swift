@@ -1,0 +1,42 @@
+import Foundation
+
+/// The folder where a sandbox leaves what its clients need. Every file is for its owner's eyes only, from its first byte.
+struct StateDirectory: Sendable {
+    let path: String
+
+    init(path: String) throws {
+        self.path = path
+        do {
+            try FileManager.default.createDirectory(
+                atPath: path,
+                withIntermediateDirectories: true,
+                attributes: [.posixPermissions: 0o700]
+            )
+        } catch {
+            throw SandboxError("cannot make the folder \(path): \(error.localizedDescription)")
+        }
+    }
+
+    func file(_ name: String) -> String {
+        path + "/" + name
+    }
+
+    /// nil when there is no such file, or it is not text, or larger than any of ours.
+    func read(_ name: String) -> String? {
+        guard let data = FileManager.default.contents(atPath: file(name)), data.count <= 65_536 else { return nil }
+        return String(bytes: data, encoding: .utf8)
+    }
+
+    /// Written beside its place and moved there, so that nobody reads half a file.
+    func write(_ name: String, _ text: String) throws {
+        let target = file(name)
+        let draft = target + ".new"
+        try? FileManager.default.removeItem(atPath: draft)
+        let made = FileManager.default.createFile(
+            atPath: draft,
+            contents: Data(text.utf8),
+            attributes: [.posixPermissions: 0o600]
+        )
+        guard made, rename(draft, target) == 0 else { throw SandboxError("cannot write \(target)") }
+    }
+}
