@@ -146,7 +146,11 @@ let package = Package(
         ),
         .testTarget(
             name: "CommandTests",
-            dependencies: ["fanfare", "FanfareClient", "FanfareModel", "StreamWire"],
+            dependencies: [
+                "fanfare", "FanfareClient", "FanfareJSON", "StreamWire", "TestSupport",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
             swiftSettings: strict
         ),
         .testTarget(name: "FanfareConfigurationTests", dependencies: ["FanfareConfiguration"], swiftSettings: strict),
