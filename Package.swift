@@ -173,7 +173,12 @@ let package = Package(
         .testTarget(name: "FCMSimulatorTests", dependencies: ["FCMSimulator", "FanfareJSON"], swiftSettings: strict),
         .testTarget(
             name: "FanfareSandboxTests",
-            dependencies: ["FanfareSandbox", "FCMSimulator", "FanfareJSON"],
+            dependencies: [
+                "FanfareSandbox", "FCMSimulator", "FanfareJSON",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
             swiftSettings: strict
         ),
         .testTarget(
