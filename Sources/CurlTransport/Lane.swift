@@ -1,5 +1,6 @@
 internal import CCurl
 internal import EventLoop
+internal import Glibc
 
 /// One multi handle, for one connection. Performs; what to do is ``LaneState``'s and ``LanePlanner``'s to say.
 ///
@@ -17,7 +18,8 @@ final class Lane {
     private(set) var transfers: [Transfer] = []
     /// Set by the pool while the lane is on its list of work.
     var isListed = false
-    private(set) var isBroken = false
+    /// Why nothing more can be expected of libcurl on this lane.
+    private(set) var defect: String?
     private var isClosed = false
 
     private struct Watch {
@@ -83,8 +85,9 @@ final class Lane {
 
     /// False when libcurl did not take it.
     func add(_ transfer: Transfer) -> Bool {
-        guard curl_multi_add_handle(multi, transfer.easy) == CURLM_OK else {
-            isBroken = true
+        let code = curl_multi_add_handle(multi, transfer.easy)
+        guard code == CURLM_OK else {
+            defect = "add: \(code.rawValue)"
             return false
         }
         transfer.position = transfers.count
@@ -154,7 +157,8 @@ final class Lane {
 
     private func act(_ fd: Int32, _ mask: Int32) {
         var stillRunning: Int32 = 0
-        if curl_multi_socket_action(multi, fd, mask, &stillRunning) != CURLM_OK { isBroken = true }
+        let code = curl_multi_socket_action(multi, fd, mask, &stillRunning)
+        if code != CURLM_OK { defect = "action: \(code.rawValue)" }
         settle()
     }
 
@@ -195,9 +199,11 @@ final class Lane {
                 onWork(self)
             }
             watches.append(Watch(fd: fd, id: id))
+        } catch  where error.code == EBADF {
+            // Opened and closed again within one call: the wish is out of date.
         } catch {
             // Out of watches: nothing on this lane would ever be noticed.
-            isBroken = true
+            defect = "\(error)"
         }
     }
 
@@ -244,6 +250,8 @@ final class Lane {
 
     fileprivate func recordClosed(_ fd: Int32) {
         sockets.removeAll { $0 == fd }
+        // Its number may come back before libcurl says that it is gone.
+        wishes.append((fd, CURL_POLL_REMOVE))
         if sockets.isEmpty { lostLastSocket = true }
     }
 
@@ -293,5 +301,5 @@ private func laneSocketOpened(
 
 private func laneSocketClosed(_ context: UnsafeMutableRawPointer?, _ fd: curl_socket_t) -> Int32 {
     if let context { Unmanaged<Lane>.fromOpaque(context).takeUnretainedValue().recordClosed(fd) }
-    return closeDescriptor(fd)
+    return Glibc.close(fd)
 }

@@ -129,7 +129,7 @@ public final class LanePool {
         for lane in listed {
             lane.pump()
             while let (transfer, code) = lane.nextFinished() { finish(transfer, on: lane, code: code) }
-            if lane.isBroken { abandon(lane) }
+            if let defect = lane.defect { abandon(lane, defect) }
         }
         return listed
     }
@@ -299,10 +299,15 @@ public final class LanePool {
 
     // MARK: The end of lanes
 
-    private func abandon(_ lane: Lane) {
+    private func abandon(_ lane: Lane, _ defect: String) {
         lane.state.retire()
         for transfer in lane.transfers {
-            giveUp(transfer, on: lane, reason: "libcurl failed as a whole", as: .connectionFailed(isEarlier: false))
+            giveUp(
+                transfer,
+                on: lane,
+                reason: "libcurl failed as a whole: \(defect)",
+                as: .connectionFailed(isEarlier: false)
+            )
         }
     }
 

@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// What to say when libcurl wants a body from its beginning again, which is how it announces that it is about to send
 /// the request a second time.
 ///
@@ -17,11 +19,24 @@ struct RewindRule {
     /// - Parameters:
     ///   - bytesHandedOut: of the body, so far.
     ///   - systemError: the `errno` of the connection, 0 when it did not fail.
+    ///   - systemErrorWhenAsked: the same, when the body was first asked for: what an address that was tried in vain left
+    ///     behind. It is overlooked only if an established connection cannot fail with it.
     ///   - hasErrorText: whether libcurl has written a reason.
     ///   - isMultiplexed: whether the connection is known to be HTTP/2. On HTTP/1.1 a connection closed without an
     ///     answer leaves no error either, and proves nothing.
-    static func answer(bytesHandedOut: Int, systemError: Int, hasErrorText: Bool, isMultiplexed: Bool) -> Answer {
+    static func answer(
+        bytesHandedOut: Int,
+        systemError: Int,
+        systemErrorWhenAsked: Int,
+        hasErrorText: Bool,
+        isMultiplexed: Bool
+    ) -> Answer {
         if bytesHandedOut == 0 { return .allow }
-        return systemError == 0 && !hasErrorText && isMultiplexed ? .vetoRefused : .vetoAmbiguous
+        let isOld =
+            systemError == systemErrorWhenAsked && connectingOnly.contains(Int32(truncatingIfNeeded: systemError))
+        let didNotFail = systemError == 0 || isOld
+        return didNotFail && !hasErrorText && isMultiplexed ? .vetoRefused : .vetoAmbiguous
     }
+
+    private static let connectingOnly = [ECONNREFUSED, ENETUNREACH, EADDRNOTAVAIL, EAFNOSUPPORT]
 }

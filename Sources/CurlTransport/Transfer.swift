@@ -32,6 +32,7 @@ final class Transfer {
     /// The lane's connection, by generation, on which the body was asked for.
     fileprivate(set) var askedOn: Int?
     fileprivate var openedConnection = false
+    fileprivate var systemErrorWhenAsked = 0
     fileprivate var bytesHandedOut = 0
     fileprivate var rewind: RewindRule.Answer?
     fileprivate var answer: [UInt8] = []
@@ -178,6 +179,7 @@ final class Transfer {
         return RewindRule.answer(
             bytesHandedOut: bytesHandedOut,
             systemError: Curl.long(easy, CURLINFO_OS_ERRNO),
+            systemErrorWhenAsked: systemErrorWhenAsked,
             hasErrorText: errorText[0] != 0,
             isMultiplexed: wasMultiplexed || openedConnection
         )
@@ -199,6 +201,7 @@ private func transferRead(
         lane.recordAsked(transfer)
         transfer.askedOn = lane.generation
         transfer.openedConnection = Curl.long(transfer.easy, CURLINFO_NUM_CONNECTS) > 0
+        transfer.systemErrorWhenAsked = Curl.long(transfer.easy, CURLINFO_OS_ERRNO)
     }
     transfer.request.body.withUnsafeBytes { bytes in
         UnsafeMutableRawPointer(buffer).copyMemory(

@@ -12,10 +12,10 @@ struct NginxTests {
         let harness = try PoolHarness { $0.maxLanes = 4 }
         let outcomes = harness.run(500, url: nginx.url, timeoutMs: 15_000)
         let kinds = outcomes.kinds
-        #expect(kinds["200", default: 0] + kinds["refused", default: 0] == 500, "\(kinds)")
+        #expect(kinds["200", default: 0] + kinds["refused", default: 0] == 500, "\(outcomes.summary)")
         if keepalive == 100 { #expect(kinds == ["200": 500]) }
-        let paths = try nginx.served()
-        #expect(paths.count == kinds["200"])
+        let answered = kinds["200", default: 0]
+        #expect(try nginx.served(expecting: answered) == answered)
     }
 
     @Test func aReloadUnderLoadLosesNothingAndRepeatsNothing() throws {
@@ -26,8 +26,12 @@ struct NginxTests {
                 harness.loop.schedule(afterMilliseconds: at) { try? nginx.reload() }
             }
         }
-        #expect(outcomes.kinds == ["200": 8_000])
-        #expect(try nginx.served().count == 8_000)
+        // A request that meets three ends in a row comes back as refused, which is safe to send again.
+        let kinds = outcomes.kinds
+        #expect(kinds["200", default: 0] + kinds["refused", default: 0] == 8_000, "\(outcomes.summary)")
+        #expect(kinds["refused", default: 0] <= 80)
+        let answered = kinds["200", default: 0]
+        #expect(try nginx.served(expecting: answered) == answered)
     }
 }
 
@@ -77,10 +81,16 @@ final class Nginx {
 
     func reload() throws { kill(process.processIdentifier, SIGHUP) }
 
-    /// A line for each request with status 200.
-    func served() throws -> [Substring] {
-        let log = try String(contentsOfFile: directory + "/access.log", encoding: .utf8)
-        return log.split(separator: "\n").filter { $0.contains("\" 200 ") }
+    /// How many requests it answered with 200. It writes the last lines after the answers are out, so a count that is
+    /// still short of what is expected is looked at again for a while.
+    func served(expecting count: Int) throws -> Int {
+        let deadline = Date(timeIntervalSinceNow: 5)
+        while true {
+            let log = try String(contentsOfFile: directory + "/access.log", encoding: .utf8)
+            let served = log.split(separator: "\n").filter { $0.contains("\" 200 ") }.count
+            if served >= count || Date() >= deadline { return served }
+            usleep(5_000)
+        }
     }
 
     private static func freePort() throws -> Int {

@@ -102,16 +102,20 @@ import Testing
     }
 
     @Test(arguments: [
-        (0, 0, false, true, RewindRule.Answer.allow), (0, 104, true, false, .allow),
-        (5, 0, false, true, .vetoRefused), (5, 104, false, true, .vetoAmbiguous),
-        (5, 0, true, true, .vetoAmbiguous), (5, 0, false, false, .vetoAmbiguous),
+        (0, 0, 0, false, true, RewindRule.Answer.allow), (0, 104, 0, true, false, .allow),
+        (5, 0, 0, false, true, .vetoRefused), (5, 104, 0, false, true, .vetoAmbiguous),
+        (5, 0, 0, true, true, .vetoAmbiguous), (5, 0, 0, false, false, .vetoAmbiguous),
+        // The first address refused the connection, the second took it: no word about the connection that served.
+        (5, 111, 111, false, true, .vetoRefused), (5, 104, 111, false, true, .vetoAmbiguous),
+        (5, 111, 0, false, true, .vetoAmbiguous), (5, 110, 110, false, true, .vetoAmbiguous),
     ])
     func onlyARefusedStreamIsTakenForRefused(
-        row: (handedOut: Int, error: Int, text: Bool, multiplexed: Bool, answer: RewindRule.Answer)
+        row: (handedOut: Int, error: Int, before: Int, text: Bool, multiplexed: Bool, answer: RewindRule.Answer)
     ) {
         let answer = RewindRule.answer(
             bytesHandedOut: row.handedOut,
             systemError: row.error,
+            systemErrorWhenAsked: row.before,
             hasErrorText: row.text,
             isMultiplexed: row.multiplexed
         )

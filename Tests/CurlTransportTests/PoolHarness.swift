@@ -107,5 +107,8 @@ extension RequestOutcome {
 }
 
 extension [RequestOutcome] {
+    /// For the message of a failed expectation.
+    var summary: [String: Int] { Dictionary(map { ("\($0.kind) \($0.reason)", 1) }, uniquingKeysWith: +) }
+
     var kinds: [String: Int] { Dictionary(map { ($0.kind, 1) }, uniquingKeysWith: +) }
 }
