@@ -141,6 +141,8 @@ final class HTTP2Connection: ChannelInboundHandler {
         case .close: context.close(promise: nil)
         case .truncate(let bytes):
             send(stream, reply, bytes: min(bytes, reply.body.count), ends: false, context)
+            // A reset drops what is still buffered for its stream.
+            context.flush()
             reset(stream, 2, context)
         case .maxConcurrentStreams(let limit):
             if streamLimit != limit {

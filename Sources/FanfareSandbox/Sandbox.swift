@@ -13,11 +13,15 @@ import ServiceLifecycle
 public actor Sandbox {
     private let options: SandboxOptions
     private let logger: Logger
+    private var serverLogger: Logger
     private var running: (services: ServiceGroup, task: Task<Void, any Error>, loops: MultiThreadedEventLoopGroup)?
 
     public init(options: SandboxOptions, logger: Logger) {
         self.options = options
         self.logger = logger
+        serverLogger = logger
+        // The servers' own word about every start and connection is of no use to a user.
+        serverLogger.logLevel = max(logger.logLevel, .warning)
     }
 
     /// - Returns: the ports in use, once both listen.
@@ -39,15 +43,15 @@ public actor Sandbox {
             ),
             onServerRunning: { _ in started.listening() },
             eventLoopGroup: loops,
-            logger: logger
+            logger: serverLogger
         )
-        let control = ControlPort.application(host: host, port: options.controlPort, logger: logger) { port in
+        let control = ControlPort.application(host: host, port: options.controlPort, logger: serverLogger) { port in
             started.listening(controlPort: port)
         }
         let services = ServiceGroup(
             configuration: ServiceGroupConfiguration(
                 services: [.init(service: data), .init(service: control)],
-                logger: logger
+                logger: serverLogger
             )
         )
         let task = Task {
@@ -69,6 +73,10 @@ public actor Sandbox {
                 "cannot listen on \(options.listen):\(port) or 127.0.0.1:\(options.controlPort): \(error)"
             )
         }
+        logger.info(
+            "The sandbox listens",
+            metadata: ["port": "\(port)", "control_port": "\(bound)", "state": "\(options.stateDirectory)"]
+        )
         return SandboxPorts(data: port, control: bound)
     }
 

@@ -25,7 +25,7 @@ public struct SandboxOptions: Equatable, Sendable {
     }
 
     /// - Throws: ``SandboxError`` that names the first setting out of range.
-    func check() throws(SandboxError) {
+    public func check() throws(SandboxError) {
         func within(_ name: String, _ value: Int, _ range: ClosedRange<Int>) throws(SandboxError) {
             if !range.contains(value) {
                 throw SandboxError("\(name): \(value) is not within \(range.lowerBound) to \(range.upperBound)")

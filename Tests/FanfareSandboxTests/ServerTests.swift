@@ -1,0 +1,128 @@
+import CryptoExtras
+import FanfareJSON
+import FanfareSandbox
+import Foundation
+import Testing
+
+@Suite struct ServerTests {
+    @Test func `every file is there before the first connection, for its owner only`() async throws {
+        try await RunningSandbox.with { sandbox async throws in
+            let names = [
+                "ca.pem", "server-key-demo", "sender-id-demo", "service-account-demo.json", "server-key-other",
+                "sender-id-other", "service-account-other.json",
+            ]
+            for name in names {
+                let attributes = try FileManager.default.attributesOfItem(atPath: sandbox.directory + "/" + name)
+                #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == 0o600)
+            }
+            let account = try Account(file: sandbox.directory + "/service-account-demo.json")
+            #expect(account.tokenURI == "https://localhost:\(sandbox.ports.data)/token")
+        }
+    }
+
+    @Test func `a second start keeps keys and trust, and names its own port`() async throws {
+        let directory = NSTemporaryDirectory() + "fanfare-sandbox-" + UUID().uuidString
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        var first: [String] = []
+        var secrets: [String] = []
+        for round in 0..<2 {
+            try await RunningSandbox.with(directory: directory) { sandbox async throws in
+                let kept = try ["ca.pem", "server-key-demo", "sender-id-demo"].map { try sandbox.file($0) }
+                let account = try Account(file: directory + "/service-account-demo.json")
+                #expect(account.tokenURI.hasSuffix(":\(sandbox.ports.data)/token"))
+                if round == 0 { first = kept } else { #expect(first == kept) }
+                secrets.append(account.key.pemRepresentation)
+                #expect(try await sandbox.legacy(#"{"to":"t"}"#).status == 200)
+            }
+        }
+        #expect(secrets.count == 2)
+        #expect(secrets.first == secrets.last)
+    }
+
+    @Test(arguments: [("--http2", "2"), ("--http1.1", "1.1")])
+    func `a signed assertion buys a token that sends`(option: String, version: String) async throws {
+        try await RunningSandbox.with { sandbox async throws in
+            let account = try Account(file: sandbox.directory + "/service-account-demo.json")
+            let token = try await account.accessToken(sandbox)
+            let headers = ["authorization: Bearer " + token, "content-type: application/json"]
+            let path = "/v1/projects/demo/messages:send"
+            let reply = try await sandbox.ask(
+                path,
+                #"{"message":{"token":"sbx-apple-1","notification":{"title":"T"}}}"#,
+                headers: headers,
+                options: [option]
+            )
+            #expect(reply.status == 200)
+            #expect(reply.httpVersion == version)
+            #expect(reply.headers["date"] != nil)
+            let foreign = try await sandbox.ask(
+                "/v1/projects/other/messages:send",
+                #"{"message":{"token":"t"}}"#,
+                headers: headers,
+                options: [option]
+            )
+            #expect(foreign.status == 403)
+            let line = try await sandbox.control("GET", "/deliveries?token=sbx-apple-1").body
+            let delivery = try #require(try JSONParser.parse(Array(line.utf8)).object)
+            #expect(delivery["platform"] == "apple")
+            #expect(delivery["payload"]?.object?["aps"]?.object?["alert"]?.object?["title"] == "T")
+        }
+    }
+
+    @Test func `another key's signature buys nothing`() async throws {
+        try await RunningSandbox.with { sandbox async throws in
+            let account = try Account(file: sandbox.directory + "/service-account-demo.json")
+            let other = try Account(file: sandbox.directory + "/service-account-other.json")
+            let reply = try await sandbox.client.ask(account.tokenURI, body: try account.form(signedBy: other.key))
+            #expect(reply.status == 400)
+            #expect(reply.body.contains("Invalid JWT Signature."))
+        }
+    }
+
+    @Test func `a token ends in mid-run when it was made to`() async throws {
+        try await RunningSandbox.with({ $0.tokenLifetimeSeconds = 5 }) { sandbox async throws in
+            let account = try Account(file: sandbox.directory + "/service-account-demo.json")
+            let headers = ["authorization: Bearer " + (try await account.accessToken(sandbox))]
+            let path = "/v1/projects/demo/messages:send"
+            let body = #"{"message":{"token":"t"}}"#
+            #expect(try await sandbox.ask(path, body, headers: headers).status == 200)
+            try await sandbox.control("POST", "/clock", #"{"advance_ms":5000}"#)
+            let expired = try await sandbox.ask(path, body, headers: headers)
+            #expect(expired.status == 401)
+            #expect(expired.body.contains("ACCESS_TOKEN_EXPIRED"))
+        }
+    }
+
+    @Test func `a thousand long tokens fit through the windows`() async throws {
+        try await RunningSandbox.with { sandbox async throws in
+            let filler = String(repeating: "x", count: 1_000)
+            let list = (0..<1_000).map { JSONValue.string("t\($0)-" + filler) }
+            let reply = try await sandbox.legacy(JSONValue.object(["registration_ids": .array(list)]).jsonText)
+            #expect(reply.status == 200)
+            #expect(try await sandbox.statistic("accepted") == 1_000)
+            let large = #"{"to":""# + String(repeating: "x", count: 5 << 20) + #""}"#
+            for option in ["--http2", "--http1.1"] {
+                #expect(try await sandbox.legacy(large, options: [option]).status == 413)
+            }
+        }
+    }
+
+    @Test func `settings out of range are named`() async throws {
+        var options = SandboxOptions(stateDirectory: "/nonexistent", projects: ["Demo"])
+        #expect(throws: SandboxError.self) { try options.check() }
+        options.projects = ["demo", "demo"]
+        #expect(throws: SandboxError.self) { try options.check() }
+        options.projects = ["demo"]
+        try options.check()
+        options.port = 70_000
+        #expect(throws: SandboxError.self) { try options.check() }
+    }
+
+    @Test func `a port that is taken is an error, not a hang`() async throws {
+        try await RunningSandbox.with { sandbox async throws in
+            await #expect(throws: SandboxError.self) {
+                try await RunningSandbox.with({ $0.port = sandbox.ports.data }) { _ in }
+            }
+        }
+    }
+}
