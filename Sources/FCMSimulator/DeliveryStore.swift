@@ -23,8 +23,9 @@ struct DeliveryStore: Equatable, Sendable {
     static let mostBytes = 128 << 20
 
     private let limit: Int
-    private var ring: [Delivery] = []
-    private var oldest = 0
+    /// Oldest first; what is before `first` is gone.
+    private var kept: [Delivery] = []
+    private var first = 0
     private var bytes = 0
 
     init(limit: Int) {
@@ -33,30 +34,29 @@ struct DeliveryStore: Equatable, Sendable {
 
     mutating func add(_ delivery: Delivery) {
         // A multicast's thousand deliveries share one body; counting it for each errs on the safe side.
+        kept.append(delivery)
         bytes += delivery.sourceSize
-        if ring.count < limit, bytes <= Self.mostBytes {
-            ring.append(delivery)
-            return
+        while kept.count - first > limit || bytes > Self.mostBytes, first < kept.count {
+            bytes -= kept[first].sourceSize
+            first += 1
         }
-        guard !ring.isEmpty else {
-            bytes = 0
-            return
+        // Seldom enough that each delivery is moved once on average.
+        if first > kept.count / 2 {
+            kept.removeFirst(first)
+            first = 0
         }
-        bytes -= ring[oldest].sourceSize
-        ring[oldest] = delivery
-        oldest = (oldest + 1) % ring.count
     }
 
     /// Oldest first.
     func list(token: String?) -> [Delivery] {
-        let ordered = ring[oldest...] + ring[..<oldest]
+        let ordered = kept[first...]
         guard let token else { return Array(ordered) }
         return ordered.filter { $0.token == token }
     }
 
     mutating func removeAll() {
-        ring = []
-        oldest = 0
+        kept = []
+        first = 0
         bytes = 0
     }
 }

@@ -14,14 +14,15 @@ import Testing
     @Test func `a multicast is answered token by token, in its order`() throws {
         var trial = Trial()
         let list = Self.codes.map { JSONValue.string($0.0) }
-        let reply = trial.legacy(JSONValue.object(["registration_ids": .array(list), "data": .object(["a": "b"])]).jsonText)
+        let body: JSONObject = ["registration_ids": .array(list), "data": .object(["a": "b"])]
+        let reply = trial.legacy(JSONValue.object(body).jsonText)
         #expect(reply.status == 200)
         #expect(try reply.results() == Self.codes.map(\.1))
-        let body = try reply.json()
-        #expect(body["success"] == 2)
-        #expect(body["failure"] == 9)
-        #expect(body["canonical_ids"] == 1)
-        let id = try #require(body["multicast_id"]?.number)
+        let answer = try reply.json()
+        #expect(answer["success"] == 2)
+        #expect(answer["failure"] == 9)
+        #expect(answer["canonical_ids"] == 1)
+        let id = try #require(answer["multicast_id"]?.number)
         #expect(id.text.utf8.count == 19)
         #expect(reply.header("retry-after") == "1")
         #expect(try trial.statistic("sends") == 11)
