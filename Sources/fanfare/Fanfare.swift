@@ -14,7 +14,8 @@ struct Fanfare: AsyncParsableCommand {
             """,
         version: "0.1.0",
         subcommands: [
-            WorkerCommand.self, SendCommand.self, JobCommand.self, FunctionsCommand.self, ConfigCommand.self,
+            DemoCommand.self, WorkerCommand.self, SandboxCommand.self, SendCommand.self, JobCommand.self,
+            FunctionsCommand.self, ConfigCommand.self,
         ]
     )
 }

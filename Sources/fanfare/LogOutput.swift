@@ -12,8 +12,11 @@ struct LogOutput: LogHandler {
     let isJSON: Bool
 
     static func logger(_ log: Configuration.Log) -> Logger {
-        let level = Logger.Level(rawValue: log.level) ?? .info
-        return Logger(label: "fanfare") { LogOutput(logLevel: level, label: $0, isJSON: log.isJSON) }
+        logger(Logger.Level(rawValue: log.level) ?? .info, isJSON: log.isJSON)
+    }
+
+    static func logger(_ level: Logger.Level, isJSON: Bool = false) -> Logger {
+        Logger(label: "fanfare") { LogOutput(logLevel: level, label: $0, isJSON: isJSON) }
     }
 
     subscript(metadataKey key: String) -> Logger.Metadata.Value? {

@@ -1,0 +1,139 @@
+internal import ArgumentParser
+internal import FanfareClient
+internal import FanfareConfiguration
+internal import FanfareModel
+internal import FanfareSandbox
+internal import FanfareWorker
+internal import Foundation
+internal import Logging
+internal import RedisTransport
+
+struct DemoCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "demo",
+        abstract: "Shows everything on this machine, without a Google account.",
+        discussion: """
+            Starts a private redis-server (unix socket, temporary folder), the FCM simulator and a worker, pushes one \
+            fan-out in which some recipients fail in every way there is, and prints what became of them. Leaves nothing \
+            behind. Exits with 0 if every recipient ended as it should.
+
+            Example:
+              fanfare demo --tokens 10000
+            """
+    )
+
+    @Option(help: ArgumentHelp("Recipients, 1 to 100000.", valueName: "n"))
+    var tokens = 10_000
+
+    @Option(
+        help: ArgumentHelp(
+            "What the worker logs: trace, debug, info, notice, warning, error, critical.",
+            valueName: "level"
+        )
+    )
+    var logLevel = "error"
+
+    private static let project = "demo"
+
+    func validate() throws {
+        guard (1...100_000).contains(tokens) else { throw ValidationError("--tokens must be 1 to 100000") }
+        guard Logger.Level(rawValue: logLevel) != nil else { throw ValidationError("--log-level: no such level") }
+    }
+
+    func run() async throws {
+        let play = Task { try await self.play() }
+        let signals = StopSignals { play.cancel() }
+        defer { signals.cancel() }
+        do {
+            try await play.value
+        } catch is CancellationError {
+            throw Outcome.failed.because("interrupted; everything was stopped and removed")
+        }
+    }
+
+    private func play() async throws {
+        let redis = try DemoRedis()
+        defer { redis.stop() }
+        Console.error("redis-server: \(redis.url)")
+        var options = SandboxOptions(stateDirectory: redis.folder + "/sandbox", projects: [Self.project])
+        options.port = 0
+        options.controlPort = 0
+        let sandbox = Sandbox(
+            options: options,
+            logger: LogOutput.logger(.error)
+        )
+        let ports = try await sandbox.start()
+        Console.error("sandbox: https://localhost:\(ports.data)")
+        do {
+            try await play(try configuration(redis, ports))
+        } catch {
+            await sandbox.stop()
+            throw error
+        }
+        await sandbox.stop()
+    }
+
+    /// What a user would write: the worker gets its settings in no other way here than elsewhere.
+    private func configuration(_ redis: DemoRedis, _ ports: SandboxPorts) throws -> Configuration {
+        let file = redis.folder + "/fanfare.yaml"
+        let yaml = """
+            redis: { url: "\(redis.url)" }
+            projects:
+              \(Self.project):
+                credentials: sandbox/service-account-\(Self.project).json
+                endpoint: https://localhost:\(ports.data)
+            tls: { ca_file: sandbox/ca.pem }
+            log: { level: \(logLevel) }
+            """
+        try yaml.write(toFile: file, atomically: false, encoding: .utf8)
+        do throws(ConfigurationError) {
+            return try Configuration.load(file: file, environment: [:])
+        } catch {
+            throw ConfigurationOptions.refused(error)
+        }
+    }
+
+    private func play(_ configuration: Configuration) async throws {
+        let worker = Worker(
+            configuration: configuration.workerConfiguration(try configuration.loadSecrets(), exitWhenIdle: false),
+            logger: LogOutput.logger(configuration.log)
+        )
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                if case .failed(let reason) = try await worker.run() {
+                    throw Outcome.failed.because("worker: \(reason)")
+                }
+            }
+            group.addTask {
+                // Whatever ends the fan-out ends the worker, or the group would wait for it forever.
+                defer { worker.drain() }
+                try await RedisSession.run(configuration) { try await fanOut($0) }
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    private func fanOut(_ client: RedisClient) async throws {
+        let mix = DemoMix(count: tokens)
+        let producer = FanfareProducer(redis: client, project: Self.project)
+        var job = PushJob(
+            target: .tokens(mix.tokens),
+            message: #"{"notification":{"title":"Hello","body":"from Fanfare"},"data":{"article":"42"}}"#
+        )
+        job.results = .all
+        let id = try await producer.push(job)
+        Console.error("job \(id): \(tokens) recipients\n")
+        var bar = ProgressBar()
+        let status = try await JobWait(producer: producer, job: id).run { bar.show($0) }
+        bar.end()
+        guard status.state == .done else {
+            throw Outcome.failed.because("the job ended as \(status.state)\(status.reason.map { ": \($0)" } ?? "")")
+        }
+        var summary = DemoSummary()
+        try await producer.results(of: status) { entry in
+            for result in entry.results { summary.add(result) }
+        }
+        for line in summary.lines(mix, status) { Console.line(line) }
+        if !summary.isAsExpected(mix) { throw ExitCode(Outcome.failed.rawValue) }
+    }
+}

@@ -1,0 +1,53 @@
+/// The demo's recipients: mostly healthy devices, and some of every kind of trouble.
+struct DemoMix {
+    /// What becomes of one recipient, as a row of the summary.
+    struct Row: Hashable, Comparable {
+        var status: String
+        var error: String
+        var action: String
+
+        static let sent = Row(status: "sent", error: "-", action: "none")
+
+        static func < (a: Row, b: Row) -> Bool {
+            (a.status == "sent" ? 0 : 1, a.status, a.error, a.action) < (
+                b.status == "sent" ? 0 : 1, b.status, b.error, b.action
+            )
+        }
+    }
+
+    let tokens: [String]
+    /// How many recipients are to end how.
+    let expected: [Row: Int]
+
+    private static let kinds: [(prefix: String, perMille: Int, row: Row)] = [
+        ("sbx-unregistered-", 20, Row(status: "failed", error: "UNREGISTERED", action: "remove")),
+        ("sbx-invalid-", 10, Row(status: "failed", error: "INVALID_ARGUMENT", action: "remove")),
+        ("sbx-mismatch-", 5, Row(status: "failed", error: "SENDER_ID_MISMATCH", action: "fix_credentials")),
+        ("sbx-auth-", 5, Row(status: "failed", error: "THIRD_PARTY_AUTH_ERROR", action: "fix_credentials")),
+        ("sbx-unavailable-1-", 10, .sent),
+        ("sbx-internal-1-", 5, .sent),
+        ("sbx-quota-1-", 5, .sent),
+        ("sbx-slow-200-", 10, .sent),
+        ("sbx-apple-", 300, .sent),
+        ("sbx-web-", 100, .sent),
+        ("android-", 530, .sent),
+    ]
+
+    init(count: Int) {
+        var tokens: [String] = []
+        var expected: [Row: Int] = [:]
+        for index in 0..<count {
+            // 373 and 1000 share no factor: every thousand recipients hold the whole mix, well stirred.
+            var slot = index * 373 % 1_000
+            for kind in Self.kinds {
+                slot -= kind.perMille
+                guard slot < 0 else { continue }
+                tokens.append("\(kind.prefix)\(index)")
+                expected[kind.row, default: 0] += 1
+                break
+            }
+        }
+        self.tokens = tokens
+        self.expected = expected
+    }
+}

@@ -1,0 +1,49 @@
+internal import FanfareClient
+internal import FanfareModel
+
+/// Counts results by verdict and compares them with what the mix was to give.
+struct DemoSummary {
+    private var found: [DemoMix.Row: Int] = [:]
+    private var seen: Set<Int64> = []
+    private var retried = 0
+
+    mutating func add(_ result: JobResult) {
+        let row = DemoMix.Row(
+            status: result.status.rawValue,
+            error: result.error ?? "-",
+            action: result.action ?? "none"
+        )
+        found[row, default: 0] += 1
+        seen.insert(result.index)
+        if result.attempts > 1 { retried += 1 }
+    }
+
+    /// True when every recipient has exactly one result, and the right one.
+    func isAsExpected(_ mix: DemoMix) -> Bool { found == mix.expected && seen.count == mix.tokens.count }
+
+    func lines(_ mix: DemoMix, _ status: JobStatus) -> [String] {
+        let isRight = isAsExpected(mix)
+        var table = TextTable(
+            ["status", "error", "action", "recipients"] + (isRight ? [] : ["expected"]),
+            numeric: [3, 4]
+        )
+        for row in Set(found.keys).union(mix.expected.keys).sorted() {
+            let expected = isRight ? [] : ["\(mix.expected[row] ?? 0)"]
+            table.add([row.status, row.error, row.action, "\(found[row] ?? 0)"] + expected)
+        }
+        var lines = table.lines
+        lines.append("")
+        if let start = status.startedMs, let pass = status.firstPassMs, let end = status.finishedMs {
+            lines.append(
+                "\(status.total) recipients: first pass \(Self.seconds(pass - start)), all over \(Self.seconds(end - start)); "
+                    + "\(retried) needed more than one attempt."
+            )
+        }
+        lines.append(isRight ? "Every recipient ended as it should." : "Some recipients did not end as they should.")
+        return lines
+    }
+
+    private static func seconds(_ milliseconds: Int64) -> String {
+        "\(milliseconds / 1_000).\(milliseconds % 1_000 / 100) s"
+    }
+}

@@ -1,0 +1,65 @@
+import Foundation
+
+/// One run of the executable that was built beside the tests.
+struct CommandRun: Sendable {
+    var status: Int32
+    var out: String
+    var err: String
+
+    static let executable = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
+        .appendingPathComponent("fanfare")
+
+    /// A process with nothing of the caller's environment that Fanfare would read.
+    static func process(_ arguments: [String], environment: [String: String] = [:]) -> Process {
+        let process = Process()
+        process.executableURL = executable
+        process.arguments = arguments
+        var all = ProcessInfo.processInfo.environment.filter {
+            !$0.key.hasPrefix("FANFARE_") && $0.key != "REDIS_URL" && $0.key != "GOOGLE_APPLICATION_CREDENTIALS"
+        }
+        all.merge(environment) { $1 }
+        process.environment = all
+        return process
+    }
+
+    /// Runs to the end, off the threads that run tests.
+    init(_ arguments: [String], environment: [String: String] = [:], input: String = "") async throws {
+        self = try await withCheckedThrowingContinuation { continuation in
+            DispatchQueue.global().async {
+                continuation.resume(with: Result { try Self.run(arguments, environment, input) })
+            }
+        }
+    }
+
+    private init(status: Int32, out: String, err: String) {
+        self.status = status
+        self.out = out
+        self.err = err
+    }
+
+    private static func run(_ arguments: [String], _ environment: [String: String], _ input: String) throws
+        -> CommandRun
+    {
+        // Files, not pipes: none of the three can block another.
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        func file(_ name: String, _ text: String = "") throws -> URL {
+            let url = folder.appendingPathComponent(name)
+            try text.write(to: url, atomically: false, encoding: .utf8)
+            return url
+        }
+        let (out, err) = (try file("out"), try file("err"))
+        let process = process(arguments, environment: environment)
+        process.standardInput = try FileHandle(forReadingFrom: file("in", input))
+        process.standardOutput = try FileHandle(forWritingTo: out)
+        process.standardError = try FileHandle(forWritingTo: err)
+        try process.run()
+        process.waitUntilExit()
+        return CommandRun(
+            status: process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus,
+            out: try String(contentsOf: out, encoding: .utf8),
+            err: try String(contentsOf: err, encoding: .utf8)
+        )
+    }
+}

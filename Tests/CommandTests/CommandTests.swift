@@ -1,0 +1,138 @@
+import FanfareClient
+import Foundation
+import TestSupport
+import Testing
+
+@testable import fanfare
+
+/// The executable itself, against a real redis-server and no worker.
+@Suite struct CommandTests {
+    private let redis: RedisServer
+    private var flags: [String] { ["--project", "demo", "--redis", "unix://\(redis.socketPath)"] }
+
+    init() throws { redis = try RedisServer() }
+
+    private func lines(_ text: String) -> [String] { text.split(separator: "\n").map(String.init) }
+
+    @Test func sendPushesTheFieldsAndPrintsTheID() async throws {
+        let run = try await CommandRun(
+            ["send", "--token", "a", "--title", "Hi", "--data", "k=v", "--priority", "7", "--at", "1772352000000"]
+                + flags
+        )
+        #expect(run.status == 0, "\(run.err)")
+        let entry = lines(try redis.cli("XRANGE", "fanfare:{demo}:jobs", "-", "+"))
+        #expect(lines(run.out) == [entry[0]])
+        #expect(
+            Array(entry.dropFirst()) == [
+                "token", "a", "message", #"{"notification":{"title":"Hi"},"data":{"k":"v"}}"#, "priority", "7",
+                "not_before", "1772352000000",
+            ]
+        )
+        #expect(lines(try redis.cli("SMEMBERS", "fanfare:projects")) == ["demo"])
+    }
+
+    @Test func tokensAndMessageCanComeFromFilesAndStandardInput() async throws {
+        let message = try redis.folder.write("m.json", #"{"data":{"a":"b"}}"#)
+        let run = try await CommandRun(
+            ["send", "--tokens-file", "-", "--message", message, "--id", "mine", "--json"] + flags,
+            input: "a:1\r\n\n  b \nc"
+        )
+        #expect(run.status == 0, "\(run.err)")
+        #expect(run.out == #"{"id":"mine","project":"demo"}"# + "\n")
+        let entry = lines(try redis.cli("XRANGE", "fanfare:{demo}:jobs", "-", "+"))
+        #expect(entry.contains(#"["a:1","b","c"]"#))
+        #expect(entry.contains(#"{"data":{"a":"b"}}"#))
+    }
+
+    @Test func aLongFileOfTokensBecomesAListFirst() async throws {
+        let count = TokensFile.inlineLimit + 2_501
+        let file = try redis.folder.write("t", (0..<count).map { "token-\($0)" }.joined(separator: "\n"))
+        let run = try await CommandRun(["send", "--tokens-file", file, "--title", "x"] + flags)
+        #expect(run.status == 0, "\(run.err)")
+        let entry = lines(try redis.cli("XRANGE", "fanfare:{demo}:jobs", "-", "+"))
+        let place = try #require(entry.firstIndex(of: "audience"))
+        let key = entry[place + 1]
+        #expect(key.hasPrefix("audience:{demo}:"))
+        #expect(run.err.contains(key))
+        #expect(lines(try redis.cli("LLEN", key)) == ["\(count)"])
+        #expect(lines(try redis.cli("LINDEX", key, "-1")) == ["token-\(count - 1)"])
+        #expect(lines(try redis.cli("LINDEX", key, "100000")) == ["token-100000"])
+        let seconds = try #require(Int(lines(try redis.cli("TTL", key))[0]))
+        #expect((604_000...604_800).contains(seconds))
+    }
+
+    @Test func waitingShowsNothingThatATerminalWouldAndEndsWithTheJobsFate() async throws {
+        let hash = ["state", "rejected", "total", "0", "reason", "token: empty", "created_ms", "1"]
+        for (index, value) in hash.enumerated() where index.isMultiple(of: 2) {
+            _ = try redis.cli("HSET", "fanfare:{demo}:job:j", value, hash[index + 1])
+        }
+        let run = try await CommandRun(["send", "--id", "j", "--token", "a", "--title", "x", "--wait"] + flags)
+        #expect(run.status == 1)
+        #expect(run.out == "j\n")
+        #expect(run.err.contains("token: empty"))
+        #expect(!run.err.contains("\u{1B}") && !run.err.contains("\r"))
+        _ = try redis.cli("HSET", "fanfare:{demo}:job:k", "state", "done", "total", "2", "sent", "2")
+        let done = try await CommandRun(["send", "--id", "k", "--token", "a", "--title", "x", "--wait"] + flags)
+        #expect(done.status == 0)
+    }
+
+    @Test func aJobsStateAndResultsAreShown() async throws {
+        let missing = try await CommandRun(["job", "show", "j"] + flags)
+        #expect(missing.status == 1)
+        #expect(missing.err.contains("job j: not there"))
+        _ = try redis.cli("HSET", "fanfare:{demo}:job:j", "state", "done", "total", "2", "sent", "1", "failed", "1")
+        let sent = #"{"i":0,"token":"a","status":"sent","message_id":"m","attempts":1}"#
+        let failed = #"{"i":1,"token":"b","status":"failed","attempts":1,"error":"UNREGISTERED","action":"remove"}"#
+        _ = try redis.cli("XADD", "fanfare:{demo}:results", "*", "job", "j", "results", "[\(sent),\(failed)]")
+        _ = try redis.cli("XADD", "fanfare:{demo}:results", "*", "job", "other", "results", "[\(sent)]")
+
+        let shown = try await CommandRun(["job", "show", "j", "--json"] + flags)
+        #expect(shown.status == 0)
+        #expect(shown.out.contains(#""state":"done","total":2,"sent":1,"failed":1"#))
+        let all = try await CommandRun(["job", "results", "j", "--json"] + flags)
+        #expect(lines(all.out) == [sent, failed])
+        let bad = try await CommandRun(["job", "results", "j", "--failed"] + flags)
+        #expect(lines(bad.out).dropFirst() == ["1\tfailed\tUNREGISTERED\tremove\t1\tb"])
+    }
+
+    @Test func functionsAreLoadedAndLoadingAgainIsFine() async throws {
+        for _ in 0..<2 {
+            let run = try await CommandRun(["functions", "load", "--redis", "unix://\(redis.socketPath)"])
+            #expect(run.status == 0, "\(run.err)")
+        }
+        #expect(try redis.cli("FUNCTION", "LIST").contains("fanfare_v1"))
+    }
+
+    @Test func wrongPasswordsAndAbsentServersHaveTheirExitCodes() async throws {
+        let absent = try await CommandRun(["job", "show", "j", "--project", "demo", "--redis", "unix:///nowhere.sock"])
+        #expect(absent.status == 69)
+        let locked = try RedisServer(config: ["--requirepass", "right"], waitUntilReady: false)
+        let url = "unix://:wrong-secret@\(locked.socketPath)"
+        let refused = try await CommandRun(["job", "show", "j", "--project", "demo"], environment: ["REDIS_URL": url])
+        #expect(refused.status == 78)
+        #expect(!refused.err.contains("wrong-secret"))
+    }
+
+    @Test func configurationProblemsEndWithTheirCode() async throws {
+        let file = try redis.folder.write("fanfare.yaml", "redsi: {}\nprojects: { demo: {} }\n")
+        for command in [["worker"], ["config", "check"], ["functions", "load"]] {
+            let run = try await CommandRun(command + ["-c", file])
+            #expect(run.status == 78, "\(command)")
+            #expect(run.err.contains("redsi (line 1): unknown key; did you mean redis?"), "\(command)")
+        }
+        let json = try await CommandRun(["config", "check", "--json"], environment: ["FANFARE_CONFIG": file])
+        #expect(json.status == 78)
+        #expect(json.out.hasPrefix(#"{"ok":false,"problems":["redsi (line 1)"#))
+    }
+
+    @Test func aGoodConfigurationIsSaidToBe() async throws {
+        let account =
+            #"{"type":"service_account","client_email":"a@b","private_key":"k","token_uri":"https://localhost/t"}"#
+        _ = try redis.folder.write("key.json", account)
+        let file = try redis.folder.write("good.yaml", "projects: { demo: { credentials: key.json } }\n")
+        let run = try await CommandRun(["config", "check", "-c", file])
+        #expect(run.status == 0, "\(run.err)")
+        #expect(lines(run.out) == ["project demo: v1, https://fcm.googleapis.com", "The configuration is fine."])
+        #expect(run.err.contains("readable by every user"))
+    }
+}

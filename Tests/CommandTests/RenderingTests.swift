@@ -1,0 +1,70 @@
+import FanfareClient
+import FanfareJSON
+import Logging
+import StreamWire
+import Testing
+
+@testable import fanfare
+
+@Suite struct RenderingTests {
+    private func status(_ fields: [String]) throws -> JobStatus {
+        try #require(JobStatus(id: "j", reply: .array(fields.map { .bulk(Array($0.utf8)) })))
+    }
+
+    @Test func theBarShowsShareAndCounts() throws {
+        let half = try status(["state", "active", "total", "10", "sent", "4", "failed", "1", "retrying", "2"])
+        #expect(
+            ProgressBar.line(half) == "[############............] 50% 5/10 active  sent 4  failed 1  retrying 2"
+        )
+        let empty = try status(["state", "done", "total", "0"])
+        #expect(ProgressBar.line(empty) == "[........................] 0% 0/0 done")
+    }
+
+    @Test func countersThatDoNotFitDoNotTrap() throws {
+        let odd = try status(["state", "active", "total", "1", "sent", "-9223372036854775808"])
+        #expect(ProgressBar.line(odd).hasPrefix("[........................] 0% "))
+        let more = try status(["state", "active", "total", "1", "sent", "7"])
+        #expect(ProgressBar.line(more).hasPrefix("[########################] 100% 7/1"))
+    }
+
+    @Test func aJobIsShownInBothForms() throws {
+        let job = try status(["state", "rejected", "total", "0", "reason", "message: \"x\"", "created_ms", "1000"])
+        #expect(
+            JobShowCommand.json(job, "demo")
+                == #"{"id":"j","project":"demo","state":"rejected","total":0,"sent":0,"failed":0,"unknown":0,"cancelled":0,"#
+                + #""expired":0,"retrying":0,"duplicates":0,"created_ms":1000,"reason":"message: \"x\""}"#
+        )
+        #expect(
+            JobShowCommand.table(job) == """
+                job      j
+                state    rejected
+                reason   message: "x"
+                total    0
+                sent     0
+                failed   0
+                created  1970-01-01T00:00:01.000Z
+                """
+        )
+    }
+
+    @Test func columnsAreAlignedAndNumbersToTheRight() {
+        var table = TextTable(["name", "n"], numeric: [1])
+        table.add(["a", "1000"])
+        table.add(["long name", "7"])
+        #expect(table.lines == ["name          n", "a          1000", "long name     7"])
+    }
+
+    @Test func aLogRecordIsOneLineInBothForms() throws {
+        let values = [(key: "job", value: "7"), (key: "reason", value: "a b\nlevel=critical"), (key: "x", value: "")]
+        #expect(
+            LogOutput.render("T", .warning, "A job was rejected.", values, isJSON: false)
+                == #"T warning  A job was rejected. job=7 reason="a b\nlevel=critical" x="""#
+        )
+        let json = LogOutput.render("T", .info, "A job was rejected.", values, isJSON: true)
+        let object = try #require(try JSONParser.parse(Array(json.utf8), limits: JSONLimits()).object)
+        #expect(!json.contains("\n"))
+        #expect(object["level"]?.string == "info")
+        #expect(object["message"]?.string == "A job was rejected.")
+        #expect(object["reason"]?.string == "a b\nlevel=critical")
+    }
+}

@@ -1,0 +1,34 @@
+import Testing
+
+@testable import fanfare
+
+@Suite struct TimeArgumentTests {
+    @Test(arguments: [
+        ("2026-03-01T08:00:00Z", TimeArgument.at(milliseconds: 1_772_352_000_000)),
+        ("2026-03-01T09:00:00+01:00", .at(milliseconds: 1_772_352_000_000)),
+        ("2026-03-01T08:00:00.250Z", .at(milliseconds: 1_772_352_000_250)),
+        ("1772352000000", .at(milliseconds: 1_772_352_000_000)),
+        ("+0s", .after(milliseconds: 0)),
+        ("+90s", .after(milliseconds: 90_000)),
+        ("+5m", .after(milliseconds: 300_000)),
+        ("+2h", .after(milliseconds: 7_200_000)),
+        ("+1d", .after(milliseconds: 86_400_000)),
+    ])
+    func formsThatAreUnderstood(text: String, expected: TimeArgument) {
+        #expect(TimeArgument(text) == expected)
+    }
+
+    @Test(arguments: [
+        "", "+", "+5", "5m", "-5m", "+-5m", "++5m", "+5w", "+m", "+99999999999999999999s", "+9223372036854775807d",
+        "1772352000", "0", "99999999999999999999", "2026-03-01", "2026-03-01T08:00:00", "2026-13-01T08:00:00Z", "soon",
+        "1950-01-01T00:00:00Z", " 1772352000000",
+    ])
+    func formsThatAreNot(text: String) {
+        #expect(TimeArgument(text) == nil)
+    }
+
+    @Test func aDelayStartsFromTheClockGiven() {
+        #expect(TimeArgument("+5m")?.milliseconds(nowMs: 1_000) == 301_000)
+        #expect(TimeArgument("1772352000000")?.milliseconds(nowMs: 1_000) == 1_772_352_000_000)
+    }
+}

@@ -1,0 +1,42 @@
+import ArgumentParser
+import Testing
+
+@testable import fanfare
+
+@Suite struct UsageTests {
+    private static let send = ["send", "--project", "demo"]
+
+    @Test(arguments: [
+        send + ["--token", "a", "--token", "b", "--title", "t", "--body", "b", "--data", "k=v", "--data", "l=a=b"],
+        send + ["--tokens-file", "-", "--message", "m.json", "--wait", "--json"],
+        send + ["--topic", "t", "--title", "x", "--at", "+5m", "--priority", "9", "--delivery", "at_most_once"],
+        send + ["--condition", "'a' in topics", "--data", "k=", "--results", "none", "--format", "legacy"],
+        send + ["--group", "k", "--title", "x", "--id", "i", "--validate-only", "--expires-at", "1772352000000"],
+        ["job", "show", "j", "--project", "p", "--json"], ["job", "results", "j", "--failed", "-c", "f"],
+        ["worker", "--exit-when-idle", "--name", "w"], ["functions", "load", "--redis", "redis://h"],
+        ["config", "check", "--json"], ["demo", "--tokens", "5"],
+        ["sandbox", "--state", "d", "--project", "a", "--project", "b", "--bare-errors", "--seed", "7"],
+    ])
+    func linesThatAreUnderstood(line: [String]) throws {
+        #expect(throws: Never.self) { try Fanfare.parseAsRoot(line) }
+    }
+
+    @Test(arguments: [
+        ["push"], send, send + ["--title", "t"], send + ["--token", "a"],
+        send + ["--token", "a", "--topic", "t", "--title", "x"],
+        send + ["--token", "a", "--title", "x", "--message", "m"],
+        send + ["--tokens-file", "-", "--message", "-"],
+        send + ["--token", "a", "--data", "novalue"],
+        send + ["--token", "a", "--data", "k=1", "--data", "k=2"],
+        send + ["--token", "a", "--title", "x", "--at", "tomorrow"],
+        send + ["--token", "a", "--title", "x", "--delivery", "exactly_once"],
+        send + ["--token", "a", "--title", "x", "--results", ""],
+        send + ["--token", "a", "--title", "x", "--priority", "high"],
+        ["job", "show"], ["sandbox", "--state", "d"], ["demo", "--tokens", "0"], ["demo", "--tokens", "100001"],
+        ["worker", "--concurrency", "3"], ["dead", "ls"], ["doctor"],
+    ])
+    func linesThatAreNotEndWithTheUsageCode(line: [String]) throws {
+        let error = try #require(throws: (any Error).self) { try Fanfare.parseAsRoot(line) }
+        #expect(Fanfare.exitCode(for: error).rawValue == 64)
+    }
+}
