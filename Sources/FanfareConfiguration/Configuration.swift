@@ -51,6 +51,11 @@ public struct Configuration: Equatable, Sendable {
     public struct Log: Equatable, Sendable {
         public var level: String
         public var isJSON: Bool
+
+        public init(level: String, isJSON: Bool) {
+            self.level = level
+            self.isJSON = isJSON
+        }
     }
 
     public var redis: Redis
