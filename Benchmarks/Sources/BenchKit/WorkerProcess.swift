@@ -4,6 +4,7 @@ internal import Foundation
 final class WorkerProcess {
     private let child: Child
 
+    /// The quota is out of the way: at its default, it and not the worker would be measured.
     init(
         executable: String,
         redis: PrivateRedis,
