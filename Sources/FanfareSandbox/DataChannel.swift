@@ -34,7 +34,12 @@ struct DataChannel: ServerChildChannel {
     }
 
     func handle(value: Value, logger: Logger) async {
-        try? await value.channel.closeFuture.get()
+        // A stop that takes too long is cancelled: a peer in the middle of its handshake hears no polite request.
+        await withTaskCancellationHandler {
+            try? await value.channel.closeFuture.get()
+        } onCancel: {
+            value.channel.close(promise: nil)
+        }
     }
 
     private static func speak(_ result: ALPNResult, on channel: any Channel, host: SimulatorHost) throws {

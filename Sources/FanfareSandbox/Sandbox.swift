@@ -48,12 +48,12 @@ public actor Sandbox {
         let control = ControlPort.application(host: host, port: options.controlPort, logger: serverLogger) { port in
             started.listening(controlPort: port)
         }
-        let services = ServiceGroup(
-            configuration: ServiceGroupConfiguration(
-                services: [.init(service: data), .init(service: control)],
-                logger: serverLogger
-            )
+        var groupConfiguration = ServiceGroupConfiguration(
+            services: [.init(service: data), .init(service: control)],
+            logger: serverLogger
         )
+        groupConfiguration.maximumGracefulShutdownDuration = .seconds(1)
+        let services = ServiceGroup(configuration: groupConfiguration)
         let task = Task {
             do {
                 try await services.run()

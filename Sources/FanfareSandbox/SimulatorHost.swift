@@ -46,8 +46,6 @@ final class SimulatorHost: Sendable {
     }
 
     static func unixMilliseconds() -> Int64 {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
+        Int64(Date().timeIntervalSince1970 * 1_000)
     }
 }

@@ -118,6 +118,30 @@ import Testing
         #expect(throws: SandboxError.self) { try options.check() }
     }
 
+    @Test func `a silent connection does not hold up a stop`() async throws {
+        let clock = ContinuousClock()
+        var stopping = clock.now
+        // Opened and left alone, before TLS and outside HTTP.
+        let silent = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        try #require(silent >= 0)
+        defer { close(silent) }
+        try await RunningSandbox.with { sandbox async throws in
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_port = in_port_t(UInt16(sandbox.ports.data)).bigEndian
+            address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
+            let connected = withUnsafeBytes(of: &address) { bytes in
+                bytes.baseAddress.map {
+                    connect(silent, $0.assumingMemoryBound(to: sockaddr.self), socklen_t(bytes.count))
+                }
+            }
+            #expect(connected == 0)
+            #expect(try await sandbox.legacy(#"{"to":"t"}"#).status == 200)
+            stopping = clock.now
+        }
+        #expect(clock.now - stopping < .seconds(10))
+    }
+
     @Test func `a port that is taken is an error, not a hang`() async throws {
         try await RunningSandbox.with { sandbox async throws in
             await #expect(throws: SandboxError.self) {
