@@ -97,7 +97,9 @@ public struct CredentialMachine: Equatable, Sendable {
     public mutating func refused(_ refused: Generation) {
         guard refused == generation else { return }
         switch state {
-        case .valid, .refreshing, .retrying: state = .none
+        case .valid, .retrying: state = .none
+        // A fetch is under way already; its token is the next one.
+        case .refreshing: state = .fetching
         case .none, .fetching, .failed: break
         }
     }

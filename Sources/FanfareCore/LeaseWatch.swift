@@ -8,6 +8,7 @@ public struct LeaseWatch: Sendable {
 
     private let leaseNs: UInt64
     private var sightings: [String: Sighting] = [:]
+    private var lastLook: UInt64?
 
     public init(leaseMs: Int64) { leaseNs = UInt64(max(1, leaseMs)) * 1_000_000 }
 
@@ -21,6 +22,10 @@ public struct LeaseWatch: Sendable {
         own: String,
         now: UInt64
     ) -> [Verdict] {
+        // After a gap in looking (Redis was away, or this process was frozen) nobody could renew, or nobody was seen
+        // renewing: what stood still then says nothing.
+        if let lastLook, now - lastLook >= leaseNs / 2 { sightings = [:] }
+        lastLook = now
         var seen: [String: Sighting] = [:]
         var dead: [Verdict] = []
         for (worker, counter) in counters where worker != own {

@@ -27,6 +27,10 @@ final class ActiveBatch {
     var inFlight = 0
     /// The one recipient that may be sent while the project is blocked.
     var isProbe = false
+    /// A request of it has been handed to a lane.
+    var wasSent = false
+    /// Calls made for it so far.
+    var calls = 0
     /// Another worker holds it now: nothing new is sent, and what is known is handed in as late facts.
     var isFenced = false
 
@@ -73,6 +77,14 @@ final class ActiveBatch {
     func next() -> Int? {
         if let position = again.popLast() { return position }
         guard head < todo.count, reach(todo[head]) < authorised else { return nil }
+        defer { head += 1 }
+        return todo[head]
+    }
+
+    /// A position that was not sent, whatever the watermark: for what needs no send.
+    func takeOneUnsent() -> Int? {
+        if let position = again.popLast() { return position }
+        guard head < todo.count else { return nil }
         defer { head += 1 }
         return todo[head]
     }

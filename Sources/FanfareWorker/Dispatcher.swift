@@ -129,7 +129,7 @@ final class Dispatcher {
         while inFlight < project.configuration.maxInFlight, lanes.freeSlots > 0 {
             let positions = isMulticast ? batch.takeAll() : batch.next().map { [$0] } ?? []
             guard !positions.isEmpty else { return true }
-            let nowMs = WallClock.nowMs
+            let nowMs = project.nowMs
             let due = positions.filter { settler.maySend($0, of: batch, template: template, nowMs: nowMs) }
             if !due.isEmpty { submit(due, of: batch, template: template, nowMs: nowMs) }
             if !isMulticast, let upto = batch.watermarkToRequest(window: project.window) {
@@ -157,6 +157,7 @@ final class Dispatcher {
         if tag == flights.count { flights.append(flight) } else { flights[tag] = flight }
         inFlight += 1
         batch.inFlight += 1
+        batch.wasSent = true
         lanes.send(
             HTTPRequest(
                 tag: UInt64(tag),
@@ -182,7 +183,9 @@ final class Dispatcher {
         for (position, verdict) in zip(flight.positions, verdicts) {
             if case .refreshCredential(let failure) = verdict {
                 credentials.refused(flight.credential)
-                if credentials.canRefresh, batch.sendAgain(position) {
+                if project.isDraining || batch.isFenced {
+                    settler.giveBack(position, of: batch)
+                } else if credentials.canRefresh, batch.sendAgain(position) {
                     unsent += 1
                     if !batches.contains(where: { $0 === batch }) { batches.append(batch) }
                 } else {
@@ -200,13 +203,13 @@ final class Dispatcher {
         guard project.blockReason == nil || batches.contains(where: \.isProbe) else { return }
         for batch in batches {
             if project.blockReason != nil, !batch.isProbe { continue }
-            guard let position = batch.next() else { continue }
+            guard let position = batch.takeOneUnsent() else { continue }
             unsent -= 1
             return settler.settle(
                 .blockProject(failure),
                 position: position,
                 of: batch,
-                startedMs: WallClock.nowMs
+                startedMs: project.nowMs
             )
         }
     }

@@ -75,7 +75,8 @@ final class Intake {
             dedupeMs: configuration.dedupeMs,
             keepMs: isSingle && !job.hasOwnID ? configuration.keepSingleJobMs : configuration.keepJobMs,
             taker: takes ? project.leaseName : nil,
-            window: project.window
+            window: project.window,
+            originals: entry.fields
         )
         project.redis.send(call.command(project.keys)) { [weak self] result in
             self?.handedOver(job, entry, result)

@@ -9,10 +9,12 @@ final class LeaseBook: Sendable {
         var isHeld = false
     }
 
+    /// The worker's name and a part that no other process has: one that is started again under the same name must not
+    /// be taken for its predecessor, whose batches nobody would take over then.
     private let worker: String
     private let leases = Locked<[String: Lease]>([:])
 
-    init(worker: String) { self.worker = worker }
+    init(worker: String, nonce: UInt32) { self.worker = "\(worker).\(String(nonce, radix: 36))" }
 
     /// The name this process goes by in a project. A new one after it was declared dead, because the old name's
     /// batches belong to others now.

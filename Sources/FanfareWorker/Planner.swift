@@ -10,7 +10,7 @@ final class Planner {
     private let dispatcher: Dispatcher
     private let settler: Settler
     private var jobs: [String: JobContext] = [:]
-    private var waiting: [String: [Claim]] = [:]
+    private var waiting: [String: [(claim: Claim, isProbe: Bool)]] = [:]
     private(set) var held: [ObjectIdentifier: ActiveBatch] = [:]
 
     init(project: ProjectContext, dispatcher: Dispatcher, settler: Settler) {
@@ -20,6 +20,14 @@ final class Planner {
     }
 
     var isIdle: Bool { held.isEmpty && waiting.isEmpty }
+    /// No claim is still on its way to becoming a batch.
+    var isSettled: Bool { waiting.isEmpty }
+
+    /// The names of all batches that are held, for Redis to compare with what it thinks.
+    var known: [String] {
+        held.values.filter { !$0.isFenced }.map(\.name)
+            + waiting.values.joined().map { "\($0.claim.job)/\($0.claim.batch)" }
+    }
 
     /// A job of one batch, taken as it was handed over: its spec is at hand.
     func taken(_ job: Job, epoch: String, window: Int) {
@@ -35,13 +43,13 @@ final class Planner {
                 activate(claim, context, isProbe: isProbe)
             } else {
                 let isFirst = waiting[claim.job] == nil
-                waiting[claim.job, default: []].append(claim)
-                if isFirst { fetchSpec(claim.job, isProbe: isProbe) }
+                waiting[claim.job, default: []].append((claim, isProbe))
+                if isFirst { fetchSpec(claim.job) }
             }
         }
     }
 
-    private func fetchSpec(_ job: String, isProbe: Bool) {
+    private func fetchSpec(_ job: String) {
         project.redis.send(FunctionLibrary.spec(project.keys, job: job)) { [weak self] result in
             guard let self else { return }
             switch result {
@@ -50,10 +58,10 @@ final class Planner {
                 // A job that ended meanwhile has no spec and needs none.
                 guard let spec = JobSpec(value) else { return }
                 let context = context(job, spec)
-                for claim in claims { activate(claim, context, isProbe: isProbe) }
+                for (claim, isProbe) in claims { activate(claim, context, isProbe: isProbe) }
             case .failure:
                 project.loop.schedule(afterMilliseconds: 200) { [weak self] in
-                    self?.fetchSpec(job, isProbe: isProbe)
+                    self?.fetchSpec(job)
                 }
             }
         }
@@ -79,7 +87,14 @@ final class Planner {
             )
         }
         for position in batch.doubtful { settler.settleDoubtful(position, of: batch) }
-        if batch.open == 0 { settler.close(batch) } else { dispatcher.add(batch) }
+        if project.isDraining {
+            // It came after the drain began: nothing of it was sent, and nobody should have to doubt that.
+            for position in batch.takeUnsentBelowWatermark() { settler.giveBack(position, of: batch) }
+        } else if batch.open == 0 {
+            settler.close(batch)
+        } else {
+            dispatcher.add(batch)
+        }
     }
 
     /// Lets go of batches that are over: closed and written, or lost to another worker with nothing left on the wire.

@@ -17,7 +17,9 @@ final class ProjectContext {
     /// Loop time before which no send begins: a Retry-After or a rate limit that holds the project.
     private(set) var heldUntil: UInt64 = 0
     /// Why the project is blocked, and nothing but the probe is sent; nil when it is not.
-    var blockReason: String?
+    var blockReason: String? { didSet { if blockReason != nil { blockedAt = loop.now } } }
+    /// Loop time at which the block was last set or written; what was asked before says nothing of it.
+    private(set) var blockedAt: UInt64 = 0
     var isDraining = false
 
     init(
@@ -38,6 +40,15 @@ final class ProjectContext {
         logger[metadataKey: "project"] = "\(project.id)"
         self.logger = logger
     }
+
+    /// Redis' clock less this machine's, in milliseconds.
+    private var clockOffsetMs: Int64 = 0
+
+    /// Unix milliseconds on Redis' clock: due times are compared with it, by whichever worker comes for them.
+    var nowMs: Int64 { WallClock.nowMs + clockOffsetMs }
+
+    func learnClock(redisMs: Int64) { clockOffsetMs = redisMs - WallClock.nowMs }
+    func blockIsWritten() { blockedAt = loop.now }
 
     var leaseName: String { book.name(in: project.id) }
     var leaseHolds: Bool { WallClock.bootNs < book.validUntil(project.id) }

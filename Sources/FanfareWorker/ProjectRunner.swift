@@ -76,13 +76,15 @@ final class ProjectRunner {
         dispatcher.onDemand = { [weak self] in self?.scheduler.askLater(0) }
         refresher?.onChange = { [weak self] in self?.needsPump = true }
         scheduler.onCopying = { [weak self] job in self?.copier.copy(job) }
-        scheduler.onFenced = { [weak self] in self?.fenced() }
+        scheduler.onFenced = { [weak self] name in self?.fenced(name: name) }
+        scheduler.onFunctionsMissing = { [weak self] in self?.onFunctionsMissing() }
         reclaimer.onFreed = { [weak self] in self?.scheduler.askLater(0) }
         copier.onWhole = { [weak self] in self?.scheduler.askLater(0) }
         context.loop.onTurnEnd { [weak self] in self?.turnEnded() }
     }
 
     private var needsPump = false
+    var onFunctionsMissing: () -> Void = {}
 
     /// Answers and confirmations of a turn are acted on once, at its end.
     private func turnEnded() {
@@ -118,6 +120,9 @@ final class ProjectRunner {
         }
         createGroup()
         recorder.resend()
+        // An answer may have been lost with the connection, and with it a claim that only Redis knows of.
+        let reconcile = FunctionLibrary.reconcile(context.keys, worker: context.leaseName, known: planner.known)
+        context.redis.send(reconcile) { _ in }
         if !context.leaseHolds { register() } else { scheduler.askLater(0) }
     }
 
@@ -126,6 +131,10 @@ final class ProjectRunner {
             // BUSYGROUP says that it is there already.
             if case .failure(let error) = result, !error.message.contains("BUSYGROUP") {
                 self?.context.logger.error("The job stream cannot be prepared.", metadata: ["error": "\(error)"])
+                self?.context.loop.schedule(afterMilliseconds: 1_000) { [weak self] in
+                    guard let self, !isPrepared, context.redis.state == .ready else { return }
+                    createGroup()
+                }
             } else {
                 self?.isPrepared = true
             }
@@ -156,8 +165,8 @@ final class ProjectRunner {
     func observed(_ counters: [(worker: String, counter: String)]) { reclaimer.observe(counters) }
 
     /// Declared dead: nothing is ours any more, what is known goes in as late facts, and we come back under a new name.
-    func fenced(name: String? = nil) {
-        if let name, name != context.leaseName { return }
+    func fenced(name: String) {
+        guard name == context.leaseName else { return }
         context.logger.warning(
             "This worker was declared dead and starts over.",
             metadata: ["lease": "\(context.leaseName)"]
@@ -178,16 +187,17 @@ final class ProjectRunner {
 
     /// Begins nothing new. What is on the wire is awaited by ``isDrained``.
     func drain() {
+        context.isDraining = true
         for batch in dispatcher.dropUnsent() where !batch.isFenced {
             for position in batch.takeUnsentBelowWatermark() { settler.giveBack(position, of: batch) }
         }
         recorder.flushAll()
-        context.isDraining = true
     }
 
     var isDrained: Bool {
         needsPump = true
-        return intake.underWay == 0 && dispatcher.inFlight == 0 && recorder.isIdle
+        return intake.underWay == 0 && !scheduler.isAskingNow && planner.isSettled && dispatcher.inFlight == 0
+            && recorder.isIdle
     }
 
     /// Gives back what is still held, so that another worker has it at once.

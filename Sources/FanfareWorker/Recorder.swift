@@ -129,6 +129,8 @@ final class Recorder {
         let id = nextFlush
         nextFlush += 1
         batch.unanswered += 1
+        if !flush.pending.blockReason.isEmpty { project.blockIsWritten() }
+        batch.calls += 1
         var flush = flush
         flush.call = flush.makeCall(finish: finish)
         unanswered[id] = flush
@@ -147,17 +149,23 @@ final class Recorder {
         case .failure(let error):
             // Kept, and sent again when the connection is back; nothing new is sent meanwhile.
             project.logger.debug("A flush was not answered.", metadata: ["error": "\(error)"])
-            guard project.redis.state == .ready else { return }
+            // A lost connection is repeated by resend(); an error reply, which left the connection as it was, here.
+            guard project.redis.state == .ready, error.code != .connectionLost, error.code != .timeout else { return }
             project.loop.schedule(afterMilliseconds: 100) { [weak self] in self?.send(id) }
         case .success(let value):
+            guard let reply = RecordReply(value) else {
+                project.logger.error("Redis answered a flush with something else: are the functions this version's?")
+                project.loop.schedule(afterMilliseconds: 1_000) { [weak self] in self?.send(id) }
+                return
+            }
             guard let flush = unanswered.removeValue(forKey: id) else { return }
             flush.batch.unanswered -= 1
             uncommitted -= flush.count
-            confirmed(flush, RecordReply(value))
+            confirmed(flush, reply)
         }
     }
 
-    private func confirmed(_ flush: Flush, _ reply: RecordReply?) {
+    private func confirmed(_ flush: Flush, _ reply: RecordReply) {
         let batch = flush.batch
         switch reply {
         case .ok(let abort):
@@ -176,8 +184,6 @@ final class Recorder {
             }
         case .gone:
             batch.isFenced = true
-        case nil:
-            project.logger.error("Redis answered a flush with something else: are the functions this version's?")
         }
         onProgress()
     }
@@ -228,7 +234,9 @@ private struct Flush {
         call.results = pending.records.map { $0.callResult(policy: batch.job.results, isLate: isLate) }
         call.feedback = pending.records.compactMap(\.callFeedback)
         guard !isLate else { return call }
+        call.number = batch.calls
         call.finish = finish
+        call.probeUnused = finish && batch.isProbe && !batch.wasSent
         call.upto = pending.upto
         call.retries = pending.retries
         call.holdMs = pending.holdMs

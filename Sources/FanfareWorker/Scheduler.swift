@@ -13,11 +13,15 @@ final class Scheduler {
     private var timer: TimerID?
     private var timerDue: UInt64 = .max
 
-    /// The last claim found nothing at all: no work, none due, nothing being copied, no block.
+    /// The last claim said that every job is over.
     private(set) var foundNothing = false
+    var isAskingNow: Bool { isAsking }
     /// An audience that is being copied, for whoever has the time.
     var onCopying: (String) -> Void = { _ in }
-    var onFenced: () -> Void = {}
+    /// With the name that was fenced.
+    var onFenced: (String) -> Void = { _ in }
+    /// Redis lacks the functions.
+    var onFunctionsMissing: () -> Void = {}
 
     init(
         project: ProjectContext,
@@ -43,36 +47,41 @@ final class Scheduler {
         guard !isAsking, !project.isDraining, project.leaseHolds, project.redis.state == .ready else {
             return askLater(project.configuration.pollMs)
         }
-        // Without room the answer still says whether the project is held or blocked.
-        let most = room > 0 ? max(0, min(64, batchRoom)) : 0
-        guard most > 0 || project.blockReason != nil else { return askLater(project.configuration.pollMs) }
+        // A worker with its hands full still takes the probe of a blocked project: all of them may be full.
+        let isBlocked = project.blockReason != nil
+        let most = isBlocked ? 1 : room > 0 ? max(0, min(64, batchRoom)) : 0
+        guard most > 0 else { return askLater(project.configuration.pollMs) }
         isAsking = true
+        foundNothing = false
+        let askedAt = project.loop.now
+        let name = project.leaseName
         project.redis.send(
             FunctionLibrary.claim(
                 project.keys,
-                worker: project.leaseName,
+                worker: name,
                 most: most,
-                wanted: max(0, room),
+                wanted: isBlocked ? 1 : max(0, room),
                 window: project.window
             )
         ) { [weak self] result in
             self?.isAsking = false
-            self?.answered(result)
+            self?.answered(result, askedAt: askedAt, name: name)
         }
     }
 
-    private func answered(_ result: Result<RedisValue, RedisError>) {
+    private func answered(_ result: Result<RedisValue, RedisError>, askedAt: UInt64, name: String) {
         guard case .success(let value) = result, let parsed = ClaimReply.parse(value) else {
             if case .failure(let error) = result {
                 project.logger.debug("A claim failed.", metadata: ["error": "\(error)"])
+                if error.code == .functionNotFound { onFunctionsMissing() }
             }
             return askLater(project.configuration.pollMs)
         }
-        guard case .reply(let reply) = parsed else { return onFenced() }
+        guard case .reply(let reply) = parsed else { return onFenced(name) }
         project.hold(milliseconds: reply.holdMs)
-        updateBlock(reply)
-        foundNothing =
-            reply.claims.isEmpty && reply.nextDueMs == 0 && reply.copying.isEmpty && reply.probeMs == 0
+        project.learnClock(redisMs: reply.nowMs)
+        updateBlock(reply, askedAt: askedAt)
+        foundNothing = reply.unfinished == 0
         planner.claimed(reply.claims, isProbe: reply.probeMs > 0)
         if !reply.copying.isEmpty { onCopying(reply.copying) }
         if !reply.claims.isEmpty, room > 0 { return ask() }
@@ -80,11 +89,11 @@ final class Scheduler {
         askLater(min(project.configuration.pollMs, due))
     }
 
-    private func updateBlock(_ reply: ClaimReply) {
+    private func updateBlock(_ reply: ClaimReply, askedAt: UInt64) {
         if reply.probeMs > 0 {
             project.blockReason = reply.blockReason
             if !reply.claims.isEmpty { credentials.retryFailed() }
-        } else if project.blockReason != nil, reply.holdMs == 0 {
+        } else if project.blockReason != nil, askedAt > project.blockedAt {
             project.blockReason = nil
             credentials.retryFailed()
             project.logger.notice("The project sends again.")

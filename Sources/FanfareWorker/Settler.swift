@@ -9,6 +9,8 @@ final class Settler {
     private let project: ProjectContext
     private let recorder: Recorder
     private let policy: RetryPolicy
+    /// How long a recipient in doubt waits for an answer that may still arrive.
+    private static let doubtfulMs: Int64 = 2_000
     private var lastCredentialAlertMs: Int64 = 0
 
     init(project: ProjectContext, recorder: Recorder, policy: RetryPolicy) {
@@ -30,7 +32,10 @@ final class Settler {
         }
         let history = recipient.history
         var isOver = spec.expiresAt > 0 && nowMs >= spec.expiresAt
-        if history.attempts > 0, let lifetime = template.lifetimeMs(firstAttemptMs: history.firstAttemptMs) {
+        // With a lifetime of 0 only one attempt may be looked at, and the policy has decided whether that has been.
+        if history.attempts > 0, let lifetime = template.lifetimeMs(firstAttemptMs: history.firstAttemptMs),
+            lifetime > 0
+        {
             isOver = isOver || nowMs - history.firstAttemptMs >= lifetime
         }
         guard isOver else { return true }
@@ -43,7 +48,7 @@ final class Settler {
     // MARK: After a send
 
     func verdicts(_ outcome: RequestOutcome, positions: [Int], of batch: ActiveBatch) -> [Verdict] {
-        let nowMs = WallClock.nowMs
+        let nowMs = project.nowMs
         if project.project.transport == .legacy {
             return LegacyResponse.verdicts(
                 outcome,
@@ -65,10 +70,12 @@ final class Settler {
     /// Writes a verdict for a position and for those that share its recipient.
     func settle(_ verdict: Verdict, position: Int, of batch: ActiveBatch, startedMs: Int64) {
         noteAnswer(verdict, of: batch)
+        // One draw for all that share the recipient: they wait together, or each would be sent on its own.
+        let random = Double.random(in: 0..<1)
         for position in batch.group(position) {
             count(verdict, position: position, of: batch, startedMs: startedMs)
             switch verdict {
-            case .retry(let retry): wait(retry, position: position, of: batch)
+            case .retry(let retry): wait(retry, position: position, of: batch, random: random)
             case .blockProject(let failure), .refreshCredential(let failure):
                 park(failure, position: position, of: batch)
             case .sent, .sentPartly, .failed, .unknown:
@@ -116,20 +123,24 @@ final class Settler {
     /// A recipient that an earlier worker may have sent to. At most once: its fate stays unknown. Otherwise it is sent
     /// again, last, so that an answer that is still on its way can arrive first.
     func settleDoubtful(_ position: Int, of batch: ActiveBatch) {
-        if batch.job.isAtMostOnce {
-            batch.recipients[position].history.attempts += 1
-            return write(.unknown, position: position, of: batch)
-        }
         var history = batch.recipients[position].history
+        history.attempts += 1
+        if history.attempts == 1 { history.firstAttemptMs = project.nowMs }
+        batch.recipients[position].history = history
+        var lifetimeMs: Int64?
+        if case .success(let template) = batch.job.template {
+            lifetimeMs = template.lifetimeMs(firstAttemptMs: history.firstAttemptMs)
+        }
+        if batch.job.isAtMostOnce || lifetimeMs == 0 { return write(.unknown, position: position, of: batch) }
         history.maybeDuplicate = true
-        schedule(at: WallClock.nowMs, history, position: position, of: batch, parked: false)
+        schedule(at: project.nowMs + Self.doubtfulMs, history, position: position, of: batch, parked: false)
     }
 
     /// A recipient that was never sent goes back as it was.
     func giveBack(_ position: Int, of batch: ActiveBatch) {
         for position in batch.group(position) {
             let history = batch.recipients[position].history
-            schedule(at: WallClock.nowMs, history, position: position, of: batch, parked: false)
+            schedule(at: project.nowMs, history, position: position, of: batch, parked: false)
         }
     }
 
@@ -138,7 +149,7 @@ final class Settler {
 
     // MARK: Parts
 
-    private func wait(_ retry: Retry, position: Int, of batch: ActiveBatch) {
+    private func wait(_ retry: Retry, position: Int, of batch: ActiveBatch, random: Double) {
         let recipient = batch.recipients[position]
         var history = recipient.history
         var lifetimeMs: Int64?
@@ -149,10 +160,10 @@ final class Settler {
             retry,
             attempts: history.attempts,
             firstAttemptMs: history.firstAttemptMs,
-            nowMs: WallClock.nowMs,
+            nowMs: project.nowMs,
             lifetimeMs: lifetimeMs,
             expiresAtMs: batch.job.spec.expiresAt,
-            random: Double.random(in: 0..<1)
+            random: random
         )
         if case .wait(let untilMs) = decision {
             if retry.isAmbiguous { history.maybeDuplicate = true }
@@ -174,7 +185,7 @@ final class Settler {
     /// The APNs or web push credential is at fault. A token does not tell its platform, so nothing can be paused; a
     /// person has to hear of it, but not once for every token.
     private func alert(_ failure: Failure) {
-        let nowMs = WallClock.nowMs
+        let nowMs = project.nowMs
         guard nowMs - lastCredentialAlertMs >= 60_000 else { return }
         lastCredentialAlertMs = nowMs
         project.logger.error(
@@ -194,7 +205,7 @@ final class Settler {
         project.blockReason = reason
         recorder.blockProject(reason, batch: batch)
         schedule(
-            at: WallClock.nowMs,
+            at: project.nowMs,
             batch.recipients[position].history,
             position: position,
             of: batch,

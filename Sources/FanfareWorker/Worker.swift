@@ -41,7 +41,7 @@ public final class Worker: Sendable {
             certFile: configuration.redisCertificateFile,
             keyFile: configuration.redisKeyFile
         )
-        let book = LeaseBook(worker: configuration.name)
+        let book = LeaseBook(worker: configuration.name, nonce: UInt32.random(in: 0 ... .max))
         let reports = Inbox<Heartbeat.Report>()
         let heartbeat = try Heartbeat(
             endpoint: endpoint,

@@ -68,6 +68,10 @@ final class WorkerShard {
 
     func start() {
         for runner in runners {
+            runner.onFunctionsMissing = { [weak self] in
+                self?.logger.error("Redis lost Fanfare's functions; they are loaded again.")
+                self?.loadFunctions()
+            }
             runner.intake.onHandedOver = { [weak self] in self?.reader.read() }
             runner.start()
         }
@@ -92,8 +96,12 @@ final class WorkerShard {
         switch state {
         case .ready: loadFunctions()
         case .failed(let error):
+            isLoaded = false
+            isLoading = false
             logger.error("Redis refuses this worker.", metadata: ["error": "\(error)"])
         case .unavailable(let error):
+            isLoaded = false
+            isLoading = false
             logger.warning("Redis is not available.", metadata: ["error": "\(error)"])
         default: break
         }

@@ -11,6 +11,8 @@ public struct ClaimReply: Equatable, Sendable {
     public var nextDueMs: Int64
     /// A job whose audience is being copied; empty when there is none.
     public var copying: String
+    /// Entries in the stream and jobs that are not over, parked ones left out.
+    public var unfinished: Int64
     public var claims: [Claim]
 
     public enum ParseResult: Equatable, Sendable {
@@ -22,12 +24,13 @@ public struct ClaimReply: Equatable, Sendable {
     public static func parse(_ value: RedisValue) -> ParseResult? {
         guard let parts = value.array, let word = parts.first?.string else { return nil }
         if word == "fenced" { return .fenced }
-        guard word == "ok", parts.count >= 7,
+        guard word == "ok", parts.count >= 8,
             let nowMs = parts[1].integer, let holdMs = parts[2].integer, let probeMs = parts[3].integer,
-            let reason = parts[4].string, let nextDueMs = parts[5].integer, let copying = parts[6].string
+            let reason = parts[4].string, let nextDueMs = parts[5].integer, let copying = parts[6].string,
+            let unfinished = parts[7].integer
         else { return nil }
         var claims: [Claim] = []
-        for part in parts[7...] {
+        for part in parts[8...] {
             guard let claim = Claim(part) else { return nil }
             claims.append(claim)
         }
@@ -39,6 +42,7 @@ public struct ClaimReply: Equatable, Sendable {
                 blockReason: reason,
                 nextDueMs: nextDueMs,
                 copying: copying,
+                unfinished: unfinished,
                 claims: claims
             )
         )

@@ -31,6 +31,11 @@ public enum FunctionLibrary {
         call("bury", keys, [worker, counter])
     }
 
+    /// - Parameter known: the names of all batches that this worker believes to hold.
+    public static func reconcile(_ keys: ProjectKeys, worker: String, known: [String]) -> RedisCommand {
+        call("reconcile", keys, [worker] + known)
+    }
+
     public static func leave(_ keys: ProjectKeys, worker: String) -> RedisCommand { call("leave", keys, [worker]) }
 
     /// - Parameters:

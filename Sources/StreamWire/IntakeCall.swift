@@ -8,13 +8,23 @@ public struct IntakeCall: Sendable {
     /// The worker that takes a job of one batch at once; nil leaves it to the queue.
     public var taker: String?
     public var window: Int
+    /// The entry's own fields, kept for the person who finds the job parked. Message and recipients are kept anyway.
+    public var originals: [(name: String, value: [UInt8])]
 
-    public init(job: Job, dedupeMs: Int64, keepMs: Int64, taker: String?, window: Int) {
+    public init(
+        job: Job,
+        dedupeMs: Int64,
+        keepMs: Int64,
+        taker: String?,
+        window: Int,
+        originals: [(name: String, value: [UInt8])] = []
+    ) {
         self.job = job
         self.dedupeMs = dedupeMs
         self.keepMs = keepMs
         self.taker = taker
         self.window = window
+        self.originals = originals.filter { !["message", "tokens", "fids"].contains($0.name) }
     }
 
     public func command(_ keys: ProjectKeys) -> RedisCommand {
@@ -31,7 +41,11 @@ public struct IntakeCall: Sendable {
             ]
         )
         let pairs = JobSpec(job: job, total: recipients?.count ?? 0).pairs
-        command.append(pairs.count)
+        command.append(pairs.count + originals.count)
+        for (name, value) in originals {
+            command.append("f." + name)
+            command.append(value)
+        }
         for (name, value) in pairs {
             command.append(name)
             command.append(value)

@@ -74,6 +74,10 @@ public struct RecordCall: Equatable, Sendable {
     public var blockReason = ""
     /// FCM answered for this project: a block, if there was one, is over.
     public var projectAnswers = false
+    /// The project's probe ended without a send: the next one need not wait.
+    public var probeUnused = false
+    /// Grows with each call of a batch, so that a repeated call is known as such.
+    public var number = 1
     public var answers = 0
     public var badAnswers = 0
     /// The last answer that says the message is wrong, as it is to stand in results.
@@ -94,8 +98,9 @@ public struct RecordCall: Equatable, Sendable {
             keys,
             [
                 job, batch, epoch, worker, upto.map { String($0) } ?? "", finish ? "1" : "0", late ? "1" : "0",
-                String(holdMs), blockReason, projectAnswers ? "1" : "0", String(answers), String(badAnswers),
-                badAnswer, String(results.count), String(retries.count), String(feedback.count),
+                String(holdMs), blockReason, projectAnswers ? "1" : probeUnused ? "2" : "0", String(answers),
+                String(badAnswers),
+                badAnswer, String(results.count), String(retries.count), String(feedback.count), String(number),
             ]
         )
         for result in results {

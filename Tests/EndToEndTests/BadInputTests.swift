@@ -1,5 +1,7 @@
 import Foundation
+import RedisTransport
 import StreamWire
+import TestSupport
 import Testing
 
 @Suite struct BadInputTests {

@@ -52,6 +52,16 @@ final class ChildProcess: @unchecked Sendable {
         return process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus
     }
 
+    /// Waits for a line on its standard output that holds `text`.
+    func printed(_ text: String, seconds: Double = 30) async throws {
+        try await Wait.until("'\(text)' from \(pid):\n\(stderr.suffix(2_000))", seconds: seconds) {
+            guard self.process.isRunning || self.stdout.contains(text) else {
+                throw WaitError(what: "process \(self.pid) ended without '\(text)': \(self.stderr.suffix(2_000))")
+            }
+            return self.stdout.contains(text) && self.stdout.hasSuffix("\n")
+        }
+    }
+
     /// Waits for a sentence in what it logs.
     func logged(_ text: String, seconds: Double = 30) async throws {
         try await Wait.until("'\(text)' in the log of \(pid):\n\(stderr.suffix(2_000))", seconds: seconds) {

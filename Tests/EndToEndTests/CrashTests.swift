@@ -1,5 +1,7 @@
 import Foundation
+import RedisTransport
 import StreamWire
+import TestSupport
 import Testing
 
 private let data = #"{"data":{"k":"v"}}"#

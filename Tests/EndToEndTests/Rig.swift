@@ -41,20 +41,20 @@ final class Rig {
     func startSandbox(_ options: [String] = []) async throws -> ChildProcess {
         let process = try ChildProcess(
             [
-                "sandbox", "--port", "0", "--control-port", "0", "--state", state.path, "--project", project,
-                "--log-format", "json",
+                "sandbox", "--port", "0", "--control-port", "0", "--state", state.path, "--project", project, "--json",
             ] + options
         )
-        try await process.logged("The sandbox listens.")
+        try await process.printed("control_port")
+        let ports = try JSONDecoder().decode(SandboxPorts.self, from: Data(process.stdout.utf8))
         sandbox = process
-        tlsPort = try #require(Self.number("port", in: process.stderr))
-        controlPort = try #require(Self.number("control_port", in: process.stderr))
+        tlsPort = ports.port
+        controlPort = ports.control_port
         return process
     }
 
-    static func number(_ name: String, in text: String) -> Int? {
-        guard let range = text.range(of: "\"\(name)\":\"?", options: .regularExpression) else { return nil }
-        return Int(text[range.upperBound...].prefix { $0.isNumber })
+    private struct SandboxPorts: Decodable {
+        var port: Int
+        var control_port: Int
     }
 
     /// A request to the sandbox's control port; answers the body.
@@ -102,7 +102,7 @@ final class Rig {
                 endpoint: \(endpoint)
                 \(secret)
             tls: { ca_file: \(state.path)/ca.pem }
-            worker: { \(worker) }
+            worker: { request_timeout_ms: 60000\(worker.isEmpty ? "" : ", " + worker) }
             \(extra)
             """
         let path = directory.appendingPathComponent("fanfare-\(UInt32.random(in: 0 ..< .max)).yaml")

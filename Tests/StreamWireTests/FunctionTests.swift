@@ -181,12 +181,15 @@ import Testing
             var call = RecordCall(job: "j", batch: claim.batch, epoch: claim.epoch)
             call.answers = 99
             call.badAnswers = 60
-            call.badAnswer = "INVALID_ARGUMENT|fix_message|400|"
+            let fault = "INVALID_ARGUMENT|fix_message|400|"
+            call.badAnswer = fault
             #expect(try await bench.record(call, "w1") == .ok(abort: ""))
+            call.number = 2
             call.answers = 1
             call.badAnswers = 0
-            #expect(try await bench.record(call, "w1") == .ok(abort: call.badAnswer))
-            #expect(try await bench.claim("w2").claims.first?.abort == call.badAnswer)
+            call.badAnswer = ""
+            #expect(try await bench.record(call, "w1") == .ok(abort: fault))
+            #expect(try await bench.claim("w2").claims.first?.abort == fault)
         }
     }
 
@@ -221,6 +224,66 @@ import Testing
             #expect(try await bench.job("j")["reason"] == nil)
             let free = try await bench.claim("w1")
             #expect(free.probeMs == 0 && Set(free.claims.map(\.job)) == ["j", "k"])
+        }
+    }
+
+    @Test func aClaimWhoseAnswerWasLostComesBackAsUnsent() async throws {
+        try await withBench { bench in
+            try await bench.intake("j", .tokens(["a", "b"]))
+            _ = try await bench.claim("w1")
+            #expect(try await bench.claim("w1").claims.isEmpty)
+            let command = FunctionLibrary.reconcile(keys, worker: "w1", known: [])
+            #expect(try await bench.call(command).integer == 1)
+            let again = try #require(try await bench.claim("w2").claims.first)
+            #expect(again.recipients.map(\.fate) == [.unsent, .unsent], "its worker never knew of it")
+            let known = FunctionLibrary.reconcile(keys, worker: "w2", known: ["j/0"])
+            #expect(try await bench.call(known).integer == 0)
+        }
+    }
+
+    @Test func aRepeatedCallBringsNobodyBackWhomAnotherWorkerHas() async throws {
+        try await withBench { bench in
+            try await bench.intake("j", .tokens(["a", "b"]))
+            let claim = try #require(try await bench.claim("w1").claims.first)
+            var call = RecordCall(job: "j", batch: claim.batch, epoch: claim.epoch)
+            call.retries = [.init(index: 0, dueMs: 1, parked: false, packed: "1|1|0|a")]
+            #expect(try await bench.record(call, "w1") == .ok(abort: ""))
+            #expect(try await bench.claim("w2").claims.count == 1)
+            #expect(try await bench.record(call, "w1") == .ok(abort: ""))
+            #expect(try await bench.claim("w2").claims.isEmpty)
+        }
+    }
+
+    @Test func aTakenOverRetryLeavesAloneWhomItHandedOn() async throws {
+        try await withBench { bench in
+            try await bench.intake("j", .tokens(["a", "b"]))
+            let first = try #require(try await bench.claim("w1").claims.first)
+            var call = RecordCall(job: "j", batch: first.batch, epoch: first.epoch)
+            call.retries = (0..<2).map { .init(index: $0, dueMs: 1, parked: false, packed: "1|1|0|t\($0)") }
+            call.finish = true
+            #expect(try await bench.record(call, "w1") == .ok(abort: ""))
+            let retry = try #require(try await bench.claim("w1").claims.first)
+            var again = RecordCall(job: "j", batch: retry.batch, epoch: retry.epoch)
+            again.retries = [.init(index: 0, dueMs: 1, parked: false, packed: "2|1|0|t0")]
+            #expect(try await bench.record(again, "w1") == .ok(abort: ""))
+            #expect(try await bench.claim("w2").claims.first?.recipients.map(\.index) == [0])
+            try await bury("w1", bench)
+            let taken = try #require(try await bench.claim("w2").claims.first)
+            #expect(taken.recipients.map(\.fate) == [.finished, .maybeSent])
+        }
+    }
+
+    @Test func anAudienceThatChangedItsTypeStopsNobodyElse() async throws {
+        try await withBench { bench in
+            _ = try await bench.call(RedisCommand("RPUSH", "aud:{p}:l", "a"))
+            try await bench.intake("bad", .audience(key: "aud:{p}:l"))
+            try await bench.intake("good", .tokens(["x"]))
+            _ = try await bench.call(RedisCommand("DEL", "aud:{p}:l"))
+            _ = try await bench.call(RedisCommand("SADD", "aud:{p}:l", "a"))
+            #expect(try await bench.claim("w1").claims.map(\.job) == ["good"])
+            #expect(try await bench.job("bad")["state"] == "parked")
+            let dead = try await bench.call(RedisCommand("XRANGE", keys.dead, "-", "+")).array ?? []
+            #expect(dead.count == 1)
         }
     }
 

@@ -29,10 +29,9 @@ import Testing
             .bulk(Array("0".utf8)), .bulk(Array("128".utf8)), .bulk(Array("1".utf8)), .bulk([]), .bulk([]), .bulk([]),
             .array([.bulk(Array("4".utf8)), .bulk(Array(history.packed(with: condition).utf8))]),
         ])
+        let zero = RedisValue.bulk(Array("0".utf8))
         let reply = RedisValue.array(
-            [.bulk(Array("ok".utf8))] + (0..<3).map { _ in .bulk(Array("0".utf8)) } + [
-                .bulk([]), .bulk(Array("0".utf8)), .bulk([]), claim,
-            ]
+            [.bulk(Array("ok".utf8)), zero, zero, zero, .bulk([]), zero, .bulk([]), zero, claim]
         )
         guard case .reply(let parsed)? = ClaimReply.parse(reply) else {
             Issue.record("not parsed")

@@ -27,8 +27,10 @@
 --   singles queue                   zsets, score 0: jobs with unclaimed batches, "<9 - priority><entry id>/<id>"
 --   sched                           zset: jobs held back, by not_before
 --   copying                         set: jobs whose audience is being copied
---   jobs_open                       set: jobs that are not over
---   b:<id>/<n>                      hash: one claimed batch
+--   jobs_open                       set: jobs that are not over and need no person
+--   jobs_parked                     set: jobs that need a person
+--   blocked                         set: jobs that are paused because the project is blocked
+--   b:<id>/<n>                      hash: one claimed batch; w<recipient> marks one that was handed on to a retry
 --   claims:<worker>                 set: batches that the worker holds
 --   orphans                         list: batches whose worker died or gave them back
 --   leases                          hash: worker -> renew counter
@@ -105,6 +107,8 @@ local function park(base, id, reason, now)
   redis.call(unpack(entry))
   redis.call('ZREM', base .. 'queue', spec.member)
   redis.call('ZREM', base .. 'singles', spec.member)
+  redis.call('SMOVE', base .. 'jobs_open', base .. 'jobs_parked', id)
+  redis.call('SREM', base .. 'blocked', id)
   redis.call('HSET', base .. 'spec:' .. id, 'parked', '1')
   redis.call('HSET', base .. 'job:' .. id, 'state', 'parked', 'reason', reason)
 end
@@ -139,6 +143,27 @@ local function bury(keys, args)
   for _, name in ipairs(names) do redis.call('RPUSH', base .. 'orphans', name) end
   redis.call('DEL', base .. 'claims:' .. args[1])
   return #names
+end
+
+-- reconcile: the connection was lost, and with it perhaps the answer to a claim or an intake. What is held in the
+-- worker's name and unknown to it was certainly not sent by it, and goes back.
+-- ARGV: worker, name of a batch it knows, ... Returns the number of batches given back.
+local function reconcile(keys, args)
+  local base, known, freed = keys[1], {}, 0
+  for i = 2, #args do known[args[i]] = true end
+  local names = redis.call('SMEMBERS', base .. 'claims:' .. args[1])
+  table.sort(names)
+  for _, name in ipairs(names) do
+    if not known[name] then
+      local batch = base .. 'b:' .. name
+      -- A batch that was taken over may have been sent by the holder before.
+      if redis.call('HGET', batch, 'deliveries') == '1' then redis.call('HSET', batch, 'upto', '0') end
+      redis.call('SREM', base .. 'claims:' .. args[1], name)
+      redis.call('RPUSH', base .. 'orphans', name)
+      freed = freed + 1
+    end
+  end
+  return freed
 end
 
 -- leave: a worker that has nothing on the wire any more gives everything back and goes.
@@ -282,6 +307,11 @@ local function copy(keys, args)
   local values = redis.call('HMGET', spec, 'audience', 'total', 'cursor', 'run', 'member', 'restarts')
   if not values[1] or redis.call('SISMEMBER', base .. 'copying', id) == 0 then return { 'gone' } end
   local total = tonumber(values[2])
+  if redis.call('TYPE', values[1]).ok ~= 'set' then
+    redis.call('SREM', base .. 'copying', id)
+    park(base, id, 'audience: it is not a SET any more', now)
+    return { 'parked' }
+  end
   local cursor, run = values[3], values[4]
   if run ~= args[2] then
     redis.call('UNLINK', list)
@@ -291,7 +321,7 @@ local function copy(keys, args)
   for i = 1, #step[2], 500 do redis.call('RPUSH', list, unpack(step[2], i, math.min(i + 499, #step[2]))) end
   redis.call('HSET', spec, 'cursor', step[1], 'run', args[2])
   if step[1] ~= '0' then return { 'more', int(redis.call('LLEN', list)) } end
-  if redis.call('SCARD', values[1]) ~= total then
+  if redis.pcall('SCARD', values[1]) ~= total then
     redis.call('SREM', base .. 'copying', id)
     park(base, id, 'audience: its size changed while it was read', now)
     return { 'parked' }
@@ -322,7 +352,8 @@ end
 local function first_pass_recipients(base, id, spec, n, from, count)
   if spec.source == 'inline' then return redis.call('HGET', base .. 'rcpt:' .. id, n) or '' end
   local key = spec.source == 'list' and spec.audience or base .. 'copy:' .. id
-  if redis.call('LLEN', key) ~= tonumber(spec.total) then return nil end
+  -- An error, after its type was changed, is no number either; raised here it would stop the project's claims.
+  if redis.pcall('LLEN', key) ~= tonumber(spec.total) then return nil end
   return redis.call('LRANGE', key, from, from + count - 1)
 end
 
@@ -407,17 +438,10 @@ local function claim_orphan(base, name, worker, now)
     end
   end
   local todo, maybe, upto = {}, {}, tonumber(batch.upto)
-  local has_waiting = redis.call('EXISTS', base .. 'wait:' .. id) == 1
   local count = tonumber(batch.count)
   for position = 0, count - 1 do
     local index = retry and recipients[2 * position + 1] or int(tonumber(batch.from) + position)
-    local open = redis.call('GETBIT', base .. 'done:' .. id, index) == 0
-    if open and retry then
-      open = not redis.call('ZSCORE', base .. 'retry', id .. '/' .. index)
-    elseif open and has_waiting then
-      open = redis.call('HEXISTS', base .. 'wait:' .. id, index) == 0
-    end
-    if open then
+    if not batch['w' .. index] and redis.call('GETBIT', base .. 'done:' .. id, index) == 0 then
       local list = position < upto and maybe or todo
       list[#list + 1] = int(position)
     end
@@ -462,12 +486,26 @@ local function claim_retries(base, limit, most, worker, window, now, claims)
   return given
 end
 
+-- The project can be sent to again: what waited for that goes on.
+local function unblock(base)
+  redis.call('HDEL', base .. 'ctl', 'block', 'block_until')
+  for _, id in ipairs(redis.call('SMEMBERS', base .. 'blocked')) do
+    local job = base .. 'job:' .. id
+    if redis.call('HGET', job, 'state') == 'paused' then
+      redis.call('HSET', job, 'state', redis.call('HEXISTS', job, 'first_pass_ms') == 1 and 'retrying' or 'active')
+      redis.call('HDEL', job, 'reason')
+    end
+  end
+  redis.call('DEL', base .. 'blocked')
+end
+
 -- claim: work for a worker: first what a dead worker left, then retries that are due, then jobs of one batch, then
 --   fan-outs, by priority and arrival.
 -- ARGV: worker, most batches, recipients wanted, window. No further batch is given once that many recipients are.
 -- Returns {'fenced'} or
 --   {'ok', now_ms, ms to hold every send, ms until the project's probe (0 = not blocked), reason of the block,
---    next due retry or job (Unix ms, 0 = none), a job whose audience is being copied ('' = none), claim, claim, ...}
+--    next due retry or job (Unix ms, 0 = none), a job whose audience is being copied ('' = none),
+--    entries and jobs that are not over, claim, claim, ...}
 local function claim(keys, args)
   local base, worker, most, wanted, window = keys[1], args[1], tonumber(args[2]), tonumber(args[3]), args[4]
   if redis.call('HEXISTS', base .. 'leases', worker) == 0 then return { 'fenced' } end
@@ -483,14 +521,17 @@ local function claim(keys, args)
       if redis.call('SISMEMBER', base .. 'copying', id) == 0 then enqueue(base, id, spec.member, tonumber(spec.total)) end
     end
   end
-  if ctl[3] and tonumber(ctl[2]) > now then
-    probe = tonumber(ctl[2]) - now
-  elseif hold == 0 and most > 0 then
+  if ctl[3] then probe = math.max(1, tonumber(ctl[2]) - now) end
+  if hold == 0 and most > 0 and (not ctl[3] or tonumber(ctl[2]) <= now) then
     if ctl[3] then
       -- The probe: one recipient goes out; whoever takes it moves the next probe, so there is one at a time.
       redis.call('HSET', base .. 'ctl', 'block_until', int(now + 60000))
       claim_retries(base, 1, 1, worker, '1', now, claims)
-      if #claims == 0 then redis.call('HDEL', base .. 'ctl', 'block', 'block_until') else probe = 60000 end
+      probe = 60000
+      if #claims == 0 then
+        unblock(base)
+        probe = 0
+      end
     else
       -- Bounded: a list of orphans of jobs that are over must not hold the server.
       for _ = 1, 100 do
@@ -528,7 +569,8 @@ local function claim(keys, args)
   local next_due = math.min(tonumber(due) or math.huge, tonumber(held) or math.huge)
   if next_due == math.huge then next_due = 0 end
   local copying = redis.call('SRANDMEMBER', base .. 'copying') or ''
-  local reply = { 'ok', int(now), int(hold), int(probe), ctl[3] or '', int(next_due), copying }
+  local unfinished = redis.call('SCARD', base .. 'jobs_open') + redis.call('XLEN', base .. 'jobs')
+  local reply = { 'ok', int(now), int(hold), int(probe), ctl[3] or '', int(next_due), copying, int(unfinished) }
   for _, taken in ipairs(claims) do reply[#reply + 1] = taken end
   return reply
 end
@@ -541,9 +583,10 @@ end
 -- ---------------------------------------------------------------------------------------------------------------
 -- record: one flush of one batch: results, feedback, retries and counters in one step.
 -- ARGV: 1 job id, 2 n, 3 epoch, 4 worker, 5 watermark ('' = as it is), 6 finish (1/0), 7 late (1/0),
---   8 ms to hold every send of the project (0 = none), 9 reason of a block ('' = none), 10 the project answers (1/0),
+--   8 ms to hold every send of the project (0 = none), 9 reason of a block ('' = none),
+--   10 the project answers (1), or the probe was not sent (2), or neither (0),
 --   11 answers of the first pass, 12 of them 400s that do not name the recipient, 13 such an error as JSON,
---   14 number of results, 15 of retries, 16 of feedback entries, then
+--   14 number of results, 15 of retries, 16 of feedback entries, 17 number of the call within the batch, then
 --   results: index, status letter (s f u c x), JSON object ('' = not wanted)
 --   retries: index, due Unix ms, 1 = wait for the probe, "attempts|first_ms|dup|recipient"
 --   feedback: index, kind, recipient, action, replacement, error
@@ -558,7 +601,8 @@ local function record(keys, args)
   local name = id .. '/' .. n
   local batch = base .. 'b:' .. name
   if not progress[1] then
-    if redis.call('DEL', batch) == 1 then redis.call('SREM', base .. 'claims:' .. args[4], name) end
+    redis.call('DEL', batch)
+    redis.call('SREM', base .. 'claims:' .. args[4], name)
     return { 'gone' }
   end
   local late = args[7] == '1'
@@ -571,7 +615,10 @@ local function record(keys, args)
   local job, done, waiting = base .. 'job:' .. id, base .. 'done:' .. id, base .. 'wait:' .. id
   local had_waiting = redis.call('EXISTS', waiting) == 1
   local nresults, nretries, nfeedback = tonumber(args[14]), tonumber(args[15]), tonumber(args[16])
-  local at, fresh, objects, counts, new = 17, 0, {}, {}, {}
+  local at, fresh, objects, counts, new = 18, 0, {}, {}, {}
+  -- A call that is repeated because its answer was lost counts and holds nothing twice.
+  local first_time = owned and tonumber(args[17]) > tonumber(redis.call('HGET', batch, 'call') or '0')
+  if first_time then redis.call('HSET', batch, 'call', args[17]) end
   for _ = 1, nresults do
     local index, letter, object = args[at], args[at + 1], args[at + 2]
     at = at + 3
@@ -591,24 +638,23 @@ local function record(keys, args)
   for letter, count in pairs(counts) do redis.call('HINCRBY', job, LETTERS[letter], count) end
 
   local ctl, block_until = base .. 'ctl', now + 60000
-  if owned and args[9] ~= '' then
+  if first_time and args[9] ~= '' then
     redis.call('HSET', ctl, 'block', args[9], 'block_until', int(block_until))
-    redis.call('SADD', base .. 'blocked', id)
-    redis.call('HSET', job, 'state', 'paused', 'reason', args[9])
-  elseif owned and args[10] == '1' and redis.call('HEXISTS', ctl, 'block') == 1 then
-    redis.call('HDEL', ctl, 'block', 'block_until')
-    for _, blocked in ipairs(redis.call('SMEMBERS', base .. 'blocked')) do
-      local passed = redis.call('HEXISTS', base .. 'job:' .. blocked, 'first_pass_ms') == 1
-      redis.call('HSET', base .. 'job:' .. blocked, 'state', passed and 'retrying' or 'active')
-      redis.call('HDEL', base .. 'job:' .. blocked, 'reason')
+    if redis.call('HGET', job, 'state') ~= 'parked' then
+      redis.call('SADD', base .. 'blocked', id)
+      redis.call('HSET', job, 'state', 'paused', 'reason', args[9])
     end
-    redis.call('DEL', base .. 'blocked')
+  elseif first_time and args[10] == '2' and redis.call('HEXISTS', ctl, 'block') == 1 then
+    redis.call('HSET', ctl, 'block_until', int(now))
+  elseif first_time and args[10] == '1' and redis.call('HEXISTS', ctl, 'block') == 1 then
+    unblock(base)
   end
   for _ = 1, nretries do
     local index, due, parked, value = args[at], args[at + 1], args[at + 2], args[at + 3]
     at = at + 4
     -- A schedule is a decision: only the holder's counts, and never for a recipient that has its result.
-    if owned and redis.call('GETBIT', done, index) == 0 then
+    -- The mark makes it set-once: repeated, the call must not bring a recipient back that another worker has by now.
+    if owned and redis.call('GETBIT', done, index) == 0 and redis.call('HSETNX', batch, 'w' .. index, '1') == 1 then
       if parked == '1' then due = int(math.max(tonumber(due), block_until)) end
       redis.call('HSET', waiting, index, value)
       redis.call('ZADD', base .. 'retry', due, id .. '/' .. index)
@@ -623,7 +669,7 @@ local function record(keys, args)
     at = at + 6
   end
   if had_waiting then redis.call('HSET', job, 'retrying', int(redis.call('HLEN', waiting))) end
-  if owned and tonumber(args[8]) > 0 then
+  if first_time and tonumber(args[8]) > 0 then
     local hold = tonumber(redis.call('HGET', ctl, 'hold_until') or '0')
     redis.call('HSET', ctl, 'hold_until', int(math.max(hold, now + tonumber(args[8]))))
   end
@@ -631,11 +677,12 @@ local function record(keys, args)
   -- A fan-out whose first answers say that the message itself is wrong stops before it burns the quota.
   local abort = progress[2] or ''
   local seen = tonumber(progress[3])
-  if owned and abort == '' and seen < 100 and tonumber(args[11]) > 0 and tonumber(progress[4]) > BATCH then
+  if first_time and abort == '' and seen < 100 and tonumber(args[11]) > 0 and tonumber(progress[4]) > BATCH then
     seen = redis.call('HINCRBY', spec_key, 'answers', args[11])
     local bad = redis.call('HINCRBY', spec_key, 'bad', args[12])
+    if args[13] ~= '' then redis.call('HSET', spec_key, 'bad_answer', args[13]) end
     if seen >= 100 and 2 * bad > seen then
-      abort = args[13]
+      abort = redis.call('HGET', spec_key, 'bad_answer')
       redis.call('HSET', spec_key, 'abort', abort)
     end
   end
@@ -659,7 +706,11 @@ local function record(keys, args)
   local left = tonumber(progress[1])
   if fresh > 0 then left = redis.call('HINCRBY', spec_key, 'left', -fresh) end
   if left == 0 then
-    if redis.call('DEL', batch) == 1 then redis.call('SREM', base .. 'claims:' .. args[4], name) end
+    local owner = redis.call('HGET', batch, 'owner')
+    if owner then
+      redis.call('DEL', batch)
+      redis.call('SREM', base .. 'claims:' .. owner, name)
+    end
     finish_job(base, id, now)
   end
   return { 'ok', abort }
@@ -695,8 +746,9 @@ local function trim(keys, args)
   return redis.call('XTRIM', stream, 'MINID', floor)
 end
 
-redis.register_function('fanfare_v1_register', register)
-redis.register_function('fanfare_v1_renew', renew)
+redis.register_function{ function_name = 'fanfare_v1_register', callback = register, flags = { 'allow-oom' } }
+redis.register_function{ function_name = 'fanfare_v1_renew', callback = renew, flags = { 'allow-oom' } }
+redis.register_function{ function_name = 'fanfare_v1_reconcile', callback = reconcile, flags = { 'allow-oom' } }
 redis.register_function{ function_name = 'fanfare_v1_bury', callback = bury, flags = { 'allow-oom' } }
 redis.register_function{ function_name = 'fanfare_v1_leave', callback = leave, flags = { 'allow-oom' } }
 redis.register_function('fanfare_v1_intake', intake)
