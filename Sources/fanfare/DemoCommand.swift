@@ -31,7 +31,7 @@ struct DemoCommand: AsyncParsableCommand {
             valueName: "level"
         )
     )
-    var logLevel = "error"
+    var logLevel = "critical"
 
     private static let project = "demo"
 

@@ -24,19 +24,27 @@ struct DemoMix {
         ("sbx-invalid-", 10, Row(status: "failed", error: "INVALID_ARGUMENT", action: "remove")),
         ("sbx-mismatch-", 5, Row(status: "failed", error: "SENDER_ID_MISMATCH", action: "fix_credentials")),
         ("sbx-auth-", 5, Row(status: "failed", error: "THIRD_PARTY_AUTH_ERROR", action: "fix_credentials")),
-        ("sbx-unavailable-1-", 10, .sent),
-        ("sbx-internal-1-", 5, .sent),
+        ("sbx-devicerate-1-", 5, .sent),
         ("sbx-quota-1-", 5, .sent),
         ("sbx-slow-200-", 10, .sent),
         ("sbx-apple-", 300, .sent),
         ("sbx-web-", 100, .sent),
-        ("android-", 530, .sent),
+        ("android-", 540, .sent),
     ]
+
+    /// By index.
+    private static let serverErrors = [3: "sbx-unavailable-1-", 5: "sbx-internal-1-", 8: "sbx-unavailable-1-"]
 
     init(count: Int) {
         var tokens: [String] = []
         var expected: [Row: Int] = [:]
         for index in 0..<count {
+            // A server error with Retry-After holds the whole project for a while, so all of them come at once.
+            if let prefix = Self.serverErrors[index] {
+                tokens.append("\(prefix)\(index)")
+                expected[.sent, default: 0] += 1
+                continue
+            }
             // 373 and 1000 share no factor: every thousand recipients hold the whole mix, well stirred.
             var slot = index * 373 % 1_000
             for kind in Self.kinds {

@@ -15,11 +15,12 @@ final class DemoRedis {
     /// has drained, so it gets a session of its own.
     private static let script = """
         trap '' INT TERM HUP
+        exec >/dev/null 2>&1
         setsid redis-server --port 0 --unixsocket "$1/redis.sock" --unixsocketperm 700 --save '' --appendonly no \
-            --dir "$1" --logfile "$1/redis.log" >/dev/null 2>&1 &
+            --dir "$1" --logfile "$1/redis.log" &
         server=$!
         read -r _
-        kill "$server" 2>/dev/null
+        kill -KILL "$server"
         wait "$server"
         rm -rf "$1"
         """
@@ -42,7 +43,7 @@ final class DemoRedis {
         process.arguments = ["-c", Self.script, "sh", folder]
         process.standardInput = lifeline
         do {
-            try process.run()
+            try Self.withSignalsUnblocked { try process.run() }
         } catch {
             rmdir(folder)
             throw Outcome.failed.because("/bin/sh does not start: \(error)")
@@ -55,6 +56,17 @@ final class DemoRedis {
     func stop() {
         try? lifeline.fileHandleForWriting.close()
         process.waitUntilExit()
+    }
+
+    /// A child inherits the mask of the thread that starts it, and the threads that run tasks block every signal: the
+    /// shell would wait forever for the end of the server.
+    private static func withSignalsUnblocked(_ body: () throws -> Void) rethrows {
+        var none = sigset_t()
+        var old = sigset_t()
+        sigemptyset(&none)
+        pthread_sigmask(SIG_SETMASK, &none, &old)
+        defer { pthread_sigmask(SIG_SETMASK, &old, nil) }
+        try body()
     }
 
     private static var isInstalled: Bool {
