@@ -60,7 +60,8 @@ public enum Verdict: Equatable, Sendable {
     /// How long every send of the project must wait because of this answer, in milliseconds; nil when it may go on.
     public var holdProjectMs: Int64? {
         switch self {
-        case .retry(let retry) where retry.scope == .project: return max(retry.floorMs, retry.retryAfterMs ?? 0)
+        // The floor is the recipient's own: a Retry-After of a second holds the others for that second only.
+        case .retry(let retry) where retry.scope == .project: return retry.retryAfterMs ?? retry.floorMs
         case .unknown(_, let holdMs): return holdMs
         default: return nil
         }

@@ -9,7 +9,7 @@ private let data = #"{"data":{"k":"v"}}"#
 /// What the product promises when a worker dies without a word: nothing is lost, every recipient has one result, what
 /// may have been sent twice says so, and nothing is sent twice where the job forbids it.
 @Suite(.serialized) struct CrashTests {
-    private static let timing = "lease_ms: 1500, renew_ms: 300, max_in_flight: 100"
+    private static let timing = "lease_ms: 1500, renew_ms: 300, max_in_flight: 100, window: 64"
 
     @Test(arguments: ["at_least_once", "at_most_once"])
     func killedInMidBatch(delivery: String) async throws {
@@ -47,12 +47,12 @@ private let data = #"{"data":{"k":"v"}}"#
                 #expect(stats.duplicates == 0)
                 #expect(Int(job["unknown"] ?? "") == results.filter { $0.status == "unknown" }.count)
                 // Three kills, each at most the window ahead and what was on the wire.
-                #expect(results.filter { $0.status == "unknown" }.count <= 3 * (100 + 2 * 128))
+                #expect(results.filter { $0.status == "unknown" }.count <= 3 * (100 + 2 * 64))
                 #expect(stats.sends >= results.filter { $0.status == "sent" }.count)
             } else {
                 #expect(job["sent"] == "\(total)")
                 #expect(stats.duplicates <= flagged.count, "every duplicate is flagged")
-                #expect(flagged.count <= 3 * (100 + 2 * 128))
+                #expect(flagged.count <= 3 * (100 + 2 * 64))
             }
             print(
                 "\(delivery): \(stats.sends) sends, \(stats.duplicates) duplicates, \(flagged.count) flagged,"

@@ -25,7 +25,7 @@ private let data = #"{"data":{"k":"v"}}"#
     @Test func aRefusedCredentialPausesTheProjectAndLosesNothing() async throws {
         try await withRig { rig in
             try await rig.startSandbox()
-            _ = try await rig.control(
+            let fault = try await rig.control(
                 "POST",
                 "/faults",
                 #"{"match":{"path":"/v1/"},"action":{"status":403,"body":"{\"error\":{\"code\":403,\"status\":\"PERMISSION_DENIED\",\"message\":\"denied\"}}"}}"#
@@ -37,7 +37,8 @@ private let data = #"{"data":{"k":"v"}}"#
             let paused = try await rig.job("denied")
             #expect(paused["reason"]?.contains("403") == true, "\(paused)")
             #expect(paused["failed"] == "0" && paused["sent"] == "0")
-            _ = try await rig.control("DELETE", "/faults")
+            let id = try JSONDecoder().decode([String: String].self, from: fault)["id"] ?? ""
+            _ = try await rig.control("DELETE", "/faults?id=\(id)")
             let job = try await rig.finished("denied", seconds: 90)
             #expect(job["sent"] == "50" && job["reason"] == nil)
             #expect(try await rig.results("denied").allSatisfy { $0.attempts == 1 }, "no attempt was counted")

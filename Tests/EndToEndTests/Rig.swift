@@ -59,12 +59,16 @@ final class Rig {
 
     /// A request to the sandbox's control port; answers the body.
     func control(_ method: String, _ path: String, _ body: String? = nil) async throws -> Data {
-        var arguments = ["-sS", "--max-time", "20", "-X", method, "http://127.0.0.1:\(controlPort)\(path)"]
+        // Into a file: what a process prints may arrive after its end, and a pipe's end after that of others.
+        let answer = directory.appendingPathComponent("answer-\(UInt64.random(in: 0 ..< .max))")
+        var arguments = [
+            "-sS", "-o", answer.path, "--max-time", "20", "-X", method, "http://127.0.0.1:\(controlPort)\(path)",
+        ]
         if let body { arguments += ["-H", "Content-Type: application/json", "-d", body] }
         let process = try ChildProcess(arguments, executable: URL(fileURLWithPath: "/usr/bin/curl"))
         let status = try await process.wait(seconds: 30)
         guard status == 0 else { throw WaitError(what: "\(method) \(path): curl \(status) \(process.stderr)") }
-        return Data(process.stdout.utf8)
+        return (try? Data(contentsOf: answer)) ?? Data()
     }
 
     struct Stats: Decodable {
