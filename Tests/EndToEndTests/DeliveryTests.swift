@@ -168,4 +168,31 @@ private let hello = #"{"notification":{"title":"Hello","body":"World"},"data":{"
             #expect(String(decoding: deliveries, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines).isEmpty)
         }
     }
+
+    /// What producers of legacy jobs rely on since Google has switched its legacy endpoint off.
+    @Test func aLegacyMessageReachesADeviceOverV1() async throws {
+        try await withRig { rig in
+            try await rig.startSandbox()
+            try await rig.startWorker(try rig.configuration())
+            let message = """
+                {"notification":{"title":"T","body":"B","click_action":"OPEN","badge":"3"},"data":{"n":1,"o":{"a":[true]}},
+                 "time_to_live":60,"collapse_key":"c"}
+                """
+            try await rig.push(["id": "old", "format": "legacy", "message": message, "token": "sbx-apple-1"])
+            let job = try await rig.finished("old")
+            #expect(job["sent"] == "1", "\(job)")
+            let body = try await rig.control("GET", "/deliveries?token=sbx-apple-1")
+            let delivery = try #require(try JSONSerialization.jsonObject(with: body) as? [String: Any])
+            let headers = try #require(delivery["headers"] as? [String: String])
+            #expect(headers["apns-priority"] == "10" && headers["apns-collapse-id"] == "c")
+            let expiration = try #require(Int64(headers["apns-expiration"] ?? ""))
+            #expect(abs(expiration - Int64(Date().timeIntervalSince1970) - 60) < 30)
+            let payload = try #require(delivery["payload"] as? [String: Any])
+            #expect(payload["n"] as? String == "1" && payload["o"] as? String == #"{"a":[true]}"#)
+            let aps = try #require(payload["aps"] as? [String: Any])
+            #expect(aps["category"] as? String == "OPEN" && aps["badge"] as? Int == 3)
+            let alert = try #require(aps["alert"] as? [String: Any])
+            #expect(alert["title"] as? String == "T" && alert["body"] as? String == "B")
+        }
+    }
 }
