@@ -127,7 +127,7 @@ public enum Settings {
             "worker.window",
             .integer(1...1_000),
             "128",
-            "Sends of a batch that may begin before the next mark is written: what a crash can leave in doubt, per batch."
+            "Sends of a batch that may begin before the next mark is written: what a crash can leave in doubt beside what is on the wire, per batch."
         ),
     ]
 

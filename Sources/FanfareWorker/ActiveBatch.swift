@@ -15,6 +15,7 @@ final class ActiveBatch {
     /// Positions to send once more with a new access token, and those that already were.
     private var again: [Int] = []
     private var authorisedAgain: Set<Int> = []
+    private var unsentTimes: [Int: Int] = [:]
     /// Positions that share their recipient with an earlier one: sent once, reported for each.
     private(set) var aliases: [Int: [Int]] = [:]
 
@@ -79,6 +80,16 @@ final class ActiveBatch {
         guard head < todo.count, reach(todo[head]) < authorised else { return nil }
         defer { head += 1 }
         return todo[head]
+    }
+
+    /// Puts a position back whose request certainly never left; false when that has happened to it too often, and it
+    /// should rather wait in Redis.
+    func sendUnsentAgain(_ position: Int) -> Bool {
+        let times = unsentTimes[position, default: 0]
+        guard times < 3 else { return false }
+        unsentTimes[position] = times + 1
+        again.append(position)
+        return true
     }
 
     /// A position that was not sent, whatever the watermark: for what needs no send.

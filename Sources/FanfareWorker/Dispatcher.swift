@@ -179,6 +179,14 @@ final class Dispatcher {
         inFlight -= 1
         flight.batch.inFlight -= 1
         let batch = flight.batch
+        // Sent again from here at once: the lanes themselves hold back while their origin cannot be reached.
+        if case .unsent = outcome, !project.isDraining, !batch.isFenced,
+            flight.positions.allSatisfy({ batch.sendUnsentAgain($0) })
+        {
+            unsent += flight.positions.count
+            if !batches.contains(where: { $0 === batch }) { batches.append(batch) }
+            return
+        }
         let verdicts = settler.verdicts(outcome, positions: flight.positions, of: batch)
         for (position, verdict) in zip(flight.positions, verdicts) {
             if case .refreshCredential(let failure) = verdict {

@@ -17,7 +17,10 @@ final class Reclaimer {
     init(project: ProjectContext, intake: Intake) {
         self.project = project
         self.intake = intake
-        watch = LeaseWatch(leaseMs: project.configuration.leaseMs)
+        // A holder begins nothing after its lease less a renewal, so half a renewal before the end is late enough, and
+        // leaves the look that comes next within the lease and two seconds.
+        let configuration = project.configuration
+        watch = LeaseWatch(leaseMs: configuration.leaseMs - configuration.renewMs / 2)
     }
 
     func observe(_ counters: [(worker: String, counter: String)]) {

@@ -19,6 +19,24 @@ struct JobOptions: ParsableArguments {
     )
     var expiresAt: TimeArgument?
 
+    /// What a worker would reject anyway is refused here, where the person still is.
+    func check() throws {
+        if let id {
+            let isPlain = id.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"):
+                    return true
+                default: return ".:_-".utf8.contains(byte)
+                }
+            }
+            guard isPlain, (1...128).contains(id.utf8.count) else {
+                throw ValidationError("--id: 1 to 128 of A-Z a-z 0-9 . _ : -")
+            }
+        }
+        if let priority, !(0...9).contains(priority) { throw ValidationError("--priority: 0 to 9") }
+    }
+
     @Option(help: ArgumentHelp("0 to 9, higher first; 5 unless said.", valueName: "n"))
     var priority: Int?
 

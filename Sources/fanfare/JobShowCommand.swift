@@ -69,7 +69,7 @@ struct JobShowCommand: AsyncParsableCommand {
             table.add([name, "\(count)"])
         }
         for case (let name, let time?) in times(status) {
-            let date = Date(timeIntervalSince1970: Double(time) / 1_000)
+            let date = Date(timeIntervalSince1970: (Double(time) + 0.5) / 1_000)
             table.add([
                 String(name.dropLast(3)), date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)),
             ])

@@ -36,6 +36,7 @@ struct SendCommand: AsyncParsableCommand {
     func validate() throws {
         try target.check()
         try message.check()
+        try job.check()
         if target.readsStandardInput, message.readsStandardInput {
             throw ValidationError("standard input can be read once: for --tokens-file or for --message")
         }
