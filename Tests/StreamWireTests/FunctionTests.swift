@@ -206,7 +206,10 @@ import Testing
             #expect(try await bench.job("j")["reason"] == "HTTP 403: no permission")
             try await bench.intake("k", .tokens(["d"]))
             let blocked = try await bench.claim("w2")
-            #expect(blocked.claims.isEmpty && (1...60_000).contains(blocked.probeMs) && blocked.blockReason == call.blockReason)
+            #expect(
+                blocked.claims.isEmpty && (1...60_000).contains(blocked.probeMs)
+                    && blocked.blockReason == call.blockReason
+            )
             // The minute is over.
             _ = try await bench.call(RedisCommand("HSET", keys.base + "ctl", "block_until", "1"))
             for index in 0..<3 {
