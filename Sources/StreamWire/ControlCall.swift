@@ -1,0 +1,27 @@
+/// What an operator does to jobs and projects. Each function's contract and answers stand above it in the library.
+extension FunctionLibrary {
+    /// Ends every recipient of a job that has no result yet as `cancelled`.
+    public static func cancel(_ keys: ProjectKeys, job: String) -> RedisCommand { call("cancel", keys, [job]) }
+
+    /// Nothing of the job is sent until it is resumed; a fan-out gives up its slot.
+    public static func pause(_ keys: ProjectKeys, job: String) -> RedisCommand { call("pause", keys, [job]) }
+
+    public static func resume(_ keys: ProjectKeys, job: String) -> RedisCommand { call("resume", keys, [job]) }
+
+    /// Nothing of the project is sent until it is resumed.
+    public static func pauseProject(_ keys: ProjectKeys, reason: String) -> RedisCommand {
+        call("pause_project", keys, [reason])
+    }
+
+    /// Lifts an operator's pause, and lets a blocked project be probed at once.
+    public static func resumeProject(_ keys: ProjectKeys) -> RedisCommand { call("resume_project", keys) }
+
+    /// A flat map of what the project is doing; writes nothing.
+    public static func overview(_ keys: ProjectKeys) -> RedisCommand { call("overview", keys) }
+
+    /// A parked job goes on with its unfinished recipients; a rejected entry is pushed again as it was.
+    public static func replay(_ keys: ProjectKeys, entryID: String) -> RedisCommand { call("replay", keys, [entryID]) }
+
+    /// Takes an entry out of `dead`; what a parked job has left is cancelled.
+    public static func drop(_ keys: ProjectKeys, entryID: String) -> RedisCommand { call("drop", keys, [entryID]) }
+}
