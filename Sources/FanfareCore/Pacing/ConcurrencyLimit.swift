@@ -1,0 +1,155 @@
+/// How many sends a worker may have under way at once: additive increase, multiplicative decrease, so that every worker
+/// finds its share of what FCM takes without asking the others.
+///
+/// **Growth.** Only while the limit is used: at least half of it under way. One more per good answer (the limit doubles
+/// with each round trip) up to a ceiling, beyond it one more per `limit` good answers. There is no ceiling before the
+/// first decrease; afterwards it is where the last decrease led. A decrease that follows another with next to no growth
+/// between them leaves the ceiling where it is: an outage drives the limit down to 1 and says nothing about
+/// capacity, so the way back up is quick.
+///
+/// **Overload** (429, 5xx, a timeout, a refused stream): times 0.7, at most once per round trip and per 100 ms; and not
+/// for a send that began before the last decrease, which it could not know of yet.
+///
+/// **Rising latency**: times 0.9, at most once per round trip, while the mean of a round trip is above twice the
+/// baseline and more than 200 ms above it. The baseline is the least such mean seen. When half the concurrency has not
+/// shortened the answers by a quarter, the delay is not a queue of ours: it becomes the baseline and the limit returns
+/// to where it was. So a slower path costs a short dip, and a baseline never creeps up under a queue of our own.
+public struct ConcurrencyLimit: Sendable {
+    /// Never more than this.
+    public let maximum: Int
+    /// Sends that may be under way now; 1 or more.
+    public private(set) var limit: Int
+
+    private static let leastRoundNs = 100_000_000.0
+    private static let leastAnswers = 10
+    private static let latencySlackNs = 200_000_000.0
+    /// Growth since a decrease below which the next one belongs to the same trouble.
+    private static let littleGrowth = 8
+
+    /// Below it the limit grows with every answer.
+    private var ceiling: Int
+    /// Good answers towards the next step beyond the ceiling.
+    private var steady = 0
+    private var lastCut: UInt64?
+    private var grownSinceCut = 0
+
+    /// The mean latency of the last round trips; 0 before the first. Nanoseconds.
+    private var smoothedNs = 0.0
+    private var baselineNs = 0.0
+    private var roundFrom: UInt64 = 0
+    private var roundSum = 0.0
+    private var roundAnswers = 0
+    private var trial: Trial?
+
+    /// Where a row of decreases for latency began.
+    private struct Trial {
+        var limit: Int
+        var ceiling: Int
+        var latencyNs: Double
+    }
+
+    /// - Parameters:
+    ///   - maximum: what connections and streams can carry; at least 1.
+    ///   - initial: where to begin; 100, the streams of one connection, unless the maximum is less.
+    public init(maximum: Int, initial: Int = 100) {
+        self.maximum = max(1, maximum)
+        limit = min(max(1, initial), self.maximum)
+        ceiling = self.maximum
+    }
+
+    /// Learns from one answer, or from the lack of one.
+    ///
+    /// - Parameters:
+    ///   - latencyNs: from the beginning of the send to its outcome.
+    ///   - inFlight: sends under way when the outcome came, this one included.
+    ///   - now: nanoseconds on a clock that is never set.
+    ///   - isOverload: 429, 5xx, a timeout or a refused stream. Any other answer is good here, also an error of the
+    ///     message or the recipient. A send that never left says nothing: do not report it.
+    public mutating func answered(latencyNs: UInt64, inFlight: Int, now: UInt64, isOverload: Bool) {
+        if isOverload {
+            overloaded(sentAt: now.subtracting(latencyNs), now: now)
+            return
+        }
+        let used = inFlight >= limit - limit / 2
+        if used { grow() }
+        measure(latencyNs, used: used, now: now)
+    }
+
+    private mutating func grow() {
+        guard limit < maximum else { return }
+        if limit >= ceiling {
+            steady += 1
+            guard steady >= limit else { return }
+            steady = 0
+        }
+        limit += 1
+        grownSinceCut += 1
+    }
+
+    private mutating func overloaded(sentAt: UInt64, now: UInt64) {
+        let isSameTrouble: Bool
+        if let lastCut {
+            guard sentAt >= lastCut, Double(now.subtracting(lastCut)) >= max(Self.leastRoundNs, smoothedNs) else {
+                return
+            }
+            isSameTrouble = grownSinceCut < Self.littleGrowth
+        } else {
+            isSameTrouble = false
+        }
+        trial = nil
+        decrease(to: 0.7, now: now)
+        if !isSameTrouble { ceiling = limit }
+    }
+
+    private mutating func decrease(to factor: Double, now: UInt64) {
+        limit = max(1, Int(Double(limit) * factor))
+        steady = 0
+        grownSinceCut = 0
+        lastCut = now
+        // What is under way was sent under the old limit: the next round begins when it has been answered.
+        beginRound(at: now.adding(UInt64(min(smoothedNs, 1e15))))
+    }
+
+    private mutating func beginRound(at time: UInt64) {
+        roundFrom = time
+        roundSum = 0
+        roundAnswers = 0
+    }
+
+    private mutating func measure(_ latencyNs: UInt64, used: Bool, now: UInt64) {
+        guard now >= roundFrom else { return }
+        // The first answers of all are the quickest ones: a round of only those would make a baseline too low to hold.
+        if smoothedNs == 0, roundAnswers == 0 { roundFrom = now }
+        roundSum += Double(latencyNs)
+        roundAnswers += 1
+        guard roundAnswers >= Self.leastAnswers,
+            Double(now - roundFrom) >= max(Self.leastRoundNs, smoothedNs)
+        else { return }
+        let mean = roundSum / Double(roundAnswers)
+        beginRound(at: now)
+        smoothedNs = smoothedNs == 0 ? mean : (smoothedNs + mean) / 2
+        baselineNs = baselineNs == 0 ? smoothedNs : min(baselineNs, smoothedNs)
+        guard smoothedNs > max(2 * baselineNs, baselineNs + Self.latencySlackNs) else {
+            trial = nil
+            return
+        }
+        if used { slowed(now) }
+    }
+
+    private mutating func slowed(_ now: UInt64) {
+        let began = trial ?? Trial(limit: limit, ceiling: ceiling, latencyNs: smoothedNs)
+        trial = began
+        if limit == 1 || limit <= began.limit / 2 {
+            if smoothedNs > 0.75 * began.latencyNs {
+                baselineNs = smoothedNs
+                limit = began.limit
+                ceiling = began.ceiling
+                trial = nil
+                return
+            }
+            trial = Trial(limit: limit, ceiling: ceiling, latencyNs: smoothedNs)
+        }
+        decrease(to: 0.9, now: now)
+        ceiling = limit
+    }
+}

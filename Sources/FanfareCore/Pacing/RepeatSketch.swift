@@ -1,0 +1,63 @@
+/// Finds recipients that a large fan-out names again and again, without remembering any: a count-min sketch over the
+/// last minute at most. It never counts too low; it may count too high, which only means that a recipient is paced
+/// (``RecipientPace``) that need not be.
+///
+/// Equal recipients of one batch are sent once, so only a fan-out of more than 240 batches can pass FCM's 240 messages a
+/// minute to one device (page "ProtocolFacts", "Quotas and fan-outs") by itself; smaller ones need no sketch.
+///
+/// 256 KiB; a count costs one pass over the recipient's bytes and allocates nothing.
+public struct RepeatSketch: Sendable {
+    /// How long counts are kept, in nanoseconds: all are forgotten at once after it.
+    public static let windowNs: UInt64 = 60_000_000_000
+    /// The count from which a recipient should be paced, beginning with `RecipientPace(alreadySent: 2 * paceFrom, …)`:
+    /// the window before may have ended with as many that were not paced, and together they are a minute's worth.
+    public static let paceFrom = 120
+
+    private static let rows = 4
+    private static let columns = 65_536
+
+    private var cells = [UInt8](repeating: 0, count: rows * columns)
+    private var windowStart: UInt64?
+    private let seed: UInt64
+
+    /// - Parameter seed: gives each worker its own collisions; counts of the same recipients are otherwise the same in
+    ///   every run.
+    public init(seed: UInt64 = 0) { self.seed = seed }
+
+    /// Counts one more send to `recipient`.
+    ///
+    /// - Parameter now: nanoseconds on a clock that is never set.
+    /// - Returns: how often it was counted in this window, this time included: never too low up to 255, where counting
+    ///   stops.
+    public mutating func count(_ recipient: String, now: UInt64) -> Int {
+        // FNV-1a, then the finisher of SplitMix64: FNV alone leaves the high bits, which pick the last row, too alike.
+        var hash: UInt64 = 0xCBF2_9CE4_8422_2325 ^ seed
+        for byte in recipient.utf8 { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
+        hash = (hash ^ (hash >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        hash = (hash ^ (hash >> 27)) &* 0x94D0_49BB_1331_11EB
+        return count(hash: hash ^ (hash >> 31), now: now)
+    }
+
+    private mutating func count(hash: UInt64, now: UInt64) -> Int {
+        let start = windowStart ?? now
+        windowStart = start
+        if now >= start.adding(Self.windowNs) {
+            clear()
+            windowStart = now
+        }
+        var least = UInt8.max
+        for row in 0..<Self.rows { least = min(least, cells[cell(row, hash)]) }
+        guard least < .max else { return Int(least) }
+        // Only the cells that stand at the least are raised: the others hold somebody else's count already.
+        for row in 0..<Self.rows where cells[cell(row, hash)] == least { cells[cell(row, hash)] = least + 1 }
+        return Int(least) + 1
+    }
+
+    private func cell(_ row: Int, _ hash: UInt64) -> Int {
+        row * Self.columns + Int(truncatingIfNeeded: hash >> UInt64(16 * row)) & (Self.columns - 1)
+    }
+
+    private mutating func clear() {
+        for index in cells.indices { cells[index] = 0 }
+    }
+}
