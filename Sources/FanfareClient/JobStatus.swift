@@ -50,8 +50,13 @@ public struct JobStatus: Equatable, Sendable {
             fields[flat[index].string ?? ""] = flat[index + 1].string
         }
         guard let state = fields["state"] else { return nil }
-        func count(_ name: String) -> Int64 { fields[name].flatMap { Int64($0) } ?? 0 }
-        func time(_ name: String) -> Int64? { fields[name].flatMap { Int64($0) } }
+        // Bounded, so that sums and differences of what stands there cannot overflow.
+        func count(_ name: String) -> Int64 {
+            min(1_000_000_000_000_000, max(-1_000_000_000_000_000, fields[name].flatMap { Int64($0) } ?? 0))
+        }
+        func time(_ name: String) -> Int64? {
+            fields[name].flatMap { Int64($0) }.flatMap { (0...99_999_999_999_999).contains($0) ? $0 : nil }
+        }
         self.id = id
         self.state = State(rawValue: state)
         total = count("total")

@@ -1,0 +1,74 @@
+public import StreamWire
+
+extension FanfareOperator {
+    /// Entries hold whole jobs, so few are read at a time.
+    private static var pageSize: Int { 25 }
+
+    /// Goes through the entries of `dead` that are there now; those that come meanwhile are left out.
+    ///
+    /// - Parameters:
+    ///   - newestFirst: the other direction.
+    ///   - body: gets each entry, which it may replay or drop; false ends the walk. Entries that no worker wrote are
+    ///     passed over.
+    public func eachDeadEntry(
+        newestFirst: Bool = false,
+        _ body: (DeadEntry) async throws -> Bool
+    ) async throws {
+        let last = try await redis.reply(to: RedisCommand("XREVRANGE", keys.dead, "+", "-", "COUNT", "1"))
+        guard let end = last.array?.first.flatMap({ StreamEntry($0) })?.id else { return }
+        var from = newestFirst ? end : "-"
+        while true {
+            let size = String(Self.pageSize)
+            let command =
+                newestFirst
+                ? RedisCommand("XREVRANGE", keys.dead, from, "-", "COUNT", size)
+                : RedisCommand("XRANGE", keys.dead, from, end, "COUNT", size)
+            let page = try await redis.reply(to: command).array ?? []
+            for value in page {
+                guard let entry = StreamEntry(value) else { continue }
+                from = "(" + entry.id
+                guard let dead = try? DeadEntry(entry) else { continue }
+                guard try await body(dead) else { return }
+            }
+            if page.count < Self.pageSize { return }
+        }
+    }
+
+    /// The newest entries, newest first.
+    /// - Parameters:
+    ///   - kind: only of this kind.
+    ///   - job: only of this job.
+    public func deadEntries(
+        kind: DeadEntry.Kind? = nil,
+        job: String? = nil,
+        limit: Int = 100
+    ) async throws -> [DeadEntry] {
+        var entries: [DeadEntry] = []
+        guard limit > 0 else { return entries }
+        try await eachDeadEntry(newestFirst: true) { entry in
+            if kind == nil || entry.kind == kind, job == nil || entry.job == job { entries.append(entry) }
+            return entries.count < limit
+        }
+        return entries
+    }
+
+    /// One entry; nil when it is not there.
+    public func deadEntry(_ id: String) async throws -> DeadEntry? {
+        let reply = try await redis.reply(to: RedisCommand("XRANGE", keys.dead, id, id))
+        return try reply.array?.first.flatMap { StreamEntry($0) }.map { try DeadEntry($0) }
+    }
+
+    /// Lets a parked job go on with its unfinished recipients, or pushes a rejected entry again as it was; the entry
+    /// leaves `dead` in the same step.
+    /// - Parameter entryID: ``DeadEntry/id``.
+    public func replay(_ entryID: String) async throws -> ReplayReply {
+        try answer(ReplayReply(await redis.reply(to: FunctionLibrary.replay(keys, entryID: entryID))), "replay")
+    }
+
+    /// Takes an entry out of `dead` for good. If its job is parked, every unfinished recipient ends as `cancelled`, or as
+    /// `unknown` if it may have been reached.
+    /// - Parameter entryID: ``DeadEntry/id``.
+    public func drop(_ entryID: String) async throws -> DropReply {
+        try answer(DropReply(await redis.reply(to: FunctionLibrary.drop(keys, entryID: entryID))), "drop")
+    }
+}

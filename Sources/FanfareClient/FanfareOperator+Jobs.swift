@@ -1,0 +1,112 @@
+internal import StreamWire
+
+/// Some of a project's jobs.
+public struct JobList: Equatable, Sendable {
+    public var jobs: [JobStatus]
+    /// False when there are more than were asked for.
+    public var isWhole: Bool
+}
+
+extension FanfareOperator {
+    /// The project's jobs: those that hold the slot, the fan-outs that wait in their order, those that need a person,
+    /// then all others, the newest first.
+    ///
+    /// Jobs that no worker has taken yet are entries of `jobs`, not in this list. While jobs come and go the list is not
+    /// one moment's picture.
+    /// - Parameters:
+    ///   - state: only jobs in this state.
+    ///   - includingOver: also those that are over and still kept. That looks at every key in Redis, as does asking for
+    ///     a state that only such jobs have.
+    ///   - limit: jobs at most; when there are more, which of the "others" are given is left to chance.
+    public func jobs(
+        state: JobStatus.State? = nil,
+        includingOver: Bool = false,
+        limit: Int = 100
+    ) async throws -> JobList {
+        var finder = JobFinder(redis: redis, keys: keys, state: state, limit: limit)
+        let isOver = state.map { [.done, .cancelled, .expired, .rejected].contains($0) }
+        if isOver != true {
+            if state != .parked {
+                let active = try await redis.reply(to: JobInquiry.active(keys))
+                try await finder.take((active.array ?? []).compactMap(\.string))
+                let queue = try await redis.reply(to: JobInquiry.queue(keys, most: max(1, limit)))
+                try await finder.take(
+                    (queue.array ?? []).compactMap { $0.string.flatMap { JobInquiry.job(ofMember: $0) } }
+                )
+            }
+            try await finder.walk { JobInquiry.open(keys, parked: true, cursor: $0) }
+            if state != .parked {
+                finder.othersStart = finder.found.count
+                try await finder.walk { JobInquiry.open(keys, parked: false, cursor: $0) }
+            }
+        }
+        if isOver == true || (state == nil && includingOver) {
+            let start = keys.job("").utf8.count
+            try await finder.walk({ JobInquiry.kept(keys, cursor: $0) }) { String($0.utf8.dropFirst(start)) ?? "" }
+        }
+        return finder.list
+    }
+}
+
+/// Reads the jobs behind the ids that several lists give, each once, until there are enough.
+private struct JobFinder<Redis: RedisSending> {
+    let redis: Redis
+    let keys: ProjectKeys
+    let state: JobStatus.State?
+    let limit: Int
+    var found: [JobStatus] = []
+    /// Where in ``found`` the order of the lists ends and that of time begins.
+    var othersStart = 0
+    private var seen: Set<String> = []
+
+    init(redis: Redis, keys: ProjectKeys, state: JobStatus.State?, limit: Int) {
+        (self.redis, self.keys, self.state, self.limit) = (redis, keys, state, limit)
+    }
+
+    /// One more than asked for was found, which is how it is known that there are more.
+    private var isFull: Bool { found.count > limit }
+
+    var list: JobList {
+        let others = found[othersStart...].sorted { ($0.createdMs ?? 0, $0.id) > ($1.createdMs ?? 0, $1.id) }
+        return JobList(jobs: Array((found[..<othersStart] + others).prefix(limit)), isWhole: !isFull)
+    }
+
+    /// Follows a cursor to its end, or until there are enough.
+    mutating func walk(_ step: (String) -> RedisCommand, id: (String) -> String = { $0 }) async throws {
+        var cursor = "0"
+        repeat {
+            guard !isFull else { return }
+            let reply = try await redis.reply(to: step(cursor)).array ?? []
+            guard reply.count == 2, let next = reply[0].string else {
+                throw FanfareClientError(.unexpectedReply, "a scan gave no cursor")
+            }
+            try await take((reply[1].array ?? []).compactMap(\.string).map(id))
+            cursor = next
+        } while cursor != "0"
+    }
+
+    mutating func take(_ ids: [String]) async throws {
+        let new = ids.filter { seen.insert($0).inserted }
+        for start in stride(from: 0, to: new.count, by: 100) where !isFull {
+            let page = Array(new[start..<min(start + 100, new.count)])
+            for case let status? in try await Self.read(page, redis, keys)
+            where state == nil || status.state == state {
+                found.append(status)
+            }
+        }
+    }
+
+    /// All at once: the connection carries them together.
+    private static func read(_ ids: [String], _ redis: Redis, _ keys: ProjectKeys) async throws -> [JobStatus?] {
+        try await withThrowingTaskGroup(of: (Int, JobStatus?).self) { group in
+            for (index, id) in ids.enumerated() {
+                group.addTask {
+                    (index, JobStatus(id: id, reply: try await redis.reply(to: RedisCommand("HGETALL", keys.job(id)))))
+                }
+            }
+            var statuses = [JobStatus?](repeating: nil, count: ids.count)
+            for try await (index, status) in group { statuses[index] = status }
+            return statuses
+        }
+    }
+}

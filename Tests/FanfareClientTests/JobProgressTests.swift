@@ -1,0 +1,90 @@
+import StreamWire
+import Testing
+
+@testable import FanfareClient
+
+@Suite struct JobProgressTests {
+    private func status(_ fields: [String: String]) throws -> JobStatus {
+        let flat = fields.flatMap { [$0.key, $0.value] }
+        return try #require(JobStatus(id: "j", reply: .array(flat.map { .bulk(Array($0.utf8)) })))
+    }
+
+    struct Row: Sendable {
+        var state: String
+        var total = "1000"
+        var sent = "200"
+        var failed = "50"
+        var finishedMs: String?
+        var rate: Double?
+        var left: Double?
+    }
+
+    @Test(arguments: [
+        Row(state: "active", rate: 25, left: 30),
+        Row(state: "retrying", rate: 25, left: nil),
+        Row(state: "paused", rate: 25, left: nil),
+        Row(state: "done", total: "250", finishedMs: "6000", rate: 50, left: nil),
+        Row(state: "active", sent: "0", failed: "0", rate: nil, left: nil),
+        Row(state: "active", total: "1", sent: "1", failed: "0", rate: nil, left: nil),
+        Row(state: "active", total: "100", sent: "200", failed: "0", rate: 20, left: 0),
+    ])
+    func paceAndEnd(row: Row) throws {
+        var fields = ["state": row.state, "total": row.total, "sent": row.sent, "failed": row.failed]
+        fields["started_ms"] = "1000"
+        fields["finished_ms"] = row.finishedMs
+        let progress = JobProgress(status: try status(fields), nowMs: 11_000)
+        #expect(progress.resultsPerSecond == row.rate)
+        #expect(progress.remainingSeconds == row.left)
+    }
+
+    @Test func beforeItsStartThereIsNoPace() throws {
+        let waiting = JobProgress(status: try status(["state": "waiting", "total": "5"]), nowMs: 1)
+        #expect(waiting.resultsPerSecond == nil && waiting.remainingSeconds == nil)
+        // Redis came back with an older clock.
+        let back = ["state": "active", "total": "5", "sent": "1", "started_ms": "50"]
+        #expect(JobProgress(status: try status(back), nowMs: 10).resultsPerSecond == nil)
+    }
+
+    @Test func aTopicIsKnownByTheTimeItKeepsTheSlot() throws {
+        let status = try status(["state": "active", "total": "1", "sent": "1", "started_ms": "1000"])
+        var progress = JobProgress(status: status, nowMs: 2_000, turn: .holding(untilMs: 5_500), jobClass: .aimed)
+        #expect(progress.remainingSeconds == 3.5)
+        progress.nowMs = 9_000
+        #expect(progress.remainingSeconds == 0)
+        progress.turn = .holding(untilMs: nil)
+        #expect(progress.remainingSeconds == nil)
+    }
+
+    @Test(
+        arguments: [
+            (["paused", "1", "pause_reason", "lunch"], "the project is paused: lunch"),
+            (["block", "credentials: refused"], "the project is blocked: credentials: refused"),
+            (["pressure", "results"], "the results are not read: a consumer group is too far behind"),
+            (["pressure", "memory"], "Redis is nearly out of memory"),
+            (["pressure", "odd"], "the project is under pressure: odd"),
+            (["hold_ms", "1500"], "FCM asked to wait 2 s"),
+            ([], nil),
+        ] as [([String], String?)]
+    )
+    func whatHoldsAJob(fields: [String], obstacle: String?) throws {
+        let flat = (["now_ms", "1"] + fields).map { RedisValue.bulk(Array($0.utf8)) }
+        var progress = JobProgress(status: try status(["state": "active"]), nowMs: 1)
+        progress.project = OverviewReply(.array(flat))
+        #expect(progress.obstacle == obstacle)
+        progress.status = try status(["state": "done"])
+        #expect(progress.obstacle == nil)
+        progress.status = try status(["state": "parked", "reason": "poison"])
+        #expect(progress.obstacle == "poison")
+    }
+
+    @Test func countersFromNowhereDoNotTrap() throws {
+        let most = "\(Int64.max)"
+        let fields = [
+            "state": "active", "total": most, "sent": most, "failed": most, "unknown": most, "cancelled": most,
+            "expired": most, "started_ms": "\(Int64.min)", "finished_ms": most,
+        ]
+        let progress = JobProgress(status: try status(fields), nowMs: .max)
+        #expect(progress.resultsPerSecond == nil)
+        #expect(progress.status.finished > 0)
+    }
+}

@@ -1,0 +1,265 @@
+import FanfareModel
+import RedisTransport
+import StreamWire
+import TestSupport
+import Testing
+
+@testable import FanfareClient
+
+/// What an operator does, against a real server and with a test's own hand as the worker.
+@Suite struct OperatorTests {
+    private let keys = ProjectKeys(project: "demo")
+
+    struct Bench {
+        let server: RedisServer
+        let client: RedisClient
+        let keys: ProjectKeys
+
+        var desk: FanfareOperator<RedisClient> { FanfareOperator(redis: client, project: keys.project) }
+
+        /// Pushes and hands over, as a worker would.
+        func intake(_ id: String, _ target: Target, priority: Int = 5, audienceSize: Int64 = 0) async throws {
+            let reply = try await client.send(RedisCommand("XADD", keys.jobs, "*", "x", "1"))
+            let entry = try #require(reply.string)
+            var job = Job(id: id, hasOwnID: true, entryID: entry, target: target, message: Array("{}".utf8))
+            job.priority = priority
+            job.audienceSize = audienceSize
+            let call = IntakeCall(
+                job: job,
+                dedupeMs: 60_000,
+                keepMs: 60_000,
+                taker: nil,
+                window: 128,
+                quotaPerMinute: 600_000,
+                fanoutRate: 10_000
+            )
+            #expect(IntakeReply(try await client.send(call.command(keys))) == .queued)
+        }
+
+        @discardableResult
+        func claim(most: Int = 10) async throws -> ClaimReply {
+            var call = ClaimCall(
+                worker: "w",
+                most: most,
+                wanted: 10_000,
+                wantedSingle: 10_000,
+                window: 128,
+                retries: 1_000,
+                quotaPerMinute: 600_000
+            )
+            call.permitsFanout = 10
+            guard case .reply(let reply)? = ClaimReply.parse(try await client.send(call.command(keys))) else {
+                throw TestFailure("fenced or not parsed")
+            }
+            return reply
+        }
+
+        func reject(_ id: String) async throws -> String {
+            let reply = try await client.send(RedisCommand("XADD", keys.jobs, "*", "token", "a b", "id", id))
+            let entry = try #require(reply.string)
+            let fields = [(name: "token", value: Array("a b".utf8)), (name: "id", value: Array(id.utf8))]
+            let call = FunctionLibrary.reject(
+                keys,
+                entryID: entry,
+                job: id,
+                reason: "token: bad",
+                keepMs: 60_000,
+                fields: fields
+            )
+            #expect(try await client.send(call).array?.first?.string == "rejected")
+            return entry
+        }
+
+        /// A job of more than one batch whose list grows under it.
+        func park(_ id: String) async throws {
+            var push = RedisCommand("RPUSH", "list:{demo}:\(id)")
+            for index in 0..<1_200 { push.append("t\(index)") }
+            _ = try await client.send(push)
+            try await intake(id, .audience(key: "list:{demo}:\(id)"))
+            _ = try await client.send(RedisCommand("RPUSH", "list:{demo}:\(id)", "one-more"))
+            try await claim()
+        }
+
+        func state(_ id: String) async throws -> JobStatus.State? {
+            try await FanfareProducer(redis: client, project: keys.project).status(of: id)?.state
+        }
+    }
+
+    private func withBench(_ body: (Bench) async throws -> Void) async throws {
+        let server = try RedisServer()
+        let client = try await RedisClient.connect(server.endpoint)
+        defer {
+            client.close()
+            server.stop()
+        }
+        _ = try await client.send(FunctionLibrary.load())
+        _ = try await client.send(JobStream.createGroup(keys))
+        _ = try await client.send(FunctionLibrary.register(keys, worker: "w"))
+        try await body(Bench(server: server, client: client, keys: keys))
+    }
+
+    private func many(_ count: Int) -> Target { .tokens((0..<count).map { "t\($0)" }) }
+
+    @Test func aJobIsPausedResumedAndCancelled() async throws {
+        try await withBench { bench in
+            let desk = bench.desk
+            #expect(try await desk.pause("j") == .missing)
+            try await bench.intake("j", .tokens(["a", "b"]))
+            #expect(try await desk.pause("j") == .ok(state: "paused"))
+            #expect(try await desk.pause("j") == .ok(state: "paused"))
+            #expect(try await bench.claim().claims.isEmpty)
+            let paused = try #require(try await desk.progress(of: "j"))
+            #expect(paused.status.state == .paused && paused.obstacle == "paused by an operator")
+            #expect(try await desk.resume("j") == .ok(state: "waiting"))
+            #expect(try await desk.resume("j") == .ok(state: "waiting"))
+            guard case .ok = try await desk.cancel("j") else {
+                Issue.record("not cancelled")
+                return
+            }
+            let claim = try #require(try await bench.claim().claims.first)
+            #expect(claim.recipients.count == 2)
+        }
+    }
+
+    @Test func whatIsOverStaysOver() async throws {
+        try await withBench { bench in
+            _ = try await bench.reject("j")
+            #expect(try await bench.desk.cancel("j") == .over(state: "rejected"))
+            #expect(try await bench.desk.pause("j") == .over(state: "rejected"))
+            #expect(try await bench.desk.resume("j") == .over(state: "rejected"))
+        }
+    }
+
+    @Test func aProjectIsPausedWithAReasonAndResumed() async throws {
+        try await withBench { bench in
+            try await bench.intake("j", .tokens(["a"]))
+            try await bench.desk.pauseProject(reason: "lunch")
+            let overview = try await bench.desk.overview()
+            #expect(overview.isPaused && overview.pauseReason == "lunch" && overview.open == 1)
+            #expect(overview.workers == 1)
+            #expect(try await bench.claim().claims.isEmpty)
+            #expect(try await bench.desk.progress(of: "j")?.obstacle == "the project is paused: lunch")
+            try await bench.desk.resumeProject()
+            #expect(try await bench.desk.overview().isPaused == false)
+            #expect(try await bench.claim().claims.count == 1)
+        }
+    }
+
+    @Test func fanoutsAreShownWithTheirPlaceInTheQueue() async throws {
+        try await withBench { bench in
+            try await bench.intake("first", many(2_001))
+            try await bench.claim(most: 1)
+            try await bench.intake("later", many(1_001), priority: 4)
+            try await bench.intake("sooner", many(1_001))
+            try await bench.intake("small", .tokens(["a"]))
+            let desk = bench.desk
+            #expect(try await desk.progress(of: "first")?.turn == .holding(untilMs: nil))
+            #expect(try await desk.progress(of: "sooner")?.turn == .waiting(ahead: 0))
+            let later = try #require(try await desk.progress(of: "later"))
+            #expect(later.turn == .waiting(ahead: 1) && later.jobClass == .fanout && later.obstacle == nil)
+            #expect(later.resultsPerSecond == nil && later.remainingSeconds == nil)
+            #expect(try await desk.progress(of: "small")?.turn == JobProgress.Turn.none)
+            #expect(try await desk.progress(of: "nobody") == nil)
+            let list = try await desk.jobs()
+            #expect(list.isWhole && list.jobs.map(\.id) == ["first", "sooner", "later", "small"])
+            let short = try await desk.jobs(limit: 2)
+            #expect(!short.isWhole && short.jobs.map(\.id) == ["first", "sooner"])
+            #expect(try await desk.jobs(state: .active).jobs.map(\.id) == ["first"])
+            #expect(try await desk.overview().active == ["first"])
+        }
+    }
+
+    @Test func aListShowsWhatIsOverOnlyWhenAsked() async throws {
+        try await withBench { bench in
+            try await bench.intake("open", .tokens(["a"]))
+            _ = try await bench.reject("bad")
+            let desk = bench.desk
+            #expect(try await desk.jobs().jobs.map(\.id) == ["open"])
+            #expect(Set(try await desk.jobs(includingOver: true).jobs.map(\.id)) == ["open", "bad"])
+            #expect(try await desk.jobs(state: .rejected).jobs.map(\.id) == ["bad"])
+            #expect(try await desk.jobs(state: .parked).jobs.isEmpty)
+        }
+    }
+
+    @Test func hundredsOfJobsAreListedOnceEach() async throws {
+        try await withBench { bench in
+            for index in 0..<720 { try await bench.intake("job-\(index)", .tokens(["a"])) }
+            let all = try await bench.desk.jobs(includingOver: true, limit: 10_000)
+            #expect(all.isWhole && all.jobs.count == 720 && Set(all.jobs.map(\.id)).count == 720)
+            let some = try await bench.desk.jobs(limit: 100)
+            #expect(!some.isWhole && some.jobs.count == 100)
+        }
+    }
+
+    @Test func aRejectedEntryIsPushedAgainAsItWas() async throws {
+        try await withBench { bench in
+            _ = try await bench.reject("j")
+            let desk = bench.desk
+            let dead = try #require(try await desk.deadEntries().first)
+            #expect(dead.kind == .rejected && dead.job == "j" && dead.reason == "token: bad")
+            #expect(dead.originals.map(\.name) == ["token", "id"] && dead.evidence.isEmpty)
+            #expect(try await desk.deadEntry(dead.id)?.job == "j")
+            guard case .pushed(let entry) = try await desk.replay(dead.id) else {
+                Issue.record("not pushed")
+                return
+            }
+            let pushed = try bench.server.cli("XRANGE", keys.jobs, entry, entry)
+            #expect(pushed.split(separator: "\n").dropFirst() == ["token", "a b", "id", "j"])
+            #expect(try await desk.deadEntries().isEmpty)
+            #expect(try await desk.replay(dead.id) == .missing)
+            #expect(try await desk.drop(dead.id) == .missing)
+        }
+    }
+
+    @Test func aParkedJobGoesOnOrIsDropped() async throws {
+        try await withBench { bench in
+            let desk = bench.desk
+            try await bench.park("one")
+            try await bench.park("two")
+            #expect(try await bench.state("one") == .parked)
+            #expect(try await desk.pause("one") == .parked)
+            #expect(try await desk.jobs(state: .parked).jobs.map(\.id).sorted() == ["one", "two"])
+            let entries = try await desk.deadEntries(kind: .parked)
+            #expect(entries.map(\.job) == ["two", "one"])
+            #expect(try await desk.deadEntries(job: "one").map(\.job) == ["one"])
+            #expect(try await desk.deadEntries(kind: .rejected).isEmpty)
+            #expect(try await desk.progress(of: "one")?.obstacle?.hasPrefix("audience: ") == true)
+            _ = try await bench.client.send(RedisCommand("RPOP", "list:{demo}:one"))
+            #expect(try await desk.replay(entries[1].id) == .resumed(job: "one"))
+            #expect(try await bench.state("one") == .waiting)
+            #expect(try await desk.drop(entries[0].id) == .dropped(job: "two"))
+            #expect(try await desk.overview().parked == 0)
+            #expect(try await desk.deadEntries().isEmpty)
+        }
+    }
+
+    @Test func theDeadAreWalkedOnceThoughMoreComeMeanwhile() async throws {
+        try await withBench { bench in
+            for index in 0..<60 {
+                _ = try bench.server.cli("XADD", keys.dead, "*", "job", "j\(index)", "kind", "rejected", "f.x", "1")
+            }
+            _ = try bench.server.cli("XADD", keys.dead, "*", "not", "ours")
+            var jobs: [String] = []
+            try await bench.desk.eachDeadEntry { entry in
+                jobs.append(entry.job)
+                // As a replayed entry that is rejected once more would.
+                _ = try bench.server.cli("XADD", keys.dead, "*", "job", "new", "kind", "rejected")
+                return true
+            }
+            #expect(jobs == (0..<60).map { "j\($0)" })
+            var newest: [String] = []
+            try await bench.desk.eachDeadEntry(newestFirst: true) { entry in
+                newest.append(entry.job)
+                return newest.count < 61
+            }
+            #expect(newest == Array(repeating: "new", count: 60) + ["j59"])
+        }
+    }
+
+    @Test func projectsAreListedInOrder() async throws {
+        try await withBench { bench in
+            _ = try bench.server.cli("SADD", "fanfare:projects", "b", "a")
+            #expect(try await FanfareOperator.projects(redis: bench.client) == ["a", "b"])
+        }
+    }
+}

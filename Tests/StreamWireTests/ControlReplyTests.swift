@@ -1,0 +1,86 @@
+import StreamWire
+import Testing
+
+private func bulk(_ text: String) -> RedisValue { .bulk(Array(text.utf8)) }
+private func words(_ texts: String...) -> RedisValue { .array(texts.map(bulk)) }
+
+@Suite struct ControlReplyTests {
+    @Test(arguments: [
+        (words("ok", "paused"), JobControlReply.ok(state: "paused")), (words("over", "done"), .over(state: "done")),
+        (words("missing"), .missing), (words("parked"), .parked),
+        (.array([.status("ok"), .bulk(Array("active".utf8))]), .ok(state: "active")),
+    ])
+    func whatBecameOfAJob(value: RedisValue, reply: JobControlReply) { #expect(JobControlReply(value) == reply) }
+
+    @Test(arguments: [
+        (words("resumed", "j"), ReplayReply.resumed(job: "j")), (words("pushed", "5-0"), .pushed(entryID: "5-0")),
+        (words("missing"), .missing), (words("gone", "j"), .gone(job: "j")),
+    ])
+    func whatAReplayDid(value: RedisValue, reply: ReplayReply) { #expect(ReplayReply(value) == reply) }
+
+    @Test func whatADropDid() {
+        #expect(DropReply(words("dropped", "j")) == .dropped(job: "j"))
+        #expect(DropReply(words("missing")) == .missing)
+    }
+
+    @Test(arguments: [
+        RedisValue.null, .integer(1), .array([]), .array([.null]), words("ok"), words("over"), words("resumed"),
+        words("dropped"), words("what", "j"), .array([.array([]), bulk("j")]), bulk("ok"),
+    ])
+    func anythingElseIsNilNotATrap(value: RedisValue) {
+        #expect(JobControlReply(value) == nil)
+        #expect(ReplayReply(value) == nil)
+        #expect(DropReply(value) == nil)
+        #expect(OverviewReply(value) == nil)
+        #expect(JobPlan(value) == nil)
+        #expect(JobInquiry.milliseconds(value) == nil)
+    }
+
+    @Test func anOverviewIsReadByName() throws {
+        let text = """
+            active|j k|now_ms|1700000000000|paused|1|pause_reason|lunch|block||hold_ms|250|pressure|memory|open|12|parked|1\
+            |entries|7|retrying|3|scheduled|2|waiting_fanouts|4|workers|5|quota|600000|rate|164.25|epoch|9|later|x
+            """
+        let value = RedisValue.array(
+            text.split(separator: "|", omittingEmptySubsequences: false).map { bulk(String($0)) }
+        )
+        let reply = try #require(OverviewReply(value))
+        #expect(reply.nowMs == 1_700_000_000_000)
+        #expect(reply.isPaused && reply.pauseReason == "lunch")
+        #expect(reply.blockReason.isEmpty && reply.holdMs == 250 && reply.pressure == "memory")
+        #expect(reply.open == 12 && reply.parked == 1 && reply.entries == 7 && reply.retrying == 3)
+        #expect(reply.scheduled == 2 && reply.waitingFanouts == 4 && reply.workers == 5)
+        #expect(reply.quotaPerMinute == 600_000 && reply.permitsPerSecond == 164.25)
+        #expect(reply.active == ["j", "k"] && reply.epoch == "9")
+    }
+
+    @Test(arguments: ["nan", "inf", "-1", "", "x"])
+    func aRateThatIsNoneIsZero(rate: String) throws {
+        #expect(try #require(OverviewReply(words("now_ms", "1", "rate", rate))).permitsPerSecond == 0)
+    }
+
+    @Test func anOverviewWithoutTheTimeIsNone() {
+        #expect(OverviewReply(words("open", "1")) == nil)
+        #expect(OverviewReply(words("now_ms", "1", "open")) == nil)
+    }
+
+    @Test func aPlanIsReadAndItsJobFoundInTheQueue() throws {
+        let member = ProjectKeys.queueMember(priority: 5, entryID: "17-2", jobID: "a:b")
+        let plan = try #require(JobPlan(.array([bulk("aimed"), bulk(member), bulk("1500")])))
+        #expect(plan.jobClass == .aimed && plan.jobClass.takesTurns && plan.holdMs == 1_500)
+        #expect(JobInquiry.job(ofMember: plan.member) == "a:b")
+        #expect(JobInquiry.job(ofMember: "none") == nil)
+        #expect(JobPlan(.array([.null, .null, .null])) == nil)
+        #expect(JobPlan.Class.single.takesTurns == false && JobPlan.Class.group.takesTurns == false)
+    }
+
+    @Test func timeIsMilliseconds() {
+        #expect(JobInquiry.milliseconds(words("1700000000", "123999")) == 1_700_000_000_123)
+        #expect(JobInquiry.milliseconds(words("9223372036854775807", "0")) == nil)
+    }
+
+    @Test func aPrefixIsNotAPattern() {
+        let command = JobInquiry.kept(ProjectKeys(prefix: "a*[b]", project: "p"), cursor: "0")
+        #expect(String(decoding: command.word(3), as: UTF8.self) == #"a\*\[b\]:{p}:job:*"#)
+    }
+}
