@@ -85,6 +85,7 @@ enum Wait {
     static func until(
         _ what: @autoclosure () -> String,
         seconds: Double = 30,
+        everyMs: Int = 20,
         orElse: () -> Void = {},
         _ condition: () async throws -> Bool
     ) async throws {
@@ -94,7 +95,7 @@ enum Wait {
                 orElse()
                 throw WaitError(what: what())
             }
-            try await Task.sleep(for: .milliseconds(20))
+            try await Task.sleep(for: .milliseconds(everyMs))
         }
     }
 }

@@ -8,25 +8,33 @@ import Testing
 final class Rig {
     let directory: URL
     let redis: RedisServer
-    let client: RedisClient
+    private(set) var client: RedisClient
     private(set) var sandbox: ChildProcess?
     private(set) var tlsPort = 0
     private(set) var controlPort = 0
     private var workers: [ChildProcess] = []
-    let project: String
+    /// The first is what everything is about that names no project.
+    let projects: [String]
+    var project: String { projects[0] }
 
-    init(project: String = "demo") async throws {
-        self.project = project
+    init(projects: [String] = ["demo"], redis: RedisServer? = nil) async throws {
+        self.projects = projects
         directory = FileManager.default.temporaryDirectory
             .appendingPathComponent("fanfare-e2e-\(UInt64.random(in: 0 ..< .max))")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-        redis = try RedisServer()
-        client = try await RedisClient.connect(redis.endpoint, patienceMs: 5_000)
+        self.redis = try redis ?? RedisServer()
+        client = try await RedisClient.connect(self.redis.endpoint, patienceMs: 5_000)
+    }
+
+    /// Asks another server from now on: the one that took over.
+    func look(at server: RedisServer) async throws {
+        client.close()
+        client = try await RedisClient.connect(server.endpoint, patienceMs: 5_000)
     }
 
     var state: URL { directory.appendingPathComponent("sandbox") }
 
-    /// Ends everything. Called by ``withRig(project:_:)`` whatever happened.
+    /// Ends everything. Called by ``withRig(projects:redis:_:)`` whatever happened.
     func close() {
         for worker in workers where worker.isRunning { worker.signal(SIGKILL) }
         sandbox?.signal(SIGTERM)
@@ -41,8 +49,8 @@ final class Rig {
     func startSandbox(_ options: [String] = []) async throws -> ChildProcess {
         let process = try ChildProcess(
             [
-                "sandbox", "--port", "0", "--control-port", "0", "--state", state.path, "--project", project, "--json",
-            ] + options
+                "sandbox", "--port", "0", "--control-port", "0", "--state", state.path, "--json",
+            ] + projects.flatMap { ["--project", $0] } + options
         )
         try await process.printed("control_port")
         let ports = try JSONDecoder().decode(SandboxPorts.self, from: Data(process.stdout.utf8))
@@ -86,32 +94,42 @@ final class Rig {
 
     // MARK: Workers
 
-    /// Writes a configuration for the project and answers its path.
+    /// Writes a configuration for the projects and answers its path.
     func configuration(
         transport: String = "v1",
         endpoint: String? = nil,
+        redisURL: String? = nil,
+        requestTimeoutMs: Int = 60_000,
         worker: String = "",
         extra: String = ""
     ) throws -> String {
         let endpoint = endpoint ?? "https://localhost:\(tlsPort)"
-        let secret =
-            transport == "v1"
-            ? "credentials: \(state.path)/service-account-\(project).json"
-            : "server_key_file: \(state.path)/server-key-\(project)"
-        let text = """
-            redis: { url: "unix://\(redis.socketPath)" }
-            projects:
+        let listed = projects.map { project in
+            """
               \(project):
                 transport: \(transport)
                 endpoint: \(endpoint)
-                \(secret)
+                quota_per_minute: 100000000
+                \(secret(transport, project))
+            """
+        }
+        let text = """
+            redis: { url: "\(redisURL ?? "unix://\(redis.socketPath)")" }
+            projects:
+            \(listed.joined(separator: "\n"))
             tls: { ca_file: \(state.path)/ca.pem }
-            worker: { request_timeout_ms: 60000\(worker.isEmpty ? "" : ", " + worker) }
+            worker: { request_timeout_ms: \(requestTimeoutMs)\(worker.isEmpty ? "" : ", " + worker) }
             \(extra)
             """
         let path = directory.appendingPathComponent("fanfare-\(UInt32.random(in: 0 ..< .max)).yaml")
         try text.write(to: path, atomically: true, encoding: .utf8)
         return path.path
+    }
+
+    private func secret(_ transport: String, _ project: String) -> String {
+        transport == "v1"
+            ? "credentials: \(state.path)/service-account-\(project).json"
+            : "server_key_file: \(state.path)/server-key-\(project)"
     }
 
     @discardableResult
@@ -125,8 +143,8 @@ final class Rig {
     // MARK: Jobs
 
     @discardableResult
-    func push(_ fields: [String: String], id: String = "*") async throws -> String {
-        var command = RedisCommand("XADD", "fanfare:{\(project)}:jobs", id)
+    func push(_ fields: [String: String], id: String = "*", in project: String? = nil) async throws -> String {
+        var command = RedisCommand("XADD", "fanfare:{\(project ?? self.project)}:jobs", id)
         for (name, value) in fields.sorted(by: { $0.key < $1.key }) {
             command.append(name)
             command.append(value)
@@ -136,8 +154,9 @@ final class Rig {
 
     static func tokens(_ tokens: [String]) -> String { "[" + tokens.map { "\"\($0)\"" }.joined(separator: ",") + "]" }
 
-    func job(_ id: String) async throws -> [String: String] {
-        let flat = try await client.send(RedisCommand("HGETALL", "fanfare:{\(project)}:job:\(id)")).array ?? []
+    func job(_ id: String, in project: String? = nil) async throws -> [String: String] {
+        let key = "fanfare:{\(project ?? self.project)}:job:\(id)"
+        let flat = try await client.send(RedisCommand("HGETALL", key)).array ?? []
         var map: [String: String] = [:]
         for index in stride(from: 0, to: flat.count - 1, by: 2) {
             if let name = flat[index].string { map[name] = flat[index + 1].string }
@@ -181,37 +200,46 @@ final class Rig {
     }
 
     /// Every result of a job, in the order of writing.
-    func results(_ id: String) async throws -> [Recipient] {
-        let reply = try await client.send(RedisCommand("XRANGE", "fanfare:{\(project)}:results", "-", "+"))
-        var all: [Recipient] = []
+    func results(_ id: String) async throws -> [Recipient] { try await results()[id] ?? [] }
+
+    /// The same for every job, by its id.
+    func results(in project: String? = nil) async throws -> [String: [Recipient]] {
+        let key = "fanfare:{\(project ?? self.project)}:results"
+        let reply = try await client.send(RedisCommand("XRANGE", key, "-", "+"))
+        var all: [String: [Recipient]] = [:]
         for entry in (reply.array ?? []).compactMap({ StreamEntry($0) }) {
             let fields = Dictionary(uniqueKeysWithValues: entry.fields.map { ($0.name, $0.value) })
-            guard fields["job"].map({ String(decoding: $0, as: UTF8.self) }) == id, let text = fields["results"] else {
-                continue
-            }
-            all += try JSONDecoder().decode([Recipient].self, from: Data(text))
+            guard let job = fields["job"], let text = fields["results"] else { continue }
+            let recipients = try JSONDecoder().decode([Recipient].self, from: Data(text))
+            all[String(decoding: job, as: UTF8.self), default: []] += recipients
         }
         return all
     }
 
-    func entries(_ stream: String) async throws -> [[String: String]] {
-        let reply = try await client.send(RedisCommand("XRANGE", "fanfare:{\(project)}:\(stream)", "-", "+"))
+    func entries(_ stream: String, in project: String? = nil) async throws -> [[String: String]] {
+        let key = "fanfare:{\(project ?? self.project)}:\(stream)"
+        let reply = try await client.send(RedisCommand("XRANGE", key, "-", "+"))
         return (reply.array ?? []).compactMap { StreamEntry($0) }.map { entry in
             Dictionary(uniqueKeysWithValues: entry.fields.map { ($0.name, String(decoding: $0.value, as: UTF8.self)) })
         }
     }
 
     /// Keys that a job leaves behind once it is over; there must be none.
-    func privateKeys() async throws -> [String] {
-        let reply = try await client.send(RedisCommand("KEYS", "fanfare:{\(project)}:*"))
-        let parts = ["spec:", "rcpt:", "copy:", "done:", "wait:", "b:"].map { "fanfare:{\(project)}:" + $0 }
+    func privateKeys(in project: String? = nil) async throws -> [String] {
+        let base = "fanfare:{\(project ?? self.project)}:"
+        let reply = try await client.send(RedisCommand("KEYS", base + "*"))
+        let parts = ["spec:", "rcpt:", "copy:", "done:", "wait:", "b:"].map { base + $0 }
         return (reply.array ?? []).compactMap(\.string).filter { key in parts.contains { key.hasPrefix($0) } }
     }
 }
 
 /// Runs a test on a rig that is closed whatever happens.
-func withRig(project: String = "demo", _ body: (Rig) async throws -> Void) async throws {
-    let rig = try await Rig(project: project)
+func withRig(
+    projects: [String] = ["demo"],
+    redis: RedisServer? = nil,
+    _ body: (Rig) async throws -> Void
+) async throws {
+    let rig = try await Rig(projects: projects, redis: redis)
     defer { rig.close() }
     try await body(rig)
 }

@@ -1,0 +1,146 @@
+import Foundation
+import RedisTransport
+import StreamWire
+import Testing
+
+/// What became of every recipient: their results, their jobs' counters and the sandbox's ledger, held against each other.
+struct ChaosAudit {
+    private(set) var recipients = 0
+    /// Recipients without a result.
+    private(set) var lost = 0
+    /// Results beyond a recipient's first.
+    private(set) var repeated = 0
+    /// Accepted sends beyond a recipient's first, as the sandbox counts them.
+    private(set) var duplicates = 0
+    /// Those of recipients whose result does not say `maybe_dup`.
+    private(set) var unflagged = 0
+    private(set) var flagged = 0
+    private(set) var unknown = 0
+    /// Everything else that does not add up, in words.
+    private(set) var problems: [String] = []
+
+    private var flaggedTokens: [String] = []
+    private var otherTokens: [String] = []
+    private var sent = 0
+    private var removed: Set<String> = []
+
+    init(_ load: ChaosLoad, _ rig: Rig) async throws {
+        for project in rig.projects {
+            let results = try await rig.results(in: project)
+            let jobs = load.jobs.filter { $0.project == project }
+            for job in jobs {
+                examine(job, results[job.id] ?? [], try await rig.job(job.id, in: project), load.isAtMostOnce)
+            }
+            let strangers = Set(results.keys).subtracting(jobs.map(\.id))
+            if !strangers.isEmpty { problems.append("results of jobs that nobody pushed: \(strangers)") }
+            try await examineKeys(project, rig)
+        }
+        try await examineLedger(rig)
+    }
+
+    private mutating func examine(
+        _ job: ChaosLoad.Job,
+        _ results: [Rig.Recipient],
+        _ hash: [String: String],
+        _ isAtMostOnce: Bool
+    ) {
+        let name = "\(job.project)/\(job.id)"
+        recipients += job.tokens.count
+        var counts: [String: Int] = [:]
+        var seen: Set<Int> = []
+        for result in results {
+            guard job.tokens.indices.contains(result.i), result.token == job.tokens[result.i] else {
+                problems.append("\(name): a result of a recipient it does not have: \(result)")
+                continue
+            }
+            guard seen.insert(result.i).inserted else {
+                repeated += 1
+                continue
+            }
+            counts[result.status, default: 0] += 1
+            note(result, job.tokens[result.i], isAtMostOnce, name)
+        }
+        lost += job.tokens.count - seen.count
+        if hash["state"] != "done" { problems.append("\(name) is \(hash["state"] ?? "gone"): \(hash["reason"] ?? "")") }
+        for status in ["sent", "failed", "unknown", "cancelled", "expired"]
+        where hash[status] != "\(counts[status] ?? 0)" {
+            problems.append("\(name): \(status) is \(hash[status] ?? "-"), its results say \(counts[status] ?? 0)")
+        }
+        if hash["total"] != "\(job.tokens.count)" { problems.append("\(name): total is \(hash["total"] ?? "-")") }
+        if hash["retrying"] != "0" { problems.append("\(name): retrying is \(hash["retrying"] ?? "-") at its end") }
+    }
+
+    private mutating func note(_ result: Rig.Recipient, _ token: String, _ isAtMostOnce: Bool, _ name: String) {
+        if result.maybe_dup == true {
+            flagged += 1
+            flaggedTokens.append(token)
+        } else {
+            otherTokens.append(token)
+        }
+        if result.status == "sent" { sent += 1 }
+        if result.status == "unknown" { unknown += 1 }
+        if result.error == "UNREGISTERED" { removed.insert(token) }
+        let expected = ChaosLoad.expected(token)
+        let isNamedUnknown = isAtMostOnce && result.status == "unknown"
+        if !isNamedUnknown, result.status != expected.status || result.error != expected.error {
+            problems.append("\(name): \(token) should be \(expected.status): \(result)")
+        }
+    }
+
+    private mutating func examineKeys(_ project: String, _ rig: Rig) async throws {
+        let left = try await rig.privateKeys(in: project)
+        if !left.isEmpty { problems.append("\(project): left behind: \(left.prefix(5))") }
+        let waiting = try await rig.client.send(RedisCommand("XLEN", "fanfare:{\(project)}:jobs")).integer
+        if waiting != 0 { problems.append("\(project): \(waiting ?? -1) entries are left in jobs") }
+        let dead = try await rig.entries("dead", in: project)
+        if !dead.isEmpty { problems.append("\(project): dead: \(dead.prefix(2))") }
+        let feedback = try await rig.entries("feedback", in: project).compactMap { $0["token"] }
+        if Set(feedback).count != feedback.count { problems.append("\(project): feedback says a token twice") }
+        removed.subtract(feedback)
+    }
+
+    /// The sandbox counts duplicates exactly, and lists what each device got. Where the duplicates of the flagged
+    /// recipients are as many as it counted, no other recipient has one.
+    private mutating func examineLedger(_ rig: Rig) async throws {
+        if !removed.isEmpty { problems.append("no feedback on \(removed.prefix(3))") }
+        let stats = try await rig.stats()
+        duplicates = stats.duplicates
+        if stats.accepted > 100_000 { problems.append("\(stats.accepted) sends are more than the sandbox lists") }
+        let reached = stats.accepted - stats.duplicates
+        if sent > reached || reached > sent + unknown {
+            problems.append("\(sent) results say sent and \(unknown) unknown, but \(reached) devices were reached")
+        }
+        var named = 0
+        for start in stride(from: 0, to: flaggedTokens.count, by: 500) where named < duplicates {
+            let part = Array(flaggedTokens[start..<min(start + 500, flaggedTokens.count)])
+            named += try await rig.deliveries(of: part).values.reduce(0) { $0 + max(0, $1 - 1) }
+        }
+        unflagged = duplicates - named
+        guard unflagged != 0 else { return }
+        let suspects = Array(otherTokens.prefix(20_000))
+        let found = try await rig.deliveries(of: suspects).filter { $0.value > 1 }.keys.sorted()
+        problems.append("accepted twice without a flag: \(found.prefix(5))")
+    }
+}
+
+extension Rig {
+    /// How often each of these devices got something, by the sandbox's list.
+    func deliveries(of tokens: [String]) async throws -> [String: Int] {
+        let name = "ledger-\(UInt64.random(in: 0 ..< .max))"
+        let (list, answer) = (directory.appendingPathComponent(name), directory.appendingPathComponent(name + ".json"))
+        let urls = tokens.map { "url = \"http://127.0.0.1:\(controlPort)/deliveries?token=\($0)\"" }
+        try urls.joined(separator: "\n").write(to: list, atomically: true, encoding: .utf8)
+        let shell = try ChildProcess(
+            ["-c", "exec /usr/bin/curl -sSf --max-time 300 -K '\(list.path)' > '\(answer.path)'"],
+            executable: URL(fileURLWithPath: "/bin/sh")
+        )
+        let status = try await shell.wait(seconds: 300)
+        guard status == 0 else { throw WaitError(what: "the sandbox's ledger: curl \(status) \(shell.stderr)") }
+        struct Line: Decodable { var token: String }
+        var counts: [String: Int] = [:]
+        for line in try Data(contentsOf: answer).split(separator: UInt8(ascii: "\n")) {
+            counts[try JSONDecoder().decode(Line.self, from: line).token, default: 0] += 1
+        }
+        return counts
+    }
+}
