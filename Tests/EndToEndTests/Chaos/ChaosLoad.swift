@@ -7,6 +7,8 @@ import TestSupport
 /// No token occurs twice, so that what the sandbox accepted beyond a token's first is a duplicate.
 struct ChaosLoad {
     struct Job {
+        /// The round in which it is pushed, from 1.
+        var round: Int
         var project: String
         var id: String
         var tokens: [String]
@@ -16,26 +18,25 @@ struct ChaosLoad {
     }
 
     let jobs: [Job]
-    let recipients: Int
     let isAtMostOnce: Bool
 
-    /// - Parameter lostAnswers: how many tokens are delivered while their first answer is lost.
+    /// - Parameters:
+    ///   - part: recipients per round.
+    ///   - lostAnswers: how many tokens beside are delivered while their first answer is lost.
     init(
         seed: UInt64,
         projects: [String],
-        recipients: Int,
+        rounds: Int,
+        part: Int,
         delivery: String = "at_least_once",
         lostAnswers: Int = 0
     ) {
         var random = SeededGenerator(seed: seed)
         var jobs: [Job] = []
-        var left = recipients
-        while left > 0 {
+        func add(_ size: Int, round: Int, isAudience: Bool, token: (String) -> String) {
             let project = projects[jobs.count % projects.count]
-            let size = min(left, Self.size(&random))
             let id = "job-\(jobs.count)"
-            let tokens = (0..<size).map { Self.token("\(seed)-\(project)-\(id)-\($0)", &random) }
-            let isAudience = size > 1 && random.next() % 4 == 0
+            let tokens = (0..<size).map { token("\(seed)-\(project)-\(id)-\($0)") }
             var fields = [
                 "id": id, "message": #"{"data":{"job":"\#(id)"}}"#, "results": "all", "delivery": delivery,
                 "priority": "\(3 + random.next() % 5)",
@@ -47,19 +48,21 @@ struct ChaosLoad {
             } else {
                 fields["tokens"] = Rig.tokens(tokens)
             }
-            jobs.append(Job(project: project, id: id, tokens: tokens, fields: fields, isAudience: isAudience))
-            left -= size
+            jobs.append(
+                Job(round: round, project: project, id: id, tokens: tokens, fields: fields, isAudience: isAudience)
+            )
         }
-        if lostAnswers > 0 {
-            let tokens = (0..<lostAnswers).map { "sbx-lost-1-\(seed)-\($0)" }
-            let fields = [
-                "id": "lost", "message": #"{"data":{"job":"lost"}}"#, "results": "all", "delivery": delivery,
-                "tokens": Rig.tokens(tokens),
-            ]
-            jobs.append(Job(project: projects[0], id: "lost", tokens: tokens, fields: fields, isAudience: false))
+        if lostAnswers > 0 { add(lostAnswers, round: 1, isAudience: false) { "sbx-lost-1-" + $0 } }
+        for round in 1...rounds {
+            var left = part
+            while left > 0 {
+                let size = min(left, Self.size(&random))
+                let isAudience = size > 1 && random.next() % 4 == 0
+                add(size, round: round, isAudience: isAudience) { Self.token($0, &random) }
+                left -= size
+            }
         }
         self.jobs = jobs
-        self.recipients = recipients + lostAnswers
         isAtMostOnce = delivery == "at_most_once"
     }
 
@@ -88,7 +91,7 @@ struct ChaosLoad {
         token.hasPrefix("sbx-unregistered-") ? ("failed", "UNREGISTERED") : ("sent", nil)
     }
 
-    func push(through rig: Rig) async throws {
+    func push(_ jobs: [Job], through rig: Rig) async throws {
         for job in jobs {
             if job.isAudience {
                 for start in stride(from: 0, to: job.tokens.count, by: 500) {

@@ -19,6 +19,7 @@ final class ChaosRun {
     private(set) var fleet: [(name: String, process: ChildProcess)] = []
     private var everyone: [ChildProcess] = []
     private var deaths: [(name: String, at: Date)] = []
+    private var pushed = 0
     var harms = 0
     var recoveries: [Double] = []
 
@@ -57,24 +58,27 @@ final class ChaosRun {
         harms += 1
     }
 
-    /// Spreads the rounds over the load: returns when about `round` of `rounds` parts of it were sent.
-    func reach(_ round: Int, of rounds: Int) async throws {
-        let goal = Int(Double(load.recipients) * (Double(round) - 0.5 + draw(-0.2...0.2)) / Double(rounds + 1))
-        try await Wait.until("\(goal) sends\n\(rig.logs)", seconds: ChaosScale.patienceSeconds, everyMs: 100) {
+    /// Pushes the round's part of the load and returns in the midst of its sends, so that every harm finds work under
+    /// way and more of it waiting.
+    func begin(_ round: Int) async throws {
+        let part = load.jobs.filter { $0.round == round }
+        let recipients = part.reduce(0) { $0 + $1.tokens.count }
+        let goal = try await rig.stats().sends + Int(Double(recipients) * draw(0.1...0.5))
+        try await load.push(part, through: rig)
+        pushed += recipients
+        try await Wait.until("\(goal) sends\n\(rig.logs)", seconds: ChaosScale.patienceSeconds, everyMs: 30) {
             try await rig.stats().sends >= goal
         }
     }
 
-    /// Measures from `since` until another result is written.
+    /// Measures from `since` until another result is written. Without work left to write one soon, nothing is measured.
     func recover(since: ContinuousClock.Instant) async throws {
+        guard try await rig.stats().sends < pushed else { return }
         var before: Int64?
         try await Wait.until("results to go on\n\(rig.logs)", seconds: 60) {
             guard let now = try? await written() else { return false }
-            guard let known = before else {
-                before = now
-                return try await areOver()
-            }
-            return now > known ? true : try await areOver()
+            defer { if before == nil { before = now } }
+            return before.map { now > $0 } ?? false
         }
         let passed = since.duration(to: .now)
         recoveries.append(Double(passed.components.seconds) + Double(passed.components.attoseconds) / 1e18)
@@ -86,15 +90,6 @@ final class ChaosRun {
             all += try await rig.client.send(RedisCommand("XLEN", "fanfare:{\(project)}:results")).integer ?? 0
         }
         return all
-    }
-
-    private func areOver() async throws -> Bool {
-        for job in load.jobs {
-            guard let state = try? await rig.job(job.id, in: job.project)["state"], Rig.over.contains(state) else {
-                return false
-            }
-        }
-        return true
     }
 
     /// Waits for the last result.
@@ -139,59 +134,4 @@ final class ChaosRun {
             + " \(audit.lost) lost, \(audit.repeated) repeated results, \(audit.duplicates) duplicates (\(audit.unflagged) unflagged),"
             + " \(audit.flagged) flagged, \(audit.unknown) unknown\(recovery)" + String(format: ", %.0f s", seconds)
     }
-}
-
-/// Runs a scenario on a fleet and audits every recipient.
-///
-/// - Parameters:
-///   - delayMs: how long the sandbox takes for an answer, so that a harm finds sends on the wire. 0: no fault is set.
-///   - redisURL, endpoint: where the workers look, if not straight at the rig's servers.
-/// - Returns: the run and its audit, for what the scenario promises beyond the audit.
-func chaos(
-    _ name: String,
-    recipients: Int,
-    workers: Int = 3,
-    delivery: String = "at_least_once",
-    lostAnswers: Int = 0,
-    delayMs: Int = 20,
-    requestTimeoutMs: Int = 15_000,
-    redis: RedisServer? = nil,
-    redisURL: String? = nil,
-    endpoint: ((Rig) throws -> String)? = nil,
-    _ body: (ChaosRun) async throws -> Void
-) async throws -> (run: ChaosRun, audit: ChaosAudit) {
-    let started = Date()
-    let rig = try await Rig(projects: ChaosRun.projects, redis: redis)
-    defer { rig.close() }
-    try await rig.startSandbox(["--quota-per-minute", "100000000", "--seed", "\(ChaosScale.seed)"])
-    if delayMs > 0 {
-        _ = try await rig.control("POST", "/faults", #"{"match":{"path":"/v1/"},"action":{"delay_ms":\#(delayMs)}}"#)
-    }
-    let configuration = try rig.configuration(
-        endpoint: try endpoint?(rig),
-        redisURL: redisURL,
-        requestTimeoutMs: requestTimeoutMs,
-        worker: "lease_ms: 1500, renew_ms: 300, max_in_flight: \(ChaosRun.inFlight), window: \(ChaosRun.window)"
-    )
-    let load = ChaosLoad(
-        seed: ChaosScale.seed,
-        projects: ChaosRun.projects,
-        recipients: recipients,
-        delivery: delivery,
-        lostAnswers: lostAnswers
-    )
-    let run = ChaosRun(rig: rig, load: load, configuration: configuration, seed: ChaosScale.seed)
-    try await run.hire(workers)
-    try await load.push(through: rig)
-    try await body(run)
-    try await run.finish()
-    try await run.timeDeaths()
-    let audit = try await ChaosAudit(load, rig)
-    print(run.figures(name, audit, seconds: Date().timeIntervalSince(started)))
-    #expect(audit.lost == 0, "nobody is forgotten")
-    #expect(audit.repeated == 0, "one result each")
-    #expect(audit.unflagged == 0, "every duplicate is flagged")
-    #expect(audit.problems.isEmpty, "\(audit.problems.prefix(10).joined(separator: "\n"))")
-    if load.isAtMostOnce { #expect(audit.duplicates == 0) } else { #expect(audit.unknown == 0) }
-    return (run, audit)
 }

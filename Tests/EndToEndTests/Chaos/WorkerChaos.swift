@@ -3,20 +3,18 @@ import TestSupport
 import Testing
 
 /// Workers that are killed, frozen or told to go while they send.
-@Suite(.serialized) struct WorkerChaos {
+@Suite struct WorkerChaos {
     @Test(arguments: ["at_least_once", "at_most_once"])
     func killedWorkers(delivery: String) async throws {
         let rounds = ChaosScale.rounds(short: 6)
         let (run, audit) = try await chaos(
             "killedWorkers \(delivery)",
-            recipients: rounds * 500,
+            rounds: rounds,
+            part: 600,
             delivery: delivery
-        ) { run in
-            for round in 1...rounds {
-                try await run.reach(round, of: rounds)
-                try await run.kill9(run.pick())
-                try await run.hire()
-            }
+        ) { run, _ in
+            try await run.kill9(run.pick())
+            try await run.hire()
         }
         #expect(audit.duplicates <= rounds * run.mostInFlight)
         // In doubt is what may have been on the wire, and what was marked ahead of it.
@@ -27,34 +25,28 @@ import Testing
     /// A worker that was frozen past its lease wakes up as a zombie: what it knows is taken, what it wants is not.
     @Test func frozenWorkers() async throws {
         let rounds = ChaosScale.rounds(short: 2, longShare: 0.5)
-        let (run, audit) = try await chaos("frozenWorkers", recipients: rounds * 1_200) { run in
-            for round in 1...rounds {
-                try await run.reach(round, of: rounds)
-                let zombie = run.fleet[run.pick()].process
-                zombie.signal(SIGSTOP)
-                try await Task.sleep(for: .seconds(ChaosRun.leaseSeconds * run.draw(1.2...3)))
-                zombie.signal(SIGCONT)
-                run.harms += 1
-            }
+        let (run, audit) = try await chaos("frozenWorkers", rounds: rounds, part: 1_500) { run, _ in
+            let zombie = run.fleet[run.pick()].process
+            zombie.signal(SIGSTOP)
+            try await Task.sleep(for: .seconds(ChaosRun.leaseSeconds * run.draw(1.2...3)))
+            zombie.signal(SIGCONT)
+            run.harms += 1
         }
         #expect(audit.duplicates <= rounds * run.mostInFlight)
     }
 
     @Test func rollingRestart() async throws {
         let rounds = ChaosScale.rounds(short: 6)
-        let (_, audit) = try await chaos("rollingRestart", recipients: rounds * 400) { run in
-            for round in 1...rounds {
-                try await run.reach(round, of: rounds)
-                try await run.hire()
-                let leaver = run.dismiss(0).process
-                let told = ContinuousClock.now
-                leaver.signal(SIGTERM)
-                #expect(try await leaver.wait(seconds: 20) == 0)
-                run.harms += 1
-                let passed = told.duration(to: .now)
-                run.recoveries.append(passed / .seconds(1))
-                #expect(passed <= .seconds(15))
-            }
+        let (_, audit) = try await chaos("rollingRestart", rounds: rounds, part: 500) { run, _ in
+            try await run.hire()
+            let leaver = run.dismiss(0).process
+            let told = ContinuousClock.now
+            leaver.signal(SIGTERM)
+            #expect(try await leaver.wait(seconds: 20) == 0)
+            run.harms += 1
+            let passed = told.duration(to: .now)
+            run.recoveries.append(passed / .seconds(1))
+            #expect(passed <= .seconds(15))
         }
         #expect(audit.duplicates == 0 && audit.flagged == 0, "who is told to go leaves nothing in doubt")
     }
