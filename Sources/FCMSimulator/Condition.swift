@@ -11,6 +11,8 @@ struct Condition: Equatable, Sendable {
     let text: String
     let root: Node
     let topics: [String]
+    /// Whether devices without any of its topics may meet it.
+    let isNegating: Bool
 
     static let mostTopics = 5
 
@@ -21,6 +23,7 @@ struct Condition: Equatable, Sendable {
         self.text = text
         self.root = root
         topics = parser.topics
+        isNegating = parser.isNegating
     }
 
     /// - Parameter subscribed: the topics of one device.
@@ -44,6 +47,7 @@ private struct ConditionParser {
     private var next = 0
     private var depth = 0
     private(set) var topics: [String] = []
+    private(set) var isNegating = false
 
     init(_ text: String) {
         bytes = Array(text.utf8)
@@ -74,7 +78,10 @@ private struct ConditionParser {
         guard depth < 16 else { return nil }
         depth += 1
         defer { depth -= 1 }
-        if take("!") { return atom().map(Condition.Node.not) }
+        if take("!") {
+            isNegating = true
+            return atom().map(Condition.Node.not)
+        }
         if take("(") {
             guard let inner = chain(), take(")") else { return nil }
             return inner

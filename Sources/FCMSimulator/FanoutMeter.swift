@@ -1,36 +1,97 @@
-/// The fan-outs of one project: they share its rate evenly, so that two at once each take twice as long.
+/// The fan-outs of one project. They share its rate evenly, so that two at once each take twice as long; beyond
+/// ``mostActive`` a further one is refused, or waits its turn.
 struct FanoutMeter: Equatable, Sendable {
     static let mostActive = 1_000
-    /// Recipients a second, over all of a project's fan-outs.
-    static let rate = 10_000.0
+    /// Fan-outs that may wait, where they do.
+    static let mostWaiting = 10_000
 
-    /// Recipients that each active fan-out still has to reach.
-    private var remaining: [Double] = []
-    private var atMs: Int64 = 0
-
-    mutating func active(nowMs: Int64) -> Int {
-        advance(to: nowMs)
-        return remaining.count
+    enum Event: Equatable, Sendable {
+        case started(id: UInt64, atMs: Int64)
+        case finished(id: UInt64, atMs: Int64)
     }
 
-    /// - Returns: how many are under way with this one, or nil when there are too many already.
-    mutating func start(recipients: Int, nowMs: Int64) -> Int? {
-        advance(to: nowMs)
-        guard remaining.count < Self.mostActive else { return nil }
-        if recipients > 0 { remaining.append(Double(recipients)) }
-        return max(1, remaining.count)
+    private struct Active: Equatable, Sendable {
+        var id: UInt64
+        /// The value of `served` at which its last recipient is reached.
+        var end: Double
     }
 
-    private mutating func advance(to nowMs: Int64) {
-        var budgetMs = Double(max(0, nowMs - atMs))
-        atMs = max(atMs, nowMs)
-        while budgetMs > 0, let least = remaining.min() {
-            let share = Self.rate / 1_000 / Double(remaining.count)
-            let step = min(budgetMs, least / share)
-            // What is left of the smallest may be a rounding error away from nothing.
-            remaining = remaining.map { $0 - step * share }.filter { $0 > 1e-6 }
-            budgetMs -= step
-            if step == 0 { break }
+    private struct Waiting: Equatable, Sendable {
+        var id: UInt64
+        var recipients: Int
+    }
+
+    private let recipientsPerMs: Double
+    private let defers: Bool
+    /// The next to finish is the last.
+    private var active: [Active] = []
+    private var waiting: [Waiting] = []
+    /// How many recipients one fan-out that was active all the time would have reached.
+    private var served = 0.0
+    /// Milliseconds since `originMs`, small numbers so that fractions stay exact enough.
+    private var elapsedMs = 0.0
+    private var originMs: Int64 = 0
+
+    /// - Parameters:
+    ///   - rate: recipients a second, over all of the project's fan-outs; at least 1.
+    ///   - defers: whether a fan-out beyond the most waits instead of being refused.
+    init(rate: Int, defers: Bool) {
+        recipientsPerMs = Double(max(1, rate)) / 1_000
+        self.defers = defers
+    }
+
+    var activeCount: Int { active.count }
+    var isIdle: Bool { active.isEmpty }
+
+    /// Call ``advance(to:)`` with the same time before.
+    ///
+    /// - Returns: false when there are too many already.
+    mutating func add(id: UInt64, recipients: Int, nowMs: Int64) -> (isAccepted: Bool, isStarted: Bool) {
+        if active.isEmpty {
+            originMs = nowMs
+            elapsedMs = 0
+            served = 0
         }
+        if active.count < Self.mostActive {
+            start(Waiting(id: id, recipients: recipients))
+            return (true, true)
+        }
+        guard defers, waiting.count < Self.mostWaiting else { return (false, false) }
+        waiting.append(Waiting(id: id, recipients: recipients))
+        return (true, false)
+    }
+
+    /// - Returns: what happened since the last call, in its order.
+    mutating func advance(to nowMs: Int64) -> [Event] {
+        guard !active.isEmpty else { return [] }
+        let target = max(elapsedMs, Double(nowMs &- originMs))
+        var events: [Event] = []
+        while let next = active.last {
+            let end = elapsedMs + max(0, next.end - served) * Double(active.count) / recipientsPerMs
+            // A rounding error is not worth a millisecond.
+            guard end <= target + 1e-6 else {
+                served += (target - elapsedMs) * recipientsPerMs / Double(active.count)
+                break
+            }
+            active.removeLast()
+            served = next.end
+            elapsedMs = max(elapsedMs, min(end, target))
+            let atMs = originMs + Int64((elapsedMs - 1e-6).rounded(.up))
+            events.append(.finished(id: next.id, atMs: atMs))
+            if !waiting.isEmpty {
+                let first = waiting.removeFirst()
+                start(first)
+                events.append(.started(id: first.id, atMs: atMs))
+            }
+        }
+        elapsedMs = target
+        return events
+    }
+
+    private mutating func start(_ fanout: Waiting) {
+        let entry = Active(id: fanout.id, end: served + Double(max(0, fanout.recipients)))
+        // Of two that end together the older ends first.
+        let place = active.firstIndex { $0.end <= entry.end } ?? active.count
+        active.insert(entry, at: place)
     }
 }

@@ -1,34 +1,69 @@
-/// A project's quota: refilled in full every 60 seconds, counted from its first use.
+/// A quota that is refilled in full at the end of each window, counted from its first use.
 struct QuotaWindow: Equatable, Sendable {
-    private let limit: Int
-    private var startedMs: Int64?
-    private var used = 0
-
-    static let lengthMs: Int64 = 60_000
-
-    init(limit: Int) {
-        self.limit = max(0, limit)
+    /// What became of one window.
+    struct Use: Equatable, Sendable {
+        var startedMs: Int64
+        var used = 0
+        var refused = 0
     }
+
+    static let minuteMs: Int64 = 60_000
+    /// Earlier windows that are remembered.
+    static let mostPast = 100
+
+    let limit: Int
+    private let lengthMs: Int64
+    private var current: Use?
+    private var past: [Use] = []
+
+    init(limit: Int, lengthMs: Int64 = minuteMs) {
+        self.limit = max(0, limit)
+        self.lengthMs = lengthMs
+    }
+
+    /// Oldest first, with the window that is open.
+    var uses: [Use] { past.suffix(Self.mostPast) + (current.map { [$0] } ?? []) }
 
     /// Takes `count` messages if that many are left.
     mutating func take(_ count: Int, nowMs: Int64) -> Bool {
-        if let start = startedMs {
-            let passed = nowMs - start
-            if passed >= Self.lengthMs || passed < 0 {
-                startedMs = passed < 0 ? nowMs : start + passed / Self.lengthMs * Self.lengthMs
-                used = 0
-            }
-        } else {
-            startedMs = nowMs
+        var use = window(nowMs)
+        defer { current = use }
+        guard count <= limit - use.used else {
+            use.refused += count
+            return false
         }
-        guard count <= limit - used else { return false }
-        used += count
+        use.used += count
         return true
+    }
+
+    /// Takes `count`, or as many as are left.
+    mutating func takeSome(_ count: Int, nowMs: Int64) -> Int {
+        var use = window(nowMs)
+        defer { current = use }
+        let taken = max(0, min(count, limit - use.used))
+        use.used += taken
+        use.refused += count - taken
+        return taken
+    }
+
+    /// What was taken a moment ago does not count after all.
+    mutating func giveBack(_ count: Int) {
+        guard let used = current?.used else { return }
+        current?.used = max(0, used - count)
     }
 
     /// Whole seconds until the next refill, at least 1.
     func secondsLeft(nowMs: Int64) -> Int64 {
-        guard let startedMs else { return 1 }
-        return max(1, (startedMs + Self.lengthMs - nowMs + 999) / 1_000)
+        guard let current else { return 1 }
+        return max(1, (current.startedMs + lengthMs - nowMs + 999) / 1_000)
+    }
+
+    private mutating func window(_ nowMs: Int64) -> Use {
+        guard let use = current else { return Use(startedMs: nowMs) }
+        let passed = nowMs - use.startedMs
+        guard passed >= lengthMs || passed < 0 else { return use }
+        past.append(use)
+        if past.count > 2 * Self.mostPast { past.removeFirst(past.count - Self.mostPast) }
+        return Use(startedMs: passed < 0 ? nowMs : use.startedMs + passed / lengthMs * lengthMs)
     }
 }

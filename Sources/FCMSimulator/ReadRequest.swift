@@ -4,6 +4,7 @@ public struct ReadRequest: Equatable, Sendable {
     enum Kind: Equatable, Sendable {
         case v1(project: String, Result<V1Send, APIError>)
         case legacy(Result<LegacySend, LegacyRefusal>)
+        case topics(Result<TopicRequest, TopicRefusal>)
         case token(Result<TokenRequest, TokenRefusal>)
         /// A service that exists, but not in this version.
         case notYet
@@ -37,7 +38,10 @@ public struct ReadRequest: Equatable, Sendable {
         case "/token":
             guard request.method == "POST" else { return .wrongMethod(allowed: "POST") }
             return .token(TokenRequest.read(request.body))
-        case "/fcm/notification", "/iid/v1:batchAdd", "/iid/v1:batchRemove": return .notYet
+        case "/iid/v1:batchAdd", "/iid/v1:batchRemove":
+            guard request.method == "POST" else { return .wrongMethod(allowed: "POST") }
+            return .topics(TopicRequest.read(request.body, isAdding: request.path == "/iid/v1:batchAdd"))
+        case "/fcm/notification": return .notYet
         default: break
         }
         let parts = request.path.split(separator: "/", omittingEmptySubsequences: false)
@@ -63,6 +67,7 @@ public struct ReadRequest: Equatable, Sendable {
             case .multicast(let tokens): return tokens.contains { $0.hasPrefix(prefix) }
             case .topic, .condition: return false
             }
+        case .topics(.success(let change)): return change.tokens.contains { $0.hasPrefix(prefix) }
         default: return false
         }
     }

@@ -27,9 +27,14 @@ extension Simulator {
 
     /// The control port: statistics, faults, devices, the clock. Bodies are small and trusted more than a client's, but
     /// every field is still checked.
-    public mutating func control(_ request: SimulatorRequest) -> SimulatorReply {
+    ///
+    /// - Parameter nowMs: Unix milliseconds.
+    public mutating func control(_ request: SimulatorRequest, nowMs: Int64) -> SimulatorReply {
+        settleFanouts(now: nowMs &+ clockOffsetMs)
         switch (request.method, request.path) {
         case ("GET", "/stats"): return SimulatorReply(status: 200, json: statistics.json.jsonBytes)
+        case ("GET", "/quota"): return SimulatorReply(status: 200, json: quotaReport.jsonBytes)
+        case ("GET", "/fanouts"): return listFanouts(request.query)
         case ("GET", "/deliveries"): return listDeliveries(request.query)
         case ("GET", "/faults"): return listFaults()
         case ("DELETE", "/faults"): return removeFault(request.query)
@@ -44,13 +49,14 @@ extension Simulator {
                 case .failure(let refusal): return Self.bad(refusal.reason)
                 }
             }
-        case ("POST", "/devices"): return withObject(request) { $0.putDevice($1) }
+        case ("POST", "/devices"): return withObject(request) { $0.describe($1) }
         case ("POST", "/clock"):
             return withObject(request) { (simulator, object) -> SimulatorReply in
                 guard let step = object["advance_ms"]?.number?.int64, step >= 0, step <= 10 * 365 * 86_400_000,
                     simulator.clockOffsetMs <= 100 * 365 * 86_400_000
                 else { return Self.bad("advance_ms: 0 to ten years") }
                 simulator.clockOffsetMs += step
+                simulator.settleFanouts(now: nowMs &+ simulator.clockOffsetMs)
                 return Self.done
             }
         case ("POST", "/upstream"), ("POST", "/drain"): return Pages.notYet
@@ -69,40 +75,6 @@ extension Simulator {
         } catch {
             return Self.bad("body: \(error.description)")
         }
-    }
-
-    private mutating func putDevice(_ object: JSONObject) -> SimulatorReply {
-        if let stranger = object.members.first(where: {
-            !["token", "platform", "state", "package", "topics"].contains($0.key)
-        }) {
-            return Self.bad("\(stranger.key): unknown")
-        }
-        guard let token = object["token"]?.string, Recipients.isToken(token) else { return Self.bad("token: a token") }
-        var device = devices[token] ?? Devices.Device()
-        if let value = object["platform"] {
-            guard let platform = value.string.flatMap(Platform.init(rawValue:)) else {
-                return Self.bad("platform: android, apple or web")
-            }
-            device.platform = platform
-        }
-        if let value = object["state"] {
-            guard let state = value.string.flatMap(Devices.Device.State.init(rawValue:)) else {
-                return Self.bad("state: healthy, unregistered or disabled")
-            }
-            device.state = state
-        }
-        if let value = object["package"] {
-            guard let package = value.string, package.utf8.count <= 255 else { return Self.bad("package: a string") }
-            device.package = package
-        }
-        if let value = object["topics"] {
-            let names = value.array?.compactMap(\.string) ?? []
-            guard let array = value.array, names.count == array.count, names.count <= 2_000,
-                names.allSatisfy(Recipients.isTopic)
-            else { return Self.bad("topics: at most 2000 topic names") }
-            device.topics = Set(names)
-        }
-        return devices.put(token, device) ? Self.done : Self.bad("at most \(Devices.most) devices")
     }
 
     private func listDeliveries(_ query: String) -> SimulatorReply {
@@ -137,9 +109,9 @@ extension Simulator {
             ? Self.done : SimulatorReply(status: 404, json: Array(#"{"error":"no such fault"}"#.utf8))
     }
 
-    private static let done = SimulatorReply(status: 200, json: Array("{}".utf8))
+    static let done = SimulatorReply(status: 200, json: Array("{}".utf8))
 
-    private static func bad(_ reason: String) -> SimulatorReply {
+    static func bad(_ reason: String) -> SimulatorReply {
         SimulatorReply(status: 400, json: JSONValue.object(["error": .string(reason)]).jsonBytes)
     }
 }

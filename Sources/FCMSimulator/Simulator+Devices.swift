@@ -7,10 +7,14 @@ enum DeviceOutcome: Equatable, Sendable {
 enum DeviceRefusal: Equatable, Sendable {
     case unregistered, appleUnregistered, appleDisabled, invalid, mismatch, auth, package, urgentAppleData
     case retryable(RetryableError)
+    /// A bucket of the device is empty for so many seconds.
+    case tooOften(seconds: Int64)
 
     var isRetryable: Bool {
-        if case .retryable = self { return true }
-        return false
+        switch self {
+        case .retryable, .tooOften: return true
+        default: return false
+        }
     }
 
     /// - Parameter field: `message.token` or `message.fid`.
@@ -32,7 +36,7 @@ enum DeviceRefusal: Equatable, Sendable {
         case .retryable(.unavailable): return .unavailable
         case .retryable(.internalError): return .internalError
         case .retryable(.quota): return .quotaExceeded
-        case .retryable(.deviceRate): return .deviceRate(token: token)
+        case .retryable(.deviceRate), .tooOften: return .deviceRate(token: token)
         }
     }
 
@@ -46,13 +50,14 @@ enum DeviceRefusal: Equatable, Sendable {
         case .urgentAppleData: return "InvalidParameters"
         case .retryable(.unavailable): return "Unavailable"
         case .retryable(.internalError): return "InternalServerError"
-        case .retryable(.quota), .retryable(.deviceRate): return "DeviceMessageRateExceeded"
+        case .retryable(.quota), .retryable(.deviceRate), .tooOften: return "DeviceMessageRateExceeded"
         }
     }
 }
 
 extension Simulator {
-    mutating func ask(_ token: String, traits: MessageTraits) -> DeviceOutcome {
+    /// - Parameter isTrial: nothing reaches the device, and so nothing is taken out of its buckets.
+    mutating func ask(_ token: String, traits: MessageTraits, isTrial: Bool = false, now: Int64) -> DeviceOutcome {
         guard Recipients.isToken(token) else { return .refused(.invalid) }
         var platform = Platform.android
         var delayMs: Int64 = 0
@@ -83,32 +88,9 @@ extension Simulator {
             }
         }
         if platform == .apple, traits.isUrgentAppleData { return .refused(.urgentAppleData) }
-        return .accepted(platform, canonical: canonical, delayMs: delayMs, isLost: isLost)
-    }
-
-    /// A message that a topic, a condition or a group sends on: devices that cannot take it are skipped in silence.
-    mutating func deliver(
-        to tokens: [String],
-        traits: MessageTraits,
-        from: String,
-        source: Delivery.Source,
-        messageID: String,
-        project: SimulatedProject,
-        now: Int64
-    ) {
-        for token in tokens {
-            guard case .accepted(let platform, _, _, _) = ask(token, traits: traits) else { continue }
-            deliveries.add(
-                Delivery(
-                    token: token,
-                    platform: platform,
-                    timeMs: now,
-                    messageID: messageID,
-                    senderID: project.senderID,
-                    from: from,
-                    source: source
-                )
-            )
+        if platform == .android, !isTrial, let seconds = buckets.take(token, nowMs: now) {
+            return .refused(.tooOften(seconds: seconds))
         }
+        return .accepted(platform, canonical: canonical, delayMs: delayMs, isLost: isLost)
     }
 }

@@ -64,21 +64,13 @@ extension Simulator {
     private mutating func answer(_ send: LegacySend, project: SimulatedProject, now: Int64) -> SimulatorReply {
         switch send.target {
         case .single(let key) where devices.groups[key] != nil:
-            return sendToGroup(send, members: devices.groups[key] ?? [], project: project, now: now)
+            return sendToGroup(send, key: key, members: devices.groups[key] ?? [], project: project, now: now)
         case .single(let token): return sendToDevices(send, [token], project: project, now: now)
         case .multicast(let tokens): return sendToDevices(send, tokens, project: project, now: now)
         case .topic(let topic):
             if stillFails("topic:" + topic, times: TokenBehaviour.topicRefusals(topic)) { return topicRate() }
-            let reached = devices.tokens(topic: topic)
-            return fanOut(send, to: reached, from: "/topics/" + topic, project: project, now: now)
-        case .condition(let condition):
-            return fanOut(
-                send,
-                to: devices.tokens(matching: condition),
-                from: project.senderID,
-                project: project,
-                now: now
-            )
+            return fanOut(send, to: .topic(topic), project: project, now: now)
+        case .condition(let condition): return fanOut(send, to: .condition(condition), project: project, now: now)
         }
     }
 
@@ -94,7 +86,7 @@ extension Simulator {
         var isLost = false
         var hasRetryable = false
         for token in tokens {
-            switch ask(token, traits: send.traits) {
+            switch ask(token, traits: send.traits, isTrial: send.dryRun, now: now) {
             case .refused(let refusal):
                 statistics.countRejected(refusal.legacyCode)
                 hasRetryable = hasRetryable || refusal.isRetryable
@@ -132,8 +124,7 @@ extension Simulator {
 
     private mutating func fanOut(
         _ send: LegacySend,
-        to reached: [String],
-        from: String,
+        to audience: FanoutMessage.Audience,
         project: SimulatedProject,
         now: Int64
     ) -> SimulatorReply {
@@ -141,46 +132,45 @@ extension Simulator {
             statistics.accepted += 1
             return LegacyReply.topic(messageID: 1)
         }
-        guard startFanout(project, recipients: reached.count, now: now) else { return topicRate() }
-        statistics.accepted += 1
         // A topic's message id is a number here, unlike a token's.
         let id = Int64(random.next() >> 1) | 1 << 62
-        deliver(
-            to: reached,
+        let isStarted = startFanout(
+            to: audience,
             traits: send.traits,
-            from: from,
             source: send.source,
             messageID: String(id),
             project: project,
             now: now
         )
+        guard isStarted else { return topicRate() }
+        statistics.accepted += 1
         return LegacyReply.topic(messageID: id)
     }
 
     private mutating func sendToGroup(
         _ send: LegacySend,
+        key: String,
         members: [String],
         project: SimulatedProject,
         now: Int64
     ) -> SimulatorReply {
-        guard startFanout(project, recipients: members.count, now: now) else { return topicRate() }
-        let id = messageID(.android, now: now)
         var failed: [String] = []
-        for member in members {
-            guard case .accepted(let platform, _, _, _) = ask(member, traits: send.traits) else {
-                failed.append(member)
-                continue
+        if send.dryRun {
+            for member in members {
+                if case .refused = ask(member, traits: send.traits, isTrial: true, now: now) { failed.append(member) }
             }
-            guard !send.dryRun else { continue }
-            deliveries.add(
-                Delivery(
-                    token: member,
-                    platform: platform,
-                    timeMs: now,
-                    messageID: id,
-                    senderID: project.senderID,
-                    source: send.source
-                )
+        } else {
+            let id = messageID(.android, now: now)
+            guard startGroupFanout(key, members: members.count, messageID: id, project: project, now: now) else {
+                return topicRate()
+            }
+            failed = deliver(
+                to: members,
+                traits: send.traits,
+                source: send.source,
+                messageID: id,
+                project: project,
+                now: now
             )
         }
         if !members.isEmpty, failed.count == members.count {

@@ -19,26 +19,29 @@ extension Simulator {
             return configuration.bareErrors ? reply : reply.adding("retry-after", String(seconds))
         }
         statistics.sends += 1
+        let reply: SimulatorReply
         switch send {
-        case .failure(let error): return refuse(error)
-        case .success(let send):
-            switch send.target {
-            case .token(let token):
-                if let members = devices.groups[token] {
-                    return sendToGroup(send, key: token, members: members, project: project, now: now)
-                }
-                return sendToDevice(send, token: token, field: "message.token", project: project, now: now)
-            case .fid(let fid): return sendToDevice(send, token: fid, field: "message.fid", project: project, now: now)
-            case .topic(let topic):
-                if stillFails("topic:" + topic, times: TokenBehaviour.topicRefusals(topic)) {
-                    return refuse(.topicQuota, isRetryable: true)
-                }
-                let reached = devices.tokens(topic: topic)
-                return fanOut(send, to: reached, from: "/topics/" + topic, project: project, now: now)
-            case .condition(let condition):
-                let reached = devices.tokens(matching: condition)
-                return fanOut(send, to: reached, from: project.senderID, project: project, now: now)
+        case .failure(let error): reply = refuse(error)
+        case .success(let send): reply = answer(send, project: project, now: now)
+        }
+        if reply.status == 429 { returnQuota(project) }
+        return reply
+    }
+
+    private mutating func answer(_ send: V1Send, project: SimulatedProject, now: Int64) -> SimulatorReply {
+        switch send.target {
+        case .token(let token):
+            if let members = devices.groups[token] {
+                return sendToGroup(send, key: token, members: members, project: project, now: now)
             }
+            return sendToDevice(send, token: token, field: "message.token", project: project, now: now)
+        case .fid(let fid): return sendToDevice(send, token: fid, field: "message.fid", project: project, now: now)
+        case .topic(let topic):
+            if stillFails("topic:" + topic, times: TokenBehaviour.topicRefusals(topic)) {
+                return refuse(.topicQuota, retryAfter: 1)
+            }
+            return fanOut(send, to: .topic(topic), project: project, now: now)
+        case .condition(let condition): return fanOut(send, to: .condition(condition), project: project, now: now)
         }
     }
 
@@ -61,9 +64,10 @@ extension Simulator {
         project: SimulatedProject,
         now: Int64
     ) -> SimulatorReply {
-        switch ask(token, traits: send.traits) {
+        switch ask(token, traits: send.traits, isTrial: send.validateOnly, now: now) {
+        case .refused(.tooOften(let seconds)): return refuse(.deviceRate(token: token), retryAfter: seconds)
         case .refused(let refusal):
-            return refuse(refusal.apiError(token: token, field: field), isRetryable: refusal.isRetryable)
+            return refuse(refusal.apiError(token: token, field: field), retryAfter: refusal.isRetryable ? 1 : nil)
         case .accepted(let platform, _, let delayMs, let isLost):
             var reply: SimulatorReply
             if send.validateOnly {
@@ -92,8 +96,7 @@ extension Simulator {
 
     private mutating func fanOut(
         _ send: V1Send,
-        to reached: [String],
-        from: String,
+        to audience: FanoutMessage.Audience,
         project: SimulatedProject,
         now: Int64
     ) -> SimulatorReply {
@@ -101,20 +104,17 @@ extension Simulator {
             statistics.accepted += 1
             return Self.success(project, "fake_message_id")
         }
-        guard startFanout(project, recipients: reached.count, now: now) else {
-            return refuse(.topicQuota, isRetryable: true)
-        }
         let id = messageID(.android, now: now)
-        statistics.accepted += 1
-        deliver(
-            to: reached,
+        let isStarted = startFanout(
+            to: audience,
             traits: send.traits,
-            from: from,
             source: .v1(send.body),
             messageID: id,
             project: project,
             now: now
         )
+        guard isStarted else { return refuse(.topicQuota, retryAfter: 1) }
+        statistics.accepted += 1
         return Self.success(project, id)
     }
 
@@ -126,15 +126,29 @@ extension Simulator {
         project: SimulatedProject,
         now: Int64
     ) -> SimulatorReply {
-        let reply = fanOut(send, to: members, from: project.senderID, project: project, now: now)
-        guard reply.status == 200 else { return reply }
+        if !send.validateOnly {
+            let id = messageID(.android, now: now)
+            guard startGroupFanout(key, members: members.count, messageID: id, project: project, now: now) else {
+                return refuse(.topicQuota, retryAfter: 1)
+            }
+            _ = deliver(
+                to: members,
+                traits: send.traits,
+                source: .v1(send.body),
+                messageID: id,
+                project: project,
+                now: now
+            )
+        }
+        statistics.accepted += 1
         return SimulatorReply(status: 200, json: Array("{}\n".utf8))
     }
 
-    private mutating func refuse(_ error: APIError, isRetryable: Bool = false) -> SimulatorReply {
+    private mutating func refuse(_ error: APIError, retryAfter seconds: Int64? = nil) -> SimulatorReply {
         statistics.countRejected(error.statisticsKey)
         let reply = error.reply
-        return isRetryable && !configuration.bareErrors ? reply.adding("retry-after", "1") : reply
+        guard let seconds, !configuration.bareErrors else { return reply }
+        return reply.adding("retry-after", String(seconds))
     }
 
     private static func success(_ project: SimulatedProject, _ id: String) -> SimulatorReply {

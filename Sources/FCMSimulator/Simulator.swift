@@ -17,8 +17,12 @@ public struct Simulator: Sendable {
     var random: RandomStream
     /// Added to the caller's clock; never negative.
     var clockOffsetMs: Int64 = 0
-    private var quotas: [String: QuotaWindow] = [:]
-    private var fanouts: [String: FanoutMeter] = [:]
+    /// By project id.
+    private(set) var quotas: [String: QuotaWindow] = [:]
+    var topicQuotas: [String: QuotaWindow] = [:]
+    var buckets = DeviceBuckets()
+    var subscriptions = Subscriptions()
+    var fanouts: Fanouts
     /// How often each name that fails N times has failed.
     private var failuresSoFar: [UInt64: Int] = [:]
     private var messageCount: UInt64 = 0
@@ -36,6 +40,7 @@ public struct Simulator: Sendable {
         projectsByKey = keys
         deliveries = DeliveryStore(limit: configuration.deliveryLimit)
         random = RandomStream(seed: configuration.seed)
+        fanouts = Fanouts(rate: configuration.fanoutRate, defers: configuration.defersFanouts)
     }
 
     /// - Parameters:
@@ -43,6 +48,7 @@ public struct Simulator: Sendable {
     ///   - proof: needed by requests that have a ``ReadRequest/tokenRequest``.
     public mutating func respond(to read: ReadRequest, nowMs: Int64, proof: TokenProof? = nil) -> SimulatorReply {
         let now = nowMs &+ clockOffsetMs
+        settleFanouts(now: now)
         statistics.requests += 1
         let action = faults.hit(path: read.request.path, random: &random) { read.hasToken(prefix: $0) }
         if let action, action.replaces { return Self.reply(instead: action) }
@@ -58,6 +64,7 @@ public struct Simulator: Sendable {
         switch read.kind {
         case .v1(let id, let send): return answerV1(read.request, project: projects[id], send: send, now: now)
         case .legacy(let send): return answerLegacy(read.request, send: send, now: now)
+        case .topics(let change): return answerTopics(read.request, change: change, now: now)
         case .token(.failure(let refusal)): return refusal.reply
         case .token(.success(let request)): return issueToken(request, proof: proof, now: now)
         case .notYet: return Pages.notYet
@@ -89,24 +96,20 @@ public struct Simulator: Sendable {
     // MARK: What v1 and legacy sends share
 
     mutating func takeQuota(_ project: SimulatedProject, count: Int, now: Int64) -> Bool {
-        var window = quotas[project.id] ?? QuotaWindow(limit: configuration.quotaPerMinute)
-        defer { quotas[project.id] = window }
-        if window.take(count, nowMs: now) { return true }
+        if quotas[project.id, default: QuotaWindow(limit: configuration.quotaPerMinute)].take(count, nowMs: now) {
+            return true
+        }
         statistics.quotaRejections += 1
         return false
     }
 
-    func secondsUntilQuota(_ project: SimulatedProject, now: Int64) -> Int64 {
-        quotas[project.id]?.secondsLeft(nowMs: now) ?? 1
+    /// What is answered with 429 does not count.
+    mutating func returnQuota(_ project: SimulatedProject) {
+        quotas[project.id]?.giveBack(1)
     }
 
-    /// Starts the fan-out of one message; false when the project has too many under way.
-    mutating func startFanout(_ project: SimulatedProject, recipients: Int, now: Int64) -> Bool {
-        var meter = fanouts[project.id] ?? FanoutMeter()
-        defer { fanouts[project.id] = meter }
-        guard let active = meter.start(recipients: recipients, nowMs: now) else { return false }
-        statistics.maxActiveFanouts = max(statistics.maxActiveFanouts, active)
-        return true
+    func secondsUntilQuota(_ project: SimulatedProject, now: Int64) -> Int64 {
+        quotas[project.id]?.secondsLeft(nowMs: now) ?? 1
     }
 
     /// True while `name` still has to fail, `times` in all.
@@ -134,7 +137,10 @@ public struct Simulator: Sendable {
         faults.removeAll()
         failuresSoFar = [:]
         quotas = [:]
-        fanouts = [:]
+        topicQuotas = [:]
+        buckets = DeviceBuckets()
+        subscriptions = Subscriptions()
+        fanouts = Fanouts(rate: configuration.fanoutRate, defers: configuration.defersFanouts)
         clockOffsetMs = 0
         random = RandomStream(seed: configuration.seed)
     }

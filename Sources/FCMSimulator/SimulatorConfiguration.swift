@@ -13,6 +13,10 @@ public struct SimulatorConfiguration: Equatable, Sendable {
     public var observedLegacyErrors: Bool
     /// The deliveries kept for reading; counting goes on beyond it.
     public var deliveryLimit: Int
+    /// Recipients a second that all topic, condition and group sends of a project reach together.
+    public var fanoutRate: Int
+    /// A fan-out beyond the thousand that a project may have under way waits, rather than being refused.
+    public var defersFanouts: Bool
 
     public init(
         projects: [SimulatedProject],
@@ -20,7 +24,9 @@ public struct SimulatorConfiguration: Equatable, Sendable {
         quotaPerMinute: Int = 600_000,
         bareErrors: Bool = false,
         observedLegacyErrors: Bool = false,
-        deliveryLimit: Int = 100_000
+        deliveryLimit: Int = 100_000,
+        fanoutRate: Int = 10_000,
+        defersFanouts: Bool = false
     ) {
         self.projects = projects
         self.seed = seed
@@ -28,6 +34,8 @@ public struct SimulatorConfiguration: Equatable, Sendable {
         self.bareErrors = bareErrors
         self.observedLegacyErrors = observedLegacyErrors
         self.deliveryLimit = deliveryLimit
+        self.fanoutRate = fanoutRate
+        self.defersFanouts = defersFanouts
     }
 }
 

@@ -11,6 +11,12 @@ enum TokenBehaviour: Equatable, Sendable {
         self = Self.read(token) ?? .healthy(.android)
     }
 
+    /// What it is unless it was described otherwise.
+    var platform: Platform {
+        if case .healthy(let platform) = self { return platform }
+        return .android
+    }
+
     private static func read(_ token: String) -> TokenBehaviour? {
         guard token.utf8.starts(with: "sbx-".utf8) else { return nil }
         let parts = token.utf8.dropFirst(4).split(

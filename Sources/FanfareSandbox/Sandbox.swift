@@ -107,7 +107,9 @@ public actor Sandbox {
                 projects: projects,
                 seed: options.seed,
                 quotaPerMinute: options.quotaPerMinute,
-                bareErrors: options.bareErrors
+                bareErrors: options.bareErrors,
+                fanoutRate: options.fanoutRate,
+                defersFanouts: options.deferFanouts
             )
         )
         simulator.tokenLifetimeSeconds = Int64(options.tokenLifetimeSeconds)

@@ -16,6 +16,10 @@ public struct SandboxOptions: Equatable, Sendable {
     public var bareErrors = false
     /// Seconds an access token lives; 1 to 3600.
     public var tokenLifetimeSeconds = 3_600
+    /// Recipients a second that all topic, condition and group sends of a project reach together.
+    public var fanoutRate = 10_000
+    /// A fan-out beyond the thousand that a project may have under way waits, rather than being refused.
+    public var deferFanouts = false
     /// Loops that serve the TLS port.
     public var threads = 2
 
@@ -35,6 +39,7 @@ public struct SandboxOptions: Equatable, Sendable {
         try within("control-port", controlPort, 0...65_535)
         try within("quota-per-minute", quotaPerMinute, 0...1_000_000_000)
         try within("token-lifetime", tokenLifetimeSeconds, 1...3_600)
+        try within("fanout-rate", fanoutRate, 1...100_000_000)
         try within("threads", threads, 1...64)
         guard !projects.isEmpty else { throw SandboxError("project: at least one") }
         for project in projects {

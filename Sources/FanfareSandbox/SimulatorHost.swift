@@ -23,7 +23,8 @@ final class SimulatorHost: Sendable {
     }
 
     func control(_ request: SimulatorRequest) -> SimulatorReply {
-        simulator.withLock { $0.control(request) }
+        let now = Self.unixMilliseconds()
+        return simulator.withLock { $0.control(request, nowMs: now) }
     }
 
     /// - Returns: how many streams to allow; nil where nobody said.

@@ -26,7 +26,9 @@ struct Trial {
         observedLegacyErrors: Bool = false,
         quotaPerMinute: Int = 600_000,
         seed: UInt64 = 7,
-        deliveryLimit: Int = 100_000
+        deliveryLimit: Int = 100_000,
+        fanoutRate: Int = 10_000,
+        defersFanouts: Bool = false
     ) {
         simulator = Simulator(
             configuration: SimulatorConfiguration(
@@ -35,7 +37,9 @@ struct Trial {
                 quotaPerMinute: quotaPerMinute,
                 bareErrors: bareErrors,
                 observedLegacyErrors: observedLegacyErrors,
-                deliveryLimit: deliveryLimit
+                deliveryLimit: deliveryLimit,
+                fanoutRate: fanoutRate,
+                defersFanouts: defersFanouts
             )
         )
         simulator.tokenAudiences = ["https://localhost:1/token"]
@@ -90,6 +94,45 @@ struct Trial {
         return simulator.respond(to: ReadRequest(request), nowMs: nowMs)
     }
 
+    /// One v1 send to a topic.
+    @discardableResult
+    mutating func send(topic: String, project: String = "demo") -> SimulatorReply {
+        v1(#"{"message":{"topic":"\#(topic)","data":{"k":"v"}}}"#, project: project)
+    }
+
+    /// A change of subscriptions, `batchAdd` or `batchRemove`.
+    mutating func topics(
+        _ operation: String,
+        _ body: String,
+        authorization: String? = "own",
+        accessTokenAuth: Bool = true
+    ) -> SimulatorReply {
+        let request = SimulatorRequest(
+            method: "POST",
+            path: "/iid/v1:" + operation,
+            authorization: authorization == "own" ? self.authorization : authorization,
+            contentType: "application/json",
+            accessTokenAuth: accessTokenAuth,
+            body: Array(body.utf8)
+        )
+        return simulator.respond(to: ReadRequest(request), nowMs: nowMs)
+    }
+
+    /// The fan-outs in the order of their acceptance.
+    mutating func fanouts(_ query: String = "") throws -> [JSONObject] {
+        try control("GET", "/fanouts" + query).text.split(separator: "\n").map { line in
+            try #require(try JSONParser.parse(Array(line.utf8)).object)
+        }
+    }
+
+    /// Milliseconds from the acceptance of each fan-out to its end; nil while it is under way.
+    mutating func fanoutTimes() throws -> [Int64?] {
+        try fanouts().map { fanout in
+            let accepted = try #require(fanout["accepted_ms"]?.number?.int64)
+            return fanout["finished_ms"]?.number?.int64.map { $0 - accepted }
+        }
+    }
+
     @discardableResult
     mutating func control(_ method: String, _ target: String, _ body: String = "") -> SimulatorReply {
         let parts = target.split(separator: "?", maxSplits: 1)
@@ -99,7 +142,8 @@ struct Trial {
                 path: String(parts[0]),
                 query: parts.count > 1 ? String(parts[1]) : "",
                 body: Array(body.utf8)
-            )
+            ),
+            nowMs: nowMs
         )
     }
 

@@ -1,0 +1,61 @@
+/// How often each Android device may be sent to: 240 messages in 60 seconds and 5,000 in an hour. Whether FCM's windows
+/// are fixed or sliding is not known; here each starts at its first message and ends after its length, as the project's
+/// quota does.
+///
+/// Tokens are remembered by hash, and only while a window of theirs is open. An hour with more than 5,000 messages has a
+/// minute with more than 83, so a token's hour is counted from the first such minute and all others cost nothing lasting.
+struct DeviceBuckets: Equatable, Sendable {
+    static let perMinute = 240
+    static let perHour = 5_000
+    static let minuteMs: Int64 = 60_000
+    static let hourMs: Int64 = 3_600_000
+    /// Tokens that are watched at once. Beyond it others may be sent to freely until a minute has passed.
+    static let mostWatched = 2_000_000
+    private static let busyMinute = 84
+
+    private struct Window: Equatable, Sendable {
+        var startedMs: Int64
+        var count: Int
+    }
+
+    private var minutes: [UInt64: Window] = [:]
+    private var hours: [UInt64: Window] = [:]
+    private var sweptMs: Int64 = 0
+
+    var watchedCount: Int { minutes.count + hours.count }
+
+    /// Takes one message out of the token's buckets.
+    ///
+    /// - Returns: nil, or the whole seconds, at least 1, until the bucket that is empty is full again.
+    mutating func take(_ token: String, nowMs: Int64) -> Int64? {
+        sweep(nowMs)
+        let hash = TokenHash.of(token)
+        let hour = hours[hash]
+        if let hour, nowMs - hour.startedMs < Self.hourMs, hour.count >= Self.perHour {
+            return seconds(until: hour.startedMs + Self.hourMs, nowMs)
+        }
+        var minute = minutes[hash] ?? Window(startedMs: nowMs, count: 0)
+        if nowMs - minute.startedMs >= Self.minuteMs { minute = Window(startedMs: nowMs, count: 0) }
+        guard minute.count < Self.perMinute else { return seconds(until: minute.startedMs + Self.minuteMs, nowMs) }
+        minute.count += 1
+        if minute.count > 1 || minutes.count < Self.mostWatched { minutes[hash] = minute }
+        if let hour, nowMs - hour.startedMs < Self.hourMs {
+            hours[hash] = Window(startedMs: hour.startedMs, count: hour.count + 1)
+        } else if minute.count >= Self.busyMinute {
+            hours[hash] = minute
+        }
+        return nil
+    }
+
+    private func seconds(until endMs: Int64, _ nowMs: Int64) -> Int64 {
+        max(1, (endMs - nowMs + 999) / 1_000)
+    }
+
+    /// Once a minute, and so a constant cost for each message on average.
+    private mutating func sweep(_ nowMs: Int64) {
+        guard nowMs - sweptMs >= Self.minuteMs || nowMs < sweptMs else { return }
+        sweptMs = nowMs
+        minutes = minutes.filter { nowMs - $0.value.startedMs < Self.minuteMs }
+        hours = hours.filter { nowMs - $0.value.startedMs < Self.hourMs }
+    }
+}

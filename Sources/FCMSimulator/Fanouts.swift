@@ -1,0 +1,109 @@
+import FanfareJSON
+
+/// One topic, condition or group send on its way to its recipients.
+struct Fanout: Equatable, Sendable {
+    enum Kind: String, Equatable, Sendable { case topic, condition, group }
+
+    /// Grows with every send; given by ``Fanouts/start(_:message:)``.
+    var id: UInt64 = 0
+    var project: String
+    var kind: Kind
+    /// The topic's bare name, the condition's text or the group's key.
+    var target: String
+    var messageID: String
+    /// Counted when the send was accepted.
+    var recipients: Int
+    var acceptedMs: Int64
+    /// nil while it waits for one of the project's places.
+    var startedMs: Int64?
+    /// nil while it is under way.
+    var finishedMs: Int64?
+
+    var line: [UInt8] {
+        func time(_ value: Int64?) -> JSONValue { value.map { .number(JSONNumber($0)) } ?? .null }
+        let object: JSONObject = [
+            "project": .string(project), kind.rawValue: .string(target), "message_id": .string(messageID),
+            "recipients": .number(JSONNumber(Int64(recipients))), "accepted_ms": time(acceptedMs),
+            "started_ms": time(startedMs), "finished_ms": time(finishedMs),
+        ]
+        return JSONValue.object(object).jsonBytes + [UInt8(ascii: "\n")]
+    }
+}
+
+/// What real subscribers get when their fan-out ends.
+struct FanoutMessage: Equatable, Sendable {
+    enum Audience: Equatable, Sendable { case topic(String), condition(Condition) }
+
+    var audience: Audience
+    var traits: MessageTraits
+    var source: Delivery.Source
+    var from: String
+    var project: SimulatedProject
+}
+
+/// The fan-outs of all projects: those under way, and the latest that ended.
+struct Fanouts: Sendable {
+    static let mostFinished = 10_000
+
+    private let rate: Int
+    private let defers: Bool
+    private var meters: [String: FanoutMeter] = [:]
+    private var open: [UInt64: (Fanout, FanoutMessage?)] = [:]
+    /// Oldest first; cut back to the most when it has twice as many.
+    private var finished: [Fanout] = []
+    private var lastID: UInt64 = 0
+
+    init(rate: Int, defers: Bool) {
+        self.rate = rate
+        self.defers = defers
+    }
+
+    func activeCount(project: String) -> Int { meters[project]?.activeCount ?? 0 }
+
+    /// Call ``advance(to:)`` with the same time before.
+    ///
+    /// - Parameter message: nil where the members have been served already.
+    /// - Returns: false when the project has too many under way.
+    mutating func start(_ fanout: Fanout, message: FanoutMessage?) -> Bool {
+        lastID += 1
+        var fanout = fanout
+        fanout.id = lastID
+        let now = fanout.acceptedMs
+        let (isAccepted, isStarted) = meters[fanout.project, default: FanoutMeter(rate: rate, defers: defers)]
+            .add(id: lastID, recipients: fanout.recipients, nowMs: now)
+        guard isAccepted else { return false }
+        if isStarted { fanout.startedMs = now }
+        open[lastID] = (fanout, message)
+        return true
+    }
+
+    /// - Returns: the fan-outs that ended since the last call, with what they have to deliver.
+    mutating func advance(to nowMs: Int64) -> [(Fanout, FanoutMessage?)] {
+        guard !open.isEmpty else { return [] }
+        var ended: [(Fanout, FanoutMessage?)] = []
+        for project in meters.keys.sorted() {
+            for event in meters[project]?.advance(to: nowMs) ?? [] {
+                switch event {
+                case .started(let id, let atMs): open[id]?.0.startedMs = atMs
+                case .finished(let id, let atMs):
+                    guard let (begun, message) = open.removeValue(forKey: id) else { continue }
+                    var fanout = begun
+                    fanout.finishedMs = atMs
+                    finished.append(fanout)
+                    ended.append((fanout, message))
+                }
+            }
+        }
+        if finished.count > 2 * Self.mostFinished { finished.removeFirst(finished.count - Self.mostFinished) }
+        return ended
+    }
+
+    /// In the order of their acceptance.
+    ///
+    /// - Parameter project: nil for all.
+    func list(project: String?) -> [Fanout] {
+        (finished.suffix(Self.mostFinished) + open.values.map(\.0))
+            .filter { project == nil || $0.project == project }
+            .sorted { $0.id < $1.id }
+    }
+}

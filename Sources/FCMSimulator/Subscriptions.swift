@@ -1,0 +1,74 @@
+/// Who subscribed to what. Tokens by name, and anonymous subscribers as a number only, so that an audience of millions
+/// costs nothing. All projects of a simulator share them.
+struct Subscriptions: Equatable, Sendable {
+    static let mostTokens = 1_000_000
+    /// Topics of one token.
+    static let mostTopics = 2_000
+    /// Topics that have anonymous subscribers.
+    static let mostAnonymousTopics = 100_000
+    /// Anonymous subscribers of one topic.
+    static let mostAnonymous = 1_000_000_000
+
+    enum Refusal: Error, Equatable, Sendable { case tooManyTopics, tooManyTokens }
+
+    private var topics: [String: Set<String>] = [:]
+    private var tokens: [String: Set<String>] = [:]
+    private var anonymous: [String: Int] = [:]
+
+    func topics(of token: String) -> Set<String> { topics[token] ?? [] }
+
+    mutating func subscribe(_ token: String, to topic: String) throws(Refusal) {
+        guard topics[token] != nil || topics.count < Self.mostTokens else { throw .tooManyTokens }
+        guard topics(of: token).count < Self.mostTopics || topics(of: token).contains(topic) else {
+            throw .tooManyTopics
+        }
+        topics[token, default: []].insert(topic)
+        tokens[topic, default: []].insert(token)
+    }
+
+    mutating func unsubscribe(_ token: String, from topic: String) {
+        topics[token]?.remove(topic)
+        if topics[token]?.isEmpty == true { topics[token] = nil }
+        tokens[topic]?.remove(token)
+        if tokens[topic]?.isEmpty == true { tokens[topic] = nil }
+    }
+
+    /// - Returns: false when that would be too many.
+    mutating func addAnonymous(_ count: Int, to topic: String) -> Bool {
+        let before = anonymous[topic] ?? 0
+        guard count <= Self.mostAnonymous - before, before > 0 || anonymous.count < Self.mostAnonymousTopics else {
+            return false
+        }
+        if count > 0 { anonymous[topic] = before + count }
+        return true
+    }
+
+    func anonymousCount(topic: String) -> Int { anonymous[topic] ?? 0 }
+
+    /// Each anonymous subscriber has the one topic it was added to: with `||` both sides' count, with `&&` of two topics
+    /// none does.
+    func anonymousCount(matching condition: Condition) -> Int {
+        // A negation is met by subscribers of topics that the condition does not name.
+        let candidates = condition.isNegating ? Array(anonymous.keys) : Array(Set(condition.topics))
+        return candidates.reduce(0) { $0 + (condition.matches([$1]) ? anonymousCount(topic: $1) : 0) }
+    }
+
+    func count(topic: String) -> Int { tokens[topic]?.count ?? 0 }
+
+    /// In a fixed order, so that a run can be repeated.
+    func tokens(topic: String) -> [String] { (tokens[topic] ?? []).sorted() }
+
+    /// - Parameter described: devices that may have no subscription at all, and yet meet a negation.
+    func tokens(matching condition: Condition, described: some Sequence<String>) -> Set<String> {
+        guard condition.isNegating else {
+            var found: Set<String> = []
+            for topic in Set(condition.topics) {
+                for token in tokens[topic] ?? [] where condition.matches(topics(of: token)) { found.insert(token) }
+            }
+            return found
+        }
+        var found = Set(topics.lazy.filter { condition.matches($0.value) }.map(\.key))
+        if condition.matches([]) { for token in described where topics[token] == nil { found.insert(token) } }
+        return found
+    }
+}

@@ -1,0 +1,39 @@
+import FanfareJSON
+
+/// A well-formed request to add tokens to a topic or to remove them.
+struct TopicRequest: Equatable, Sendable {
+    static let mostTokens = 1_000
+
+    var isAdding: Bool
+    /// Bare, without `/topics/`.
+    var topic: String
+    var tokens: [String]
+
+    static func read(_ body: [UInt8], isAdding: Bool) -> Result<TopicRequest, TopicRefusal> {
+        guard let value = try? JSONParser.parse(body, limits: JSONLimits(maxDepth: 8, maxBytes: 4 << 20)),
+            let to = value.object?["to"]?.string, to.hasPrefix("/topics/"),
+            let list = value.object?["registration_tokens"]?.array
+        else { return .failure(.badRequest) }
+        let topic = String(to.dropFirst("/topics/".count))
+        let tokens = list.compactMap(\.string)
+        guard Recipients.isTopic(topic), tokens.count == list.count, (1...mostTokens).contains(tokens.count) else {
+            return .failure(.badRequest)
+        }
+        return .success(TopicRequest(isAdding: isAdding, topic: topic, tokens: tokens))
+    }
+}
+
+/// Why a whole request is refused: a status and one word.
+struct TopicRefusal: Error, Equatable, Sendable {
+    var status: Int
+    var word: String
+
+    static let badRequest = TopicRefusal(status: 400, word: "INVALID_ARGUMENT")
+    static let unauthenticated = TopicRefusal(status: 401, word: "UNAUTHENTICATED")
+    static let forbidden = TopicRefusal(status: 403, word: "PERMISSION_DENIED")
+    static let rate = TopicRefusal(status: 429, word: "RESOURCE_EXHAUSTED")
+
+    var reply: SimulatorReply {
+        SimulatorReply(status: status, json: JSONValue.object(["error": .string(word)]).jsonBytes)
+    }
+}
