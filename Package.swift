@@ -48,7 +48,19 @@ let package = Package(
         .target(
             name: "StreamWire",
             dependencies: ["FanfareModel"],
-            resources: [.embedInCode("Library/fanfare.lua")],
+            // Embedded one by one: a folder cannot be.
+            resources: [
+                .embedInCode("Library/base.lua"),
+                .embedInCode("Library/jobs.lua"),
+                .embedInCode("Library/slot.lua"),
+                .embedInCode("Library/quota.lua"),
+                .embedInCode("Library/leases.lua"),
+                .embedInCode("Library/intake.lua"),
+                .embedInCode("Library/claim.lua"),
+                .embedInCode("Library/record.lua"),
+                .embedInCode("Library/control.lua"),
+                .embedInCode("Library/functions.lua"),
+            ],
             swiftSettings: pure
         ),
 
@@ -141,7 +153,9 @@ let package = Package(
         ),
         .testTarget(
             name: "FanfareClientTests",
-            dependencies: ["FanfareClient", "FanfareModel", "FanfareJSON", "StreamWire", "RedisTransport"],
+            dependencies: [
+                "FanfareClient", "FanfareModel", "FanfareJSON", "StreamWire", "RedisTransport", "TestSupport",
+            ],
             swiftSettings: strict
         ),
         .testTarget(

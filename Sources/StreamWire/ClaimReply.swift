@@ -13,6 +13,14 @@ public struct ClaimReply: Equatable, Sendable {
     public var copying: String
     /// Entries in the stream and jobs that are not over, parked ones left out.
     public var unfinished: Int64
+    /// Sends that may begin: lent, and good for a quarter of a second from before the call.
+    public var permits: Int
+    /// Why an operator has paused the project; empty when none has.
+    public var pauseReason: String
+    /// What keeps workers from taking on more: a stream that nobody reads, or `memory`; empty when nothing does.
+    public var pressure: String
+    public var newsCursor: String
+    public var news: [News]
     public var claims: [Claim]
 
     public enum ParseResult: Equatable, Sendable {
@@ -24,13 +32,14 @@ public struct ClaimReply: Equatable, Sendable {
     public static func parse(_ value: RedisValue) -> ParseResult? {
         guard let parts = value.array, let word = parts.first?.string else { return nil }
         if word == "fenced" { return .fenced }
-        guard word == "ok", parts.count >= 8,
+        guard word == "ok", parts.count >= 13,
             let nowMs = parts[1].integer, let holdMs = parts[2].integer, let probeMs = parts[3].integer,
             let reason = parts[4].string, let nextDueMs = parts[5].integer, let copying = parts[6].string,
-            let unfinished = parts[7].integer
+            let unfinished = parts[7].integer, let permits = parts[8].integer, let pause = parts[9].string,
+            let pressure = parts[10].string, let cursor = parts[11].string, let news = News.list(parts[12])
         else { return nil }
         var claims: [Claim] = []
-        for part in parts[8...] {
+        for part in parts[13...] {
             guard let claim = Claim(part) else { return nil }
             claims.append(claim)
         }
@@ -43,6 +52,11 @@ public struct ClaimReply: Equatable, Sendable {
                 nextDueMs: nextDueMs,
                 copying: copying,
                 unfinished: unfinished,
+                permits: Int(permits),
+                pauseReason: pause,
+                pressure: pressure,
+                newsCursor: cursor,
+                news: news,
                 claims: claims
             )
         )
@@ -65,13 +79,18 @@ public struct Claim: Equatable, Sendable {
     /// The error that ends every unsent recipient of the job, as ``RecordCall/badAnswer`` carried it; empty when none.
     public var abort: String
     public var recipients: [ClaimedRecipient]
+    /// The status that every open recipient gets without a send, because the job ends; nil when it goes on.
+    public var ending: String?
+    /// The batch has taken its workers down, so it is run while nothing else is.
+    public var isAlone: Bool
 
     init?(_ value: RedisValue) {
-        guard let parts = value.array, parts.count == 11,
+        guard let parts = value.array, parts.count == 13,
             let job = parts[0].string, let batch = parts[1].string, let epoch = parts[2].string,
             let pass = parts[3].string.flatMap({ Pass(rawValue: $0) }),
             let from = parts[4].integer, let upto = parts[5].integer, let deliveries = parts[6].integer,
-            let abort = parts[7].string, let todo = parts[8].string, let maybe = parts[9].string
+            let abort = parts[7].string, let todo = parts[8].string, let maybe = parts[9].string,
+            let ending = parts[11].string, let alone = parts[12].string
         else { return nil }
         self.job = job
         self.batch = batch
@@ -80,6 +99,8 @@ public struct Claim: Equatable, Sendable {
         self.upto = Int(upto)
         self.deliveries = Int(deliveries)
         self.abort = abort
+        self.ending = ending.isEmpty ? nil : ending
+        isAlone = alone == "1"
 
         guard var list = ClaimedRecipient.list(parts[10], pass: pass, from: Int(from)) else { return nil }
         if !todo.isEmpty {
@@ -101,6 +122,8 @@ public struct Claim: Equatable, Sendable {
         self.upto = upto
         deliveries = 1
         abort = ""
+        ending = nil
+        isAlone = false
         self.recipients = recipients.enumerated().map { ClaimedRecipient(index: $0.offset, value: $0.element) }
     }
 }

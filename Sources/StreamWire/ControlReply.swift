@@ -120,7 +120,7 @@ public struct OverviewReply: Equatable, Sendable {
         waitingFanouts = number("waiting_fanouts")
         workers = number("workers")
         quotaPerMinute = number("quota")
-        if let rate = Double(text("rate")), rate.isFinite, rate > 0 { permitsPerSecond = rate }
+        if let rate = Double(text("rate")), rate > 0, rate < 1e12 { permitsPerSecond = rate }
         active = text("active").split(separator: " ").map(String.init)
         epoch = text("epoch")
     }

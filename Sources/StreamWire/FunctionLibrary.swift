@@ -1,10 +1,22 @@
 /// The Redis functions that hold every decision several workers share. The contract of each is written above it in
-/// `Library/fanfare.lua`; this file only spells the calls.
+/// `Library`; this file only spells the calls.
 public enum FunctionLibrary {
     /// Grows when a function's meaning changes; both versions can be loaded side by side during a rolling upgrade.
     public static let version = 1
     public static let name = "fanfare_v1"
-    public static var source: [UInt8] { PackageResources.fanfare_lua }
+    /// The files of `Library` as the one text that Redis takes; later ones call what earlier ones define.
+    public static let source: [UInt8] = [
+        PackageResources.base_lua,
+        PackageResources.jobs_lua,
+        PackageResources.slot_lua,
+        PackageResources.quota_lua,
+        PackageResources.leases_lua,
+        PackageResources.intake_lua,
+        PackageResources.claim_lua,
+        PackageResources.record_lua,
+        PackageResources.control_lua,
+        PackageResources.functions_lua,
+    ].flatMap { $0 }
 
     /// `FUNCTION LOAD REPLACE`: needs a user that may; a worker's user need not.
     public static func load() -> RedisCommand {
@@ -38,19 +50,13 @@ public enum FunctionLibrary {
 
     public static func leave(_ keys: ProjectKeys, worker: String) -> RedisCommand { call("leave", keys, [worker]) }
 
-    /// - Parameters:
-    ///   - most: batches at most.
-    ///   - wanted: recipients; no further batch is given once there are that many.
-    ///   - window: how many sends of each batch may begin at once.
-    public static func claim(
-        _ keys: ProjectKeys,
-        worker: String,
-        most: Int,
-        wanted: Int,
-        window: Int
-    ) -> RedisCommand {
-        call("claim", keys, [worker, String(most), String(wanted), String(window)])
+    /// Gives one batch back of which nothing is on the wire.
+    public static func release(_ keys: ProjectKeys, worker: String, batch: String, epoch: String) -> RedisCommand {
+        call("release", keys, [worker, batch, epoch])
     }
+
+    /// May a send begin to a recipient that FCM refused for its rate? Answers the milliseconds to wait, 0 for yes.
+    public static func pace(_ keys: ProjectKeys, recipient: String) -> RedisCommand { call("pace", keys, [recipient]) }
 
     public static func copy(_ keys: ProjectKeys, job: String, runID: String, step: Int) -> RedisCommand {
         call("copy", keys, [job, runID, String(step)])

@@ -8,6 +8,10 @@ public struct IntakeCall: Sendable {
     /// The worker that takes a job of one batch at once; nil leaves it to the queue.
     public var taker: String?
     public var window: Int
+    /// For the permits that come with a job that is taken.
+    public var quotaPerMinute: Int
+    /// FCM's own fan-out, recipients a second: how long a topic or condition keeps the slot.
+    public var fanoutRate: Int
     /// The entry's own fields, kept for the person who finds the job parked. Message and recipients are kept anyway.
     public var originals: [(name: String, value: [UInt8])]
 
@@ -17,6 +21,8 @@ public struct IntakeCall: Sendable {
         keepMs: Int64,
         taker: String?,
         window: Int,
+        quotaPerMinute: Int,
+        fanoutRate: Int,
         originals: [(name: String, value: [UInt8])] = []
     ) {
         self.job = job
@@ -24,6 +30,8 @@ public struct IntakeCall: Sendable {
         self.keepMs = keepMs
         self.taker = taker
         self.window = window
+        self.quotaPerMinute = quotaPerMinute
+        self.fanoutRate = fanoutRate
         self.originals = originals.filter { !["message", "tokens", "fids"].contains($0.name) }
     }
 
@@ -37,10 +45,12 @@ public struct IntakeCall: Sendable {
             keys,
             [
                 job.entryID, job.id, job.hasOwnID ? "1" : "0", String(dedupeMs), String(keepMs), taker ?? "",
-                String(window), String(recipients?.count ?? -1), audience, String(job.notBefore), member,
+                String(window), String(recipients?.count ?? -1), audience, String(job.notBefore),
+                String(job.expiresAt), member, turnClass, String(quotaPerMinute),
             ]
         )
-        let pairs = JobSpec(job: job, total: recipients?.count ?? 0).pairs
+        var pairs = JobSpec(job: job, total: recipients?.count ?? 0).pairs
+        if turnClass == "aimed" { pairs.append(("hold_ms", Array(String(slotMs).utf8))) }
         command.append(pairs.count + originals.count)
         for (name, value) in originals {
             command.append("f." + name)
@@ -57,6 +67,21 @@ public struct IntakeCall: Sendable {
             }
         }
         return command
+    }
+
+    /// How the job takes its turn among the project's; empty leaves it to the number of recipients.
+    private var turnClass: String {
+        switch job.target {
+        case .topic, .condition: return "aimed"
+        case .group: return "group"
+        case .tokens, .fids, .audience: return ""
+        }
+    }
+
+    /// How long FCM is estimated to be busy with a topic or condition; at most a day, whatever a producer claims.
+    private var slotMs: Int64 {
+        let (scaled, overflow) = max(0, job.audienceSize).multipliedReportingOverflow(by: 1_000)
+        return min(86_400_000, overflow ? .max : scaled / Int64(max(1, fanoutRate)))
     }
 
     /// The recipients that an entry itself names; nil for an audience.
@@ -82,7 +107,8 @@ public enum IntakeReply: Equatable, Sendable {
     /// There was nobody to send to.
     case done
     /// One batch, and the taker holds it.
-    case taken(epoch: String)
+    /// `permits` of its sends may begin.
+    case taken(epoch: String, permits: Int)
 
     public init?(_ value: RedisValue) {
         guard let parts = value.array, let word = parts.first?.string else { return nil }
@@ -92,7 +118,9 @@ public enum IntakeReply: Equatable, Sendable {
         case ("queued", _): self = .queued
         case ("done", _): self = .done
         case ("reject", let reason?): self = .reject(reason: reason)
-        case ("taken", let epoch?): self = .taken(epoch: epoch)
+        case ("taken", let epoch?) where parts.count > 2:
+            guard let permits = parts[2].integer else { return nil }
+            self = .taken(epoch: epoch, permits: Int(permits))
         default: return nil
         }
     }

@@ -60,6 +60,18 @@ public struct RecordCall: Equatable, Sendable {
         }
     }
 
+    /// A recipient that FCM refused for its rate, or a topic.
+    public struct RefusedRate: Equatable, Sendable {
+        /// `<kind>:<recipient>`
+        public var recipient: String
+        /// Unix milliseconds before which no send to it begins, in any job and any worker.
+        public var untilMs: Int64
+        public init(recipient: String, untilMs: Int64) {
+            self.recipient = recipient
+            self.untilMs = untilMs
+        }
+    }
+
     public var job: String
     public var batch: String
     public var epoch: String
@@ -69,6 +81,8 @@ public struct RecordCall: Equatable, Sendable {
     public var finish = false
     /// Facts only, from a worker that no longer holds the batch.
     public var late = false
+    /// The last send of the batch has begun; a fan-out whose batches all say so gives its slot up.
+    public var allSent = false
     public var holdMs: Int64 = 0
     /// Why nothing of this project can be sent until a person acts; empty when that is not so.
     public var blockReason = ""
@@ -85,6 +99,7 @@ public struct RecordCall: Equatable, Sendable {
     public var results: [Result] = []
     public var retries: [Retry] = []
     public var feedback: [Feedback] = []
+    public var refusedRates: [RefusedRate] = []
 
     public init(job: String, batch: String, epoch: String) {
         self.job = job
@@ -101,6 +116,7 @@ public struct RecordCall: Equatable, Sendable {
                 String(holdMs), blockReason, projectAnswers ? "1" : probeUnused ? "2" : "0", String(answers),
                 String(badAnswers),
                 badAnswer, String(results.count), String(retries.count), String(feedback.count), String(number),
+                allSent ? "1" : "0", String(refusedRates.count),
             ]
         )
         for result in results {
@@ -121,6 +137,10 @@ public struct RecordCall: Equatable, Sendable {
             command.append(entry.action)
             command.append(entry.replacement)
             command.append(entry.error)
+        }
+        for rate in refusedRates {
+            command.append(rate.recipient)
+            command.append(rate.untilMs)
         }
         return command
     }

@@ -8,71 +8,6 @@ import Testing
 @Suite struct FunctionTests {
     private let keys = ProjectKeys(project: "p")
 
-    private struct Bench {
-        let server: RedisServer
-        let client: RedisClient
-        let keys: ProjectKeys
-
-        func call(_ command: RedisCommand) async throws -> RedisValue { try await client.send(command) }
-
-        func claim(_ worker: String, most: Int = 10, wanted: Int = 10_000, window: Int = 128) async throws -> ClaimReply
-        {
-            let command = FunctionLibrary.claim(keys, worker: worker, most: most, wanted: wanted, window: window)
-            guard case .reply(let reply)? = ClaimReply.parse(try await call(command)) else {
-                throw TestFailure("fenced or not parsed")
-            }
-            return reply
-        }
-
-        func record(_ call: RecordCall, _ worker: String) async throws -> RecordReply {
-            try #require(RecordReply(try await self.call(call.command(keys, worker: worker))))
-        }
-
-        func job(_ id: String) async throws -> [String: String] {
-            let flat = try await call(RedisCommand("HGETALL", keys.job(id))).array ?? []
-            return Dictionary(
-                uniqueKeysWithValues: stride(from: 0, to: flat.count, by: 2).map {
-                    (flat[$0].string ?? "", flat[$0 + 1].string ?? "")
-                }
-            )
-        }
-
-        @discardableResult
-        func intake(_ id: String, _ target: Target, taker: String? = nil, own: Bool = true) async throws -> IntakeReply
-        {
-            let entry = try #require(try await call(RedisCommand("XADD", keys.jobs, "*", "x", "1")).string)
-            let job = Job(id: id, hasOwnID: own, entryID: entry, target: target, message: Array("{}".utf8))
-            return try await intake(job, taker: taker)
-        }
-
-        func intake(_ job: Job, taker: String?) async throws -> IntakeReply {
-            let call = IntakeCall(job: job, dedupeMs: 60_000, keepMs: 60_000, taker: taker, window: 128)
-            return try #require(IntakeReply(try await self.call(call.command(keys))))
-        }
-    }
-
-    private func withBench(_ body: (Bench) async throws -> Void) async throws {
-        let server = try RedisServer()
-        let client = try await RedisClient.connect(server.endpoint)
-        defer {
-            client.close()
-            server.stop()
-        }
-        _ = try await client.send(FunctionLibrary.load())
-        _ = try await client.send(JobStream.createGroup(keys))
-        for worker in ["w1", "w2"] { _ = try await client.send(FunctionLibrary.register(keys, worker: worker)) }
-        try await body(Bench(server: server, client: client, keys: keys))
-    }
-
-    private func sent(_ index: Int) -> RecordCall.Result {
-        RecordCall.Result(index: index, status: .sent, object: Array("{\"i\":\(index)}".utf8))
-    }
-
-    private func bury(_ worker: String, _ bench: Bench) async throws {
-        let counter = try #require(try await bench.call(RedisCommand("HGET", keys.base + "leases", worker)).string)
-        _ = try await bench.call(FunctionLibrary.bury(keys, worker: worker, counter: counter))
-    }
-
     @Test func anEntryIsHandedOverOnceWhoeverTriesAgain() async throws {
         try await withBench { bench in
             let entry = try #require(try await bench.call(RedisCommand("XADD", keys.jobs, "*", "x", "1")).string)
@@ -91,10 +26,10 @@ import Testing
             try await bench.intake("j", .tokens(["a", "b", "c"]))
             let claim = try #require(try await bench.claim("w1").claims.first)
             var call = RecordCall(job: "j", batch: claim.batch, epoch: claim.epoch)
-            call.results = [sent(0), sent(1)]
+            call.results = [bench.sent(0), bench.sent(1)]
             for _ in 0..<3 { #expect(try await bench.record(call, "w1") == .ok(abort: "")) }
             #expect(try await bench.job("j")["sent"] == "2")
-            call.results = [sent(2)]
+            call.results = [bench.sent(2)]
             call.finish = true
             #expect(try await bench.record(call, "w1") == .ok(abort: ""))
             #expect(try await bench.record(call, "w1") == .gone)
@@ -109,10 +44,10 @@ import Testing
             try await bench.intake("j", .tokens((0..<6).map { "t\($0)" }))
             let first = try #require(try await bench.claim("w1", window: 3).claims.first)
             var call = RecordCall(job: "j", batch: first.batch, epoch: first.epoch)
-            call.results = [sent(1)]
+            call.results = [bench.sent(1)]
             call.upto = 5
             #expect(try await bench.record(call, "w1") == .ok(abort: ""))
-            try await bury("w1", bench)
+            try await bench.bury("w1")
             let second = try #require(try await bench.claim("w2").claims.first)
             #expect(second.deliveries == 2)
             #expect(
@@ -122,7 +57,7 @@ import Testing
             )
             // The old holder: its decisions are refused, its facts are taken, once.
             var zombie = RecordCall(job: "j", batch: first.batch, epoch: first.epoch)
-            zombie.results = [sent(0)]
+            zombie.results = [bench.sent(0)]
             zombie.retries = [.init(index: 2, dueMs: 0, parked: false, packed: "1|1|0|t2")]
             #expect(try await bench.record(zombie, "w1") == .stale)
             #expect(try await bench.job("j")["sent"] == "1")
@@ -151,7 +86,7 @@ import Testing
             try await bench.intake("j", .tokens(["a", "b"]))
             let claim = try #require(try await bench.claim("w1").claims.first)
             var call = RecordCall(job: "j", batch: claim.batch, epoch: claim.epoch)
-            call.results = [sent(0)]
+            call.results = [bench.sent(0)]
             call.retries = [.init(index: 1, dueMs: 1, parked: false, packed: "1|77|1|b")]
             call.finish = true
             #expect(try await bench.record(call, "w1") == .ok(abort: ""))
@@ -162,11 +97,11 @@ import Testing
             let history = RecipientHistory(attempts: 1, firstAttemptMs: 77, maybeDuplicate: true)
             #expect(retry.recipients == [ClaimedRecipient(index: 1, value: "b", history: history)])
             #expect(try await bench.claim("w2").claims.isEmpty)
-            try await bury("w1", bench)
+            try await bench.bury("w1")
             let again = try #require(try await bench.claim("w2").claims.first)
             #expect(again.recipients.map(\.fate) == [.maybeSent] && again.recipients.map(\.value) == ["b"])
             var last = RecordCall(job: "j", batch: again.batch, epoch: again.epoch)
-            last.results = [sent(1)]
+            last.results = [bench.sent(1)]
             last.finish = true
             #expect(try await bench.record(last, "w2") == .ok(abort: ""))
             #expect(try await bench.job("j")["state"] == "done")
@@ -219,7 +154,7 @@ import Testing
             #expect(probe.claims.count == 1 && probe.claims[0].recipients.count == 1 && probe.probeMs > 0)
             #expect(try await bench.claim("w1").claims.isEmpty, "one probe at a time")
             var answer = RecordCall(job: "j", batch: probe.claims[0].batch, epoch: probe.claims[0].epoch)
-            answer.results = [sent(probe.claims[0].recipients[0].index)]
+            answer.results = [bench.sent(probe.claims[0].recipients[0].index)]
             answer.projectAnswers = true
             answer.finish = true
             #expect(try await bench.record(answer, "w2") == .ok(abort: ""))
@@ -270,7 +205,7 @@ import Testing
             again.retries = [.init(index: 0, dueMs: 1, parked: false, packed: "2|1|0|t0")]
             #expect(try await bench.record(again, "w1") == .ok(abort: ""))
             #expect(try await bench.claim("w2").claims.first?.recipients.map(\.index) == [0])
-            try await bury("w1", bench)
+            try await bench.bury("w1")
             let taken = try #require(try await bench.claim("w2").claims.first)
             #expect(taken.recipients.map(\.fate) == [.finished, .maybeSent])
         }
@@ -350,8 +285,16 @@ import Testing
 
     @Test func aWorkerDeclaredDeadIsFenced() async throws {
         try await withBench { bench in
-            try await bury("w1", bench)
-            let claim = FunctionLibrary.claim(keys, worker: "w1", most: 1, wanted: 1, window: 1)
+            try await bench.bury("w1")
+            let claim = ClaimCall(
+                worker: "w1",
+                most: 1,
+                wanted: 1,
+                wantedSingle: 1,
+                window: 1,
+                retries: 1,
+                quotaPerMinute: 600_000
+            ).command(keys)
             #expect(ClaimReply.parse(try await bench.call(claim)) == .fenced)
             let renewal = try await bench.call(FunctionLibrary.renew(keys, worker: "w1"))
             #expect(renewal.array?.first?.string == "fenced")

@@ -28,16 +28,21 @@ import Testing
             .bulk(Array("j".utf8)), .bulk(Array("r1".utf8)), .bulk(Array("9".utf8)), .bulk(Array("retry".utf8)),
             .bulk(Array("0".utf8)), .bulk(Array("128".utf8)), .bulk(Array("1".utf8)), .bulk([]), .bulk([]), .bulk([]),
             .array([.bulk(Array("4".utf8)), .bulk(Array(history.packed(with: condition).utf8))]),
+            .bulk([]), .bulk(Array("1".utf8)),
         ])
         let zero = RedisValue.bulk(Array("0".utf8))
         let reply = RedisValue.array(
-            [.bulk(Array("ok".utf8)), zero, zero, zero, .bulk([]), zero, .bulk([]), zero, claim]
+            [.bulk(Array("ok".utf8)), zero, zero, zero, .bulk([]), zero, .bulk([]), zero, zero, .bulk([]), .bulk([])]
+                + [.bulk(Array("7-1".utf8)), .array(["end", "k", "cancelled"].map { .bulk(Array($0.utf8)) }), claim]
         )
         guard case .reply(let parsed)? = ClaimReply.parse(reply) else {
             Issue.record("not parsed")
             return
         }
         let recipient = try #require(parsed.claims.first?.recipients.first)
+        #expect(parsed.news == [.end(job: "k", status: "cancelled")])
+        #expect(parsed.newsCursor == "7-1")
+        #expect(parsed.claims.first?.isAlone == true)
         #expect(recipient == ClaimedRecipient(index: 4, value: condition, history: history))
     }
 
@@ -65,14 +70,25 @@ import Testing
             validateOnly: true,
             results: .failures,
             delivery: .atMostOnce,
-            traceparent: "00-x"
+            traceparent: "00-x",
+            audienceSize: 1_000
         )
-        let command = IntakeCall(job: job, dedupeMs: 1, keepMs: 2, taker: nil, window: 3)
-            .command(ProjectKeys(project: "p"))
+        let call = IntakeCall(
+            job: job,
+            dedupeMs: 1,
+            keepMs: 2,
+            taker: nil,
+            window: 3,
+            quotaPerMinute: 60,
+            fanoutRate: 500
+        )
+        let command = call.command(ProjectKeys(project: "p"))
         // From the number of pairs on, the call holds the pairs as the hash will.
         let words = (0..<command.count).map { Array(command.word($0)) }
-        let count = try #require(Int(String(decoding: words[15], as: UTF8.self)))
-        var flat = words[16..<(16 + 2 * count)].map { RedisValue.bulk($0) }
+        let count = try #require(Int(String(decoding: words[18], as: UTF8.self)))
+        var flat = words[19..<(19 + 2 * count)].map { RedisValue.bulk($0) }
+        #expect(words[16] == Array("aimed".utf8))
+        #expect(flat.suffix(2) == [.bulk(Array("hold_ms".utf8)), .bulk(Array("2000".utf8))])
         flat += [.bulk(Array("total".utf8)), .bulk(Array("1".utf8))]
         #expect(try #require(JobSpec(.array(flat))) == JobSpec(job: job, total: 1))
     }

@@ -1,0 +1,95 @@
+#!lua name=fanfare_v1
+
+-- Fanfare's decisions that several workers share. Version 1. The files of this folder are one library: they are loaded
+-- as one text, in the order base, jobs, slot, quota, leases, intake, claim, record, control, functions.
+--
+-- Every function takes exactly one key, the project's base `fanfare:{p}:`. What it touches is that base with a fixed
+-- suffix, so all of it lives in the base's slot; which job is touched is often the function's own decision, so the
+-- full names cannot be listed by the caller. The one key from elsewhere is a job's audience, which intake has checked
+-- for the same hash tag.
+--
+-- Rules that every function keeps:
+--   * all or nothing: whatever can fail is asked before the first write;
+--   * called twice with the same arguments it answers the same and changes nothing more (a lost reply is repeated);
+--   * decisions (hand over, retry, finish, release) carry an epoch and are refused when it is old;
+--   * facts (recipient n was answered r) are set once and accepted from anyone;
+--   * time that workers share is Redis TIME.
+--
+-- Keys behind the base:
+--   jobs results feedback dead      streams, public
+--   job:<id>                        hash, public: state and counters
+--   seen:<id>                       string: the id is taken, for the dedupe window
+--   spec:<id>                       hash: what a worker needs to run the job, and its progress; gone when it is over
+--   rcpt:<id>                       hash: batch number -> recipients, one a line; an entry goes with its batch
+--   copy:<id>                       list: the private copy of a SET audience
+--   done:<id>                       bitmap: recipients that have their result
+--   wait:<id>                       hash: recipient -> "attempts|first_ms|dup|recipient", until it has its result
+--   retry                           zset: "<id>/<recipient>" by due time, Unix ms
+--   held:<id>                       zset: the same of a job that is paused or parked
+--   queue singles groups            zsets, score 0: jobs with unclaimed batches, "<9 - priority><entry id>/<id>";
+--                                   queue: fan-outs that wait for the slot; groups: sends to device groups
+--   active                          hash: fan-out that holds the slot -> "<epoch>|<until, Unix ms, or nothing>"
+--   sched expiring                  zsets: jobs by not_before, and by expires_at
+--   copying                         set: jobs whose audience is being copied
+--   jobs_open                       set: jobs that are not over and need no person
+--   jobs_parked                     set: jobs that need a person
+--   blocked                         set: jobs that are paused because the project is blocked
+--   ending                          set: jobs whose unfinished recipients get their result without a send
+--   b:<id>/<n>                      hash: one claimed batch; w<recipient> marks one that was handed on to a retry
+--   claims:<worker>                 set: batches that the worker holds
+--   groups_on                       set: batches of group sends that are held
+--   orphans                         list: batches whose worker died or gave them back
+--   orphans:<id>                    list: the same of a fan-out, or of a job that may not be sent now
+--   suspects                        list: batches that took their worker down three times in a row
+--   leases                          hash: worker -> renew counter
+--   epoch                           string: the last epoch given out
+--   news                            stream: what workers have to hear at once
+--   rates                           hash: "<kind>:<recipient>" that FCM refused for its rate -> until when, and its pace
+--   rated                           zset: the same by the time of the refusal
+--   ctl                             hash: block, block_until, hold_until, pause, pressure, looked, alone, level, have, at
+
+local BATCH = 1000
+local HOUR = 3600000
+
+local function now_ms()
+  local time = redis.call('TIME')
+  return time[1] * 1000 + math.floor(time[2] / 1000)
+end
+
+local function int(value)
+  return string.format('%.0f', value)
+end
+
+-- Grows even when Redis came back with an older state: a rollback must not hand out an epoch twice.
+local function next_epoch(base, now)
+  local stored = tonumber(redis.call('GET', base .. 'epoch') or '0')
+  local epoch = math.max(stored + 1, now)
+  redis.call('SET', base .. 'epoch', int(epoch))
+  return int(epoch)
+end
+
+local function pairs_to_map(flat)
+  local map = {}
+  for i = 1, #flat, 2 do map[flat[i]] = flat[i + 1] end
+  return map
+end
+
+local function split_name(name)
+  return string.match(name, '^(.*)/([^/]+)$')
+end
+
+-- Tells every worker with the next call that it makes. Kept for an hour, which is what a refused rate is remembered
+-- for; whoever starts later finds everything else in the jobs themselves.
+local function tell(base, now, kind, name, value)
+  redis.call('XADD', base .. 'news', 'MAXLEN', '~', '20000', '*', 'kind', kind, 'name', name, 'value', value)
+  redis.call('XTRIM', base .. 'news', 'MINID', '~', int(now - HOUR))
+end
+
+local function load_spec(base, id)
+  local values = redis.call('HMGET', base .. 'spec:' .. id, 'total', 'next', 'source', 'audience', 'member', 'abort',
+    'parked', 'paused', 'ending', 'class', 'priority', 'hold_ms', 'again')
+  if not values[1] then return nil end
+  return { total = values[1], next = values[2], source = values[3], audience = values[4], member = values[5],
+    abort = values[6] or '', parked = values[7], paused = values[8], ending = values[9], class = values[10],
+    priority = tonumber(values[11] or '5'), hold_ms = tonumber(values[12] or '0'), again = values[13] }
+end

@@ -1,0 +1,163 @@
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- What operators do. Jobs answer {'missing'}, {'over', state} or {'ok', state}.
+
+local OVER = { done = true, cancelled = true, expired = true, rejected = true }
+
+local function find(base, id)
+  local state = redis.call('HGET', base .. 'job:' .. id, 'state')
+  if not state then return nil, { 'missing' } end
+  local spec = load_spec(base, id)
+  if OVER[state] or not spec then return nil, { 'over', state } end
+  return spec, state
+end
+
+-- cancel: ends a job; each recipient without a result gets `cancelled`, or `unknown` if it may have been reached.
+-- ARGV: job id.
+local function cancel(keys, args)
+  local spec, state = find(keys[1], args[1])
+  if not spec then return state end
+  end_job(keys[1], args[1], 'cancelled', now_ms())
+  return { 'ok', redis.call('HGET', keys[1] .. 'job:' .. args[1], 'state') }
+end
+
+-- pause: nothing of the job is sent until it is resumed; a fan-out gives up the slot. ARGV: job id.
+-- Also {'parked'}: the job waits for a person already.
+local function pause(keys, args)
+  local base, id = keys[1], args[1]
+  local spec, state = find(base, id)
+  if not spec then return state end
+  if spec.parked then return { 'parked' } end
+  if spec.ending then return { 'over', state } end
+  if not spec.paused then
+    redis.call('HSET', base .. 'spec:' .. id, 'paused', '1')
+    redis.call('HSET', base .. 'job:' .. id, 'state', 'paused', 'reason', 'paused by an operator')
+    redis.call('SREM', base .. 'blocked', id)
+    dequeue(base, spec)
+    release_slot(base, id)
+    tell(base, now_ms(), 'stop', id, 'paused')
+  end
+  return { 'ok', 'paused' }
+end
+
+local function go_on(base, id, spec)
+  redis.call('HDEL', base .. 'spec:' .. id, 'paused', 'parked')
+  spec.paused, spec.parked = nil, nil
+  restore(base, id, spec)
+  local state = natural_state(base, id, spec)
+  redis.call('HSET', base .. 'job:' .. id, 'state', state)
+  redis.call('HDEL', base .. 'job:' .. id, 'reason')
+  return state
+end
+
+-- resume: a paused job goes on where it was. ARGV: job id.
+local function resume(keys, args)
+  local spec, state = find(keys[1], args[1])
+  if not spec then return state end
+  if spec.parked then return { 'parked' } end
+  if not spec.paused then return { 'ok', state } end
+  return { 'ok', go_on(keys[1], args[1], spec) }
+end
+
+-- pause_project: nothing of the project is sent until it is resumed. ARGV: reason. Returns {'ok'}.
+local function pause_project(keys, args)
+  redis.call('HSET', keys[1] .. 'ctl', 'pause', args[1] ~= '' and args[1] or 'paused by an operator')
+  return { 'ok' }
+end
+
+-- resume_project: lifts an operator's pause, and has a blocked project probed at once. Returns {'ok'}.
+local function resume_project(keys)
+  local ctl = keys[1] .. 'ctl'
+  redis.call('HDEL', ctl, 'pause')
+  if redis.call('HEXISTS', ctl, 'block') == 1 then
+    redis.call('HSET', ctl, 'block_until', int(now_ms()))
+    -- What waits for the probe waits for its old time: the first of it is due now.
+    local member = redis.call('ZRANGE', keys[1] .. 'retry', 0, 0)[1]
+    if member then redis.call('ZADD', keys[1] .. 'retry', 'LT', int(now_ms()), member) end
+  end
+  return { 'ok' }
+end
+
+-- replay: an entry of `dead` goes on: a parked job with its unfinished recipients, a rejected entry as a new one.
+-- ARGV: entry id. Returns {'resumed', job}, {'pushed', new entry id}, {'gone', job} (nothing is left of it), {'missing'}.
+local function replay(keys, args)
+  local base = keys[1]
+  local entry = redis.call('XRANGE', base .. 'dead', args[1], args[1])[1]
+  if not entry then return { 'missing' } end
+  local fields = pairs_to_map(entry[2])
+  if fields.kind == 'parked' then
+    local id = fields.job
+    local spec = load_spec(base, id)
+    redis.call('XDEL', base .. 'dead', args[1])
+    if not spec or not spec.parked then return { 'gone', id } end
+    redis.call('SMOVE', base .. 'jobs_parked', base .. 'jobs_open', id)
+    for _, name in ipairs(redis.call('LRANGE', base .. 'orphans:' .. id, 0, -1)) do
+      redis.call('HDEL', base .. 'b:' .. name, 'crashes', 'alone')
+    end
+    go_on(base, id, spec)
+    return { 'resumed', id }
+  end
+  local push = { 'XADD', base .. 'jobs', '*' }
+  for i = 1, #entry[2], 2 do
+    if string.sub(entry[2][i], 1, 2) == 'f.' then
+      push[#push + 1] = string.sub(entry[2][i], 3)
+      push[#push + 1] = entry[2][i + 1]
+    end
+  end
+  if #push == 3 then return { 'gone', fields.job } end
+  local pushed = redis.call(unpack(push))
+  redis.call('XDEL', base .. 'dead', args[1])
+  return { 'pushed', pushed }
+end
+
+-- drop: takes an entry out of `dead`; what a parked job has left is cancelled.
+-- ARGV: entry id. Returns {'dropped', job} or {'missing'}.
+local function drop(keys, args)
+  local base = keys[1]
+  local entry = redis.call('XRANGE', base .. 'dead', args[1], args[1])[1]
+  if not entry then return { 'missing' } end
+  local fields = pairs_to_map(entry[2])
+  redis.call('XDEL', base .. 'dead', args[1])
+  if fields.kind == 'parked' then
+    local spec = load_spec(base, fields.job)
+    if spec and spec.parked then end_job(base, fields.job, 'cancelled', now_ms()) end
+  end
+  return { 'dropped', fields.job }
+end
+
+-- overview: what the project is doing; a flat map.
+local function overview(keys)
+  local base, now = keys[1], now_ms()
+  local ctl = redis.call('HMGET', base .. 'ctl', 'pause', 'block', 'hold_until', 'pressure', 'level')
+  return { 'now_ms', int(now), 'paused', ctl[1] and '1' or '0', 'pause_reason', ctl[1] or '', 'block', ctl[2] or '',
+    'hold_ms', int(math.max(0, (tonumber(ctl[3]) or 0) - now)), 'pressure', ctl[4] or '',
+    'open', int(redis.call('SCARD', base .. 'jobs_open')), 'parked', int(redis.call('SCARD', base .. 'jobs_parked')),
+    'entries', int(redis.call('XLEN', base .. 'jobs')), 'retrying', int(redis.call('ZCARD', base .. 'retry')),
+    'scheduled', int(redis.call('ZCARD', base .. 'sched')),
+    'waiting_fanouts', int(redis.call('ZCARD', base .. 'queue')), 'workers', int(redis.call('HLEN', base .. 'leases')),
+    'rate', ctl[5] or '0', 'active', table.concat(redis.call('HKEYS', base .. 'active'), ' '),
+    'epoch', redis.call('GET', base .. 'epoch') or '0' }
+end
+
+-- trim: takes old entries out of an outgoing stream, but nothing that an existing group has not acknowledged.
+-- ARGV: stream's name behind the base, ms to keep. Returns the number of entries taken out.
+local function before(left, right)
+  local lms, lseq = string.match(left, '(%d+)-(%d+)')
+  local rms, rseq = string.match(right, '(%d+)-(%d+)')
+  if lms ~= rms then return tonumber(lms) < tonumber(rms) end
+  return tonumber(lseq) < tonumber(rseq)
+end
+
+local function trim(keys, args)
+  local stream = keys[1] .. args[1]
+  if redis.call('EXISTS', stream) == 0 then return 0 end
+  local floor = int(now_ms() - tonumber(args[2])) .. '-0'
+  for _, group in ipairs(redis.call('XINFO', 'GROUPS', stream)) do
+    local info = pairs_to_map(group)
+    local oldest = info['last-delivered-id']
+    if tonumber(info['pending']) > 0 then oldest = redis.call('XPENDING', stream, info['name'])[2] end
+    if before(oldest, floor) then floor = oldest end
+  end
+  return redis.call('XTRIM', stream, 'MINID', floor)
+end
+

@@ -1,0 +1,188 @@
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- Ways in: an entry of `jobs` becomes a job, or goes to `dead`.
+
+-- Sends to device groups under way at once, half of what FCM allows.
+local MOST_GROUPS = 500
+
+-- Opens a batch for a worker: the record that carries ownership and the watermark of sends.
+local function open_batch(base, id, n, worker, epoch, window, fields)
+  local key = base .. 'b:' .. id .. '/' .. n
+  redis.call('HSET', key, 'owner', worker, 'epoch', epoch, 'upto', window, 'deliveries', '1', unpack(fields))
+  redis.call('SADD', base .. 'claims:' .. worker, id .. '/' .. n)
+end
+
+local function mark_active(base, id, now)
+  local job = base .. 'job:' .. id
+  local state = redis.call('HGET', job, 'state')
+  if state == 'waiting' or state == 'scheduled' then
+    redis.call('HSET', job, 'state', 'active')
+    redis.call('HSETNX', job, 'started_ms', int(now))
+  end
+end
+
+-- Takes an entry out of `jobs`; false when another worker has handed it over already.
+local function take_entry(jobs, entry)
+  -- Without the group (somebody deleted it) there is nothing to acknowledge, and the entry still has to go.
+  redis.pcall('XACK', jobs, 'fanfare', entry)
+  return redis.call('XDEL', jobs, entry) == 1
+end
+
+local function new_job(job, state, total, now)
+  redis.call('DEL', job)
+  redis.call('HSET', job, 'state', state, 'total', int(total), 'sent', '0', 'failed', '0', 'unknown', '0',
+    'cancelled', '0', 'expired', '0', 'retrying', '0', 'duplicates', '0', 'created_ms', int(now))
+end
+
+-- intake: hands a checked entry over: the entry leaves `jobs` in the step that writes the job.
+-- ARGV: 1 entry id, 2 job id, 3 own id (1/0), 4 dedupe ms, 5 keep ms, 6 worker ('' = do not take), 7 window,
+--   8 total (-1 = audience), 9 audience key, 10 not_before, 11 expires_at, 12 member, 13 class ('' = by total),
+--   14 quota a minute, 15 number of spec pairs, pairs..., recipients of batch 0, 1, ...
+-- Returns {'gone'} (another worker did), {'duplicate'}, {'reject', reason}, {'queued'}, {'done'} (nobody to send to),
+--   or {'taken', epoch, permits} when the job is one batch and `worker` holds it now.
+local function intake(keys, args)
+  local base = keys[1]
+  local entry, id, own = args[1], args[2], args[3] == '1'
+  local jobs, job = base .. 'jobs', base .. 'job:' .. id
+  local spec = base .. 'spec:' .. id
+  if redis.call('EXISTS', spec) == 1 or (own and redis.call('EXISTS', base .. 'seen:' .. id) == 1) then
+    if not take_entry(jobs, entry) then return { 'gone' } end
+    if redis.call('EXISTS', job) == 1 then redis.call('HINCRBY', job, 'duplicates', 1) end
+    return { 'duplicate' }
+  end
+  local total, source, audience = tonumber(args[8]), 'inline', args[9]
+  if audience ~= '' then
+    local kind = redis.call('TYPE', audience).ok
+    if kind == 'list' then
+      total, source = redis.call('LLEN', audience), 'list'
+    elseif kind == 'set' then
+      total, source = redis.call('SCARD', audience), 'set'
+    elseif kind == 'none' then
+      total = 0
+    else
+      return { 'reject', 'audience: the key holds a ' .. kind .. ', must be a LIST or a SET' }
+    end
+  end
+
+  local now = now_ms()
+  local npairs = tonumber(args[15])
+  if not take_entry(jobs, entry) then return { 'gone' } end
+  new_job(job, 'waiting', total, now)
+  if own then redis.call('SET', base .. 'seen:' .. id, entry, 'PX', args[4]) end
+  local class = args[13]
+  if class == '' then class = total > BATCH and 'fanout' or 'single' end
+  redis.call('HSET', spec, 'entry', entry, 'total', int(total), 'left', int(total), 'next', '0', 'passed', '0',
+    'source', source, 'audience', audience, 'keep', args[5], 'member', args[12], 'class', class, 'answers', '0',
+    'bad', '0')
+  for i = 16, 15 + 2 * npairs, 2 do redis.call('HSET', spec, args[i], args[i + 1]) end
+  redis.call('SADD', base .. 'jobs_open', id)
+  if total == 0 then
+    finish_job(base, id, now)
+    return { 'done' }
+  end
+  local first = 16 + 2 * npairs
+  local held, expires = tonumber(args[10]) > now, tonumber(args[11])
+  if expires > 0 then redis.call('ZADD', base .. 'expiring', int(expires), id) end
+  local ctl = redis.call('HMGET', base .. 'ctl', 'block', 'pause', 'pressure', 'alone', 'hold_until')
+  local stopped = ctl[1] or ctl[2] or ctl[3] or ctl[4] == args[6] or (tonumber(ctl[5]) or 0) > now
+    or (expires > 0 and expires <= now)
+    or (class == 'group' and redis.call('SCARD', base .. 'groups_on') >= MOST_GROUPS)
+    or redis.call('ZCARD', base .. 'singles') > 0
+  if not takes_turns(class) and source == 'inline' and args[6] ~= '' and not held and not stopped
+    and redis.call('HEXISTS', base .. 'leases', args[6]) == 1 then
+    -- One batch, and the worker that read it has room: it need not come back for its recipients.
+    redis.call('HSET', spec, 'next', int(total))
+    redis.call('HSET', base .. 'rcpt:' .. id, '0', args[first])
+    local epoch = next_epoch(base, now)
+    open_batch(base, id, '0', args[6], epoch, args[7], { 'from', '0', 'count', int(total) })
+    if class == 'group' then redis.call('SADD', base .. 'groups_on', id .. '/0') end
+    mark_active(base, id, now)
+    return { 'taken', epoch, int(lend(base, tonumber(args[14]), now, 0, total, 0)) }
+  end
+  for i = first, #args do redis.call('HSET', base .. 'rcpt:' .. id, int(i - first), args[i]) end
+  if source == 'set' then redis.call('SADD', base .. 'copying', id) end
+  if held then
+    redis.call('HSET', job, 'state', 'scheduled')
+    redis.call('ZADD', base .. 'sched', args[10], id)
+  elseif source ~= 'set' then
+    enqueue(base, { class = class, member = args[12] })
+  end
+  return { 'queued' }
+end
+
+-- reject: an entry that breaks a rule goes to `dead` with its fields; its id is not remembered.
+-- ARGV: entry id, job id, reason, keep ms, name, value, ... Returns {'gone'} or {'rejected'}.
+local function reject(keys, args)
+  local base = keys[1]
+  local entry, id = args[1], args[2]
+  local jobs, job = base .. 'jobs', base .. 'job:' .. id
+  if not take_entry(jobs, entry) then return { 'gone' } end
+  local now = now_ms()
+  local dead = { 'XADD', base .. 'dead', '*', 'job', id, 'reason', args[3], 'kind', 'rejected',
+    'entry_id', entry, 'at_ms', int(now) }
+  for i = 5, #args, 2 do
+    dead[#dead + 1] = 'f.' .. args[i]
+    dead[#dead + 1] = args[i + 1]
+  end
+  redis.call(unpack(dead))
+  -- A rejected entry must not spoil the record of a job that runs, or ran, under the same id.
+  local state = redis.call('HGET', job, 'state')
+  if not state or state == 'rejected' then
+    new_job(job, 'rejected', 0, now)
+    redis.call('HSET', job, 'finished_ms', int(now), 'reason', args[3])
+    redis.call('PEXPIRE', job, args[4])
+  end
+  return { 'rejected' }
+end
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- copy: one step of copying a SET audience to a private list, which fixes its order.
+-- ARGV: job id, the server's run id, step size. Returns {'more', copied} or {'whole'} or {'gone'} or {'parked'}.
+-- A cursor means nothing to another run of the server, so a copy that a restart cut short starts over.
+local function copy(keys, args)
+  local base, id = keys[1], args[1]
+  local spec, list = base .. 'spec:' .. id, base .. 'copy:' .. id
+  local now = now_ms()
+  local values = redis.call('HMGET', spec, 'audience', 'total', 'cursor', 'run', 'member', 'restarts')
+  if not values[1] or redis.call('SISMEMBER', base .. 'copying', id) == 0 then return { 'gone' } end
+  local total = tonumber(values[2])
+  if redis.call('TYPE', values[1]).ok ~= 'set' then
+    redis.call('SREM', base .. 'copying', id)
+    park(base, id, 'audience: it is not a SET any more', now)
+    return { 'parked' }
+  end
+  local cursor, run = values[3], values[4]
+  if run ~= args[2] then
+    redis.call('UNLINK', list)
+    cursor = '0'
+  end
+  local step = redis.call('SSCAN', values[1], cursor, 'COUNT', args[3])
+  for i = 1, #step[2], 500 do redis.call('RPUSH', list, unpack(step[2], i, math.min(i + 499, #step[2]))) end
+  redis.call('HSET', spec, 'cursor', step[1], 'run', args[2])
+  if step[1] ~= '0' then return { 'more', int(redis.call('LLEN', list)) } end
+  if redis.pcall('SCARD', values[1]) ~= total then
+    redis.call('SREM', base .. 'copying', id)
+    park(base, id, 'audience: its size changed while it was read', now)
+    return { 'parked' }
+  end
+  if redis.call('LLEN', list) ~= total then
+    -- The table was resized under the scan, which may show a member twice: begin again.
+    redis.call('HSET', spec, 'run', '')
+    if tonumber(values[6] or '0') >= 5 then
+      redis.call('SREM', base .. 'copying', id)
+      park(base, id, 'audience: the SET cannot be read in a fixed order, use a LIST', now)
+      return { 'parked' }
+    end
+    redis.call('HINCRBY', spec, 'restarts', 1)
+    return { 'more', '0' }
+  end
+  redis.call('SREM', base .. 'copying', id)
+  local job = load_spec(base, id)
+  if job.ending then
+    redis.call('SADD', base .. 'ending', id)
+  elseif not job.paused then
+    restore(base, id, job)
+  end
+  return { 'whole' }
+end
+

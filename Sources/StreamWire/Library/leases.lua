@@ -1,0 +1,128 @@
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- register: a worker announces itself, or comes back after it was declared dead under a new name.
+-- ARGV: worker. Returns {now_ms}.
+local function register(keys, args)
+  redis.call('HSET', keys[1] .. 'leases', args[1], '1')
+  return { int(now_ms()) }
+end
+
+-- renew: keeps a worker's lease, and shows the others' counters, by which it judges them on its own clock.
+-- ARGV: worker. Returns {'ok', now_ms, worker, counter, worker, counter, ...} or {'fenced'}: declared dead meanwhile.
+local function renew(keys, args)
+  local leases = keys[1] .. 'leases'
+  if redis.call('HEXISTS', leases, args[1]) == 0 then return { 'fenced' } end
+  redis.call('HINCRBY', leases, args[1], 1)
+  local reply = { 'ok', int(now_ms()) }
+  for _, value in ipairs(redis.call('HGETALL', leases)) do reply[#reply + 1] = value end
+  return reply
+end
+
+-- A batch without a holder: back to where the next one is taken from.
+local function orphan(base, name)
+  local id = split_name(name)
+  local batch = base .. 'b:' .. name
+  local spec = load_spec(base, id)
+  if not spec then
+    redis.call('DEL', batch)
+    redis.call('SREM', base .. 'groups_on', name)
+    return
+  end
+  local first = redis.call('HEXISTS', batch, 'from') == 1
+  if spec.paused or spec.parked or spec.ending then
+    redis.call('RPUSH', base .. 'orphans:' .. id, name)
+  elseif spec.class == 'fanout' and first and redis.call('HEXISTS', batch, 'sent') == 0 then
+    redis.call('RPUSH', base .. 'orphans:' .. id, name)
+    -- It needs its turn, like what was never claimed.
+    if redis.call('HEXISTS', base .. 'active', id) == 0 then enqueue(base, spec) end
+  else
+    redis.call('RPUSH', base .. 'orphans', name)
+  end
+end
+
+-- Poison: a batch that took its worker down three times in a row, with no new result in between, is a suspect: it is
+-- run alone, and if it does it again, its job needs a person.
+local SUSPECT = 3
+
+local function crashed(base, name, worker, now)
+  local batch = base .. 'b:' .. name
+  local crashes = redis.call('HINCRBY', batch, 'crashes', 1)
+  local id, n = split_name(name)
+  if redis.call('HEXISTS', batch, 'alone') == 1 then
+    redis.call('HDEL', batch, 'alone', 'crashes')
+    park(base, id, 'poison: batch ' .. n .. ' took its worker down ' .. int(crashes) .. ' times in a row', now,
+      { 'batch', n, 'crashes', int(crashes), 'worker', worker })
+    orphan(base, name)
+  elseif crashes >= SUSPECT and redis.call('EXISTS', base .. 'spec:' .. id) == 1 then
+    redis.call('RPUSH', base .. 'suspects', name)
+  else
+    orphan(base, name)
+  end
+end
+
+local function free(base, worker, dead, now)
+  redis.call('HDEL', base .. 'leases', worker)
+  if redis.call('HGET', base .. 'ctl', 'alone') == worker then redis.call('HDEL', base .. 'ctl', 'alone') end
+  local names = redis.call('SMEMBERS', base .. 'claims:' .. worker)
+  table.sort(names)
+  for _, name in ipairs(names) do
+    if dead then
+      crashed(base, name, worker, now)
+    else
+      redis.call('HDEL', base .. 'b:' .. name, 'alone')
+      orphan(base, name)
+    end
+  end
+  redis.call('DEL', base .. 'claims:' .. worker)
+  return #names
+end
+
+-- bury: declares a worker dead whose counter did not move for a whole lease, and frees its batches.
+-- ARGV: worker, the counter that was seen. Returns the number of batches freed, or -1 when the counter has moved.
+local function bury(keys, args)
+  if redis.call('HGET', keys[1] .. 'leases', args[1]) ~= args[2] then return -1 end
+  return free(keys[1], args[1], true, now_ms())
+end
+
+-- leave: a worker that has nothing on the wire any more gives everything back and goes.
+-- ARGV: worker. Returns the number of batches given back.
+local function leave(keys, args)
+  if redis.call('HEXISTS', keys[1] .. 'leases', args[1]) == 0 then return 0 end
+  return free(keys[1], args[1], false, now_ms())
+end
+
+-- reconcile: the connection was lost, and with it perhaps the answer to a claim or an intake. What is held in the
+-- worker's name and unknown to it was certainly not sent by it, and goes back.
+-- ARGV: worker, name of a batch it knows, ... Returns the number of batches given back.
+local function reconcile(keys, args)
+  local base, known, freed = keys[1], {}, 0
+  for i = 2, #args do known[args[i]] = true end
+  local names = redis.call('SMEMBERS', base .. 'claims:' .. args[1])
+  table.sort(names)
+  for _, name in ipairs(names) do
+    if not known[name] then
+      local batch = base .. 'b:' .. name
+      -- A batch that was taken over may have been sent by the holder before.
+      if redis.call('HGET', batch, 'deliveries') == '1' then redis.call('HSET', batch, 'upto', '0') end
+      redis.call('SREM', base .. 'claims:' .. args[1], name)
+      redis.call('HDEL', batch, 'alone')
+      orphan(base, name)
+      freed = freed + 1
+    end
+  end
+  return freed
+end
+
+-- release: a worker gives one batch back of which nothing is on the wire; its job was paused or parked.
+-- ARGV: worker, batch name, epoch. Returns 1, or 0 when it was not the holder.
+local function release(keys, args)
+  local base = keys[1]
+  local batch = base .. 'b:' .. args[2]
+  local held = redis.call('HMGET', batch, 'owner', 'epoch')
+  if held[1] ~= args[1] or held[2] ~= args[3] or redis.call('SREM', base .. 'claims:' .. args[1], args[2]) == 0 then
+    return 0
+  end
+  redis.call('HDEL', batch, 'alone')
+  orphan(base, args[2])
+  return 1
+end

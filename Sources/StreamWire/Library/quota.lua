@@ -1,0 +1,104 @@
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- The quota governor: permits for sends, lent to workers in blocks. FCM counts in windows of 60 s that are not aligned
+-- with ours, so what matters is that no 60 s see more than the quota: permits come evenly, at 98.5 % of it, and the
+-- bucket (a quarter of a second) plus what is lent (good for a quarter of a second) stays within the rest.
+-- From idle the rate climbs over 60 s, while it is really used: it climbs while the bucket is being drained, and falls
+-- by the same slope while the bucket stands full.
+
+local function refill(base, quota, now)
+  local full = 0.985 * quota / 60
+  local floor = math.min(full, math.max(full / 50, 10))
+  local slope = (full - floor) / 60
+  local values = redis.call('HMGET', base .. 'ctl', 'level', 'have', 'at', 'hold_until')
+  local level = math.min(full, math.max(floor, tonumber(values[1]) or floor))
+  local at = tonumber(values[3])
+  local have = tonumber(values[2]) or math.max(1, level / 4)
+  if (tonumber(values[4]) or 0) > now then
+    -- Held: nothing is lent, and afterwards the rate climbs again from its floor.
+    return { full = full, level = floor, have = 0, cap = 0, at = tonumber(values[4]) }
+  end
+  local cap = math.max(1, level / 4)
+  if at and now > at then
+    local passed = math.min(now - at, 600000) / 1000
+    local filling = math.min(passed, math.max(0, cap - have) / level)
+    have = have + level * filling
+    level = math.min(full, math.max(floor, level + slope * (2 * filling - passed)))
+    cap = math.max(1, level / 4)
+  elseif at and at > now + 1000 then
+    -- The clock was set back: start over from what is there.
+    at = now
+  end
+  return { full = full, level = level, have = math.min(have, cap), cap = cap, at = math.max(at or now, now) }
+end
+
+local function save(base, bucket)
+  redis.call('HSET', base .. 'ctl', 'level', string.format('%.6f', bucket.level),
+    'have', string.format('%.6f', bucket.have), 'at', int(bucket.at))
+end
+
+-- Lends permits: to single recipients whatever there is, to fan-outs at most half of it, so that the other workers
+-- find something too, and never the last tenth of the bucket, which is for single recipients.
+local function lend(base, quota, now, returned, single, fanout)
+  local bucket = refill(base, quota, now)
+  if bucket.cap == 0 then
+    save(base, bucket)
+    return 0
+  end
+  bucket.have = math.min(bucket.cap, bucket.have + returned)
+  local lent = math.min(single, math.floor(bucket.have))
+  bucket.have = bucket.have - lent
+  local reserve = bucket.cap >= 20 and bucket.cap / 10 or 0
+  local spare = math.floor(bucket.have - reserve)
+  if fanout > 0 and spare > 0 then
+    local more = math.min(fanout, spare, math.max(math.ceil(bucket.have / 2), math.min(spare, 10)))
+    bucket.have = bucket.have - more
+    lent = lent + more
+  end
+  save(base, bucket)
+  return lent
+end
+
+-- pace: may a send to a recipient that FCM refused for its rate begin now? 240 a minute, evenly, and 5,000 an hour.
+-- ARGV: "<kind>:<recipient>". Returns the ms to wait; 0: it may, and has been counted.
+local function pace(keys, args)
+  local base, now = keys[1], now_ms()
+  local value = redis.call('HGET', base .. 'rates', args[1]) or '0|0|0|0'
+  local held, next_at, since, count = string.match(value, '^(%d+)|(%d+)|(%d+)|(%d+)$')
+  held, next_at, since, count = tonumber(held), tonumber(next_at), tonumber(since), tonumber(count)
+  if now >= since + HOUR then since, count = now, 0 end
+  local wait = math.max(held, next_at) - now
+  if count >= 5000 then wait = math.max(wait, since + HOUR - now) end
+  if wait > 0 then return int(wait) end
+  redis.call('HSET', base .. 'rates', args[1],
+    int(held) .. '|' .. int(now + 250) .. '|' .. int(since) .. '|' .. int(count + 1))
+  redis.call('ZADD', base .. 'rated', 'NX', int(now), args[1])
+  return '0'
+end
+
+-- FCM refused a recipient for its rate: every send to it waits, in any job and any worker.
+local function hold_recipient(base, name, until_ms, now)
+  local value = redis.call('HGET', base .. 'rates', name) or '0|0|0|0'
+  local held, rest = string.match(value, '^(%d+)(|.*)$')
+  redis.call('HSET', base .. 'rates', name, int(math.max(tonumber(held), until_ms)) .. rest)
+  redis.call('ZADD', base .. 'rated', int(now), name)
+  tell(base, now, 'rate', name, int(until_ms))
+  local old = redis.call('ZRANGEBYSCORE', base .. 'rated', '-inf', int(now - HOUR), 'LIMIT', 0, 20)
+  for _, name_ in ipairs(old) do
+    redis.call('HDEL', base .. 'rates', name_)
+    redis.call('ZREM', base .. 'rated', name_)
+  end
+end
+
+-- Holds every send of the project.
+local function hold_project(base, ms, now)
+  local held = tonumber(redis.call('HGET', base .. 'ctl', 'hold_until') or '0')
+  held = math.max(held, now + ms)
+  redis.call('HSET', base .. 'ctl', 'hold_until', int(held), 'level', '0', 'have', '0', 'at', int(held))
+  return held
+end
+
+-- hold: every send of the project waits. ARGV: ms. Returns the time until which, Unix ms.
+local function hold(keys, args)
+  return int(hold_project(keys[1], tonumber(args[1]), now_ms()))
+end

@@ -1,0 +1,157 @@
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- record: one flush of one batch: results, feedback, retries and counters in one step.
+-- ARGV: 1 job id, 2 n, 3 epoch, 4 worker, 5 watermark ('' = as it is), 6 finish (1/0), 7 late (1/0),
+--   8 ms to hold every send of the project (0 = none), 9 reason of a block ('' = none),
+--   10 the project answers (1), or the probe was not sent (2), or neither (0),
+--   11 answers of the first pass, 12 of them 400s that do not name the recipient, 13 such an error as JSON,
+--   14 number of results, 15 of retries, 16 of feedback entries, 17 number of the call within the batch,
+--   18 every send of the batch has begun (1/0), 19 number of refused rates, then
+--   results: index, status letter (s f u c x), JSON object ('' = not wanted)
+--   retries: index, due Unix ms, 1 = wait for the probe, "attempts|first_ms|dup|recipient"
+--   feedback: index, kind, recipient, action, replacement, error
+--   rates: "<kind>:<recipient>", until when no send to it begins, Unix ms
+-- Returns {'ok', abort} (abort: the error that ends every unsent recipient, '' = none), {'stale'} (another worker
+--   holds the batch: nothing was written, send the results again as late), or {'gone'} (the job is over).
+local LETTERS = { s = 'sent', f = 'failed', u = 'unknown', c = 'cancelled', x = 'expired' }
+
+-- The first pass of a batch is over when its last send has begun: its answers need no slot.
+local function pass(base, id, batch, now)
+  if redis.call('HEXISTS', batch, 'from') == 0 or redis.call('HSETNX', batch, 'sent', '1') == 0 then return end
+  local spec_key, job = base .. 'spec:' .. id, base .. 'job:' .. id
+  local passed = redis.call('HINCRBY', spec_key, 'passed', 1)
+  local progress = redis.call('HMGET', spec_key, 'total', 'class')
+  if passed * BATCH < tonumber(progress[1]) then return end
+  redis.call('HSETNX', job, 'first_pass_ms', int(now))
+  if redis.call('HGET', job, 'state') == 'active' then redis.call('HSET', job, 'state', 'retrying') end
+  if progress[2] == 'fanout' then release_slot(base, id) end
+end
+
+-- What the send to a topic or condition came to decides how long its turn lasts.
+local function turn_of_aimed(base, id, may_run, now)
+  hold_slot(base, id, may_run and tonumber(redis.call('HGET', base .. 'spec:' .. id, 'hold_ms') or '0') or 0, now)
+end
+
+local function record(keys, args)
+  local base, id, n, epoch = keys[1], args[1], args[2], args[3]
+  local spec_key = base .. 'spec:' .. id
+  local progress = redis.call('HMGET', spec_key, 'left', 'abort', 'answers', 'total', 'class', 'paused')
+  local name = id .. '/' .. n
+  local batch = base .. 'b:' .. name
+  if not progress[1] then
+    redis.call('DEL', batch)
+    redis.call('SREM', base .. 'claims:' .. args[4], name)
+    redis.call('SREM', base .. 'groups_on', name)
+    return { 'gone' }
+  end
+  local late = args[7] == '1'
+  local owned = not late and redis.call('HGET', batch, 'epoch') == epoch
+  if not owned and not late then
+    -- A repeated call of the step that finished the batch has nothing new to say; one that was fenced may have.
+    return { 'stale' }
+  end
+  local now = now_ms()
+  local job, done, waiting = base .. 'job:' .. id, base .. 'done:' .. id, base .. 'wait:' .. id
+  local had_waiting = redis.call('EXISTS', waiting) == 1
+  local nresults, nretries, nfeedback = tonumber(args[14]), tonumber(args[15]), tonumber(args[16])
+  local aimed = progress[5] == 'aimed'
+  local at, fresh, objects, counts, new = 20, 0, {}, {}, {}
+  -- A call that is repeated because its answer was lost counts and holds nothing twice.
+  local first_time = owned and tonumber(args[17]) > tonumber(redis.call('HGET', batch, 'call') or '0')
+  if first_time then redis.call('HSET', batch, 'call', args[17]) end
+  for _ = 1, nresults do
+    local index, letter, object = args[at], args[at + 1], args[at + 2]
+    at = at + 3
+    if redis.call('SETBIT', done, index, 1) == 0 then
+      fresh = fresh + 1
+      new[index] = true
+      counts[letter] = (counts[letter] or 0) + 1
+      if object ~= '' then objects[#objects + 1] = object end
+      if had_waiting and redis.call('HDEL', waiting, index) == 1 then
+        redis.call('ZREM', base .. 'retry', id .. '/' .. index)
+      end
+    end
+  end
+  if #objects > 0 then
+    redis.call('XADD', base .. 'results', '*', 'job', id, 'results', '[' .. table.concat(objects, ',') .. ']')
+  end
+  for letter, count in pairs(counts) do redis.call('HINCRBY', job, LETTERS[letter], count) end
+  if fresh > 0 and redis.call('HEXISTS', batch, 'crashes') == 1 then redis.call('HDEL', batch, 'crashes', 'alone') end
+  if aimed and fresh > 0 then turn_of_aimed(base, id, counts.s or counts.u, now) end
+
+  local ctl, block_until = base .. 'ctl', now + 60000
+  if first_time and args[9] ~= '' then
+    redis.call('HSET', ctl, 'block', args[9], 'block_until', int(block_until))
+    if redis.call('HGET', job, 'state') ~= 'parked' and not progress[6] then
+      redis.call('SADD', base .. 'blocked', id)
+      redis.call('HSET', job, 'state', 'paused', 'reason', args[9])
+    end
+  elseif first_time and args[10] == '2' and redis.call('HEXISTS', ctl, 'block') == 1 then
+    redis.call('HSET', ctl, 'block_until', int(now))
+  elseif first_time and args[10] == '1' and redis.call('HEXISTS', ctl, 'block') == 1 then
+    unblock(base)
+  end
+  for _ = 1, nretries do
+    local index, due, parked, value = args[at], args[at + 1], args[at + 2], args[at + 3]
+    at = at + 4
+    -- A schedule is a decision: only the holder's counts, and never for a recipient that has its result.
+    -- The mark makes it set-once: repeated, the call must not bring a recipient back that another worker has by now.
+    if owned and redis.call('GETBIT', done, index) == 0 and redis.call('HSETNX', batch, 'w' .. index, '1') == 1 then
+      if parked == '1' then due = int(math.max(tonumber(due), block_until)) end
+      redis.call('HSET', waiting, index, value)
+      redis.call('ZADD', base .. 'retry', due, id .. '/' .. index)
+      had_waiting = true
+      if aimed then turn_of_aimed(base, id, string.match(value, '^%d+|%d+|1'), now) end
+    end
+  end
+  for _ = 1, nfeedback do
+    if new[args[at]] then
+      redis.call('XADD', base .. 'feedback', '*', args[at + 1], args[at + 2], 'action', args[at + 3], 'replacement',
+        args[at + 4], 'error', args[at + 5], 'job', id)
+    end
+    at = at + 6
+  end
+  for _ = 1, tonumber(args[19]) do
+    if first_time then hold_recipient(base, args[at], tonumber(args[at + 1]), now) end
+    at = at + 2
+  end
+  if had_waiting then redis.call('HSET', job, 'retrying', int(redis.call('HLEN', waiting))) end
+  if first_time and tonumber(args[8]) > 0 then hold_project(base, tonumber(args[8]), now) end
+
+  -- A fan-out whose first answers say that the message itself is wrong stops before it burns the quota.
+  local abort = progress[2] or ''
+  local seen = tonumber(progress[3])
+  if first_time and abort == '' and seen < 100 and tonumber(args[11]) > 0 and tonumber(progress[4]) > BATCH then
+    seen = redis.call('HINCRBY', spec_key, 'answers', args[11])
+    local bad = redis.call('HINCRBY', spec_key, 'bad', args[12])
+    if args[13] ~= '' then redis.call('HSET', spec_key, 'bad_answer', args[13]) end
+    if seen >= 100 and 2 * bad > seen then
+      abort = redis.call('HGET', spec_key, 'bad_answer')
+      redis.call('HSET', spec_key, 'abort', abort)
+    end
+  end
+
+  if owned and args[5] ~= '' and tonumber(args[5]) > tonumber(redis.call('HGET', batch, 'upto')) then
+    redis.call('HSET', batch, 'upto', args[5])
+  end
+  if owned and (args[18] == '1' or args[6] == '1') then pass(base, id, batch, now) end
+  if owned and args[6] == '1' then
+    if redis.call('HEXISTS', batch, 'from') == 1 then redis.call('HDEL', base .. 'rcpt:' .. id, n) end
+    redis.call('DEL', batch)
+    redis.call('SREM', base .. 'claims:' .. args[4], name)
+    redis.call('SREM', base .. 'groups_on', name)
+  end
+  local left = tonumber(progress[1])
+  if fresh > 0 then left = redis.call('HINCRBY', spec_key, 'left', -fresh) end
+  if left == 0 then
+    local owner = redis.call('HGET', batch, 'owner')
+    if owner then
+      redis.call('DEL', batch)
+      redis.call('SREM', base .. 'claims:' .. owner, name)
+      redis.call('SREM', base .. 'groups_on', name)
+    end
+    finish_job(base, id, now)
+  end
+  return { 'ok', abort }
+end
+

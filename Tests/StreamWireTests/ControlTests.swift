@@ -1,0 +1,267 @@
+import FanfareModel
+import StreamWire
+import TestSupport
+import Testing
+
+/// What operators and time do to jobs, in a real server.
+@Suite struct ControlTests {
+    @Test func aCancelledJobEndsWithoutASendWhereverItsRecipientsAre() async throws {
+        try await withBench { bench in
+            try await bench.intake("a", tokens(2_500))
+            let held = try #require(try await bench.claim("w1", most: 1).claims.first)
+            var call = RecordCall(job: "a", batch: "0", epoch: held.epoch)
+            let history = RecipientHistory(attempts: 1, firstAttemptMs: 1, maybeDuplicate: true)
+            call.results = [bench.sent(0)]
+            call.retries = [.init(index: 1, dueMs: 1, parked: false, packed: history.packed(with: "t1"))]
+            #expect(try await bench.record(call, "w1") == .ok(abort: ""))
+            let answer = try await bench.words(FunctionLibrary.cancel(bench.keys, job: "a"))
+            #expect(answer == ["ok", "active"])
+            let heard = try await bench.claim("w1", most: 0)
+            #expect(heard.news == [.end(job: "a", status: "cancelled")])
+            // The slot is free at once.
+            try await bench.intake("b", tokens(1_001))
+            var claims: [Claim] = []
+            for _ in 0..<4 { claims += try await bench.claim("w2", most: 1, wanted: 1_000).claims }
+            let ending = claims.filter { $0.job == "a" }
+            #expect(ending.map(\.ending) == ["cancelled", "cancelled", "cancelled"])
+            #expect(claims.contains { $0.job == "b" })
+            #expect(ending.map(\.recipients.count).sorted() == [1, 500, 1_000])
+            for claim in ending { try await bench.finish(claim, "w2", status: .cancelled) }
+            var rest = RecordCall(job: "a", batch: "0", epoch: held.epoch)
+            rest.results = (2..<1_000).map { .init(index: $0, status: .cancelled, object: []) }
+            rest.finish = true
+            rest.number = 2
+            #expect(try await bench.record(rest, "w1") == .ok(abort: ""))
+            let job = try await bench.job("a")
+            #expect(job["state"] == "cancelled")
+            #expect(job["sent"] == "1")
+            #expect(job["cancelled"] == "2499")
+            let again = try await bench.words(FunctionLibrary.cancel(bench.keys, job: "a"))
+            #expect(again == ["over", "cancelled"])
+        }
+    }
+
+    @Test func aPausedFanOutGivesTheSlotUpAndResumesWhereItWas() async throws {
+        try await withBench { bench in
+            try await bench.intake("a", tokens(2_000))
+            try await bench.intake("b", tokens(1_001))
+            let held = try #require(try await bench.claim("w1", most: 1).claims.first)
+            let paused = try await bench.words(FunctionLibrary.pause(bench.keys, job: "a"))
+            #expect(paused == ["ok", "paused"])
+            let next = try await bench.claim("w2").claims
+            #expect(next.map(\.job) == ["b", "b"])
+            let release = FunctionLibrary.release(bench.keys, worker: "w1", batch: "a/0", epoch: held.epoch)
+            let released = try await bench.call(release).integer
+            let twice = try await bench.call(release).integer
+            #expect(released == 1)
+            #expect(twice == 0)
+            let resumed = try await bench.words(FunctionLibrary.resume(bench.keys, job: "a"))
+            #expect(resumed == ["ok", "waiting"])
+            for claim in next { try await bench.finish(claim, "w2") }
+            let claims = try await bench.claim("w2").claims
+            #expect(claims.map(\.job) == ["a", "a"])
+            #expect(Set(claims.map(\.batch)) == ["0", "1"])
+        }
+    }
+
+    @Test func aPausedJobsRetriesWaitBesideTheOthers() async throws {
+        try await withBench { bench in
+            try await bench.intake("a", tokens(3))
+            let held = try #require(try await bench.claim("w1").claims.first)
+            var call = RecordCall(job: "a", batch: held.batch, epoch: held.epoch)
+            let history = RecipientHistory(attempts: 1, firstAttemptMs: 1, maybeDuplicate: false)
+            call.retries = (0..<3).map {
+                .init(index: $0, dueMs: 1, parked: false, packed: history.packed(with: "t\($0)"))
+            }
+            call.finish = true
+            #expect(try await bench.record(call, "w1") == .ok(abort: ""))
+            _ = try await bench.call(FunctionLibrary.pause(bench.keys, job: "a"))
+            let none = try await bench.claim("w1")
+            #expect(none.claims.isEmpty)
+            // They do not stand in the others' way.
+            let due = try await bench.call(RedisCommand("ZCARD", bench.keys.base + "retry")).integer
+            #expect(due == 0)
+            _ = try await bench.call(FunctionLibrary.resume(bench.keys, job: "a"))
+            let back = try await bench.claim("w1").claims
+            #expect(back.first?.recipients.count == 3)
+        }
+    }
+
+    @Test func aJobThatExpiresWhileItWaitsEndsWithoutASend() async throws {
+        try await withBench { bench in
+            let nowMs = try await bench.claim("w1").nowMs
+            try await bench.intake("first", tokens(1_001))
+            _ = try await bench.claim("w1", most: 1)
+            try await bench.intake("a", tokens(1_500)) { $0.expiresAt = nowMs + 150 }
+            _ = try await bench.call(FunctionLibrary.pauseProject(bench.keys, reason: "x"))
+            var reply = try await bench.claim("w2", most: 1)
+            while reply.nowMs < nowMs + 150 { reply = try await bench.claim("w2", most: 1) }
+            let more = try await bench.claim("w2", most: 1)
+            let claims = reply.claims + more.claims
+            #expect(claims.map(\.ending) == ["expired", "expired"])
+            #expect(more.pauseReason == "x")
+            for claim in claims { try await bench.finish(claim, "w2", status: .expired) }
+            let job = try await bench.job("a")
+            #expect(job["state"] == "expired")
+            #expect(job["expired"] == "1500")
+        }
+    }
+
+    @Test func aBatchThatTakesItsWorkersDownIsRunAloneAndThenParked() async throws {
+        try await withBench { bench in
+            try await bench.intake("pill", tokens(2))
+            for crash in 1...3 {
+                try await bench.register("c\(crash)")
+                let claims = try await bench.claim("c\(crash)").claims
+                #expect(claims.map(\.job) == ["pill"])
+                #expect(claims.map(\.deliveries) == [crash])
+                try await bench.bury("c\(crash)")
+            }
+            // A worker that holds something is given nothing more until it is done, and then the suspect alone. The
+            // others go on with the rest meanwhile.
+            let taken = try await bench.intake("busy", tokens(1), taker: "w1")
+            guard case .taken(let epoch, _) = taken else { throw TestFailure("not taken") }
+            try await bench.intake("good", tokens(1))
+            let nothing = try await bench.claim("w1").claims
+            #expect(nothing.isEmpty)
+            let rest = try await bench.claim("w2").claims
+            #expect(rest.map(\.job) == ["good"])
+            try await bench.finish(Claim(job: "busy", epoch: epoch, upto: 128, taken: ["t0"]), "w1")
+            let alone = try await bench.claim("w1").claims
+            #expect(alone.map(\.job) == ["pill"])
+            #expect(alone.first?.isAlone == true)
+            try await bench.intake("more", tokens(1))
+            let stillAlone = try await bench.claim("w1").claims
+            #expect(stillAlone.isEmpty)
+
+            try await bench.bury("w1")
+            let job = try await bench.job("pill")
+            #expect(job["state"] == "parked")
+            #expect(job["reason"] == "poison: batch 0 took its worker down 4 times in a row")
+            let dead = try await bench.call(RedisCommand("XRANGE", bench.keys.dead, "-", "+")).array ?? []
+            let fields = dead.first?.array?[1].array?.compactMap(\.string) ?? []
+            #expect(fields.contains("crashes"))
+            #expect(fields.contains("f.message"))
+            let others = try await bench.claim("w2").claims
+            #expect(others.map(\.job) == ["more"])
+
+            let entry = try #require(dead.first?.array?.first?.string)
+            let replayed = try await bench.words(FunctionLibrary.replay(bench.keys, entryID: entry))
+            #expect(replayed == ["resumed", "pill"])
+            let back = try await bench.claim("w2").claims
+            #expect(back.map(\.job) == ["pill"])
+            #expect(back.first?.isAlone == false)
+        }
+    }
+
+    @Test func aBatchThatGotAResultIsNoSuspect() async throws {
+        try await withBench { bench in
+            try await bench.intake("a", tokens(10))
+            for crash in 1...5 {
+                let name = "c\(crash)"
+                try await bench.register(name)
+                let claim = try #require(try await bench.claim(name).claims.first)
+                #expect(!claim.isAlone)
+                var call = RecordCall(job: "a", batch: claim.batch, epoch: claim.epoch)
+                call.results = [bench.sent(crash)]
+                #expect(try await bench.record(call, name) == .ok(abort: ""))
+                try await bench.bury(name)
+            }
+        }
+    }
+
+    @Test func aRejectedEntryCanBePushedAgainAndAnEntryDropped() async throws {
+        try await withBench { bench in
+            for _ in 0..<2 {
+                let entry = try #require(
+                    try await bench.call(RedisCommand("XADD", bench.keys.jobs, "*", "x", "1")).string
+                )
+                let reject = FunctionLibrary.reject(
+                    bench.keys,
+                    entryID: entry,
+                    job: entry,
+                    reason: "x: unknown field",
+                    keepMs: 1_000,
+                    fields: [("x", Array("1".utf8))]
+                )
+                _ = try await bench.call(reject)
+            }
+            let dead = try await bench.call(RedisCommand("XRANGE", bench.keys.dead, "-", "+")).array ?? []
+            let ids = dead.compactMap { $0.array?.first?.string }
+            let pushed = try await bench.words(FunctionLibrary.replay(bench.keys, entryID: ids[0]))
+            #expect(pushed.first == "pushed")
+            let entry = try await bench.call(RedisCommand("XRANGE", bench.keys.jobs, "-", "+")).array?.first?.array
+            #expect(entry?[1].array?.map(\.string) == ["x", "1"])
+            let dropped = try await bench.words(FunctionLibrary.drop(bench.keys, entryID: ids[1]))
+            #expect(dropped.first == "dropped")
+            let missing = try await bench.words(FunctionLibrary.drop(bench.keys, entryID: ids[1]))
+            #expect(missing == ["missing"])
+            let left = try await bench.call(RedisCommand("XLEN", bench.keys.dead)).integer
+            #expect(left == 0)
+        }
+    }
+
+    @Test func aReaderThatStoppedStopsTheProjectUntilItHasRead() async throws {
+        try await withBench { bench in
+            _ = try await bench.call(RedisCommand("XGROUP", "CREATE", bench.keys.results, "readers", "0", "MKSTREAM"))
+            for _ in 0..<11 { _ = try await bench.call(RedisCommand("XADD", bench.keys.results, "*", "a", "b")) }
+            try await bench.intake("j", tokens(1))
+            var call = ClaimCall(
+                worker: "w1",
+                most: 1,
+                wanted: 1,
+                wantedSingle: 1,
+                window: 1,
+                retries: 1,
+                quotaPerMinute: 600_000
+            )
+            call.backlogLimit = 10
+            call.permitsSingle = 1
+            let pressed = try await bench.claim(call)
+            #expect(pressed.pressure == "results")
+            #expect(pressed.claims.isEmpty)
+            #expect(pressed.permits == 0)
+            let taken = try await bench.intake("k", tokens(1), taker: "w1")
+            #expect(taken == .queued)
+            let read = RedisCommand(
+                "XREADGROUP",
+                "GROUP",
+                "readers",
+                "r",
+                "COUNT",
+                "3",
+                "STREAMS",
+                bench.keys.results,
+                ">"
+            )
+            let entries = try await bench.call(read).array?.first?.array?[1].array?.compactMap {
+                $0.array?.first?.string
+            }
+            for id in entries ?? [] {
+                _ = try await bench.call(RedisCommand("XACK", bench.keys.results, "readers", id))
+            }
+            var reply = pressed
+            for _ in 0..<10_000 where !reply.pressure.isEmpty { reply = try await bench.claim(call) }
+            #expect(reply.claims.count == 1)
+        }
+    }
+
+    @Test func theOverviewTellsWhatTheProjectIsDoing() async throws {
+        try await withBench { bench in
+            try await bench.intake("a", tokens(1_001))
+            try await bench.intake("b", tokens(1_001))
+            _ = try await bench.claim("w1", most: 1)
+            _ = try await bench.call(FunctionLibrary.pauseProject(bench.keys, reason: ""))
+            let map = try await bench.map(FunctionLibrary.overview(bench.keys))
+            #expect(map["active"] == "a")
+            #expect(map["waiting_fanouts"] == "1")
+            #expect(map["open"] == "2")
+            #expect(map["workers"] == "2")
+            #expect(map["paused"] == "1")
+            #expect(map["pause_reason"] == "paused by an operator")
+            _ = try await bench.call(FunctionLibrary.resumeProject(bench.keys))
+            let after = try await bench.map(FunctionLibrary.overview(bench.keys))
+            #expect(after["paused"] == "0")
+        }
+    }
+}

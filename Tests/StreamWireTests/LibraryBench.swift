@@ -1,0 +1,127 @@
+import FanfareModel
+import RedisTransport
+import StreamWire
+import TestSupport
+import Testing
+
+/// A redis-server with the function library loaded and two workers registered.
+struct LibraryBench {
+    static let keys = ProjectKeys(project: "p")
+
+    let server: RedisServer
+    let client: RedisClient
+    let keys = LibraryBench.keys
+
+    func call(_ command: RedisCommand) async throws -> RedisValue { try await client.send(command) }
+
+    func claim(_ worker: String, most: Int = 10, wanted: Int = 10_000, window: Int = 128) async throws -> ClaimReply {
+        try await claim(
+            ClaimCall(
+                worker: worker,
+                most: most,
+                wanted: wanted,
+                wantedSingle: wanted,
+                window: window,
+                retries: 1_000,
+                quotaPerMinute: 600_000
+            )
+        )
+    }
+
+    func claim(_ call: ClaimCall) async throws -> ClaimReply {
+        guard case .reply(let reply)? = ClaimReply.parse(try await self.call(call.command(keys))) else {
+            throw TestFailure("fenced or not parsed")
+        }
+        return reply
+    }
+
+    func record(_ call: RecordCall, _ worker: String) async throws -> RecordReply {
+        try #require(RecordReply(try await self.call(call.command(keys, worker: worker))))
+    }
+
+    func job(_ id: String) async throws -> [String: String] { try await map(RedisCommand("HGETALL", keys.job(id))) }
+
+    /// A flat answer as a map.
+    func map(_ command: RedisCommand) async throws -> [String: String] {
+        let flat = try await call(command).array ?? []
+        return Dictionary(
+            uniqueKeysWithValues: stride(from: 0, to: flat.count, by: 2).map {
+                (flat[$0].string ?? "", flat[$0 + 1].string ?? "")
+            }
+        )
+    }
+
+    /// The first words of an operator's call.
+    func words(_ command: RedisCommand) async throws -> [String] {
+        try await call(command).array?.map { $0.string ?? "" } ?? []
+    }
+
+    @discardableResult
+    func intake(
+        _ id: String,
+        _ target: Target,
+        taker: String? = nil,
+        own: Bool = true,
+        change: (inout Job) -> Void = { _ in }
+    ) async throws -> IntakeReply {
+        let entry = try #require(try await call(RedisCommand("XADD", keys.jobs, "*", "x", "1")).string)
+        var job = Job(id: id, hasOwnID: own, entryID: entry, target: target, message: Array("{}".utf8))
+        change(&job)
+        return try await intake(job, taker: taker)
+    }
+
+    func intake(_ job: Job, taker: String?) async throws -> IntakeReply {
+        let call = IntakeCall(
+            job: job,
+            dedupeMs: 60_000,
+            keepMs: 60_000,
+            taker: taker,
+            window: 128,
+            quotaPerMinute: 600_000,
+            fanoutRate: 10_000
+        )
+        return try #require(IntakeReply(try await self.call(call.command(keys))))
+    }
+
+    func sent(_ index: Int) -> RecordCall.Result {
+        RecordCall.Result(index: index, status: .sent, object: Array("{\"i\":\(index)}".utf8))
+    }
+
+    /// Everything of a claim was sent and answered.
+    func finish(_ claim: Claim, _ worker: String, status: RecordCall.Status = .sent) async throws {
+        var call = RecordCall(job: claim.job, batch: claim.batch, epoch: claim.epoch)
+        call.results = claim.recipients.map { RecordCall.Result(index: $0.index, status: status, object: []) }
+        call.finish = true
+        call.number = 1_000
+        #expect(try await record(call, worker) == .ok(abort: ""))
+    }
+
+    func bury(_ worker: String) async throws {
+        let counter = try #require(try await call(RedisCommand("HGET", keys.base + "leases", worker)).string)
+        _ = try await call(FunctionLibrary.bury(keys, worker: worker, counter: counter))
+    }
+
+    func register(_ worker: String) async throws {
+        _ = try await call(FunctionLibrary.register(keys, worker: worker))
+    }
+
+    func active() async throws -> [String] {
+        try await map(RedisCommand("HGETALL", keys.base + "active")).keys.sorted()
+    }
+}
+
+func withBench(_ body: (LibraryBench) async throws -> Void) async throws {
+    let server = try RedisServer()
+    let client = try await RedisClient.connect(server.endpoint)
+    defer {
+        client.close()
+        server.stop()
+    }
+    _ = try await client.send(FunctionLibrary.load())
+    _ = try await client.send(JobStream.createGroup(LibraryBench.keys))
+    let bench = LibraryBench(server: server, client: client)
+    for worker in ["w1", "w2"] { try await bench.register(worker) }
+    try await body(bench)
+}
+
+func tokens(_ count: Int) -> Target { .tokens((0..<count).map { "t\($0)" }) }

@@ -1,0 +1,132 @@
+import FanfareModel
+import StreamWire
+import TestSupport
+import Testing
+
+/// Permits, holds and refused rates in a real server.
+@Suite struct QuotaTests {
+    private func call(_ worker: String, single: Int = 0, fanout: Int = 0, returned: Int = 0, quota: Int = 600_000)
+        -> ClaimCall
+    {
+        var call = ClaimCall(
+            worker: worker,
+            most: 0,
+            wanted: 0,
+            wantedSingle: 0,
+            window: 1,
+            retries: 0,
+            quotaPerMinute: quota
+        )
+        call.permitsSingle = single
+        call.permitsFanout = fanout
+        call.returned = returned
+        return call
+    }
+
+    @Test func fromIdleAWorkerGetsAShareOfTheFloorAndNotTheQuota() async throws {
+        try await withBench { bench in
+            // The floor is a fiftieth of the rate, the bucket a quarter of a second of it: 49 permits.
+            let first = try await bench.claim(call("w1", fanout: 10_000))
+            #expect((20...25).contains(first.permits))
+            let second = try await bench.claim(call("w2", fanout: 10_000))
+            #expect((8...25).contains(second.permits))
+            let single = try await bench.claim(call("w2", single: 5))
+            #expect(single.permits == 5)
+        }
+    }
+
+    @Test func aSecondOfDemandBringsNoMoreThanItsShare() async throws {
+        try await withBench { bench in
+            let start = try await bench.claim(call("w1", fanout: 100_000, quota: 60_000_000))
+            var lent = start.permits
+            var now = start.nowMs
+            while now < start.nowMs + 500 {
+                let reply = try await bench.claim(call("w1", fanout: 1_000_000, quota: 60_000_000))
+                lent += reply.permits
+                now = reply.nowMs
+            }
+            // The floor is 19,700 a second and climbs by 16,088 a second every second.
+            let seconds = Double(now - start.nowMs) / 1_000
+            let most = 4_925 + 19_700 * seconds + 16_100 * seconds * seconds
+            #expect(Double(lent) <= most)
+            #expect(Double(lent) >= most / 2)
+        }
+    }
+
+    @Test func whatIsGivenBackIsLentAgain() async throws {
+        try await withBench { bench in
+            let first = try await bench.claim(call("w1", single: 1_000, quota: 60))
+            #expect(first.permits == 1)
+            let none = try await bench.claim(call("w2", single: 1, quota: 60))
+            #expect(none.permits == 0)
+            _ = try await bench.claim(call("w1", returned: 1, quota: 60))
+            let again = try await bench.claim(call("w2", single: 1, quota: 60))
+            #expect(again.permits == 1)
+        }
+    }
+
+    @Test func aHoldStopsEveryWorkerAndTheRateClimbsAgain() async throws {
+        try await withBench { bench in
+            _ = try await bench.call(FunctionLibrary.hold(bench.keys, milliseconds: 300))
+            let held = try await bench.claim(call("w2", single: 10))
+            #expect(held.permits == 0)
+            #expect((200...300).contains(held.holdMs))
+            var reply = held
+            while reply.holdMs > 0 { reply = try await bench.claim(call("w2", single: 10_000)) }
+            #expect(reply.permits < 100)
+        }
+    }
+
+    @Test func aRefusedRateReachesEveryWorkerAndIsPaced() async throws {
+        try await withBench { bench in
+            try await bench.intake("j", tokens(2))
+            let claim = try #require(try await bench.claim("w1").claims.first)
+            let nowMs = try await bench.claim("w1").nowMs
+            var record = RecordCall(job: "j", batch: claim.batch, epoch: claim.epoch)
+            record.refusedRates = [.init(recipient: "token:t0", untilMs: nowMs + 200)]
+            #expect(try await bench.record(record, "w1") == .ok(abort: ""))
+            let heard = try await bench.claim("w2")
+            #expect(heard.news == [.rate(recipient: "token:t0", untilMs: nowMs + 200)])
+            func pace(_ name: String) async throws -> Int64? {
+                try await bench.call(FunctionLibrary.pace(bench.keys, recipient: name)).integer
+            }
+            let wait = try #require(try await pace("token:t0"))
+            #expect((1...200).contains(wait))
+            // A quarter of a second apart: 240 a minute.
+            let first = try await pace("token:t1")
+            let second = try #require(try await pace("token:t1"))
+            #expect(first == 0)
+            #expect((200...250).contains(second))
+        }
+    }
+
+    @Test func retriesAreTakenWithinTheBudgetAndWhatWasNeverSentIsNoRetry() async throws {
+        try await withBench { bench in
+            try await bench.intake("j", tokens(10))
+            let claim = try #require(try await bench.claim("w1").claims.first)
+            var record = RecordCall(job: "j", batch: claim.batch, epoch: claim.epoch)
+            record.retries = (0..<10).map { index in
+                let history = RecipientHistory(attempts: index < 6 ? 1 : 0, firstAttemptMs: 1, maybeDuplicate: false)
+                return .init(index: index, dueMs: 1, parked: false, packed: history.packed(with: "t\(index)"))
+            }
+            record.finish = true
+            #expect(try await bench.record(record, "w1") == .ok(abort: ""))
+            var ask = ClaimCall(
+                worker: "w2",
+                most: 10,
+                wanted: 100,
+                wantedSingle: 100,
+                window: 128,
+                retries: 2,
+                quotaPerMinute: 600_000
+            )
+            let some = try await bench.claim(ask).claims
+            let taken = try #require(some.first).recipients.map(\.index)
+            #expect(taken.filter { $0 < 6 }.count == 2)
+            #expect(Set(taken).isSuperset(of: [6, 7, 8, 9]))
+            ask.retries = 100
+            let rest = try await bench.claim(ask).claims
+            #expect(rest.first?.recipients.count == 4)
+        }
+    }
+}

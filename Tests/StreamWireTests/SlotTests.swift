@@ -1,0 +1,172 @@
+import FanfareModel
+import StreamWire
+import TestSupport
+import Testing
+
+/// Whose turn it is, in a real server.
+@Suite struct SlotTests {
+    @Test func oneFanOutAtATimeByPriorityThenArrival() async throws {
+        try await withBench { bench in
+            try await bench.intake("late", tokens(1_001))
+            try await bench.intake("urgent", tokens(1_001)) { $0.priority = 7 }
+            try await bench.intake("last", tokens(1_001))
+            var order: [String] = []
+            for _ in 0..<6 {
+                let claims = try await bench.claim("w1", most: 1).claims
+                let claim = try #require(claims.first)
+                let active = try await bench.active()
+                #expect(active == [claim.job])
+                order.append(claim.job)
+                try await bench.finish(claim, "w1")
+            }
+            #expect(order == ["urgent", "urgent", "late", "late", "last", "last"])
+        }
+    }
+
+    @Test func theSlotIsHandedOverWithTheLastSendAndNotWithTheLastAnswer() async throws {
+        try await withBench { bench in
+            try await bench.intake("a", tokens(1_001))
+            try await bench.intake("b", tokens(1_001))
+            let claims = try await bench.claim("w1", wanted: 1_001).claims
+            #expect(claims.map(\.job) == ["a", "a"])
+            let nothing = try await bench.claim("w2").claims
+            #expect(nothing.isEmpty)
+            for claim in claims {
+                var call = RecordCall(job: claim.job, batch: claim.batch, epoch: claim.epoch)
+                call.allSent = true
+                #expect(try await bench.record(call, "w1") == .ok(abort: ""))
+                // Said twice it counts once.
+                #expect(try await bench.record(call, "w1") == .ok(abort: ""))
+            }
+            let next = try await bench.claim("w2").claims
+            #expect(next.map(\.job) == ["b", "b"])
+            let state = try await bench.job("a")
+            #expect(state["state"] == "retrying")
+            #expect(state["first_pass_ms"] != nil)
+        }
+    }
+
+    @Test func aNinePreemptsBetweenBatchesAndTheOtherResumesWhereItWas() async throws {
+        try await withBench { bench in
+            try await bench.intake("a", tokens(2_500))
+            let first = try await bench.claim("w1", most: 1).claims
+            #expect(first.map(\.batch) == ["0"])
+            try await bench.intake("now", tokens(1_001)) { $0.priority = 9 }
+            let second = try await bench.claim("w1", most: 1).claims
+            #expect(second.map(\.job) == ["now"])
+            let preempted = try await bench.job("a")
+            #expect(preempted["state"] == "waiting")
+            let last = try await bench.claim("w2").claims
+            #expect(last.map(\.job) == ["now"])
+            for claim in second { try await bench.finish(claim, "w1") }
+            for claim in last { try await bench.finish(claim, "w2") }
+            let resumed = try await bench.claim("w1").claims
+            #expect(resumed.map(\.job) == ["a", "a"])
+            #expect(resumed.map(\.batch) == ["1", "2"])
+        }
+    }
+
+    @Test func anEightWaitsForItsTurnAndJobsOfOneBatchDoNot() async throws {
+        try await withBench { bench in
+            try await bench.intake("a", tokens(2_500))
+            _ = try await bench.claim("w1", most: 1)
+            try await bench.intake("high", tokens(1_001)) { $0.priority = 8 }
+            try await bench.intake("single", tokens(1))
+            let claims = try await bench.claim("w1", most: 2).claims
+            #expect(claims.map(\.job) == ["single", "a"])
+        }
+    }
+
+    @Test func aTopicKeepsTheSlotForAsLongAsFCMIsBusy() async throws {
+        try await withBench { bench in
+            try await bench.intake("topic", .topic("news")) { $0.audienceSize = 3_000 }
+            try await bench.intake("next", .topic("other"))
+            let claim = try #require(try await bench.claim("w1").claims.first)
+            #expect(claim.job == "topic")
+            try await bench.finish(claim, "w1")
+            let state = try await bench.job("topic")
+            #expect(state["state"] == "done")
+            let held = try #require(try await bench.map(RedisCommand("HGETALL", bench.keys.base + "active"))["topic"])
+            let until = try #require(held.split(separator: "|").last.flatMap { Int64($0) })
+            let reply = try await bench.claim("w2")
+            #expect(reply.claims.isEmpty)
+            #expect((1...300).contains(until - reply.nowMs))
+            var next = reply
+            while next.nowMs < until { next = try await bench.claim("w2") }
+            #expect(next.claims.map(\.job) == ["next"])
+        }
+    }
+
+    @Test func aRefusedTopicGivesTheSlotUpAndTakesItsTurnAgain() async throws {
+        try await withBench { bench in
+            try await bench.intake("topic", .topic("news")) { $0.audienceSize = 1_000_000 }
+            try await bench.intake("next", .topic("other")) { $0.audienceSize = 1_000_000 }
+            let claim = try #require(try await bench.claim("w1").claims.first)
+            var call = RecordCall(job: "topic", batch: claim.batch, epoch: claim.epoch)
+            let history = RecipientHistory(attempts: 1, firstAttemptMs: 1, maybeDuplicate: false)
+            call.retries = [RecordCall.Retry(index: 0, dueMs: 1, parked: false, packed: history.packed(with: "news"))]
+            call.finish = true
+            #expect(try await bench.record(call, "w1") == .ok(abort: ""))
+            let next = try await bench.claim("w1").claims
+            #expect(next.map(\.job) == ["next"])
+            try await bench.finish(try #require(next.first), "w1")
+            // Now the other one is being fanned out, and the retry has to wait for it.
+            let waiting = try await bench.claim("w1").claims
+            #expect(waiting.isEmpty)
+            let active = try await bench.active()
+            #expect(active == ["next"])
+        }
+    }
+
+    @Test func whatADeadWorkerHeldOfAFanOutGoesBeforeItsNextBatch() async throws {
+        try await withBench { bench in
+            try await bench.intake("a", tokens(3_000))
+            let held = try await bench.claim("w1", most: 1).claims
+            #expect(held.map(\.batch) == ["0"])
+            try await bench.bury("w1")
+            let claims = try await bench.claim("w2").claims
+            #expect(claims.map(\.batch) == ["0", "1", "2"])
+            #expect(claims.first?.deliveries == 2)
+        }
+    }
+
+    @Test func moreThanFiveHundredGroupSendsAreNeverUnderWay() async throws {
+        try await withBench { bench in
+            for index in 0..<520 { try await bench.intake("g\(index)", .group("key\(index)"), taker: "w1") }
+            let first = try await bench.call(RedisCommand("SCARD", bench.keys.base + "groups_on")).integer
+            #expect(first == 500)
+            let none = try await bench.claim("w2", most: 100)
+            #expect(none.claims.isEmpty)
+            let epoch = try #require(
+                try await bench.call(RedisCommand("HGET", bench.keys.base + "b:g0/0", "epoch")).string
+            )
+            var call = RecordCall(job: "g0", batch: "0", epoch: epoch)
+            call.results = [bench.sent(0)]
+            call.finish = true
+            #expect(try await bench.record(call, "w1") == .ok(abort: ""))
+            let one = try await bench.claim("w2", most: 100).claims
+            #expect(one.map(\.job) == ["g500"])
+        }
+    }
+
+    @Test func withSmearNothingStartsNearAQuarterOfAnHour() async throws {
+        try await withBench { bench in
+            try await bench.intake("a", tokens(1_001))
+            var call = ClaimCall(
+                worker: "w1",
+                most: 1,
+                wanted: 1_000,
+                wantedSingle: 0,
+                window: 1,
+                retries: 0,
+                quotaPerMinute: 600_000
+            )
+            call.smear = true
+            let reply = try await bench.claim(call)
+            let quarter = reply.nowMs % 900_000
+            // The minute in which each project has a moment of its own is left out.
+            if quarter < 120_000 || quarter >= 780_000 { #expect(reply.claims.isEmpty) }
+            if quarter >= 180_000 && quarter < 780_000 { #expect(reply.claims.count == 1) }
+        }
+    }
+}
