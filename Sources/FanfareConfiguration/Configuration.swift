@@ -7,6 +7,8 @@ public struct Configuration: Equatable, Sendable {
         public var url: String
         public var certificateFile: String?
         public var keyFile: String?
+        /// Replicas that have to confirm each write; 0 with the fast profile.
+        public var safeReplicas: Int
     }
 
     public struct Project: Equatable, Sendable {
@@ -23,6 +25,7 @@ public struct Configuration: Equatable, Sendable {
         public var quotaPerMinute: Int64
         public var activeFanouts: Int
         public var fanoutRate: Int64
+        public var smear: Bool
         public var legacyBody: String
         public var topicAPI: String
         public var iidEndpoint: String
@@ -39,6 +42,7 @@ public struct Configuration: Equatable, Sendable {
         public var renewMs: Int64
         public var flushMs: Int64
         public var window: Int
+        public var retryPercent: Int
     }
 
     public struct Retention: Equatable, Sendable {

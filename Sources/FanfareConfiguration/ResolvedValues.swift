@@ -11,7 +11,8 @@ struct ResolvedValues {
             redis: Configuration.Redis(
                 url: text("redis.url"),
                 certificateFile: path("redis.cert_file"),
-                keyFile: path("redis.key_file")
+                keyFile: path("redis.key_file"),
+                safeReplicas: text("redis.durability") == "safe" ? Int(number("redis.safe_replicas")) : 0
             ),
             prefix: text("prefix"),
             projects: projects.map(project),
@@ -36,7 +37,8 @@ struct ResolvedValues {
                 leaseMs: number("worker.lease_ms"),
                 renewMs: number("worker.renew_ms"),
                 flushMs: number("worker.flush_ms"),
-                window: Int(number("worker.window"))
+                window: Int(number("worker.window")),
+                retryPercent: Int(number("worker.retry_percent"))
             ),
             warnings: []
         )
@@ -56,6 +58,7 @@ struct ResolvedValues {
             quotaPerMinute: number(base + "quota_per_minute"),
             activeFanouts: Int(number(base + "active_fanouts")),
             fanoutRate: number(base + "fanout_rate"),
+            smear: text(base + "smear") == "true",
             legacyBody: text(base + "legacy_body"),
             topicAPI: text(base + "topic_api"),
             iidEndpoint: origin(base + "iid_endpoint")

@@ -13,6 +13,14 @@ public enum Settings {
         ),
         Setting("redis.cert_file", .file, "", "A client certificate (PEM) for `rediss://`."),
         Setting("redis.key_file", .file, "", "The key (PEM) of that certificate."),
+        Setting(
+            "redis.durability",
+            .choice(["fast", "safe"]),
+            "fast",
+            "`safe`: no send begins and no result counts before `redis.safe_replicas` replicas have confirmed what was "
+                + "written. See the page on guarantees."
+        ),
+        Setting("redis.safe_replicas", .integer(1...16), "1", "Replicas that have to confirm with `safe`."),
         Setting("prefix", .text, "fanfare", flag: "prefix", "What every Redis key starts with."),
         Setting("tls.ca_file", .file, "", "A private CA (PEM), trusted beside the system's, for FCM and Redis."),
         Setting(
@@ -47,8 +55,8 @@ public enum Settings {
             "backlog_limit",
             .integer(1...1_000_000_000),
             "1000000",
-            isInEffect: false,
-            "Entries of an outgoing stream that a consumer group may leave unacknowledged before intake stops."
+            "Entries of an outgoing stream that a consumer group may leave unacknowledged before the project's workers take "
+                + "on nothing more. They go on at four fifths of it."
         ),
         Setting(
             "retention.job_hours",
@@ -129,6 +137,12 @@ public enum Settings {
             "128",
             "Sends of a batch that may begin before the next mark is written: what a crash can leave in doubt beside what is on the wire, per batch."
         ),
+        Setting(
+            "worker.retry_percent",
+            .integer(0...100),
+            "10",
+            "Retries among all sends of any ten seconds, per cent; 10 a second are always allowed, and 100 means no limit."
+        ),
     ]
 
     static let project: [Setting] = [
@@ -154,22 +168,25 @@ public enum Settings {
             "projects.*.quota_per_minute",
             .integer(1...1_000_000_000),
             "600000",
-            isInEffect: false,
-            "The project's send quota, messages a minute."
+            "The project's send quota, messages a minute, over all workers. From idle the rate climbs to it over 60 s."
         ),
         Setting(
             "projects.*.active_fanouts",
             .integer(1...1_000),
             "1",
-            isInEffect: false,
             "Fan-outs that may be active at once. More than one only for experiments."
         ),
         Setting(
             "projects.*.fanout_rate",
             .integer(1...1_000_000_000),
             "10000",
-            isInEffect: false,
             "Estimate of FCM's own topic fan-out, recipients a second."
+        ),
+        Setting(
+            "projects.*.smear",
+            .choice(["false", "true"]),
+            "false",
+            "No fan-out starts within two minutes of :00, :15, :30 and :45, when FCM is busiest."
         ),
         Setting(
             "projects.*.legacy_body",

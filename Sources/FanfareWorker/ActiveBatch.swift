@@ -35,6 +35,18 @@ final class ActiveBatch {
     /// Another worker holds it now: nothing new is sent, and what is known is handed in as late facts.
     var isFenced = false
 
+    /// Its job was paused or parked: what is unsent has been taken out, and the batch goes back when its last answer is in.
+    var isStopping = false
+    var isReleasing = false
+    /// It is in the queue of what is to be sent, counted with this many recipients.
+    var isQueued = false
+    var queuedCount = 0
+    /// Redis has been told that the last send of the batch has begun.
+    var saidAllSent = false
+    /// Positions that wait for Redis to say whether their recipient may be sent to yet, and those that it let through.
+    var pacing = 0
+    private var paced: Set<Int> = []
+
     /// What the recorder has gathered, and how many of its calls are not answered yet.
     var pending = PendingRecord()
     var isDirty = false
@@ -100,6 +112,18 @@ final class ActiveBatch {
         return todo[head]
     }
 
+    /// Puts a position back that may be sent now though its recipient is paced.
+    func sendPaced(_ position: Int) {
+        paced.insert(position)
+        again.append(position)
+    }
+
+    /// True once for a position that was let through.
+    func wasLetThrough(_ position: Int) -> Bool { paced.remove(position) != nil }
+
+    /// Puts a position back that could not be sent yet for want of a permit.
+    func putBack(_ positions: [Int]) { again.append(contentsOf: positions.reversed()) }
+
     /// Puts a position back whose access token was refused; false when that has happened to it before.
     func sendAgain(_ position: Int) -> Bool {
         guard authorisedAgain.insert(position).inserted else { return false }
@@ -110,10 +134,12 @@ final class ActiveBatch {
     /// The last position that a send speaks for: a watermark has to cover those that share the recipient, too.
     private func reach(_ position: Int) -> Int { aliases[position]?.last ?? position }
 
-    /// Everything not yet sent, as one request; empty while the watermark stands before the last of it.
-    func takeAll() -> [Int] {
+    /// What is not yet sent, as one request of at most so many; empty while the watermark stands before the last of it.
+    func takeAll(most: Int) -> [Int] {
         guard unsentCount > 0, authorised >= count else { return [] }
-        return takeUnsent()
+        let all = takeUnsent()
+        again = Array(all.dropFirst(most))
+        return Array(all.prefix(most))
     }
 
     /// Everything not yet sent, whatever the watermark: for results that need no send.
@@ -159,9 +185,12 @@ final class ActiveBatch {
 }
 
 extension ActiveBatch {
+    /// Nothing of it is under way, to FCM or to Redis.
+    var isQuiet: Bool { unanswered == 0 && !isDirty && inFlight == 0 && pacing == 0 }
+
     /// Nothing more can come of it here.
     var isOver: Bool {
-        guard unanswered == 0, !isDirty, inFlight == 0 else { return false }
+        guard isQuiet else { return false }
         return isFenced || (open == 0 && isClosed)
     }
 }

@@ -12,6 +12,7 @@ final class Dispatcher {
         let positions: [Int]
         let credential: Int
         let startedMs: Int64
+        let startedAt: UInt64
     }
 
     private let project: ProjectContext
@@ -19,31 +20,34 @@ final class Dispatcher {
     private let credentials: any CredentialSource
     private let recorder: Recorder
     private let settler: Settler
+    private let pacer: Pacer
     private let url: String
-    private var batches: [ActiveBatch] = []
-    /// Recipients at hand that have not been sent; kept as a sum, because it is asked for with every job.
-    private(set) var unsent = 0
+    private(set) var queue = SendQueue()
     private var flights: [Flight?] = []
     private var freeTags: [Int] = []
-    private var wakeAtHoldEnd: TimerID?
+    private var wake: TimerID?
 
     private(set) var inFlight = 0
 
     /// Called when a batch has nothing left to send.
     var onDemand: () -> Void = {}
+    /// Called when sends wait for permits.
+    var onStarved: () -> Void = {}
 
     init(
         project: ProjectContext,
         lanes: LanePool,
         credentials: any CredentialSource,
         recorder: Recorder,
-        settler: Settler
+        settler: Settler,
+        pacer: Pacer
     ) {
         self.project = project
         self.lanes = lanes
         self.credentials = credentials
         self.recorder = recorder
         self.settler = settler
+        self.pacer = pacer
         url = FCMEndpoint.sendURL(
             origin: project.project.endpoint,
             project: project.project.id,
@@ -53,20 +57,20 @@ final class Dispatcher {
         lanes.onCompletion = { [weak self] tag, outcome in self?.completed(Int(tag), outcome) }
     }
 
-    var isIdle: Bool { inFlight == 0 && batches.isEmpty }
+    var isIdle: Bool { inFlight == 0 && queue.isEmpty }
 
     func add(_ batch: ActiveBatch) {
-        batches.append(batch)
-        unsent += batch.unsentCount
+        queue.add(batch)
         pump()
     }
 
+    /// Nothing more of the batch is sent.
+    func remove(_ batch: ActiveBatch) { queue.remove(batch) }
+
     /// Gives up what was not sent; what is on the wire is still awaited.
     func dropUnsent() -> [ActiveBatch] {
-        defer {
-            batches = []
-            unsent = 0
-        }
+        let batches = queue.batches
+        for batch in batches { queue.remove(batch) }
         return batches
     }
 
@@ -74,35 +78,39 @@ final class Dispatcher {
 
     func pump() {
         guard mayBegin() else { return }
-        var looked = 0
-        var kept: [ActiveBatch] = []
-        var hasRoom = true
-        while hasRoom, looked < batches.count {
-            let batch = batches[looked]
-            looked += 1
-            let before = batch.unsentCount
-            if batch.isFenced {
-                unsent -= before
-                continue
+        let before = queue.batches.count
+        if sendAll(queue.singles) { _ = sendAll(queue.fanouts) }
+        queue.sweep()
+        if queue.batches.count < before { onDemand() }
+    }
+
+    /// Sends of one batch after the other; false when there is no room for more.
+    private func sendAll(_ batches: [ActiveBatch]) -> Bool {
+        for batch in batches where !batch.isFenced {
+            guard project.blockReason == nil || batch.isProbe else { continue }
+            let hasRoom = send(from: batch)
+            queue.recount(batch)
+            if batch.unsentCount == 0, batch.pass == .first, batch.job.isFanout, !batch.saidAllSent {
+                batch.saidAllSent = true
+                recorder.allSent(batch)
             }
-            if project.blockReason == nil || batch.isProbe { hasRoom = send(from: batch) }
-            unsent -= before - batch.unsentCount
-            if batch.unsentCount > 0 { kept.append(batch) }
+            guard hasRoom else { return false }
         }
-        let hasEnded = kept.count < looked
-        batches.replaceSubrange(0..<looked, with: kept)
-        if hasEnded { onDemand() }
+        return true
     }
 
     /// Whether any send may begin now. What is on the wire goes on whatever this says.
     private func mayBegin() -> Bool {
-        guard !batches.isEmpty, !project.isDraining, project.redis.state == .ready, project.leaseHolds else {
+        guard !queue.isEmpty, !project.isDraining, project.redis.state == .ready, project.leaseHolds else {
+            return false
+        }
+        guard project.pauseReason == nil, project.pressure == nil, project.isolation.admits(project.project.id) else {
             return false
         }
         // Results that Redis has not taken yet are what a crash would lose: past a bound, wait for it.
         guard recorder.uncommitted < 4 * project.configuration.maxInFlight else { return false }
         guard !project.isHeld else {
-            wakeWhenHoldEnds()
+            wakeUp(at: project.heldUntil)
             return false
         }
         switch credentials.readiness() {
@@ -126,17 +134,56 @@ final class Dispatcher {
         }
         if let upto = batch.watermarkToRequest(window: project.window) { recorder.watermark(upto, of: batch) }
         let isMulticast = project.project.transport == .legacy && batch.job.spec.kind == .token
-        while inFlight < project.configuration.maxInFlight, lanes.freeSlots > 0 {
-            let positions = isMulticast ? batch.takeAll() : batch.next().map { [$0] } ?? []
+        while batch.unsentCount > 0 {
+            guard inFlight < min(project.regulator.limit, project.configuration.maxInFlight), lanes.freeSlots > 0 else {
+                return false
+            }
+            let permits = project.quota.available
+            guard permits > 0 else {
+                onStarved()
+                return false
+            }
+            guard project.regulator.take() else {
+                wakeUp(at: project.regulator.nextAt)
+                return false
+            }
+            let positions = isMulticast ? batch.takeAll(most: permits) : batch.next().map { [$0] } ?? []
             guard !positions.isEmpty else { return true }
             let nowMs = project.nowMs
-            let due = positions.filter { settler.maySend($0, of: batch, template: template, nowMs: nowMs) }
+            let due = positions.filter { maySend($0, of: batch, template: template, nowMs: nowMs) }
             if !due.isEmpty { submit(due, of: batch, template: template, nowMs: nowMs) }
             if !isMulticast, let upto = batch.watermarkToRequest(window: project.window) {
                 recorder.watermark(upto, of: batch)
             }
         }
+        return true
+    }
+
+    /// Asked before every send. A recipient that may not be sent now gets its result, or its wait, here.
+    private func maySend(_ position: Int, of batch: ActiveBatch, template: RequestTemplate, nowMs: Int64) -> Bool {
+        guard settler.maySend(position, of: batch, template: template, nowMs: nowMs) else { return false }
+        guard !batch.wasLetThrough(position) else { return true }
+        let recipient = batch.recipients[position].value
+        switch pacer.decide(recipient, of: batch.job) {
+        case .go: return true
+        case .hold(let untilMs): settler.hold(position, of: batch, untilMs: untilMs)
+        case .ask:
+            batch.pacing += 1
+            pacer.ask(recipient, of: batch.job) { [weak self] waitMs in
+                self?.paced(position, of: batch, waitMs: waitMs)
+            }
+        }
         return false
+    }
+
+    private func paced(_ position: Int, of batch: ActiveBatch, waitMs: Int64) {
+        batch.pacing -= 1
+        if waitMs > 0 || project.isDraining || batch.isFenced || batch.isStopping || batch.job.ending != nil {
+            settler.hold(position, of: batch, untilMs: project.nowMs + max(0, waitMs))
+        } else {
+            batch.sendPaced(position)
+            add(batch)
+        }
     }
 
     private func submit(_ positions: [Int], of batch: ActiveBatch, template: RequestTemplate, nowMs: Int64) {
@@ -152,10 +199,14 @@ final class Dispatcher {
             batch: batch,
             positions: positions,
             credential: credentials.generation,
-            startedMs: nowMs
+            startedMs: nowMs,
+            startedAt: project.loop.now
         )
         if tag == flights.count { flights.append(flight) } else { flights[tag] = flight }
         inFlight += 1
+        // Asked for before, so it cannot fail; what a multicast carries counts one by one.
+        _ = project.quota.take(positions.count)
+        project.regulator.sent(isRetry: batch.recipients[positions[0]].history.attempts > 0)
         batch.inFlight += 1
         batch.wasSent = true
         lanes.send(
@@ -180,22 +231,20 @@ final class Dispatcher {
         flight.batch.inFlight -= 1
         let batch = flight.batch
         // Sent again from here at once: the lanes themselves hold back while their origin cannot be reached.
-        if case .unsent = outcome, !project.isDraining, !batch.isFenced,
+        if case .unsent = outcome, !project.isDraining, !batch.isFenced, !batch.isStopping,
             flight.positions.allSatisfy({ batch.sendUnsentAgain($0) })
         {
-            unsent += flight.positions.count
-            if !batches.contains(where: { $0 === batch }) { batches.append(batch) }
-            return
+            return queue.add(batch)
         }
         let verdicts = settler.verdicts(outcome, positions: flight.positions, of: batch)
+        project.regulator.answered(verdicts, startedAt: flight.startedAt, inFlight: inFlight + 1)
         for (position, verdict) in zip(flight.positions, verdicts) {
             if case .refreshCredential(let failure) = verdict {
                 credentials.refused(flight.credential)
                 if project.isDraining || batch.isFenced {
                     settler.giveBack(position, of: batch)
-                } else if credentials.canRefresh, batch.sendAgain(position) {
-                    unsent += 1
-                    if !batches.contains(where: { $0 === batch }) { batches.append(batch) }
+                } else if credentials.canRefresh, !batch.isStopping, batch.sendAgain(position) {
+                    queue.add(batch)
                 } else {
                     settler.settle(.blockProject(failure), position: position, of: batch, startedMs: flight.startedMs)
                 }
@@ -208,11 +257,12 @@ final class Dispatcher {
     /// The credential itself is refused: one recipient is parked with the reason, which blocks the project until the
     /// probe; the others wait as they are.
     private func parkOne(_ failure: Failure) {
+        let batches = queue.batches
         guard project.blockReason == nil || batches.contains(where: \.isProbe) else { return }
         for batch in batches {
             if project.blockReason != nil, !batch.isProbe { continue }
             guard let position = batch.takeOneUnsent() else { continue }
-            unsent -= 1
+            queue.recount(batch)
             return settler.settle(
                 .blockProject(failure),
                 position: position,
@@ -222,10 +272,11 @@ final class Dispatcher {
         }
     }
 
-    private func wakeWhenHoldEnds() {
-        guard wakeAtHoldEnd == nil else { return }
-        wakeAtHoldEnd = project.loop.schedule(afterNanoseconds: project.heldUntil - project.loop.now) { [weak self] in
-            self?.wakeAtHoldEnd = nil
+    private func wakeUp(at time: UInt64) {
+        guard wake == nil else { return }
+        let delay = time > project.loop.now ? time - project.loop.now : 1_000_000
+        wake = project.loop.schedule(afterNanoseconds: delay) { [weak self] in
+            self?.wake = nil
             self?.pump()
         }
     }

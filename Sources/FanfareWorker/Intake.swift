@@ -1,3 +1,4 @@
+internal import EventLoop
 internal import FCMWire
 internal import FanfareCore
 internal import FanfareModel
@@ -31,7 +32,7 @@ final class Intake {
         )
     }
 
-    var room: Int { project.isDraining ? 0 : max(0, Self.limit - underWay) }
+    var room: Int { project.isDraining || project.pressure != nil ? 0 : max(0, Self.limit - underWay) }
 
     func receive(_ entries: [StreamEntry]) {
         for entry in entries {
@@ -76,14 +77,22 @@ final class Intake {
             keepMs: isSingle && !job.hasOwnID ? configuration.keepSingleJobMs : configuration.keepJobMs,
             taker: takes ? project.leaseName : nil,
             window: project.window,
+            quotaPerMinute: project.project.quotaPerMinute,
+            fanoutRate: project.project.fanoutRate,
             originals: entry.fields
         )
-        project.redis.send(call.command(project.keys)) { [weak self] result in
-            self?.handedOver(job, entry, result)
+        let askedAt = project.loop.now
+        project.durable.send(call.command(project.keys)) { [weak self] result in
+            self?.handedOver(job, entry, result, askedAt)
         }
     }
 
-    private func handedOver(_ job: Job, _ entry: StreamEntry, _ result: Result<RedisValue, RedisError>) {
+    private func handedOver(
+        _ job: Job,
+        _ entry: StreamEntry,
+        _ result: Result<RedisValue, RedisError>,
+        _ askedAt: UInt64
+    ) {
         defer {
             underWay -= 1
             onHandedOver()
@@ -97,7 +106,9 @@ final class Intake {
             )
         case .success(let value):
             switch IntakeReply(value) {
-            case .taken(let epoch): planner.taken(job, epoch: epoch, window: project.window)
+            case .taken(let epoch, let permits):
+                project.quota.lent(permits, askedAt: askedAt)
+                planner.taken(job, epoch: epoch, window: project.window)
             case .queued: scheduler.askLater(0)
             case .reject(let reason):
                 underWay += 1

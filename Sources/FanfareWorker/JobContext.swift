@@ -1,4 +1,5 @@
 internal import FCMWire
+internal import FanfareCore
 internal import FanfareModel
 internal import StreamWire
 
@@ -11,12 +12,19 @@ final class JobContext {
     let template: Result<RequestTemplate, TranslationError>
     /// Ends every recipient not yet sent; set when the fan-out's first answers say that the message is wrong.
     var abort: Failure?
+    /// What every recipient gets that has no result yet, because the job ends before its time; nil while it goes on.
+    var ending: ResultStatus?
+    /// Paused or parked: nothing of it is sent, and its batches go back.
+    var isStopped = false
+    /// Counts sends to each recipient of a fan-out so large that one of them could be sent to too often.
+    private var sketch: RepeatSketch?
     /// How many batches of it this worker holds; the context goes with the last.
     var batches = 0
 
     init(id: String, spec: JobSpec, transport: Transport) {
         self.id = id
         self.spec = spec
+        if spec.total > 240 * Batch.maximumSize { sketch = RepeatSketch() }
         results = spec.results.resolved(total: spec.total)
         do throws(TranslationError) {
             template = .success(
@@ -33,6 +41,12 @@ final class JobContext {
             template = .failure(error)
         }
     }
+
+    /// A fan-out takes turns with the project's others; see <doc:LifeCycle>.
+    var isFanout: Bool { spec.total > Batch.maximumSize || spec.kind == .topic || spec.kind == .condition }
+
+    /// How often this worker has been about to send to the recipient in the last minute; 0 for jobs too small to tell.
+    func repeats(_ recipient: String, now: UInt64) -> Int { sketch?.count(recipient, now: now) ?? 0 }
 
     var isAtMostOnce: Bool { spec.delivery == .atMostOnce }
 }

@@ -39,7 +39,13 @@ final class Planner {
 
     func claimed(_ claims: [Claim], isProbe: Bool) {
         for claim in claims {
-            if let context = jobs[claim.job] {
+            if claim.isAlone, project.isolation.holder != project.project.id {
+                project.logger.warning(
+                    "A batch that took its workers down three times is run alone.",
+                    metadata: ["job": "\(claim.job)", "batch": "\(claim.batch)"]
+                )
+                project.isolation.enter(project.project.id) { [weak self] in self?.claimed([claim], isProbe: isProbe) }
+            } else if let context = jobs[claim.job] {
                 activate(claim, context, isProbe: isProbe)
             } else {
                 let isFirst = waiting[claim.job] == nil
@@ -78,6 +84,7 @@ final class Planner {
         let batch = ActiveBatch(claim: claim, job: context)
         batch.isProbe = isProbe
         if context.abort == nil, !claim.abort.isEmpty { context.abort = AbortCode.decode(claim.abort) }
+        if let ending = claim.ending.flatMap(ResultStatus.init) { context.ending = ending }
         context.batches += 1
         held[ObjectIdentifier(batch)] = batch
         if claim.deliveries > 1 {
@@ -87,7 +94,10 @@ final class Planner {
             )
         }
         for position in batch.doubtful { settler.settleDoubtful(position, of: batch) }
-        if project.isDraining {
+        if context.isStopped { return putBack(batch) }
+        if context.ending != nil {
+            finish(batch)
+        } else if project.isDraining {
             // It came after the drain began: nothing of it was sent, and nobody should have to doubt that.
             for position in batch.takeUnsentBelowWatermark() { settler.giveBack(position, of: batch) }
         } else if batch.open == 0 {
@@ -97,18 +107,62 @@ final class Planner {
         }
     }
 
+    // MARK: What operators decide
+
+    /// The job was paused or parked: its batches go back as soon as nothing of them is under way.
+    func stop(_ job: String) {
+        for (claim, _) in waiting.removeValue(forKey: job) ?? [] { release("\(claim.job)/\(claim.batch)", claim.epoch) }
+        guard let context = jobs[job] else { return }
+        context.isStopped = true
+        for batch in held.values where batch.job === context && !batch.isFenced { putBack(batch) }
+    }
+
+    /// The job ends: whoever has no result yet gets this one.
+    func end(_ job: String, status: String) {
+        guard let ending = ResultStatus(rawValue: status) else { return }
+        for index in waiting[job, default: []].indices { waiting[job]?[index].claim.ending = status }
+        guard let context = jobs[job] else { return }
+        context.ending = ending
+        for batch in held.values where batch.job === context && !batch.isFenced { finish(batch) }
+    }
+
+    private func finish(_ batch: ActiveBatch) {
+        dispatcher.remove(batch)
+        for position in batch.takeUnsent() { settler.end(position, of: batch) }
+        if batch.open == 0 { settler.close(batch) }
+    }
+
+    private func putBack(_ batch: ActiveBatch) {
+        batch.isStopping = true
+        dispatcher.remove(batch)
+        for position in batch.takeUnsentBelowWatermark() { settler.giveBack(position, of: batch) }
+        if batch.open == 0 { settler.close(batch) }
+    }
+
+    private func release(_ name: String, _ epoch: String) {
+        let command = FunctionLibrary.release(project.keys, worker: project.leaseName, batch: name, epoch: epoch)
+        project.redis.send(command) { _ in }
+    }
+
     /// Lets go of batches that are over: closed and written, or lost to another worker with nothing left on the wire.
     func sweep() {
+        for batch in held.values where batch.isStopping && !batch.isFenced && batch.isQuiet && !batch.isClosed {
+            // From here on it is somebody else's, whatever becomes of the call: a lost one is made good by the lease.
+            release(batch.name, batch.epoch)
+            batch.isFenced = true
+        }
         for (id, batch) in held where batch.isOver {
             held[id] = nil
             batch.job.batches -= 1
             if batch.job.batches == 0 { jobs[batch.job.id] = nil }
         }
+        if isIdle { project.isolation.leave(project.project.id) }
     }
 
     /// This worker was declared dead: all that it held belongs to others.
     func fence() {
         for batch in held.values { batch.isFenced = true }
         waiting = [:]
+        project.isolation.leave(project.project.id, evenBeforeItBegan: true)
     }
 }

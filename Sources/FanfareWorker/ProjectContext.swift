@@ -8,6 +8,8 @@ internal import StreamWire
 final class ProjectContext {
     let loop: EventLoop
     let redis: RedisConnection
+    /// For claims, hand-overs and flushes; everything else goes by ``redis``.
+    let durable: DurableWrites
     let configuration: WorkerConfiguration
     let project: WorkerConfiguration.Project
     let keys: ProjectKeys
@@ -21,6 +23,13 @@ final class ProjectContext {
     /// Loop time at which the block was last set or written; what was asked before says nothing of it.
     private(set) var blockedAt: UInt64 = 0
     var isDraining = false
+    /// Why an operator has paused the project; nil when none has.
+    var pauseReason: String?
+    /// What keeps workers from taking on more; nil when nothing does.
+    var pressure: String?
+    let quota: QuotaGovernor
+    let regulator: Regulator
+    let isolation: Isolation
 
     init(
         loop: EventLoop,
@@ -28,8 +37,12 @@ final class ProjectContext {
         configuration: WorkerConfiguration,
         project: WorkerConfiguration.Project,
         book: LeaseBook,
+        isolation: Isolation,
         logger: Logger
     ) {
+        quota = QuotaGovernor(loop: loop)
+        regulator = Regulator(loop: loop, configuration: configuration)
+        self.isolation = isolation
         self.loop = loop
         self.redis = redis
         self.configuration = configuration
@@ -39,6 +52,7 @@ final class ProjectContext {
         var logger = logger
         logger[metadataKey: "project"] = "\(project.id)"
         self.logger = logger
+        durable = DurableWrites(loop: loop, redis: redis, replicas: configuration.safeReplicas, logger: logger)
     }
 
     /// Redis' clock less this machine's, in milliseconds.
@@ -56,6 +70,8 @@ final class ProjectContext {
 
     func hold(milliseconds: Int64) {
         guard milliseconds > 0 else { return }
+        // What was lent before was lent for another time.
+        quota.drop()
         heldUntil = max(heldUntil, loop.now + UInt64(min(milliseconds, 21_600_000)) * 1_000_000)
     }
 

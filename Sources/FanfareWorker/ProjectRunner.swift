@@ -46,13 +46,16 @@ final class ProjectRunner {
             credentials = ServerKeyCredential(serverKey: context.project.serverKey ?? "")
         }
         recorder = Recorder(project: context)
-        let settler = Settler(project: context, recorder: recorder, policy: RetryPolicy())
+        let pacer = Pacer(project: context)
+        self.pacer = pacer
+        let settler = Settler(project: context, recorder: recorder, policy: RetryPolicy(), pacer: pacer)
         dispatcher = Dispatcher(
             project: context,
             lanes: lanes,
             credentials: credentials,
             recorder: recorder,
-            settler: settler
+            settler: settler,
+            pacer: pacer
         )
         planner = Planner(project: context, dispatcher: dispatcher, settler: settler)
         scheduler = Scheduler(
@@ -70,10 +73,16 @@ final class ProjectRunner {
     }
 
     private let settler: Settler
+    private let pacer: Pacer
 
     private func connect() {
         recorder.onProgress = { [weak self] in self?.needsPump = true }
         dispatcher.onDemand = { [weak self] in self?.scheduler.askLater(0) }
+        dispatcher.onStarved = { [weak self] in self?.scheduler.starved() }
+        scheduler.onNews = { [weak self] news in self?.heard(news) }
+        context.isolation.join(id) { [weak self] in
+            self.map { $0.dispatcher.inFlight == 0 && $0.recorder.isIdle } ?? true
+        }
         refresher?.onChange = { [weak self] in self?.needsPump = true }
         scheduler.onCopying = { [weak self] job in self?.copier.copy(job) }
         scheduler.onFenced = { [weak self] name in self?.fenced(name: name) }
@@ -83,6 +92,16 @@ final class ProjectRunner {
         context.loop.onTurnEnd { [weak self] in self?.turnEnded() }
     }
 
+    private func heard(_ news: [News]) {
+        for event in news {
+            switch event {
+            case .stop(let job): planner.stop(job)
+            case .end(let job, let status): planner.end(job, status: status)
+            case .rate(let recipient, let untilMs): pacer.refused(recipient, untilMs: untilMs)
+            }
+        }
+    }
+
     private var needsPump = false
     var onFunctionsMissing: () -> Void = {}
 
@@ -90,6 +109,7 @@ final class ProjectRunner {
     private func turnEnded() {
         guard needsPump else { return }
         needsPump = false
+        context.isolation.tick()
         planner.sweep()
         dispatcher.pump()
     }

@@ -76,6 +76,20 @@ final class Recorder {
         batch.pending.projectAnswers = true
     }
 
+    /// The last send of the batch has begun; the slot may go on at once.
+    func allSent(_ batch: ActiveBatch) {
+        guard !batch.isClosed, !batch.isFenced else { return }
+        batch.pending.allSent = true
+        touch(batch)
+        flush(batch)
+    }
+
+    /// FCM refused a recipient for its rate: whoever wants to send to it waits.
+    func refuseRate(_ rate: RecordCall.RefusedRate, batch: ActiveBatch) {
+        touch(batch)
+        batch.pending.refusedRates.append(rate)
+    }
+
     /// Asks for leave to begin more sends.
     func watermark(_ position: Int, of batch: ActiveBatch) {
         batch.requested = position
@@ -139,7 +153,7 @@ final class Recorder {
 
     private func send(_ id: UInt64) {
         guard let call = unanswered[id]?.call else { return }
-        project.redis.send(call.command(project.keys, worker: project.leaseName)) { [weak self] result in
+        project.durable.send(call.command(project.keys, worker: project.leaseName)) { [weak self] result in
             self?.completed(id, result)
         }
     }
@@ -205,6 +219,8 @@ struct PendingRecord {
     var records: [ResultRecord] = []
     var retries: [RecordCall.Retry] = []
     var upto: Int?
+    var allSent = false
+    var refusedRates: [RecordCall.RefusedRate] = []
     var holdMs: Int64 = 0
     var blockReason = ""
     var projectAnswers = false
@@ -238,6 +254,8 @@ private struct Flush {
         call.finish = finish
         call.probeUnused = finish && batch.isProbe && !batch.wasSent
         call.upto = pending.upto
+        call.allSent = pending.allSent
+        call.refusedRates = pending.refusedRates
         call.retries = pending.retries
         call.holdMs = pending.holdMs
         call.blockReason = pending.blockReason

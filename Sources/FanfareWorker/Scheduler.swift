@@ -16,6 +16,13 @@ final class Scheduler {
     /// The last claim said that every job is over.
     private(set) var foundNothing = false
     var isAskingNow: Bool { isAsking }
+    private var newsCursor = "0"
+    private var askedPermits = 0
+    /// The last call lent fewer permits than were asked for.
+    private var isShort = false
+    private var wasStarved = false
+    /// What happened to jobs and recipients elsewhere.
+    var onNews: ([News]) -> Void = { _ in }
     /// An audience that is being copied, for whoever has the time.
     var onCopying: (String) -> Void = { _ in }
     /// With the name that was fenced.
@@ -36,12 +43,17 @@ final class Scheduler {
     }
 
     /// Recipients that may still be taken: two rounds of sends, so that one is at hand while the other is on its way.
-    private var room: Int { 2 * project.configuration.maxInFlight - dispatcher.unsent }
+    /// Counted apart, so that a fan-out that is sent slowly keeps no single recipient out.
+    private var room: Int { max(0, 2 * project.configuration.maxInFlight - dispatcher.queue.unsentFanouts) }
+    private var singleRoom: Int { max(0, 2 * project.configuration.maxInFlight - dispatcher.queue.unsentSingles) }
 
     /// Batches that may still be held; a guard for jobs of one recipient each.
     private var batchRoom: Int { 4 * project.configuration.maxInFlight - planner.held.count }
 
-    var canTake: Bool { room > 0 && batchRoom > 0 && !project.isDraining && project.leaseHolds }
+    var canTake: Bool {
+        singleRoom > 0 && batchRoom > 0 && !project.isDraining && project.leaseHolds
+            && project.isolation.holder == nil
+    }
 
     func ask() {
         guard !isAsking, !project.isDraining, project.leaseHolds, project.redis.state == .ready else {
@@ -49,21 +61,34 @@ final class Scheduler {
         }
         // A worker with its hands full still takes the probe of a blocked project: all of them may be full.
         let isBlocked = project.blockReason != nil
-        let most = isBlocked ? 1 : room > 0 ? max(0, min(64, batchRoom)) : 0
-        guard most > 0 else { return askLater(project.configuration.pollMs) }
+        let hasRoom = (room > 0 || singleRoom > 0) && project.isolation.admits(project.project.id)
         isAsking = true
         foundNothing = false
         let askedAt = project.loop.now
         let name = project.leaseName
-        project.redis.send(
-            FunctionLibrary.claim(
-                project.keys,
-                worker: name,
-                most: most,
-                wanted: isBlocked ? 1 : max(0, room),
-                window: project.window
-            )
-        ) { [weak self] result in
+        var call = ClaimCall(
+            worker: name,
+            most: isBlocked ? 1 : hasRoom ? max(0, min(64, batchRoom)) : 0,
+            wanted: isBlocked ? 1 : room,
+            wantedSingle: isBlocked ? 1 : singleRoom,
+            window: project.window,
+            retries: project.regulator.retryRoom(),
+            quotaPerMinute: project.project.quotaPerMinute
+        )
+        let queue = dispatcher.queue
+        // The probe has to have its permit with it.
+        let atLeast = isBlocked ? 1 : 0
+        call.returned = project.quota.takeBack(keep: max(atLeast, queue.unsent))
+        var available = project.quota.available
+        call.permitsSingle = max(atLeast, queue.unsentSingles - available)
+        available -= min(available, queue.unsentSingles)
+        call.permitsFanout = max(0, queue.unsentFanouts - available)
+        call.activeFanouts = project.project.activeFanouts
+        call.smear = project.project.smear
+        call.backlogLimit = project.configuration.backlogLimit
+        call.newsCursor = newsCursor
+        askedPermits = call.permitsSingle + call.permitsFanout
+        project.durable.send(call.command(project.keys)) { [weak self] result in
             self?.isAsking = false
             self?.answered(result, askedAt: askedAt, name: name)
         }
@@ -78,15 +103,54 @@ final class Scheduler {
             return askLater(project.configuration.pollMs)
         }
         guard case .reply(let reply) = parsed else { return onFenced(name) }
-        project.hold(milliseconds: reply.holdMs)
         project.learnClock(redisMs: reply.nowMs)
+        project.quota.lent(reply.permits, askedAt: askedAt)
+        project.hold(milliseconds: reply.holdMs)
+        updateStops(reply)
         updateBlock(reply, askedAt: askedAt)
         foundNothing = reply.unfinished == 0
         planner.claimed(reply.claims, isProbe: reply.probeMs > 0)
+        newsCursor = reply.newsCursor
+        if !reply.news.isEmpty { onNews(reply.news) }
         if !reply.copying.isEmpty { onCopying(reply.copying) }
-        if !reply.claims.isEmpty, room > 0 { return ask() }
-        let due = reply.nextDueMs > 0 ? max(1, reply.nextDueMs - reply.nowMs) : .max
-        askLater(min(project.configuration.pollMs, due))
+        if reply.permits > 0 { dispatcher.pump() }
+        isShort = reply.permits < askedPermits
+        // What was claimed needs permits, and there may be more of it.
+        if !reply.claims.isEmpty || (dispatcher.queue.unsent > 0 && reply.permits > 0 && !isShort && wasStarved) {
+            wasStarved = false
+            return ask()
+        }
+        let due = reply.nextDueMs > reply.nowMs ? reply.nextDueMs - reply.nowMs : .max
+        let hasWork = reply.unfinished > 0 || !planner.isIdle
+        askLater(min(hasWork ? project.configuration.pollMs : project.configuration.idlePollMs, due))
+    }
+
+    /// Sends wait for permits: asked for at once, unless there were too few of them a moment ago.
+    func starved() {
+        wasStarved = true
+        askLater(isShort ? project.configuration.pollMs / 2 : 0)
+    }
+
+    private func updateStops(_ reply: ClaimReply) {
+        let pause = reply.pauseReason.isEmpty ? nil : reply.pauseReason
+        let pressure = reply.pressure.isEmpty ? nil : reply.pressure
+        let wasStopped = project.pauseReason != nil || project.pressure != nil
+        if pressure != project.pressure {
+            if let pressure {
+                project.logger.warning(
+                    "Nothing more is taken on until this has been read, or memory is free.",
+                    metadata: ["pressure": "\(pressure)"]
+                )
+            } else {
+                project.logger.notice("The pressure is over.")
+            }
+        }
+        if pause != project.pauseReason {
+            project.logger.notice(pause == nil ? "The project goes on." : "The project is paused by an operator.")
+        }
+        project.pauseReason = pause
+        project.pressure = pressure
+        if wasStopped, pause == nil, pressure == nil { dispatcher.pump() }
     }
 
     private func updateBlock(_ reply: ClaimReply, askedAt: UInt64) {

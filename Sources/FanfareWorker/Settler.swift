@@ -9,14 +9,16 @@ final class Settler {
     private let project: ProjectContext
     private let recorder: Recorder
     private let policy: RetryPolicy
+    private let pacer: Pacer
     /// How long a recipient in doubt waits for an answer that may still arrive.
     private static let doubtfulMs: Int64 = 2_000
     private var lastCredentialAlertMs: Int64 = 0
 
-    init(project: ProjectContext, recorder: Recorder, policy: RetryPolicy) {
+    init(project: ProjectContext, recorder: Recorder, policy: RetryPolicy, pacer: Pacer) {
         self.project = project
         self.recorder = recorder
         self.policy = policy
+        self.pacer = pacer
     }
 
     // MARK: Before a send
@@ -131,7 +133,9 @@ final class Settler {
         if case .success(let template) = batch.job.template {
             lifetimeMs = template.lifetimeMs(firstAttemptMs: history.firstAttemptMs)
         }
-        if batch.job.isAtMostOnce || lifetimeMs == 0 { return write(.unknown, position: position, of: batch) }
+        if batch.job.isAtMostOnce || lifetimeMs == 0 || batch.job.ending != nil {
+            return write(.unknown, position: position, of: batch)
+        }
         history.maybeDuplicate = true
         schedule(at: project.nowMs + Self.doubtfulMs, history, position: position, of: batch, parked: false)
     }
@@ -140,7 +144,26 @@ final class Settler {
     func giveBack(_ position: Int, of batch: ActiveBatch) {
         for position in batch.group(position) {
             let history = batch.recipients[position].history
-            schedule(at: project.nowMs, history, position: position, of: batch, parked: false)
+            // Before everything that waits: it is no retry, and has waited already.
+            schedule(at: 1, history, position: position, of: batch, parked: false)
+        }
+    }
+
+    /// A recipient that may not be sent to before its time: it waits in Redis, with no attempt counted.
+    func hold(_ position: Int, of batch: ActiveBatch, untilMs: Int64) {
+        if batch.job.ending != nil { return end(position, of: batch) }
+        for position in batch.group(position) {
+            schedule(at: untilMs, batch.recipients[position].history, position: position, of: batch, parked: false)
+        }
+    }
+
+    /// A recipient of a job that ends before its time. With an unanswered attempt behind it nobody knows whether it
+    /// was reached.
+    func end(_ position: Int, of batch: ActiveBatch) {
+        guard let status = batch.job.ending else { return }
+        for position in batch.group(position) {
+            let isDoubtful = batch.recipients[position].history.maybeDuplicate
+            write(isDoubtful ? .unknown : status, position: position, of: batch)
         }
     }
 
@@ -167,6 +190,11 @@ final class Settler {
         )
         if case .wait(let untilMs) = decision {
             if retry.isAmbiguous { history.maybeDuplicate = true }
+            if batch.job.ending != nil {
+                batch.recipients[position].history = history
+                return end(position, of: batch)
+            }
+            if retry.scope == .device || retry.scope == .topic { refuseRate(position, of: batch, untilMs: untilMs) }
             // Legacy retries of one second share a request, so they are moved to its end; none is sent earlier.
             let due = project.project.transport == .legacy ? (untilMs + 999) / 1_000 * 1_000 : untilMs
             return schedule(at: due, history, position: position, of: batch, parked: false)
@@ -180,6 +208,12 @@ final class Settler {
             maybeDup: history.maybeDuplicate
         )
         if let record { recorder.result(record, position: position, of: batch) }
+    }
+
+    private func refuseRate(_ position: Int, of batch: ActiveBatch, untilMs: Int64) {
+        let name = Pacer.name(batch.recipients[position].value, kind: batch.job.spec.kind)
+        pacer.refused(name, untilMs: untilMs)
+        recorder.refuseRate(RecordCall.RefusedRate(recipient: name, untilMs: untilMs), batch: batch)
     }
 
     /// The APNs or web push credential is at fault. A token does not tell its platform, so nothing can be paused; a

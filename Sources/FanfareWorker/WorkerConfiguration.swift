@@ -11,6 +11,14 @@ public struct WorkerConfiguration: Sendable {
         public var serviceAccount: [UInt8]?
         /// The legacy server key; nil with v1.
         public var serverKey: String?
+        /// The project's send quota, messages a minute, over all workers.
+        public var quotaPerMinute = 600_000
+        /// Fan-outs that may be active at once.
+        public var activeFanouts = 1
+        /// FCM's own fan-out to topics, recipients a second.
+        public var fanoutRate = 10_000
+        /// No fan-out starts within two minutes of a quarter of an hour.
+        public var smear = false
 
         public init(
             id: String,
@@ -54,8 +62,15 @@ public struct WorkerConfiguration: Sendable {
     public var flushMs: Int64 = 5
     /// Sends of a batch that may begin before the next watermark is written: what a crash can leave in doubt.
     public var window = 128
-    /// How often an idle worker asks for work that others queued.
-    public var pollMs: Int64 = 100
+    /// How often a worker asks for work, permits and news while its project has jobs, and while it has none.
+    public var pollMs: Int64 = 50
+    public var idlePollMs: Int64 = 100
+    /// Retries among all sends of any ten seconds, per cent; ten a second are always allowed.
+    public var retryPercent = 10
+    /// Replicas that have to confirm each write before it counts; 0: none.
+    public var safeReplicas = 0
+    /// Entries of an outgoing stream that may be left unacknowledged.
+    public var backlogLimit = 1_000_000
 
     public var dedupeMs: Int64 = 86_400_000
     public var keepJobMs: Int64 = 7 * 86_400_000

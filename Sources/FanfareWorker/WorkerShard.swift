@@ -45,6 +45,7 @@ final class WorkerShard {
         }
         redis = connection("fanfare-worker")
         let redis = redis
+        let isolation = Isolation()
         runners = try configuration.projects.map { project in
             try ProjectRunner(
                 context: ProjectContext(
@@ -53,6 +54,7 @@ final class WorkerShard {
                     configuration: configuration,
                     project: project,
                     book: book,
+                    isolation: isolation,
                     logger: logger
                 )
             )

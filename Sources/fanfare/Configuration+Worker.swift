@@ -8,13 +8,18 @@ extension Configuration {
     /// What the worker needs, in its own words.
     func workerConfiguration(_ secrets: Secrets, exitWhenIdle: Bool) -> WorkerConfiguration {
         let projects = projects.map { project in
-            WorkerConfiguration.Project(
+            var result = WorkerConfiguration.Project(
                 id: project.id,
                 transport: project.transport,
                 endpoint: project.endpoint,
                 serviceAccount: secrets.serviceAccounts[project.id],
                 serverKey: secrets.serverKeys[project.id]
             )
+            result.quotaPerMinute = Int(project.quotaPerMinute)
+            result.activeFanouts = project.activeFanouts
+            result.fanoutRate = Int(project.fanoutRate)
+            result.smear = project.smear
+            return result
         }
         var result = WorkerConfiguration(
             redisURL: redis.url,
@@ -34,6 +39,9 @@ extension Configuration {
         result.renewMs = worker.renewMs
         result.flushMs = worker.flushMs
         result.window = worker.window
+        result.retryPercent = worker.retryPercent
+        result.backlogLimit = Int(backlogLimit)
+        result.safeReplicas = redis.safeReplicas
         result.dedupeMs = retention.dedupeHours * Self.hourMs
         result.keepJobMs = retention.jobHours * Self.hourMs
         result.keepSingleJobMs = retention.singleJobHours * Self.hourMs

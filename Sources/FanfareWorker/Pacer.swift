@@ -1,0 +1,64 @@
+internal import EventLoop
+internal import FanfareCore
+internal import FanfareModel
+internal import RedisTransport
+internal import StreamWire
+
+/// Recipients that are sent to more slowly than the rest: those that FCM refused for their rate in the last hour, in
+/// any job and any worker, and those that stand in a large fan-out again and again (see <doc:ProtocolFacts>).
+final class Pacer {
+    enum Decision: Equatable {
+        case go
+        /// Not before this time, Unix milliseconds.
+        case hold(untilMs: Int64)
+        /// Redis decides; the completion is called with the milliseconds to wait.
+        case ask
+    }
+
+    private struct Refusal {
+        var untilMs: Int64
+        var forgetMs: Int64
+    }
+
+    private let project: ProjectContext
+    private var refused: [String: Refusal] = [:]
+    private var sweepMs: Int64 = 0
+    private static let hourMs: Int64 = 3_600_000
+
+    init(project: ProjectContext) { self.project = project }
+
+    static func name(_ recipient: String, kind: RecipientKind) -> String { "\(kind.rawValue):\(recipient)" }
+
+    /// FCM refused the recipient, here or elsewhere.
+    func refused(_ name: String, untilMs: Int64) {
+        let nowMs = project.nowMs
+        refused[name] = Refusal(
+            untilMs: max(untilMs, refused[name]?.untilMs ?? 0),
+            forgetMs: max(nowMs, untilMs) + Self.hourMs
+        )
+        guard nowMs >= sweepMs else { return }
+        sweepMs = nowMs + 60_000
+        refused = refused.filter { $0.value.forgetMs > nowMs }
+    }
+
+    /// Asked before every send, so it costs nothing while nobody was refused.
+    func decide(_ recipient: String, of job: JobContext) -> Decision {
+        let repeats = job.repeats(recipient, now: project.loop.now)
+        if refused.isEmpty, repeats < RepeatSketch.paceFrom { return .go }
+        guard let refusal = refused[Self.name(recipient, kind: job.spec.kind)] else {
+            return repeats < RepeatSketch.paceFrom ? .go : .ask
+        }
+        let nowMs = project.nowMs
+        if refusal.untilMs > nowMs { return .hold(untilMs: refusal.untilMs) }
+        return refusal.forgetMs > nowMs ? .ask : .go
+    }
+
+    /// - Parameter completion: the milliseconds to wait; 0 when the send may begin and has been counted.
+    func ask(_ recipient: String, of job: JobContext, _ completion: @escaping (Int64) -> Void) {
+        let name = Self.name(recipient, kind: job.spec.kind)
+        project.redis.send(FunctionLibrary.pace(project.keys, recipient: name)) { result in
+            guard case .success(let value) = result, let wait = value.integer else { return completion(1_000) }
+            completion(wait)
+        }
+    }
+}

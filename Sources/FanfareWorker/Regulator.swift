@@ -1,0 +1,67 @@
+internal import EventLoop
+internal import FanfareCore
+internal import FanfareModel
+
+/// How many sends this worker may have under way to FCM, and how many of them may be retries: it learns from every
+/// answer, so that an outage is not hammered and a recovering service is not flooded.
+final class Regulator {
+    private let loop: EventLoop
+    private var concurrency: ConcurrencyLimit
+    private var accepts: AcceptBudget
+    private var retries: RetryBudget
+
+    init(loop: EventLoop, configuration: WorkerConfiguration) {
+        self.loop = loop
+        concurrency = ConcurrencyLimit(maximum: configuration.maxInFlight)
+        accepts = AcceptBudget(maximumInFlight: configuration.maxInFlight)
+        retries = RetryBudget(percent: configuration.retryPercent)
+    }
+
+    /// Requests that may be under way at once.
+    var limit: Int { concurrency.limit }
+
+    /// Recipients that were sent to before and may be taken for another try now.
+    func retryRoom() -> Int { retries.room(now: loop.now) }
+
+    /// Takes leave for one request; false while FCM refuses most of what it gets.
+    func take() -> Bool { accepts.take(now: loop.now) }
+
+    /// Loop time at which ``take()`` may succeed again.
+    var nextAt: UInt64 { accepts.nextAt(now: loop.now) ?? loop.now }
+
+    func sent(isRetry: Bool) { retries.sent(isRetry: isRetry, now: loop.now) }
+
+    func answered(_ verdicts: [Verdict], startedAt: UInt64, inFlight: Int) {
+        // A send that never left says nothing of FCM.
+        guard !verdicts.allSatisfy(\.isUnsent) else { return }
+        let isOverload = verdicts.contains(where: \.isOverload)
+        if !isOverload { accepts.accepted() }
+        concurrency.answered(
+            latencyNs: loop.now - min(loop.now, startedAt),
+            inFlight: inFlight,
+            now: loop.now,
+            isOverload: isOverload
+        )
+    }
+}
+
+extension Verdict {
+    fileprivate var isUnsent: Bool {
+        if case .retry(let retry) = self { return retry.cause == .unsent }
+        return false
+    }
+
+    /// FCM, or the way there, had too much to do. A rate that concerns one device or topic says nothing of the rest.
+    fileprivate var isOverload: Bool {
+        switch self {
+        case .retry(let retry):
+            switch retry.scope {
+            case .device, .topic: return false
+            case .project: return true
+            case .recipient: return retry.cause != .unsent
+            }
+        case .unknown: return true
+        case .sent, .sentPartly, .failed, .refreshCredential, .blockProject: return false
+        }
+    }
+}

@@ -1,0 +1,59 @@
+internal import StreamWire
+
+/// The batches of a project that have something left to send: jobs of one batch before fan-outs, fan-outs by priority.
+struct SendQueue {
+    /// Jobs of one batch, retries of them included.
+    private(set) var singles: [ActiveBatch] = []
+    private(set) var fanouts: [ActiveBatch] = []
+    /// Recipients at hand that have not been sent; kept as sums, because they are asked for with every job.
+    private(set) var unsentSingles = 0
+    private(set) var unsentFanouts = 0
+
+    var isEmpty: Bool { singles.isEmpty && fanouts.isEmpty }
+    var unsent: Int { unsentSingles + unsentFanouts }
+    var batches: [ActiveBatch] { singles + fanouts }
+
+    /// Puts a batch in, or counts it anew when it is there and has something to send again.
+    mutating func add(_ batch: ActiveBatch) {
+        if !batch.isQueued {
+            batch.isQueued = true
+            if batch.job.isFanout {
+                // A fan-out that preempts goes before what is at hand of the one that it preempts.
+                let at = fanouts.firstIndex { $0.job.spec.priority < batch.job.spec.priority } ?? fanouts.endIndex
+                fanouts.insert(batch, at: at)
+            } else {
+                singles.append(batch)
+            }
+        }
+        recount(batch)
+    }
+
+    mutating func recount(_ batch: ActiveBatch) {
+        let change = (batch.isQueued ? batch.unsentCount : 0) - batch.queuedCount
+        batch.queuedCount += change
+        if batch.job.isFanout { unsentFanouts += change } else { unsentSingles += change }
+    }
+
+    mutating func remove(_ batch: ActiveBatch) {
+        guard batch.isQueued else { return }
+        batch.isQueued = false
+        recount(batch)
+        if batch.job.isFanout {
+            fanouts.removeAll { $0 === batch }
+        } else {
+            singles.removeAll { $0 === batch }
+        }
+    }
+
+    /// Takes out every batch that `isDone`, of the first `looked` of a class.
+    mutating func sweep() {
+        func keep(_ batch: ActiveBatch) -> Bool {
+            guard batch.unsentCount == 0 || batch.isFenced else { return true }
+            batch.isQueued = false
+            recount(batch)
+            return false
+        }
+        singles = singles.filter(keep)
+        fanouts = fanouts.filter(keep)
+    }
+}
