@@ -15,7 +15,10 @@ struct SandboxCommand: AsyncParsableCommand {
             Examples:
               fanfare sandbox --state sandbox --project demo
               fanfare sandbox --state sandbox --project demo --port 0 --control-port 0 --json
+              fanfare sandbox --state sandbox --project demo --quota-per-minute 60000 --fanout-rate 1000
               curl http://127.0.0.1:8480/stats
+              curl -d '{"topic":"news","subscribers":20000}' http://127.0.0.1:8480/devices
+              curl http://127.0.0.1:8480/fanouts
             """
     )
 
@@ -37,7 +40,12 @@ struct SandboxCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("What chance is drawn from.", valueName: "n"))
     var seed: UInt64 = 1
 
-    @Option(help: ArgumentHelp("Each project's send quota.", valueName: "n"))
+    @Option(
+        help: ArgumentHelp(
+            "Each project's send quota, refilled in full every 60 seconds from its first send.",
+            valueName: "n"
+        )
+    )
     var quotaPerMinute = 600_000
 
     @Flag(help: "Retryable errors come without Retry-After.")
@@ -45,6 +53,17 @@ struct SandboxCommand: AsyncParsableCommand {
 
     @Option(help: ArgumentHelp("Seconds an access token lives, at most 3600.", valueName: "n"))
     var tokenLifetime = 3_600
+
+    @Option(
+        help: ArgumentHelp(
+            "Recipients a second that all topic, condition and group sends of a project reach together.",
+            valueName: "n"
+        )
+    )
+    var fanoutRate = 10_000
+
+    @Flag(help: "A fan-out beyond a project's 1000 active ones waits, rather than being refused.")
+    var deferFanouts = false
 
     @Flag(help: "Print the addresses as one JSON object.")
     var json = false
@@ -58,6 +77,8 @@ struct SandboxCommand: AsyncParsableCommand {
         options.quotaPerMinute = quotaPerMinute
         options.bareErrors = bareErrors
         options.tokenLifetimeSeconds = tokenLifetime
+        options.fanoutRate = fanoutRate
+        options.deferFanouts = deferFanouts
         let logger = LogOutput.logger(.warning)
         let sandbox = Sandbox(options: options, logger: logger)
         let ports: SandboxPorts
