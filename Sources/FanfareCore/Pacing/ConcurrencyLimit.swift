@@ -11,9 +11,10 @@
 /// for a send that began before the last decrease, which it could not know of yet.
 ///
 /// **Rising latency**: times 0.9, at most once per round trip, while the mean of a round trip is above twice the
-/// baseline and more than 200 ms above it. The baseline is the least such mean seen. When half the concurrency has not
-/// shortened the answers by a quarter, the delay is not a queue of ours: it becomes the baseline and the limit returns
-/// to where it was. So a slower path costs a short dip, and a baseline never creeps up under a queue of our own.
+/// baseline and more than 200 ms above it; meanwhile nothing grows. The baseline is the least such mean seen. When half
+/// the concurrency has not shortened the answers by a quarter, the delay is not a queue of ours: it becomes the baseline
+/// and the limit returns to where it was. So a slower path costs a short dip, and a baseline never creeps up under a
+/// queue of our own.
 public struct ConcurrencyLimit: Sendable {
     /// Never more than this.
     public let maximum: Int
@@ -33,19 +34,23 @@ public struct ConcurrencyLimit: Sendable {
     private var lastCut: UInt64?
     private var grownSinceCut = 0
 
-    /// The mean latency of the last round trips; 0 before the first. Nanoseconds.
-    private var smoothedNs = 0.0
+    /// The mean latency of the last round trip; 0 before the first. Nanoseconds, as all here.
+    private var latencyNs = 0.0
     private var baselineNs = 0.0
-    private var roundFrom: UInt64 = 0
+    /// nil: the answers still come to sends of before the last decrease, and tell nothing about the limit as it is.
+    private var roundFrom: UInt64?
     private var roundSum = 0.0
     private var roundAnswers = 0
     private var trial: Trial?
 
-    /// Where a row of decreases for latency began.
+    /// A row of decreases for latency.
     private struct Trial {
+        var limitBefore: Int
+        var ceilingBefore: Int
+        /// What the first decrease led to, and the mean of the first round trip under it. Before that one nothing can be
+        /// compared: while the limit was growing the latency lagged behind it.
         var limit: Int
-        var ceiling: Int
-        var latencyNs: Double
+        var latencyNs: Double?
     }
 
     /// - Parameters:
@@ -71,7 +76,7 @@ public struct ConcurrencyLimit: Sendable {
             return
         }
         let used = inFlight >= limit - limit / 2
-        if used { grow() }
+        if used, trial == nil { grow() }
         measure(latencyNs, used: used, now: now)
     }
 
@@ -87,14 +92,11 @@ public struct ConcurrencyLimit: Sendable {
     }
 
     private mutating func overloaded(sentAt: UInt64, now: UInt64) {
-        let isSameTrouble: Bool
+        var isSameTrouble = false
         if let lastCut {
-            guard sentAt >= lastCut, Double(now.subtracting(lastCut)) >= max(Self.leastRoundNs, smoothedNs) else {
-                return
-            }
+            let gap = max(Self.leastRoundNs, latencyNs)
+            guard sentAt >= lastCut, Double(now.subtracting(lastCut)) >= gap else { return }
             isSameTrouble = grownSinceCut < Self.littleGrowth
-        } else {
-            isSameTrouble = false
         }
         trial = nil
         decrease(to: 0.7, now: now)
@@ -106,50 +108,50 @@ public struct ConcurrencyLimit: Sendable {
         steady = 0
         grownSinceCut = 0
         lastCut = now
-        // What is under way was sent under the old limit: the next round begins when it has been answered.
-        beginRound(at: now.adding(UInt64(min(smoothedNs, 1e15))))
+        roundFrom = nil
     }
 
-    private mutating func beginRound(at time: UInt64) {
-        roundFrom = time
-        roundSum = 0
-        roundAnswers = 0
-    }
-
-    private mutating func measure(_ latencyNs: UInt64, used: Bool, now: UInt64) {
-        guard now >= roundFrom else { return }
-        // The first answers of all are the quickest ones: a round of only those would make a baseline too low to hold.
-        if smoothedNs == 0, roundAnswers == 0 { roundFrom = now }
-        roundSum += Double(latencyNs)
-        roundAnswers += 1
-        guard roundAnswers >= Self.leastAnswers,
-            Double(now - roundFrom) >= max(Self.leastRoundNs, smoothedNs)
-        else { return }
-        let mean = roundSum / Double(roundAnswers)
-        beginRound(at: now)
-        smoothedNs = smoothedNs == 0 ? mean : (smoothedNs + mean) / 2
-        baselineNs = baselineNs == 0 ? smoothedNs : min(baselineNs, smoothedNs)
-        guard smoothedNs > max(2 * baselineNs, baselineNs + Self.latencySlackNs) else {
-            trial = nil
+    private mutating func measure(_ latency: UInt64, used: Bool, now: UInt64) {
+        guard let from = roundFrom else {
+            guard now.subtracting(latency) >= lastCut ?? 0 else { return }
+            roundFrom = now
+            roundSum = 0
+            roundAnswers = 0
             return
         }
-        if used { slowed(now) }
+        roundSum += Double(latency)
+        roundAnswers += 1
+        guard roundAnswers >= Self.leastAnswers,
+            Double(now.subtracting(from)) >= max(Self.leastRoundNs, latencyNs)
+        else { return }
+        latencyNs = roundSum / Double(roundAnswers)
+        (roundFrom, roundSum, roundAnswers) = (now, 0, 0)
+        baselineNs = baselineNs == 0 ? latencyNs : min(baselineNs, latencyNs)
+        if used, latencyNs > max(2 * baselineNs, baselineNs + Self.latencySlackNs) {
+            slowed(now)
+        } else {
+            trial = nil
+        }
     }
 
     private mutating func slowed(_ now: UInt64) {
-        let began = trial ?? Trial(limit: limit, ceiling: ceiling, latencyNs: smoothedNs)
-        trial = began
-        if limit == 1 || limit <= began.limit / 2 {
-            if smoothedNs > 0.75 * began.latencyNs {
-                baselineNs = smoothedNs
-                limit = began.limit
-                ceiling = began.ceiling
+        let (limitBefore, ceilingBefore) = (limit, ceiling)
+        if let began = trial, let first = began.latencyNs, limit == 1 || limit <= began.limit / 2 {
+            if latencyNs > 0.75 * first {
+                baselineNs = latencyNs
+                limit = began.limitBefore
+                ceiling = began.ceilingBefore
                 trial = nil
                 return
             }
-            trial = Trial(limit: limit, ceiling: ceiling, latencyNs: smoothedNs)
+            trial = nil
         }
         decrease(to: 0.9, now: now)
         ceiling = limit
+        if trial == nil {
+            trial = Trial(limitBefore: limitBefore, ceilingBefore: ceilingBefore, limit: limit)
+        } else if trial?.latencyNs == nil {
+            trial?.latencyNs = latencyNs
+        }
     }
 }
