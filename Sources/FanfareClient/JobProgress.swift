@@ -87,11 +87,11 @@ extension FanfareOperator {
         }
         var progress = JobProgress(status: status, nowMs: nowMs)
         guard !status.isOver else { return progress }
-        if let plan = JobPlan(try await redis.reply(to: JobInquiry.plan(keys, job: job))) {
+        // Ornaments: a producer's user may be allowed to read no more than the job's own words.
+        if let reply = try? await redis.reply(to: JobInquiry.plan(keys, job: job)), let plan = JobPlan(reply) {
             progress.jobClass = plan.jobClass
-            if plan.jobClass.takesTurns { progress.turn = try await turn(of: job, plan) }
+            if plan.jobClass.takesTurns { progress.turn = (try? await turn(of: job, plan)) ?? .none }
         }
-        // An ornament: where functions are not loaded or not allowed, the job's own words are all there is.
         progress.project = try? await overview()
         return progress
     }

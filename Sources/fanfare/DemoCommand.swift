@@ -124,7 +124,8 @@ struct DemoCommand: AsyncParsableCommand {
         let id = try await producer.push(job)
         Console.error("job \(id): \(tokens) recipients\n")
         var bar = ProgressBar()
-        let status = try await JobWait(producer: producer, job: id).run { bar.show($0) }
+        let desk = FanfareOperator(redis: client, project: Self.project)
+        let status = try await JobWait(desk: desk, job: id).run({ bar.show($0) }, note: { bar.note($0) }).status
         bar.end()
         guard status.state == .done else {
             throw Outcome.failed.because("the job ended as \(status.state)\(status.reason.map { ": \($0)" } ?? "")")

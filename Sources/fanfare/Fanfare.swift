@@ -15,7 +15,7 @@ struct Fanfare: AsyncParsableCommand {
         version: "0.1.0",
         subcommands: [
             DemoCommand.self, WorkerCommand.self, SandboxCommand.self, SendCommand.self, JobCommand.self,
-            FunctionsCommand.self, ConfigCommand.self,
+            ProjectCommand.self, DeadCommand.self, FunctionsCommand.self, ConfigCommand.self, DoctorCommand.self,
         ]
     )
 }

@@ -1,10 +1,16 @@
 internal import ArgumentParser
+internal import FanfareClient
+internal import FanfareConfiguration
+internal import RedisTransport
 
 struct JobCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "job",
-        abstract: "What became of a job.",
-        subcommands: [JobShowCommand.self, JobResultsCommand.self]
+        abstract: "Shows, stops and resumes jobs.",
+        subcommands: [
+            JobListCommand.self, JobShowCommand.self, JobResultsCommand.self, JobCancelCommand.self,
+            JobPauseCommand.self, JobResumeCommand.self,
+        ]
     )
 }
 
@@ -23,5 +29,14 @@ struct JobArguments: ParsableArguments {
         Outcome.failed.because(
             "job \(id): not there; it was never pushed, no worker has taken it yet, or it is no longer kept"
         )
+    }
+
+    /// Runs with a connection and the job's project.
+    func run(_ body: (FanfareOperator<RedisClient>) async throws -> Void) async throws {
+        let configuration = try options.load()
+        let project = try project.resolve(configuration)
+        try await RedisSession.run(configuration) { client in
+            try await body(FanfareOperator(redis: client, project: project, prefix: configuration.prefix))
+        }
     }
 }

@@ -33,14 +33,10 @@ struct JobResultsCommand: AsyncParsableCommand {
                 throw JobArguments.missing(arguments.id)
             }
             if !arguments.json { Console.line(Self.columns.joined(separator: "\t")) }
-            do {
-                try await producer.results(of: status) { entry in
-                    let wanted = entry.results.filter { !failed || $0.status != .sent }
-                    let lines = wanted.map { arguments.json ? JSONValue.object($0.json).jsonText : Self.row($0) }
-                    if !lines.isEmpty { Console.line(lines.joined(separator: "\n")) }
-                }
-            } catch let error as FanfareClientError {
-                throw Outcome.failed.because("\(error)")
+            try await producer.results(of: status) { entry in
+                let wanted = entry.results.filter { !failed || $0.status != .sent }
+                let lines = wanted.map { arguments.json ? JSONValue.object($0.json).jsonText : Self.row($0) }
+                if !lines.isEmpty { Console.line(lines.joined(separator: "\n")) }
             }
         }
     }

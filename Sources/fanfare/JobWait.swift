@@ -1,10 +1,11 @@
 internal import ArgumentParser
 internal import FanfareClient
 internal import RedisTransport
+internal import StreamWire
 
 /// Follows one job until nothing more happens to it by itself.
 struct JobWait {
-    let producer: FanfareProducer<RedisClient>
+    let desk: FanfareOperator<RedisClient>
     let job: String
 
     /// Redis may be away this long without the wait being given up.
@@ -12,26 +13,55 @@ struct JobWait {
     /// After this long without a sign of the job, the user is told what is missing.
     private static let silence = Duration.seconds(10)
 
-    /// - Parameter show: gets every state that was read.
+    /// Shows the job's way and its end.
+    /// - Throws: the exit code, unless every recipient was accepted by FCM.
+    func follow(isJSON: Bool) async throws {
+        var bar = ProgressBar()
+        let progress: JobProgress
+        do {
+            progress = try await run({ bar.show($0) }, note: { bar.note($0) })
+        } catch {
+            bar.end()
+            throw error
+        }
+        bar.end()
+        if isJSON {
+            Console.line(JobRendering.json(progress, desk.keys.project))
+        } else {
+            Console.error(JobRendering.table(progress))
+        }
+        if progress.status.state == .parked {
+            throw Outcome.failed.because(JobControl.parked(job, desk.keys.project))
+        }
+        if !progress.status.isSuccess { throw ExitCode(Outcome.failed.rawValue) }
+    }
+
+    /// - Parameters:
+    ///   - show: gets every state that was read.
+    ///   - note: gets what a person has to know meanwhile, once.
     /// - Returns: the last state; `parked` is one, though a person can resume such a job.
-    func run(_ show: (JobStatus) -> Void) async throws -> JobStatus {
-        var last: JobStatus?
+    func run(_ show: (JobProgress) -> Void, note: (String) -> Void) async throws -> JobProgress {
+        var last: JobProgress?
         var lost: ContinuousClock.Instant?
         var silentSince: ContinuousClock.Instant? = .now
+        var obstacle: String?
         while true {
             do {
-                if let status = try await producer.status(of: job) {
-                    last = status
+                if let progress = try await desk.progress(of: job) {
+                    last = progress
                     silentSince = nil
-                    show(status)
-                    if status.isOver || status.state == .parked { return status }
+                    show(progress)
+                    if progress.status.isOver || progress.status.state == .parked { return progress }
+                    if let new = progress.obstacle, new != obstacle { note(Self.waitsFor(new, progress)) }
+                    // FCM's own short waits come and go: only what lasts is worth a line each time.
+                    obstacle = progress.obstacle
                 } else if let last {
-                    throw Outcome.failed.because("job \(job) is no longer kept; it was last seen \(last.state)")
+                    throw Outcome.failed.because("job \(job) is no longer kept; it was last seen \(last.status.state)")
                 }
                 lost = nil
                 if let since = silentSince, since.duration(to: .now) > Self.silence {
                     silentSince = nil
-                    Console.error("fanfare: no worker has taken job \(job) yet; is one running for its project?")
+                    note("no worker has taken job \(job) yet; is one running for its project?")
                 }
             } catch let error as RedisError where error.isTransient {
                 let since = lost ?? .now
@@ -40,5 +70,10 @@ struct JobWait {
             }
             try await Task.sleep(for: .milliseconds(last == nil ? 50 : 200))
         }
+    }
+
+    static func waitsFor(_ obstacle: String, _ progress: JobProgress) -> String {
+        let state = progress.status.state == .paused ? "is paused" : "is held"
+        return "job \(progress.status.id) \(state): \(obstacle); waiting goes on until it is resumed or ended"
     }
 }

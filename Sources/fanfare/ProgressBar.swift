@@ -5,15 +5,20 @@ internal import Glibc
 struct ProgressBar {
     private let isShown: Bool
     private var lastLine = ""
+    private var meter = RateMeter()
 
     init(isShown: Bool = Console.errorIsTerminal) { self.isShown = isShown }
 
-    mutating func show(_ status: JobStatus) {
+    mutating func show(_ progress: JobProgress) {
         guard isShown else { return }
-        let line = Self.line(status)
-        guard line != lastLine else { return }
-        lastLine = line
-        Console.write("\r\u{1B}[K" + line, to: STDERR_FILENO)
+        meter.add(progress.status.finished, atMs: progress.nowMs)
+        draw(Self.line(progress, rate: meter.perSecond))
+    }
+
+    /// A line of its own that stays.
+    mutating func note(_ text: String) {
+        end()
+        Console.error("fanfare: \(text)")
     }
 
     /// Clears the line, so that what follows stands alone.
@@ -21,6 +26,28 @@ struct ProgressBar {
         guard isShown, !lastLine.isEmpty else { return }
         lastLine = ""
         Console.write("\r\u{1B}[K", to: STDERR_FILENO)
+    }
+
+    private mutating func draw(_ line: String) {
+        guard line != lastLine else { return }
+        lastLine = line
+        Console.write("\r\u{1B}[K" + line, to: STDERR_FILENO)
+    }
+
+    /// - Parameter rate: results a second over the last seconds; nil when it is not known.
+    static func line(_ progress: JobProgress, rate: Double?) -> String {
+        var line = line(progress.status)
+        let status = progress.status
+        if case .waiting = progress.turn, let outlook = JobRendering.outlook(progress) { return line + "  \(outlook)" }
+        if case .holding(.some) = progress.turn, let left = progress.remainingSeconds {
+            return line + "  \(PaceText.duration(left)) left, estimated"
+        }
+        guard status.total > 1, let rate, status.state == .active || status.state == .retrying else { return line }
+        line += "  \(PaceText.rate(rate))"
+        if status.state == .active, rate > 0 {
+            line += "  \(PaceText.duration(Double(max(0, status.total - status.finished)) / rate)) left"
+        }
+        return line
     }
 
     static func line(_ status: JobStatus) -> String {
@@ -31,7 +58,7 @@ struct ProgressBar {
         var line = "[\(bar)] \(Int(share * 100))% \(status.finished)/\(status.total) \(status.state)"
         let counts = [
             ("sent", status.sent), ("failed", status.failed), ("unknown", status.unknown),
-            ("retrying", status.retrying),
+            ("cancelled", status.cancelled), ("expired", status.expired), ("retrying", status.retrying),
         ]
         for (name, count) in counts where count > 0 { line += "  \(name) \(count)" }
         return line

@@ -62,7 +62,8 @@ struct SendCommand: AsyncParsableCommand {
                 return
             }
             if !json { Console.line(id) }
-            try await follow(id, producer, project)
+            let desk = FanfareOperator(redis: client, project: project, prefix: configuration.prefix)
+            try await JobWait(desk: desk, job: id).follow(isJSON: json)
         }
     }
 
@@ -74,17 +75,5 @@ struct SendCommand: AsyncParsableCommand {
                 job.id == nil ? "without --id, pushing again may send twice" : "its --id makes it safe to push again"
             throw Outcome.unavailable.because("the job may have been pushed or not (\(error)); \(advice)")
         }
-    }
-
-    private func follow(_ id: String, _ producer: FanfareProducer<RedisClient>, _ project: String) async throws {
-        var bar = ProgressBar()
-        let status = try await JobWait(producer: producer, job: id).run { bar.show($0) }
-        bar.end()
-        if json {
-            Console.line(JobShowCommand.json(status, project))
-        } else {
-            Console.error(JobShowCommand.table(status))
-        }
-        if !status.isSuccess { throw ExitCode(Outcome.failed.rawValue) }
     }
 }

@@ -30,12 +30,12 @@ import Testing
     @Test func aJobIsShownInBothForms() throws {
         let job = try status(["state", "rejected", "total", "0", "reason", "message: \"x\"", "created_ms", "1000"])
         #expect(
-            JobShowCommand.json(job, "demo")
+            JobRendering.json(JobProgress(status: job, nowMs: 5_000), "demo")
                 == #"{"id":"j","project":"demo","state":"rejected","total":0,"sent":0,"failed":0,"unknown":0,"cancelled":0,"#
                 + #""expired":0,"retrying":0,"duplicates":0,"created_ms":1000,"reason":"message: \"x\""}"#
         )
         #expect(
-            JobShowCommand.table(job) == """
+            JobRendering.table(JobProgress(status: job, nowMs: 5_000)) == """
                 job      j
                 state    rejected
                 reason   message: "x"

@@ -14,6 +14,13 @@ import Testing
         send + ["--group", "k", "--title", "x", "--id", "i", "--validate-only", "--expires-at", "1772352000000"],
         ["job", "show", "j", "--project", "p", "--json"], ["job", "results", "j", "--failed", "-c", "f"],
         ["worker", "--exit-when-idle", "--name", "w"], ["functions", "load", "--redis", "redis://h"],
+        ["job", "ls", "--state", "parked", "--limit", "5", "--json"], ["job", "ls", "--all", "--project", "p"],
+        ["job", "cancel", "j"], ["job", "pause", "j", "--json"], ["job", "resume", "j"],
+        ["job", "show", "j", "--wait"],
+        ["project", "ls", "--json"], ["project", "pause", "demo", "--reason", "r"], ["project", "resume", "demo"],
+        ["dead", "ls", "--kind", "parked", "--limit", "3"], ["dead", "replay", "1-0", "2-0", "--json"],
+        ["dead", "replay", "--job", "j"], ["dead", "replay", "--all", "--kind", "rejected"],
+        ["dead", "drop", "--all", "--yes"],
         ["config", "check", "--json"], ["demo", "--tokens", "5"],
         ["sandbox", "--state", "d", "--project", "a", "--project", "b", "--bare-errors", "--seed", "7"],
     ])
@@ -33,7 +40,11 @@ import Testing
         send + ["--token", "a", "--title", "x", "--results", ""],
         send + ["--token", "a", "--title", "x", "--priority", "high"],
         ["job", "show"], ["sandbox", "--state", "d"], ["demo", "--tokens", "0"], ["demo", "--tokens", "100001"],
-        ["worker", "--concurrency", "3"], ["dead", "ls"], ["doctor"],
+        ["worker", "--concurrency", "3"], ["dead", "purge"], ["job", "ls", "--state", "sleeping"],
+        ["job", "ls", "--limit", "0"], ["job", "cancel"], ["job", "pause", "a", "b"], ["project", "pause"],
+        ["project", "pause", "No_Good"], ["dead", "ls", "--kind", "odd"], ["dead", "replay"],
+        ["dead", "replay", "1-0", "--all"], ["dead", "replay", "1-0", "--kind", "parked"], ["dead", "replay", "x"],
+        ["dead", "replay", "1"], ["dead", "replay", "1-+0"], ["dead", "drop", "--yes"],
     ])
     func linesThatAreNotEndWithTheUsageCode(line: [String]) throws {
         let error = try #require(throws: (any Error).self) { try Fanfare.parseAsRoot(line) }

@@ -1,0 +1,95 @@
+internal import ArgumentParser
+internal import FanfareClient
+internal import FanfareConfiguration
+internal import FanfareJSON
+internal import RedisTransport
+
+struct DeadCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "dead",
+        abstract: "Looks through jobs that need a person, and replays or drops them.",
+        discussion: """
+            `rejected` is an entry that broke a rule: nothing of it was sent. `parked` is a job that stopped on its way: \
+            what is unfinished is kept.
+            """,
+        subcommands: [DeadListCommand.self, DeadReplayCommand.self, DeadDropCommand.self]
+    )
+}
+
+struct DeadListCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "ls",
+        abstract: "Lists the entries, newest first.",
+        discussion: """
+            The first column is what `dead replay` and `dead drop` take. --json also gives the evidence and the fields as \
+            they were pushed.
+
+            Examples:
+              fanfare dead ls --project demo --kind parked
+              fanfare dead ls --project demo --limit 1 --json | jq -r .fields.message
+            """
+    )
+
+    @Option(help: ArgumentHelp("Only rejected or parked.", valueName: "kind"), transform: DeadSelection.kind)
+    var kind: DeadEntry.Kind?
+
+    @Option(help: ArgumentHelp("Only of this job.", valueName: "id"))
+    var job: String?
+
+    @Option(help: ArgumentHelp("Entries at most.", valueName: "n"))
+    var limit = 100
+
+    @OptionGroup var project: ProjectOption
+    @OptionGroup var options: ConfigurationOptions
+
+    @Flag(help: "Print one JSON object a line.")
+    var json = false
+
+    func validate() throws {
+        if !(1...1_000_000).contains(limit) { throw ValidationError("--limit: 1 to 1000000") }
+    }
+
+    func run() async throws {
+        let configuration = try options.load()
+        let project = try project.resolve(configuration)
+        try await RedisSession.run(configuration) { client in
+            let desk = FanfareOperator(redis: client, project: project, prefix: configuration.prefix)
+            var table = TextTable(["entry", "kind", "job", "at", "reason"])
+            var count = 0
+            try await desk.eachDeadEntry(newestFirst: true) { entry in
+                guard kind == nil || entry.kind == kind, job == nil || entry.job == job else { return true }
+                count += 1
+                // Whole jobs are not gathered in memory: each is printed as it comes.
+                if json { Console.line(Self.json(entry)) } else { table.add(Self.row(entry)) }
+                return count < limit
+            }
+            if json { return }
+            if count == 0 {
+                Console.error("no such entries in project \(project)")
+            } else {
+                Console.line(table.lines.joined(separator: "\n"))
+            }
+        }
+    }
+
+    static func row(_ entry: DeadEntry) -> [String] {
+        [entry.id, entry.kind.rawValue, entry.job, entry.atMs.map(JobRendering.timestamp) ?? "-", entry.reason]
+    }
+
+    static func json(_ entry: DeadEntry) -> String {
+        var object: JSONObject = [
+            "entry": .string(entry.id), "kind": .string(entry.kind.rawValue), "job": .string(entry.job),
+            "reason": .string(entry.reason), "entry_id": .string(entry.entryID),
+        ]
+        if let atMs = entry.atMs { object.members.append(.init(key: "at_ms", value: .number(JSONNumber(atMs)))) }
+        if !entry.evidence.isEmpty {
+            let members = entry.evidence.map { JSONObject.Member(key: $0.name, value: .string($0.value)) }
+            object.members.append(.init(key: "evidence", value: .object(JSONObject(members))))
+        }
+        let fields = entry.originals.map {
+            JSONObject.Member(key: $0.name, value: .string(String(decoding: $0.value, as: UTF8.self)))
+        }
+        object.members.append(.init(key: "fields", value: .object(JSONObject(fields))))
+        return JSONValue.object(object).jsonText
+    }
+}

@@ -1,0 +1,110 @@
+internal import ArgumentParser
+internal import FanfareClient
+internal import FanfareConfiguration
+internal import RedisTransport
+internal import StreamWire
+
+/// Which entries of `dead` a command is about.
+struct DeadSelection: ParsableArguments {
+    @Argument(help: ArgumentHelp("Entries, as the first column of `dead ls` names them.", valueName: "entry"))
+    var entries: [String] = []
+
+    @Option(help: ArgumentHelp("All entries of this job.", valueName: "id"))
+    var job: String?
+
+    @Flag(help: "All entries that are there now.")
+    var all = false
+
+    @Option(
+        help: ArgumentHelp("With --all or --job: only rejected or parked.", valueName: "kind"),
+        transform: DeadSelection.kind
+    )
+    var kind: DeadEntry.Kind?
+
+    @OptionGroup var project: ProjectOption
+    @OptionGroup var options: ConfigurationOptions
+
+    @Flag(help: "Print one JSON object a line.")
+    var json = false
+
+    /// What there is to know of an entry before it is touched; its fields may be large, so they are let go.
+    struct Item {
+        var id: String
+        var job: String
+        var kind: DeadEntry.Kind
+    }
+
+    func validate() throws {
+        guard [!entries.isEmpty, job != nil, all].filter({ $0 }).count == 1 else {
+            throw ValidationError("say which: entries by their ids, --job ID, or --all")
+        }
+        if kind != nil, !entries.isEmpty { throw ValidationError("--kind goes with --all or --job") }
+        for entry in entries where !Self.isID(entry) {
+            throw ValidationError("\(entry): not an entry's id, such as 1772352000000-0 (see `fanfare dead ls`)")
+        }
+    }
+
+    /// Two numbers, as every stream id.
+    private static func isID(_ text: String) -> Bool {
+        let parts = text.split(separator: "-", omittingEmptySubsequences: false)
+        return parts.count == 2 && parts.allSatisfy { UInt64($0) != nil && $0.first != "+" }
+    }
+
+    static func kind(_ text: String) throws -> DeadEntry.Kind {
+        let kind = DeadEntry.Kind(rawValue: text)
+        guard [.rejected, .parked].contains(kind) else { throw ValidationError("must be rejected or parked") }
+        return kind
+    }
+
+    /// Connects, finds the entries, has each treated in turn, and ends with 1 if any was not there or not treated.
+    /// - Parameters:
+    ///   - confirm: gets all entries before any is touched; may throw.
+    ///   - treat: false when the entry could not be treated, which it has said.
+    func run(
+        confirm: ([Item]) throws -> Void = { _ in },
+        treat: (FanfareOperator<RedisClient>, Item) async throws -> Bool
+    ) async throws {
+        let configuration = try options.load()
+        let project = try project.resolve(configuration)
+        try await RedisSession.run(configuration) { client in
+            let desk = FanfareOperator(redis: client, project: project, prefix: configuration.prefix)
+            let items = try await find(desk)
+            if items.isEmpty, all {
+                Console.error("no such entries in project \(project)")
+                return
+            }
+            if items.isEmpty, let job {
+                throw Outcome.failed.because("job \(job): no such entry of it in `dead` of project \(project)")
+            }
+            if !items.isEmpty { try confirm(items) }
+            var isWhole = items.count == entries.count || entries.isEmpty
+            for item in items where try await !treat(desk, item) { isWhole = false }
+            if !isWhole { throw ExitCode(Outcome.failed.rawValue) }
+        }
+    }
+
+    private func find(_ desk: FanfareOperator<RedisClient>) async throws -> [Item] {
+        var items: [Item] = []
+        if entries.isEmpty {
+            try await desk.eachDeadEntry { entry in
+                if job == nil || entry.job == job, kind == nil || entry.kind == kind {
+                    items.append(Item(id: entry.id, job: entry.job, kind: entry.kind))
+                }
+                return true
+            }
+            return items
+        }
+        for id in entries {
+            if let entry = try await desk.deadEntry(id) {
+                items.append(Item(id: entry.id, job: entry.job, kind: entry.kind))
+            } else {
+                Console.error("fanfare: \(Self.missing(id, desk.keys.project))")
+            }
+        }
+        return items
+    }
+
+    static func missing(_ id: String, _ project: String) -> String {
+        "\(id): no such entry in `dead` of project \(project); it may have been replayed or dropped already"
+    }
+}

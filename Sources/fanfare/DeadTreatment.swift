@@ -1,0 +1,122 @@
+internal import ArgumentParser
+internal import FanfareClient
+internal import FanfareJSON
+internal import Glibc
+internal import StreamWire
+
+struct DeadReplayCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "replay",
+        abstract: "Lets parked jobs go on, and pushes rejected entries again as they were.",
+        discussion: """
+            Only recipients without a result are sent to. Mend the cause first: an entry that still breaks its rule is \
+            rejected again, and a job whose audience is still changed is parked again.
+
+            Examples:
+              fanfare dead replay 1772352000000-0 --project demo
+              fanfare dead replay --job newsletter-7 --project demo
+              fanfare dead replay --all --kind parked --project demo
+            """
+    )
+
+    @OptionGroup var selection: DeadSelection
+
+    func run() async throws {
+        try await selection.run { desk, item in
+            let reply = try await desk.replay(item.id)
+            if selection.json { Console.line(Self.json(item, reply)) }
+            switch reply {
+            case .resumed(let job):
+                if !selection.json { Console.line("\(item.id): job \(job) goes on with its unfinished recipients") }
+            case .pushed(let entry):
+                if !selection.json { Console.line("\(item.id): job \(item.job) was pushed again, as entry \(entry)") }
+            case .missing: Console.error("fanfare: \(DeadSelection.missing(item.id, desk.keys.project))")
+            case .gone(let job): Console.error("fanfare: \(item.id): nothing of job \(job) is left to replay")
+            }
+            switch reply {
+            case .resumed, .pushed: return true
+            case .missing, .gone: return false
+            }
+        }
+    }
+
+    static func json(_ item: DeadSelection.Item, _ reply: ReplayReply) -> String {
+        var object: JSONObject = ["entry": .string(item.id), "job": .string(item.job)]
+        let outcome: String
+        switch reply {
+        case .resumed: outcome = "resumed"
+        case .pushed: outcome = "pushed"
+        case .missing: outcome = "missing"
+        case .gone: outcome = "gone"
+        }
+        object.members.append(.init(key: "outcome", value: .string(outcome)))
+        if case .pushed(let entry) = reply {
+            object.members.append(.init(key: "entry_id", value: .string(entry)))
+        }
+        return JSONValue.object(object).jsonText
+    }
+}
+
+struct DeadDropCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "drop",
+        abstract: "Throws entries away; unfinished recipients of parked jobs are cancelled.",
+        discussion: """
+            Asks before it does so; where nobody can be asked, --yes has to be given. It cannot be taken back.
+
+            Examples:
+              fanfare dead drop 1772352000000-0 --project demo
+              fanfare dead drop --all --kind rejected --yes --project demo
+            """
+    )
+
+    @OptionGroup var selection: DeadSelection
+
+    @Flag(help: "Do not ask.")
+    var yes = false
+
+    func validate() throws {
+        guard yes || Self.canAsk else {
+            throw ValidationError("what is dropped is gone, and nobody can be asked here: say --yes")
+        }
+    }
+
+    func run() async throws {
+        try await selection.run(confirm: { if !yes { try Self.ask($0) } }) { desk, item in
+            let reply = try await desk.drop(item.id)
+            let isDropped = reply != .missing
+            if selection.json {
+                let outcome = isDropped ? "dropped" : "missing"
+                let object: JSONObject = [
+                    "entry": .string(item.id), "job": .string(item.job), "outcome": .string(outcome),
+                ]
+                Console.line(JSONValue.object(object).jsonText)
+            }
+            if !isDropped {
+                Console.error("fanfare: \(DeadSelection.missing(item.id, desk.keys.project))")
+            } else if !selection.json {
+                let what = item.kind == .parked ? "its unfinished recipients are cancelled" : "dropped"
+                Console.line("\(item.id): job \(item.job): \(what)")
+            }
+            return isDropped
+        }
+    }
+
+    private static var canAsk: Bool { isatty(STDIN_FILENO) == 1 && Console.errorIsTerminal }
+
+    static func question(_ items: [DeadSelection.Item]) -> String {
+        let parked = items.filter { $0.kind == .parked }.count
+        var text = "Drop \(items.count == 1 ? "1 entry" : "\(items.count) entries") for good?"
+        if parked > 0 {
+            text += " Unfinished recipients of \(parked == 1 ? "1 parked job" : "\(parked) parked jobs") are cancelled."
+        }
+        return text + " [y/N] "
+    }
+
+    private static func ask(_ items: [DeadSelection.Item]) throws {
+        Console.write(question(items), to: STDERR_FILENO)
+        guard ["y", "yes"].contains(readLine()?.lowercased()) else {
+            throw Outcome.failed.because("nothing was dropped")
+        }
+    }
+}

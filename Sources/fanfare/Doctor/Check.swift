@@ -1,0 +1,31 @@
+internal import FanfareConfiguration
+internal import RedisTransport
+
+/// One thing that the doctor looks at. A new one is a file with an `extension Check`, and a line in ``all``.
+struct Check: Sendable {
+    /// What there is to look at.
+    struct Subject: Sendable {
+        var configuration: Configuration
+        /// Redis without its password, for messages.
+        var redisName: String
+        /// nil when nobody could be asked.
+        var redis: RedisFacts?
+        var redisError: RedisError?
+    }
+
+    /// Gives no finding where there is nothing to look at.
+    let examine: @Sendable (Subject) async -> [Finding]
+
+    init(_ examine: @escaping @Sendable (Subject) async -> [Finding]) { self.examine = examine }
+
+    /// A check that needs Redis: without it, one finding says so and the others keep silent.
+    static func redis(_ examine: @escaping @Sendable (RedisFacts, Configuration) -> [Finding]) -> Check {
+        Check { subject in subject.redis.map { examine($0, subject.configuration) } ?? [] }
+    }
+
+    /// In the order of the report.
+    static let all: [Check] = [
+        redisReach, redisVersion, redisRole, functions, persistence, durability, evictionPolicy, memory, replicas,
+        clock, projectStates, files,
+    ]
+}

@@ -1,0 +1,51 @@
+internal import ArgumentParser
+internal import FanfareConfiguration
+internal import FanfareJSON
+internal import RedisTransport
+
+struct DoctorCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "doctor",
+        abstract: "Looks at what Fanfare runs on, and says what is wrong and what to do.",
+        discussion: """
+            One verdict each: ok, warn or FAIL, with a remedy. Changes nothing. Ends with 1 if anything is FAIL; warnings \
+            leave it at 0. What Redis' user may not ask (CONFIG GET, FUNCTION LIST) is said to be unknown.
+
+            Examples:
+              fanfare doctor -c fanfare.yaml
+              fanfare doctor --redis redis://127.0.0.1:6379/0 --json | jq -r '.checks[] | select(.verdict != "ok").text'
+            """
+    )
+
+    @OptionGroup var options: ConfigurationOptions
+
+    @Flag(help: "Print one JSON object.")
+    var json = false
+
+    func run() async throws {
+        let configuration = try options.load()
+        let endpoint = try RedisSession.endpoint(configuration)
+        var subject = Check.Subject(configuration: configuration, redisName: "\(endpoint)")
+        do throws(RedisError) {
+            let client = try await RedisSession.connect(endpoint, configuration)
+            defer { client.close() }
+            subject.redis = try await RedisProbe(client: client, configuration: configuration).facts()
+        } catch {
+            subject.redisError = error
+        }
+        var findings: [Finding] = []
+        for check in Check.all {
+            let new = await check.examine(subject)
+            if !json { for finding in new { Console.line(finding.line) } }
+            findings += new
+        }
+        let isFine = findings.allSatisfy { $0.verdict != .fail }
+        if json {
+            let object: JSONObject = [
+                "ok": .bool(isFine), "checks": .array(findings.map { .object($0.json) }),
+            ]
+            Console.line(JSONValue.object(object).jsonText)
+        }
+        if !isFine { throw ExitCode(Outcome.failed.rawValue) }
+    }
+}

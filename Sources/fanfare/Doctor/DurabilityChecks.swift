@@ -1,0 +1,77 @@
+internal import FanfareConfiguration
+
+extension Check {
+    /// What Redis writes to its disk, and whether that works.
+    static let persistence = Check.redis { facts, _ in
+        let name = "persistence"
+        if facts.info["aof_last_write_status"].map({ $0 != "ok" }) ?? false {
+            let remedy = "free or mend its disk; until then Redis refuses writes"
+            return [.fail(name, "the last write to the append-only file failed", remedy)]
+        }
+        guard facts.keepsAppendOnlyFile else {
+            let remedy = "appendonly yes (`CONFIG SET appendonly yes`, and in redis.conf)"
+            if facts.settings["save"]?.isEmpty ?? false {
+                return [.fail(name, "off: a restart of Redis loses every job", remedy)]
+            }
+            return [.fail(name, "snapshots only: a restart of Redis loses all since the last one", remedy)]
+        }
+        guard let fsync = facts.appendFsync else {
+            let remedy = "look at appendfsync yourself, or allow CONFIG GET"
+            return [.warn(name, "append-only file; how often it is synced may not be asked", remedy)]
+        }
+        if fsync == "no" {
+            let remedy = "appendfsync everysec or always (`CONFIG SET appendfsync everysec`, and in redis.conf)"
+            return [.fail(name, "appendfsync no: what a power failure costs has no bound", remedy)]
+        }
+        var findings: [Finding] = [.ok(name, "append-only file, appendfsync \(fsync)")]
+        if facts.info["aof_last_bgrewrite_status"].map({ $0 != "ok" }) ?? false {
+            findings.append(
+                .warn(name, "the last rewrite of the append-only file failed", "see Redis' log: disk or memory")
+            )
+        }
+        if facts.info["rdb_last_bgsave_status"].map({ $0 != "ok" }) ?? false {
+            let stops = facts.settings["stop-writes-on-bgsave-error"] != "no" && facts.settings["save"] != ""
+            let remedy = "see Redis' log: disk or memory" + (stops ? "; Redis may refuse writes until it succeeds" : "")
+            findings.append(.warn(name, "the last snapshot failed", remedy))
+        }
+        if fsync == "everysec", let late = facts.number("aof_delayed_fsync"), late > 0 {
+            let text = "\(late) syncs were late since Redis started: a power failure can cost more than a second"
+            findings.append(.warn(name, text, "give Redis a faster or a quieter disk"))
+        }
+        return findings
+    }
+
+    /// The promise in one line; the page on guarantees has the table.
+    static let durability = Check.redis { facts, configuration in
+        let name = "durability"
+        guard facts.keepsAppendOnlyFile, let fsync = facts.appendFsync, ["always", "everysec"].contains(fsync) else {
+            return [
+                .warn(name, "nothing can be promised when Redis or its machine stops", "see persistence")
+            ]
+        }
+        let confirmed = configuration.redis.safeReplicas
+        let stop =
+            fsync == "always"
+            ? "Redis killed or power lost: nothing is lost"
+            : "Redis killed: usually nothing, at most the last 2 s; power lost: about the last second"
+        let text = "worker killed: nothing is lost; \(stop); failover: \(failover(facts, confirmed))"
+        if confirmed > 0, facts.onlineReplicas < confirmed {
+            let remedy = "connect replicas, or set redis.durability: fast"
+            return [
+                .fail(name, "safe needs \(confirmed) replicas, \(facts.onlineReplicas) online: nothing is sent", remedy)
+            ]
+        }
+        if confirmed > 0, fsync != "always" || (facts.minReplicas ?? 0) < confirmed {
+            let remedy = "appendfsync always and min-replicas-to-write \(confirmed), so that producers are covered too"
+            return [.warn(name, "\(text); safe promises more than this Redis keeps", remedy)]
+        }
+        return [.ok(name, text)]
+    }
+
+    private static func failover(_ facts: RedisFacts, _ confirmed: Int) -> String {
+        if confirmed > 0 { return "nothing that \(confirmed) replicas confirmed (WAIT)" }
+        if facts.onlineReplicas == 0 { return "no replica to go on with" }
+        if (facts.minReplicas ?? 0) > 0 { return "what the replicas had not confirmed is lost" }
+        return "what replication was behind is lost, without a bound"
+    }
+}

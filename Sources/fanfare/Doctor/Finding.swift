@@ -1,0 +1,41 @@
+internal import FanfareJSON
+
+/// What one check found: one line, and what to do about it.
+struct Finding: Equatable, Sendable {
+    enum Verdict: String, Sendable {
+        case ok
+        /// Works, and deserves a look.
+        case warn
+        /// Something that is promised does not hold, or nothing works at all.
+        case fail
+    }
+
+    var check: String
+    var verdict: Verdict
+    var text: String
+    var remedy: String?
+
+    static func ok(_ check: String, _ text: String) -> Finding { Finding(check: check, verdict: .ok, text: text) }
+
+    static func warn(_ check: String, _ text: String, _ remedy: String) -> Finding {
+        Finding(check: check, verdict: .warn, text: text, remedy: remedy)
+    }
+
+    static func fail(_ check: String, _ text: String, _ remedy: String) -> Finding {
+        Finding(check: check, verdict: .fail, text: text, remedy: remedy)
+    }
+
+    var line: String {
+        let word =
+            verdict == .fail ? "FAIL" : verdict.rawValue + String(repeating: " ", count: 4 - verdict.rawValue.count)
+        return "\(word)  \(check): \(text)" + (remedy.map { "\n      remedy: \($0)" } ?? "")
+    }
+
+    var json: JSONObject {
+        var object: JSONObject = [
+            "check": .string(check), "verdict": .string(verdict.rawValue), "text": .string(text),
+        ]
+        if let remedy { object.members.append(.init(key: "remedy", value: .string(remedy))) }
+        return object
+    }
+}

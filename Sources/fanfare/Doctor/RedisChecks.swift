@@ -1,0 +1,107 @@
+internal import RedisTransport
+internal import StreamWire
+
+extension Check {
+    static let redisReach = Check { subject in
+        guard let error = subject.redisError else {
+            return [.ok("redis", "\(subject.redisName) answers")]
+        }
+        let remedy: String
+        switch error.code {
+        case .noAuth, .wrongPass: remedy = "put the user and password into redis.url (FANFARE_REDIS_URL)"
+        case .noPerm: remedy = "give this Redis user the commands that the message names"
+        case .tls: remedy = "check redis.url's host name, tls.ca_file, redis.cert_file and redis.key_file"
+        case .loading: remedy = "wait until Redis has read its files"
+        case .misconf: remedy = "Redis cannot write to its disk: free space or mend it; see its log"
+        case .nameResolution: remedy = "check the host name in redis.url"
+        default: remedy = "start Redis, or say where it is with --redis or FANFARE_REDIS_URL"
+        }
+        return [.fail("redis", "\(subject.redisName): \(error)", remedy)]
+    }
+
+    static let redisVersion = Check.redis { facts, _ in
+        let name = "redis version"
+        guard let version = facts.version else {
+            return [.warn(name, "the server does not say it", "make sure that it is 7.0 or later")]
+        }
+        let text = facts.info["redis_version"] ?? ""
+        if version.major < 7 { return [.fail(name, "\(text): functions need 7.0", "upgrade to 7.0 or later")] }
+        return [.ok(name, text)]
+    }
+
+    static let redisRole = Check.redis { facts, _ in
+        let name = "redis role"
+        if facts.info["cluster_enabled"] == "1" {
+            return [.warn(name, "part of a cluster", "name a server that is not: this version talks to one server")]
+        }
+        if facts.info["role"] == "slave" {
+            let primary = "\(facts.info["master_host"] ?? "?"):\(facts.info["master_port"] ?? "?")"
+            return [.fail(name, "a replica of \(primary), which takes no writes", "let redis.url name the primary")]
+        }
+        if facts.info["loading"] == "1" {
+            return [.fail(name, "still loading its files", "wait until Redis has read them")]
+        }
+        return [.ok(name, "primary")]
+    }
+
+    static let functions = Check.redis { facts, _ in
+        let name = "functions"
+        switch facts.functions {
+        case .same: return [.ok(name, "loaded, as this program has them")]
+        case .different:
+            return [
+                .warn(
+                    name,
+                    "loaded, but not as this program has them",
+                    "if this program is the newer one, run `fanfare functions load`, or start one of its workers"
+                )
+            ]
+        case .missing:
+            return [
+                .warn(
+                    name,
+                    "not loaded",
+                    "a worker that may loads them at its start; otherwise run `fanfare functions load` as a user that may"
+                )
+            ]
+        case .unknown(let reason):
+            return [.warn(name, "not known: \(reason)", "allow FUNCTION LIST, or run this as a user that may")]
+        }
+    }
+
+    static let clock = Check.redis { facts, _ in
+        let name = "clock"
+        let skew = facts.skewMs.magnitude, error = facts.skewErrorMs.magnitude
+        let side = facts.skewMs < 0 ? "behind" : "ahead of"
+        let text = "Redis is \(skew) ms \(side) this machine (within \(error) ms)"
+        // An access token's request is refused by Google when this machine's time is minutes off.
+        if skew > 60_000 + error { return [.fail(name, text, "have both synchronise their clocks (NTP)")] }
+        if skew > 1_000 + error { return [.warn(name, text, "have both synchronise their clocks (NTP)")] }
+        return [.ok(name, text)]
+    }
+
+    static let projectStates = Check.redis { facts, _ in
+        facts.projects.flatMap { project, overview -> [Finding] in
+            let name = "project \(project)"
+            var findings: [Finding] = []
+            if overview.isPaused {
+                let remedy = "`fanfare project resume \(project)` when it shall go on"
+                findings.append(.warn(name, "paused: \(overview.pauseReason)", remedy))
+            }
+            if !overview.blockReason.isEmpty {
+                let remedy = "mend what it says, then `fanfare project resume \(project)` has it tried at once"
+                findings.append(.fail(name, "nothing can be sent: \(overview.blockReason)", remedy))
+            }
+            if overview.pressure == "results" {
+                let remedy =
+                    "let its readers catch up and acknowledge, or remove consumer groups that nobody reads with"
+                findings.append(.fail(name, "takes no jobs: an outgoing stream is not read", remedy))
+            }
+            if overview.parked > 0 {
+                let remedy = "`fanfare dead ls --kind parked --project \(project)`"
+                findings.append(.warn(name, "\(overview.parked) jobs need a person", remedy))
+            }
+            return findings
+        }
+    }
+}

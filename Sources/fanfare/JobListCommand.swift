@@ -1,0 +1,87 @@
+internal import ArgumentParser
+internal import FanfareClient
+internal import FanfareConfiguration
+internal import RedisTransport
+
+struct JobListCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "ls",
+        abstract: "Lists a project's jobs.",
+        discussion: """
+            First the fan-outs that are being sent, then those that wait, in their order, then what needs a person, then \
+            all other jobs. What no worker has taken yet is not listed.
+
+            Examples:
+              fanfare job ls --project demo
+              fanfare job ls --project demo --state parked
+              fanfare job ls --project demo --all --limit 1000 --json | jq -r 'select(.failed > 0).id'
+            """
+    )
+
+    @Option(
+        help: ArgumentHelp("Only jobs in this state: \(Self.states.joined(separator: ", ")).", valueName: "state"),
+        transform: Self.state
+    )
+    var state: JobStatus.State?
+
+    @Option(help: ArgumentHelp("Jobs at most.", valueName: "n"))
+    var limit = 100
+
+    @Flag(help: "Also jobs that are over and still kept; looks at every key in Redis.")
+    var all = false
+
+    @OptionGroup var project: ProjectOption
+    @OptionGroup var options: ConfigurationOptions
+
+    @Flag(help: "Print one JSON object a line.")
+    var json = false
+
+    func validate() throws {
+        if !(1...1_000_000).contains(limit) { throw ValidationError("--limit: 1 to 1000000") }
+    }
+
+    func run() async throws {
+        let configuration = try options.load()
+        let project = try project.resolve(configuration)
+        try await RedisSession.run(configuration) { client in
+            let desk = FanfareOperator(redis: client, project: project, prefix: configuration.prefix)
+            let list = try await desk.jobs(state: state, includingOver: all, limit: limit)
+            let now = try await client.nowMs()
+            let jobs = list.jobs.map { JobProgress(status: $0, nowMs: now) }
+            if json {
+                for job in jobs { Console.line(JobRendering.json(job, project)) }
+            } else if jobs.isEmpty {
+                let hint = all || state != nil ? "" : "; --all lists what is over, too"
+                Console.error("no such jobs in project \(project)\(hint)")
+            } else {
+                Console.line(Self.table(jobs))
+            }
+            if !list.isWhole { Console.error("there are more than the \(limit) shown; --limit raises that") }
+        }
+    }
+
+    static func table(_ jobs: [JobProgress]) -> String {
+        var table = TextTable(
+            ["job", "state", "total", "finished", "failed", "rate", "left", "created"],
+            numeric: [2, 3, 4, 5, 6]
+        )
+        for job in jobs {
+            let status = job.status
+            table.add([
+                status.id, status.state.rawValue, "\(status.total)", "\(status.finished)", "\(status.failed)",
+                job.resultsPerSecond.map(PaceText.rate) ?? "-", job.remainingSeconds.map(PaceText.duration) ?? "-",
+                status.createdMs.map(JobRendering.timestamp) ?? "-",
+            ])
+        }
+        return table.lines.joined(separator: "\n")
+    }
+
+    private static let states = [
+        "scheduled", "waiting", "active", "retrying", "paused", "parked", "done", "cancelled", "expired", "rejected",
+    ]
+
+    private static func state(_ text: String) throws -> JobStatus.State {
+        guard states.contains(text) else { throw ValidationError("must be one of \(states.joined(separator: ", "))") }
+        return JobStatus.State(rawValue: text)
+    }
+}

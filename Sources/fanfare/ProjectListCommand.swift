@@ -1,0 +1,88 @@
+internal import ArgumentParser
+internal import FanfareClient
+internal import FanfareConfiguration
+internal import FanfareJSON
+internal import RedisTransport
+internal import StreamWire
+
+struct ProjectListCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "ls",
+        abstract: "Lists the projects and what each is doing.",
+        discussion: """
+            Those of the configuration, and those that a worker or the command line has seen.
+
+            Example:
+              fanfare project ls --redis redis://127.0.0.1:6379/0
+            """
+    )
+
+    @OptionGroup var options: ConfigurationOptions
+
+    @Flag(help: "Print one JSON object a line.")
+    var json = false
+
+    func run() async throws {
+        let configuration = try options.load()
+        try await RedisSession.run(configuration) { client in
+            let seen = try await FanfareOperator.projects(redis: client, prefix: configuration.prefix)
+            let names = Set(seen + configuration.projects.map(\.id)).sorted()
+            var rows: [(String, OverviewReply)] = []
+            // One after the other: each is answered in microseconds, and there are few.
+            for name in names where ProjectID.isValid(name) {
+                let desk = FanfareOperator(redis: client, project: name, prefix: configuration.prefix)
+                rows.append((name, try await desk.overview()))
+            }
+            if json {
+                for (name, overview) in rows { Console.line(Self.json(name, overview)) }
+            } else if rows.isEmpty {
+                Console.error("no project has been seen yet")
+            } else {
+                Console.line(Self.table(rows))
+            }
+        }
+    }
+
+    /// One word, and the reason behind it.
+    static func state(_ overview: OverviewReply) -> (word: String, reason: String?) {
+        if overview.isPaused { return ("paused", overview.pauseReason) }
+        if !overview.blockReason.isEmpty { return ("blocked", overview.blockReason) }
+        if !overview.pressure.isEmpty { return ("pressed", overview.pressure) }
+        if overview.holdMs > 0 { return ("held", "for \(PaceText.duration(Double(overview.holdMs) / 1_000))") }
+        if overview.entries + overview.open > 0, overview.workers == 0 { return ("no worker", nil) }
+        return (overview.entries + overview.open > 0 ? "working" : "idle", nil)
+    }
+
+    static func table(_ rows: [(String, OverviewReply)]) -> String {
+        var table = TextTable(
+            ["project", "state", "pushed", "jobs", "queued", "parked", "retrying", "workers", "permits", "active"],
+            numeric: [2, 3, 4, 5, 6, 7, 8]
+        )
+        for (name, overview) in rows {
+            let state = state(overview)
+            table.add([
+                name, state.word + (state.reason.map { ": \($0)" } ?? ""), "\(overview.entries)", "\(overview.open)",
+                "\(overview.waitingFanouts)", "\(overview.parked)", "\(overview.retrying)", "\(overview.workers)",
+                overview.permitsPerSecond > 0 ? PaceText.rate(overview.permitsPerSecond) : "-",
+                overview.active.isEmpty ? "-" : overview.active.joined(separator: ","),
+            ])
+        }
+        return table.lines.joined(separator: "\n")
+    }
+
+    static func json(_ name: String, _ overview: OverviewReply) -> String {
+        let state = state(overview)
+        var object: JSONObject = ["project": .string(name), "state": .string(state.word)]
+        if let reason = state.reason { object.members.append(.init(key: "reason", value: .string(reason))) }
+        let numbers: [(String, Int64)] = [
+            ("pushed", overview.entries), ("jobs", overview.open), ("queued", overview.waitingFanouts),
+            ("scheduled", overview.scheduled), ("parked", overview.parked), ("retrying", overview.retrying),
+            ("workers", overview.workers), ("hold_ms", overview.holdMs),
+            ("permits_per_second", Int64(overview.permitsPerSecond.rounded())),
+        ]
+        for (key, value) in numbers { object.members.append(.init(key: key, value: .number(JSONNumber(value)))) }
+        let active = overview.active.map { JSONValue.string($0) }
+        object.members.append(.init(key: "active", value: .array(active)))
+        return JSONValue.object(object).jsonText
+    }
+}

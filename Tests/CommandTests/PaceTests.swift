@@ -1,0 +1,76 @@
+import FanfareClient
+import StreamWire
+import Testing
+
+@testable import fanfare
+
+@Suite struct PaceTests {
+    @Test(arguments: [
+        (0, "0.0/s"), (0.04, "0.0/s"), (3.44, "3.4/s"), (9.96, "10.0/s"), (10, "10/s"), (12_345.6, "12346/s"),
+        (Double.infinity, "-"), (.nan, "-"),
+    ])
+    func rates(rate: Double, text: String) { #expect(PaceText.rate(rate) == text) }
+
+    @Test(arguments: [
+        (0, "0 s"), (0.2, "1 s"), (59, "59 s"), (60, "1 min"), (200, "3 min 20 s"), (3_600, "1 h"),
+        (7_530, "2 h 5 min"), (90_000, "1 d 1 h"), (-1, "-"), (Double.infinity, "-"),
+    ])
+    func durations(seconds: Double, text: String) { #expect(PaceText.duration(seconds) == text) }
+
+    @Test func theMeterForgetsWhatIsOld() {
+        var meter = RateMeter()
+        #expect(meter.perSecond == nil)
+        meter.add(0, atMs: 0)
+        meter.add(10, atMs: 400)
+        #expect(meter.perSecond == nil)
+        for second in 1...10 { meter.add(Int64(second) * 100, atMs: Int64(second) * 1_000) }
+        #expect(meter.perSecond == 100)
+        for second in 11...16 { meter.add(1_000, atMs: Int64(second) * 1_000) }
+        #expect(meter.perSecond == 0)
+    }
+
+    @Test func aCountThatWentBackBeginsAnew() {
+        var meter = RateMeter()
+        meter.add(500, atMs: 0)
+        meter.add(600, atMs: 1_000)
+        meter.add(100, atMs: 2_000)
+        #expect(meter.perSecond == nil)
+        meter.add(150, atMs: 3_000)
+        #expect(meter.perSecond == 50)
+        meter.add(150, atMs: 2_500)
+        #expect(meter.perSecond == nil)
+    }
+
+    private func status(_ fields: [String]) throws -> JobStatus {
+        try #require(JobStatus(id: "j", reply: .array(fields.map { .bulk(Array($0.utf8)) })))
+    }
+
+    @Test func theBarSaysPaceAndPlace() throws {
+        let active = try status(["state", "active", "total", "1000", "sent", "250", "started_ms", "1000"])
+        let bar = "[######..................] 25% 250/1000 active  sent 250"
+        let progress = JobProgress(status: active, nowMs: 11_000)
+        #expect(ProgressBar.line(progress, rate: 50) == bar + "  50/s  15 s left")
+        #expect(ProgressBar.line(progress, rate: 0) == bar + "  0.0/s")
+        #expect(ProgressBar.line(progress, rate: nil) == bar)
+        let waiting = try status(["state", "waiting", "total", "1000"])
+        let second = JobProgress(status: waiting, nowMs: 1, turn: .waiting(ahead: 1), jobClass: .fanout)
+        #expect(ProgressBar.line(second, rate: 0).hasSuffix("0/1000 waiting  1 fan-out waits before it"))
+        let topic = try status(["state", "active", "total", "1", "sent", "0"])
+        let held = JobProgress(status: topic, nowMs: 1_000, turn: .holding(untilMs: 4_000), jobClass: .aimed)
+        #expect(ProgressBar.line(held, rate: 1).hasSuffix("  3 s left, estimated"))
+    }
+
+    @Test func aShownJobHasItsPaceAndOutlook() throws {
+        let active = try status(["state", "active", "total", "1000", "sent", "250", "started_ms", "1000"])
+        let progress = JobProgress(status: active, nowMs: 11_000, turn: .holding(untilMs: nil), jobClass: .fanout)
+        #expect(JobRendering.json(progress, "p").hasSuffix(#""rate_per_second":25,"left_seconds":30}"#))
+        let table = JobRendering.table(progress)
+        #expect(table.contains("rate     25/s since its start") && table.contains("outlook  about 30 s left"))
+        let waiting = try status(["state", "waiting", "total", "1000"])
+        let third = JobProgress(status: waiting, nowMs: 1, turn: .waiting(ahead: 2), jobClass: .fanout)
+        #expect(JobRendering.json(third, "p").hasSuffix(#""queue_position":3}"#))
+        let topic = try status(["state", "active", "total", "1"])
+        let unknown = JobProgress(status: topic, nowMs: 1, turn: .holding(untilMs: nil), jobClass: .aimed)
+        #expect(JobRendering.outlook(unknown)?.contains("not known") == true)
+    }
+}
