@@ -139,6 +139,23 @@ let package = Package(
             path: "Tests/TestSupport",
             swiftSettings: strict
         ),
+        .target(
+            name: "FleetSimulation",
+            dependencies: ["FanfareCore", "FanfareModel"],
+            path: "Tests/FleetSimulation",
+            swiftSettings: pure
+        ),
+        .executableTarget(
+            name: "fleet-simulation",
+            dependencies: ["FleetSimulation", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+            path: "Tests/FleetSimulationCommand",
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "FleetSimulationTests",
+            dependencies: ["FleetSimulation", "FanfareCore"],
+            swiftSettings: strict
+        ),
         .testTarget(name: "OpenSSLKitTests", dependencies: ["OpenSSLKit", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "RedisTransportTests",
@@ -161,7 +178,8 @@ let package = Package(
         .testTarget(
             name: "CommandTests",
             dependencies: [
-                "fanfare", "FanfareClient", "FanfareJSON", "StreamWire", "TestSupport",
+                "fanfare", "FanfareClient", "FanfareConfiguration", "FanfareJSON", "FanfareModel", "RedisTransport",
+                "StreamWire", "TestSupport",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ],

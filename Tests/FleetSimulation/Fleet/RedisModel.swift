@@ -1,0 +1,94 @@
+internal import FanfareCore
+
+/// The server: one step after the other, a clock of its own, and sometimes a state of a moment ago.
+final class RedisModel {
+    let clock: Clock
+    var projects: [ProjectStateBox]
+    let referees: [Referee]
+    /// Its clock against true time, milliseconds.
+    var aheadMs: Int64 = 0
+    /// Nothing is answered before this time.
+    var stallsUntil = 0
+    var isUp = true
+    private var image: [ProjectState] = []
+
+    init(scenario: Scenario, clock: Clock) {
+        self.clock = clock
+        projects = scenario.projects.map {
+            ProjectStateBox(
+                ProjectState(
+                    jobs: $0.jobs,
+                    batchSize: scenario.batchSize,
+                    quota: $0.quota,
+                    activeLimit: scenario.activeLimit
+                )
+            )
+        }
+        referees = scenario.projects.enumerated().map { number, project in
+            Referee(
+                clock: clock,
+                project: number,
+                jobs: project.jobs,
+                quota: project.quota,
+                activeLimit: scenario.activeLimit
+            )
+        }
+    }
+
+    var nowMs: Int64 { Scenario.epochMs + Int64(clock.now / 1_000) + aheadMs }
+
+    func remember() { image = projects.map(\.value) }
+
+    /// The state of the last ``remember()``, but for entries that producers wrote since: they hear of the loss, and
+    /// write them again.
+    func rollBack() {
+        guard !image.isEmpty else { return }
+        for (box, old) in zip(projects, image) {
+            var state = old
+            for job in box.value.jobs where !job.isOpen && !job.isOver {
+                guard box.value.entries.contains(where: { $0.job == job.number }),
+                    !state.entries.contains(where: { $0.job == job.number })
+                else { continue }
+                state.entries.append((job.number, 0))
+            }
+            for job in box.value.jobs where (job.isOpen || job.isOver) && !old.jobs[job.number].isOpen {
+                guard !old.jobs[job.number].isOver, !state.entries.contains(where: { $0.job == job.number }) else {
+                    continue
+                }
+                state.entries.append((job.number, 0))
+            }
+            box.value = state
+        }
+        image = []
+        clock.hasRolledBack = true
+        clock.rolledBackAt = clock.now
+        clock.tally.rollbacks += 1
+    }
+
+    func apply(_ call: Call) {
+        let referee = referees[call.runner.project]
+        let box = projects[call.runner.project]
+        let now = nowMs
+        switch call.request {
+        case .claim(let request):
+            if let reply = box.value.claim(request, now, referee: referee) {
+                call.reply = .claim(reply)
+            } else {
+                call.reply = .fenced
+            }
+        case .record(let request): call.reply = .record(box.value.record(request, now, referee: referee))
+        case .renew(let lease): call.reply = box.value.renew(lease) ? .renewed(box.value.leases) : .fenced
+        case .register(let lease): box.value.register(lease)
+        case .bury(let lease, let counter):
+            call.reply = .count(box.value.bury(lease, counter: counter, now, referee: referee))
+        case .leave(let lease): call.reply = .count(box.value.leave(lease, now, referee: referee))
+        case .reconcile(let lease, let known):
+            call.reply = .count(box.value.reconcile(lease, known: known, referee: referee))
+        case .release(let lease, let name, let epoch):
+            _ = box.value.release(lease, name, epoch: epoch, referee: referee)
+        case .intake(let job, let lease, let window):
+            call.reply = .intake(box.value.intake(job, lease: lease, window: window, now))
+        }
+        referee.checkSlot(of: box.value)
+    }
+}

@@ -1,0 +1,458 @@
+internal import FanfareCore
+
+/// One run: a fleet, Redis and FCM in virtual time, from one seed. The same seed gives the same run.
+public final class Simulation {
+    enum Event {
+        case push(Scenario.Push)
+        case entry(Runner, job: Int, incarnation: Int)
+        case ask(Runner, token: Int, incarnation: Int)
+        case wake(Runner, incarnation: Int)
+        case flush(Runner, incarnation: Int)
+        case reach(Call)
+        case answer(Call)
+        case arrive(Flight)
+        case completed(Flight)
+        case beat(WorkerProcess, incarnation: Int)
+        case connected(WorkerProcess, isLease: Bool, incarnation: Int, generation: Int)
+        case boot(WorkerProcess)
+        case drained(WorkerProcess, incarnation: Int, began: Int)
+        case exit(WorkerProcess, incarnation: Int)
+        case disturb(Scenario.Disturbance)
+        case remember
+        case redisBack(losesState: Bool, clockMs: Int64)
+        case resume(project: Int, job: Int?)
+        case look
+    }
+
+    public let seed: UInt64
+    let scenario: Scenario
+    let clock: Clock
+    let redis: RedisModel
+    let fcm: [FCMModel]
+    let policy: RetryPolicy
+    var dice: Dice
+    private var queue = EventQueue<Event>()
+    private var processes: [WorkerProcess] = []
+    private var pushesLeft: Int
+    private var poison: [[Int: Int]]
+    private var names: [Int: String] = [:]
+    /// Jobs that wait for the operator: when they were first seen.
+    private var parkedSince: [[Int: Int]]
+    var trace: ((String) -> Void)?
+
+    public init(seed: UInt64, isLarge: Bool = false, mutation: Mutation? = nil, trace: ((String) -> Void)? = nil) {
+        self.seed = seed
+        scenario = Scenario(seed: seed, isLarge: isLarge)
+        clock = Clock(mutation: mutation, isCalm: scenario.isCalm)
+        redis = RedisModel(scenario: scenario, clock: clock)
+        fcm = scenario.projects.map { FCMModel(quota: $0.quota, phase: $0.windowPhase) }
+        policy = RetryPolicy(baseMs: scenario.retryBaseMs, capMs: 8_000, shortCapMs: 2_000)
+        dice = Dice(seed: seed ^ 0xFA0F_A7E5)
+        pushesLeft = scenario.pushes.count
+        poison = scenario.projects.map(\.poison)
+        parkedSince = scenario.projects.map { _ in [:] }
+        self.trace = trace
+        for number in 0..<scenario.workers {
+            let process = WorkerProcess(number: number, drift: dice.int(-3_000...3_000))
+            process.runners = scenario.projects.indices.map {
+                Runner(world: self, process: process, project: $0, number: number)
+            }
+            processes.append(process)
+        }
+    }
+
+    var now: Int { clock.now }
+    var referees: [Referee] { redis.referees }
+    func breaks(_ mutation: Mutation) -> Bool { clock.mutation == mutation }
+    func schedule(_ event: Event, at time: Int) { queue.add(event, at: max(time, now)) }
+    func kind(_ project: Int, _ job: Int) -> JobClass { scenario.projects[project].jobs[job].kind }
+    func isAtMostOnce(_ project: Int, _ job: Int) -> Bool { scenario.projects[project].jobs[job].isAtMostOnce }
+    func isPoison(_ project: Int, _ job: Int, _ index: Int) -> Bool { poison[project][job] == index }
+
+    func text(_ lease: Int) -> String {
+        if let known = names[lease] { return known }
+        let text = String(lease)
+        names[lease] = text
+        return text
+    }
+
+    // MARK: Running
+
+    /// The first rule that was broken, or nil; and what the run came to.
+    public func run() -> (violation: String?, tally: Tally) {
+        for process in processes { schedule(.boot(process), at: dice.int(0...500_000)) }
+        for push in scenario.pushes { schedule(.push(push), at: push.time) }
+        for (time, what) in scenario.disturbances {
+            if case .redisGone(_, let loses, _) = what, loses > 0 { schedule(.remember, at: max(0, time - loses)) }
+            schedule(.disturb(what), at: time)
+        }
+        schedule(.look, at: 250_000)
+        var isDone = false
+        while !isDone, clock.violation == nil, let (time, event) = queue.next() {
+            clock.now = time
+            clock.tally.events += 1
+            isDone = handle(event)
+        }
+        if clock.violation == nil { for (box, referee) in zip(redis.projects, referees) { referee.judge(box.value) } }
+        clock.tally.time = now
+        return (clock.violation, clock.tally)
+    }
+
+    /// True when everything is finished.
+    private func handle(_ event: Event) -> Bool {
+        switch event {
+        case .push(let push): self.push(push)
+        case .entry(let runner, let job, let incarnation):
+            if isAwake(runner.process, incarnation, event) { runner.received(job) }
+        case .ask(let runner, let token, let incarnation):
+            if token == runner.askToken, isAwake(runner.process, incarnation, event) { runner.ask() }
+        case .wake(let runner, let incarnation):
+            if isAwake(runner.process, incarnation, event) {
+                runner.wakeDue = .max
+                runner.pump()
+            }
+        case .flush(let runner, let incarnation):
+            if isAwake(runner.process, incarnation, event) {
+                runner.isFlushDue = false
+                runner.flushAll()
+            }
+        case .reach(let call): reach(call)
+        case .answer(let call): answer(call)
+        case .arrive(let flight): arrive(flight)
+        case .completed(let flight):
+            if isAwake(flight.runner.process, flight.incarnation, event) { flight.runner.completed(flight) }
+        case .beat(let process, let incarnation):
+            if isAwake(process, incarnation, event) { beat(process) }
+        case .connected(let process, let isLease, let incarnation, let generation):
+            let link = isLease ? process.lease : process.data
+            if generation == link.generation, isAwake(process, incarnation, event) { connected(process, link) }
+        case .boot(let process): boot(process)
+        case .drained(let process, let incarnation, let began):
+            if isAwake(process, incarnation, event) { lookAtDrain(process, began) }
+        case .exit(let process, let incarnation):
+            if process.incarnation == incarnation, process.isUp { crash(process, downFor: dice.int(50_000...2_000_000)) }
+        case .disturb(let what): disturb(what)
+        case .remember: redis.remember()
+        case .redisBack(let losesState, let clockMs): redisBack(losesState, clockMs)
+        case .resume(let project, let job): resume(project, job)
+        case .look: return look()
+        }
+        return false
+    }
+
+    /// False for a process that is gone. One that is frozen does it when it thaws.
+    private func isAwake(_ process: WorkerProcess, _ incarnation: Int, _ event: Event) -> Bool {
+        guard process.isUp, process.incarnation == incarnation else { return false }
+        guard now >= process.frozenUntil else {
+            schedule(event, at: process.frozenUntil)
+            return false
+        }
+        return true
+    }
+
+    // MARK: Calls
+
+    func send(_ request: Call.Request, from runner: Runner, flush: Flush? = nil, isLease: Bool = false) {
+        let link = isLease ? runner.process.lease : runner.process.data
+        let call = Call(request, runner: runner, link: link, sentAt: now, flush: flush)
+        guard runner.process.isUp, link.isReady else { return runner.disconnected(call) }
+        schedule(.reach(call), at: link.arrival(call, latency: latency(link), now: now))
+    }
+
+    private func latency(_ link: Link) -> Int {
+        let base = scenario.redisLatency / 2 + dice.int(0...scenario.redisLatency)
+        return now < link.slowUntil ? base + dice.int(20_000...900_000) : base
+    }
+
+    private func reach(_ call: Call) {
+        guard !call.isLost, redis.isUp else { return }
+        let due = max(redis.stallsUntil, call.notBefore)
+        guard now >= due else { return schedule(.reach(call), at: due) }
+        redis.apply(call)
+        call.isApplied = true
+        trace?("\(now) \(call.runner.leaseName) p\(call.runner.project) \(call.request) -> \(call.reply)")
+        guard call.generation == call.link.generation, call.incarnation == call.runner.process.incarnation else { return }
+        schedule(.answer(call), at: call.link.answer(latency: latency(call.link), now: now))
+    }
+
+    private func answer(_ call: Call) {
+        let runner = call.runner
+        guard call.generation == call.link.generation, isAwake(runner.process, call.incarnation, .answer(call)) else {
+            return
+        }
+        call.link.answered(call)
+        switch call.request {
+        case .claim(let request): runner.answered(call, lease: request.lease)
+        case .record: runner.confirmed(call)
+        case .renew(let lease): runner.renewed(call, lease: lease)
+        case .register: runner.registered(call)
+        case .intake(_, let lease, _): runner.took(call, lease: lease)
+        case .bury: runner.askLater(0)
+        case .release(_, let name, _): runner.released(name)
+        case .leave, .reconcile: break
+        }
+    }
+
+    // MARK: Connections
+
+    private func cut(_ process: WorkerProcess, _ link: Link, redisIsGone: Bool = false) {
+        let calls = link.cut(&dice)
+        for call in calls where !call.isApplied {
+            // Retransmitted by a kernel that the process no longer hears of: it may arrive after the next connection.
+            call.notBefore = now + dice.int(0...3_000_000)
+            if redisIsGone { call.isLost = true }
+        }
+        guard process.isUp else { return }
+        for call in calls { call.runner.disconnected(call) }
+        reconnect(process, link, within: dice.skewed(50_000...2_000_000))
+    }
+
+    private func reconnect(_ process: WorkerProcess, _ link: Link, within delay: Int) {
+        schedule(
+            .connected(
+                process,
+                isLease: link.isLease,
+                incarnation: process.incarnation,
+                generation: link.generation
+            ),
+            at: now + delay
+        )
+    }
+
+    private func connected(_ process: WorkerProcess, _ link: Link) {
+        guard redis.isUp, now >= redis.stallsUntil else {
+            return reconnect(process, link, within: dice.int(50_000...500_000))
+        }
+        link.isReady = true
+        guard !link.isLease else { return }
+        for runner in process.runners { runner.connected() }
+    }
+
+    private func beat(_ process: WorkerProcess) {
+        for link in [process.data, process.lease] {
+            if let oldest = link.oldest, now - oldest > 5_000_000 { cut(process, link) }
+        }
+        for runner in process.runners where runner.isRegistered {
+            send(.renew(runner.leaseName), from: runner, isLease: true)
+            // An answer may have been lost with a connection, and its call applied after the next one began.
+            if !runner.isAsking, runner.intakes == 0, !breaks(.reconcileOnce) { runner.reconcile() }
+        }
+        schedule(
+            .beat(process, incarnation: process.incarnation),
+            at: now + Int(scenario.renewMs) * 1_000
+        )
+    }
+
+    // MARK: Processes
+
+    private func boot(_ process: WorkerProcess) {
+        guard !process.isUp else { return }
+        process.isUp = true
+        process.isDraining = false
+        process.frozenUntil = 0
+        for runner in process.runners { runner.reset() }
+        reconnect(process, process.data, within: dice.int(1_000...20_000))
+        reconnect(process, process.lease, within: dice.int(1_000...20_000))
+        schedule(.beat(process, incarnation: process.incarnation), at: now + 100_000)
+    }
+
+    /// As `kill -9` ends it. What it has on the wire goes on.
+    func crash(_ process: WorkerProcess, downFor length: Int) {
+        guard process.isUp else { return }
+        clock.tally.crashes += 1
+        trace?("\(now) worker \(process.number) dies")
+        process.isUp = false
+        process.incarnation += 1
+        cut(process, process.data)
+        cut(process, process.lease)
+        schedule(.boot(process), at: now + length)
+    }
+
+    private func lookAtDrain(_ process: WorkerProcess, _ began: Int) {
+        let isDrained = process.runners.allSatisfy {
+            !$0.isAsking && $0.intakes == 0 && $0.inFlight == 0 && $0.flushes.isEmpty && $0.dirty.isEmpty
+        }
+        guard isDrained || now - began > 10_000_000 else {
+            return schedule(.drained(process, incarnation: process.incarnation, began: began), at: now + 50_000)
+        }
+        if isDrained {
+            for runner in process.runners where runner.isRegistered { send(.leave(runner.leaseName), from: runner) }
+        }
+        schedule(.exit(process, incarnation: process.incarnation), at: now + 200_000)
+    }
+
+    // MARK: Jobs
+
+    private func push(_ push: Scenario.Push) {
+        guard redis.isUp, now >= redis.stallsUntil else { return schedule(.push(push), at: now + 200_000) }
+        pushesLeft -= 1
+        redis.projects[push.project].value.entries.append((push.job, 0))
+        deliver(push.project)
+    }
+
+    /// Entries that nobody has read, and those whose reader has had a whole lease for them.
+    private func deliver(_ project: Int) {
+        let state = redis.projects[project].value
+        for (at, entry) in state.entries.enumerated()
+        where entry.readAtMs == 0 || abs(redis.nowMs - entry.readAtMs) >= scenario.leaseMs {
+            let readers = processes.filter { $0.isUp && $0.data.isReady && !$0.isDraining }
+            guard !readers.isEmpty else { return }
+            let reader = dice.pick(readers)
+            redis.projects[project].value.entries[at].readAtMs = redis.nowMs
+            schedule(
+                .entry(reader.runners[project], job: entry.job, incarnation: reader.incarnation),
+                at: now + latency(reader.data)
+            )
+        }
+    }
+
+    // MARK: FCM
+
+    func transmit(_ flight: Flight) {
+        let isQuiet = now > scenario.lastDisturbance
+        if !isQuiet, dice.chance(scenario.unsentChance) {
+            flight.answer = .unsent
+            referees[flight.runner.project].wasRefused(flight.batch.index(flight.position), of: flight.batch.name.job)
+            return schedule(.completed(flight), at: now + dice.int(100...20_000))
+        }
+        schedule(.arrive(flight), at: now + oneWay)
+    }
+
+    private var oneWay: Int { scenario.fcmLatency * 2 / 5 + dice.int(0...scenario.fcmLatency / 5) }
+
+    private func arrive(_ flight: Flight) {
+        let project = flight.runner.project
+        referees[project].arrived()
+        if fcm[project].admit(now) {
+            flight.answer = fcm[project].answer(scenario, quiet: now > scenario.lastDisturbance, &dice, now: now)
+        } else {
+            referees[project].violate("FCM's quota window is full")
+            flight.answer = .slowDown(retryAfterMs: 1_000)
+        }
+        switch flight.answer {
+        case .accepted: schedule(.completed(flight), at: now + oneWay)
+        case .lost: schedule(.completed(flight), at: flight.startedAt + scenario.requestTimeout)
+        case .failed, .busy, .slowDown, .unsent:
+            referees[project].wasRefused(flight.batch.index(flight.position), of: flight.batch.name.job)
+            schedule(.completed(flight), at: now + oneWay)
+        }
+    }
+}
+
+// MARK: - What disturbs
+
+extension Simulation {
+    private func disturb(_ what: Scenario.Disturbance) {
+        trace?("\(now) \(what)")
+        switch what {
+        case .crash(let worker, let length): crash(processes[worker], downFor: length)
+        case .freeze(let worker, let length):
+            processes[worker].frozenUntil = max(processes[worker].frozenUntil, now + length)
+        case .restart(let worker): drain(processes[worker])
+        case .cut(let worker, let isLease):
+            let process = processes[worker]
+            let link = isLease ? process.lease : process.data
+            if process.isUp, link.isReady { cut(process, link) }
+        case .slow(let worker, let length):
+            processes[worker].data.slowUntil = now + length
+            processes[worker].lease.slowUntil = now + length
+        case .redisGone(let length, let loses, let clockMs):
+            guard redis.isUp else { return }
+            redis.isUp = false
+            for process in processes where process.isUp {
+                for link in [process.data, process.lease] where link.isReady { cut(process, link, redisIsGone: true) }
+            }
+            schedule(.redisBack(losesState: loses > 0, clockMs: clockMs), at: now + length)
+        case .redisStalls(let length): redis.stallsUntil = max(redis.stallsUntil, now + length)
+        case .clockStep(let ms): stepClock(ms)
+        case .cancel(let project, let job):
+            redis.projects[project].value.end(job, .cancelled, redis.nowMs, referee: referees[project])
+        case .pause(let project, let job, let length):
+            redis.projects[project].value.pause(job, redis.nowMs, referee: referees[project])
+            schedule(.resume(project: project, job: job), at: now + length)
+        case .pauseProject(let project, let length):
+            redis.projects[project].value.isPaused = true
+            redis.projects[project].value.pausedAt = now
+            schedule(.resume(project: project, job: nil), at: now + length)
+        case .outage(let project, let length): fcm[project].outageUntil = now + length
+        }
+    }
+
+    private func drain(_ process: WorkerProcess) {
+        guard process.isUp, !process.isDraining, now >= process.frozenUntil else { return }
+        process.isDraining = true
+        for runner in process.runners {
+            for batch in runner.held where !batch.isFenced { runner.stop(batch) }
+            runner.flushAll()
+        }
+        schedule(.drained(process, incarnation: process.incarnation, began: now), at: now + 10_000)
+    }
+
+    private func stepClock(_ ms: Int64) {
+        redis.aheadMs += ms
+        clock.steppedAt = now
+        if ms < 0 { clock.hasSteppedBack = true }
+    }
+
+    private func redisBack(_ losesState: Bool, _ clockMs: Int64) {
+        redis.isUp = true
+        if losesState { redis.rollBack() }
+        if clockMs != 0 { stepClock(clockMs) }
+    }
+
+    private func resume(_ project: Int, _ job: Int?) {
+        guard redis.isUp else { return schedule(.resume(project: project, job: job), at: now + 100_000) }
+        if let job {
+            redis.projects[project].value.resume(job, referee: referees[project])
+        } else {
+            redis.projects[project].value.isPaused = false
+        }
+    }
+
+    /// Four times a second: the operator sees to parked jobs, readers to entries, and the run may be over.
+    private func look() -> Bool {
+        guard redis.isUp else {
+            schedule(.look, at: now + 250_000)
+            return false
+        }
+        var isFinished = pushesLeft == 0
+        for (project, box) in redis.projects.enumerated() {
+            if !box.value.entries.isEmpty { deliver(project) }
+            for job in box.value.parked { operate(project, job) }
+            isFinished = isFinished && box.value.entries.isEmpty && box.value.jobs.allSatisfy(\.isOver)
+        }
+        if now > scenario.deadline, !isFinished {
+            for (project, box) in redis.projects.enumerated() {
+                if let job = box.value.jobs.first(where: { !$0.isOver }) {
+                    referees[project].violate("job \(job.number) is not finished: \(describe(job, box.value))")
+                }
+            }
+        }
+        if !isFinished { schedule(.look, at: now + 250_000) }
+        return isFinished
+    }
+
+    private func describe(_ job: JobRecord, _ state: ProjectState) -> String {
+        "\(job.kind), \(job.left) of \(job.total) left, next \(job.next), passed \(job.passed), open \(job.isOpen), "
+            + "paused \(job.isPaused), parked \(job.isParked), ending \(job.ending), again \(job.again), "
+            + "waiting \(job.waiting.count { $0 != nil }), orphans \(job.orphans), suspects \(state.suspects), "
+            + "free \(state.orphans), active \(state.slot.active.map(\.turn.job)), alone \(String(describing: state.alone)), "
+            + "claims \(state.claims.filter { !$0.value.isEmpty })"
+    }
+
+    /// Somebody looks into `dead`: the message is mended, or what is left is given up.
+    private func operate(_ project: Int, _ job: Int) {
+        guard let since = parkedSince[project][job] else {
+            parkedSince[project][job] = now
+            return
+        }
+        guard now - since > 1_000_000 else { return }
+        parkedSince[project][job] = nil
+        poison[project][job] = nil
+        if dice.chance(0.5) {
+            redis.projects[project].value.replay(job, referee: referees[project])
+        } else {
+            redis.projects[project].value.drop(job, redis.nowMs, referee: referees[project])
+        }
+    }
+}

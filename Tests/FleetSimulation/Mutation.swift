@@ -1,0 +1,42 @@
+/// A rule left out on purpose, so that a test can show that the referee notices.
+public enum Mutation: String, CaseIterable, Sendable {
+    /// Decisions are accepted whatever their epoch.
+    case acceptOldEpochs = "accept-old-epochs"
+    /// One fan-out more than allowed has its turn.
+    case activateOneMore = "activate-one-more"
+    /// The fan-out that waited least is next.
+    case newestFirst = "newest-first"
+    /// Turns end with their batches' answers, not with their last send.
+    case keepSlotForAnswers = "keep-slot-for-answers"
+    /// Batches of a retry that were orphaned while their job was paused come back as first-pass work.
+    case keepSlotForTail = "keep-slot-for-tail"
+    /// A topic or condition whose worker died is sent without a turn.
+    case aimedWithoutTurn = "aimed-without-turn"
+    case lendTooMuch = "lend-too-much"
+    /// Permits are good for as long as it takes.
+    case keepPermits = "keep-permits"
+    case ignoreHold = "ignore-hold"
+    /// Workers do not hear of cancels and pauses.
+    case ignoreNews = "ignore-news"
+    case sendPastLease = "send-past-lease"
+    /// What a dead worker may have sent counts as unsent.
+    case forgetDoubt = "forget-doubt"
+    /// What a dead worker may have sent is sent again, even where at most once was asked for.
+    case repeatAtMostOnce = "repeat-at-most-once"
+    /// Batches of the dead are forgotten.
+    case loseOrphans = "lose-orphans"
+    /// Results are written although the recipient has one.
+    case writeTwice = "write-twice"
+    /// Single recipients get what fan-outs leave.
+    case singlesLast = "singles-last"
+    /// Doubtful recipients leave the batch, and with it its count of crashes.
+    case forgetCrashes = "forget-crashes"
+    /// What Redis thinks a worker holds is compared only at a reconnect.
+    case reconcileOnce = "reconcile-once"
+    /// Owners are compared by epoch alone.
+    case compareEpochOnly = "compare-epoch-only"
+    /// A cursor from before a rollback counts.
+    case keepNewsCursor = "keep-news-cursor"
+    /// Claims that were answered under a name that is fenced by now are worked on.
+    case keepOldClaims = "keep-old-claims"
+}

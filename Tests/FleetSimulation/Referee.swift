@@ -1,0 +1,225 @@
+internal import FanfareCore
+
+/// What a run came to, besides whether the rules held.
+public struct Tally: Equatable, Sendable {
+    public var sends = 0
+    /// Sends to a recipient that an earlier send may have reached, all flagged.
+    public var repeats = 0
+    /// The same without a flag, after Redis lost its last second.
+    public var explained = 0
+    public var results = 0
+    public var crashes = 0
+    public var buried = 0
+    public var activations = 0
+    public var preemptions = 0
+    public var parked = 0
+    public var holds = 0
+    public var rollbacks = 0
+    public var events = 0
+    /// The longest hand-over of a slot in a run without disturbances, microseconds.
+    public var slowestHandOver = 0
+    /// Virtual time at the end, microseconds.
+    public var time = 0
+
+    public init() {}
+}
+
+/// True time, and what the whole run shares.
+final class Clock {
+    var now = 0
+    var violation: String?
+    var tally = Tally()
+    /// True times of the last step of Redis' clock and of its last rollback; before the first, long ago.
+    var steppedAt = -1_000_000_000
+    var rolledBackAt = -1_000_000_000
+    var hasRolledBack = false
+    var hasSteppedBack = false
+    let mutation: Mutation?
+    let isCalm: Bool
+
+    init(mutation: Mutation?, isCalm: Bool) {
+        self.mutation = mutation
+        self.isCalm = isCalm
+    }
+}
+
+/// Knows what truly happened in one project, whatever Redis and the workers believe, and compares.
+final class Referee {
+    struct Truth {
+        var sends = 0
+        /// Sends that arrived, or that nobody knows of.
+        var reached = 0
+        var isUnderWay = 0
+    }
+
+    private let clock: Clock
+    private let project: Int
+    private(set) var truth: [[Truth]]
+    private var lastEpoch: UInt64 = 0
+    private let activeLimit: Int
+    private let quota: Int
+    private var arrivals: [Int] = []
+    private var firstArrival = 0
+    /// True time at which the last send of the active fan-out's first pass began; nil while there is more to send.
+    private var passEndedAt: Int?
+
+    init(clock: Clock, project: Int, jobs: [JobRecord], quota: Int, activeLimit: Int) {
+        self.clock = clock
+        self.project = project
+        self.quota = quota
+        self.activeLimit = activeLimit
+        truth = jobs.map { Array(repeating: Truth(), count: $0.total) }
+    }
+
+    var now: Int { clock.now }
+    var tally: Tally {
+        get { clock.tally }
+        set { clock.tally = newValue }
+    }
+
+    func breaks(_ mutation: Mutation) -> Bool { clock.mutation == mutation }
+
+    func violate(_ text: @autoclosure () -> String) {
+        guard clock.violation == nil else { return }
+        clock.violation = "\(clock.now) us, project \(project): \(text())"
+    }
+
+    // MARK: Decisions
+
+    func activated(_ holder: FanoutSlot.Holder?, of state: ProjectState) {
+        guard let holder else { return }
+        clock.tally.activations += 1
+        if state.slot.active.count > activeLimit { violate("\(state.slot.active.count) fan-outs are active at once") }
+        if holder.epoch <= lastEpoch, !(clock.hasRolledBack && clock.hasSteppedBack) {
+            violate("epoch \(holder.epoch) after \(lastEpoch)")
+        }
+        lastEpoch = max(lastEpoch, holder.epoch)
+        for job in state.jobs
+        where job.kind.takesTurns && job.turn < holder.turn && ProjectState.canRun(job)
+            && !state.slot.isActive(job.number) && !state.scheduled.contains(where: { $0.job == job.number })
+        {
+            violate("job \(holder.turn.job) has its turn before job \(job.number)")
+        }
+    }
+
+    /// A slot is held by a job that has nothing left to begin.
+    func checkSlot(of state: ProjectState) {
+        for holder in state.slot.active where holder.untilMs == nil {
+            let job = state.jobs[holder.turn.job]
+            guard job.kind == .fanout, job.passed * state.batchSize >= job.total, !ProjectState.hasFirstPass(job) else {
+                continue
+            }
+            violate("job \(job.number) holds the slot after its first pass")
+        }
+    }
+
+    func claimed(_ claims: [Given], singlesLeft: Int) {
+        if singlesLeft > 0 { violate("\(singlesLeft) single jobs wait behind a fan-out") }
+    }
+
+    func decided(_ request: RecordRequest, batch: BatchRecord?) {
+        guard let batch, batch.owner == request.lease, batch.epoch == request.epoch else {
+            return violate("a decision of \(request.lease) on \(request.name) with epoch \(request.epoch) was accepted")
+        }
+    }
+
+    func wrote(_ job: JobRecord, _ index: Int) {
+        clock.tally.results += 1
+        if job.written[index] > 1 { violate("job \(job.number), recipient \(index): two results") }
+    }
+
+    func audit(_ job: JobRecord) {
+        let sum = job.counters.reduce(0, +)
+        if sum != job.total - job.left { violate("job \(job.number): \(sum) counted, \(job.left) of \(job.total) left") }
+    }
+
+    func held(_ job: Int, milliseconds: Int64) { clock.tally.holds += 1 }
+
+    // MARK: Sends
+
+    private var isRollbackFresh: Bool { clock.now - clock.rolledBackAt < 30_000_000 }
+
+    func willSend(_ index: Int, of batch: HeldBatch, lease: Int, redisNowMs: Int64, in state: borrowing ProjectStateBox) {
+        let id = batch.name.job
+        clock.tally.sends += 1
+        let known = truth[id][index]
+        truth[id][index].sends += 1
+        truth[id][index].reached += 1
+        if known.reached > 0 {
+            if state.value.jobs[id].isAtMostOnce, !clock.hasRolledBack {
+                violate("job \(id), recipient \(index): sent again though at most once")
+            } else if batch.isMaybeDuplicate(index) {
+                clock.tally.repeats += 1
+            } else if clock.hasRolledBack {
+                clock.tally.explained += 1
+            } else {
+                violate("job \(id), recipient \(index): sent again without a flag")
+            }
+        }
+        if state.value.jobs[id].isOver { return }
+        checkOwner(batch, lease, state)
+        checkStops(id, redisNowMs, state)
+    }
+
+    private func checkOwner(_ batch: HeldBatch, _ lease: Int, _ state: borrowing ProjectStateBox) {
+        guard !clock.hasRolledBack else { return }
+        guard let record = state.value.batches[batch.name], record.owner == lease, record.epoch == batch.epoch else {
+            return violate("\(batch.name) is sent by \(lease), who does not hold it")
+        }
+    }
+
+    private func checkStops(_ id: Int, _ redisNowMs: Int64, _ state: borrowing ProjectStateBox) {
+        guard !isRollbackFresh else { return }
+        if let stopped = state.value.jobs[id].stoppedAt, clock.now - stopped > 1_000_000 {
+            violate("job \(id) is sent \((clock.now - stopped) / 1_000) ms after it was stopped")
+        }
+        if state.value.isPaused, clock.now - state.value.pausedAt > 1_000_000 {
+            violate("job \(id) is sent although the project is paused")
+        }
+        let since = max(state.value.holdAnnouncedAt, clock.steppedAt)
+        let bound = clock.isCalm ? 100_000 : 260_000
+        if state.value.governor.holdUntilMs > redisNowMs, clock.now - since > bound {
+            violate("job \(id) is sent \((clock.now - since) / 1_000) ms into a hold")
+        }
+    }
+
+    /// FCM certainly did not act on it.
+    func wasRefused(_ index: Int, of job: Int) { truth[job][index].reached -= 1 }
+
+    /// Any 60 s, wherever they begin.
+    func arrived() {
+        arrivals.append(clock.now)
+        while arrivals[firstArrival] <= clock.now - 60_000_000 { firstArrival += 1 }
+        let count = arrivals.count - firstArrival
+        if count > quota { violate("\(count) sends within 60 s, the quota is \(quota)") }
+    }
+
+    // MARK: The end
+
+    func judge(_ state: ProjectState) {
+        for job in state.jobs {
+            for index in 0..<job.total {
+                if job.written[index] != 1 || job.done[index] == .none {
+                    violate("job \(job.number), recipient \(index): \(job.written[index]) results at the end")
+                }
+                if truth[job.number][index].reached > 1, !job.isDuplicate[index], !clock.hasRolledBack {
+                    violate("job \(job.number), recipient \(index): a duplicate that no result names")
+                }
+            }
+            for letter in 1..<6 {
+                let count = job.done.count { Int($0.rawValue) == letter }
+                if count != job.counters[letter] { violate("job \(job.number): counter \(letter) is wrong") }
+            }
+        }
+        if !state.slot.active.filter({ $0.untilMs == nil }).isEmpty { violate("the slot is held at the end") }
+        if !state.claims.allSatisfy(\.value.isEmpty) {
+            for names in state.claims.values.joined() where !state.jobs[names.job].isOver { violate("\(names) is held") }
+        }
+    }
+}
+
+/// So that a look at the state copies nothing.
+final class ProjectStateBox {
+    var value: ProjectState
+    init(_ value: ProjectState) { self.value = value }
+}

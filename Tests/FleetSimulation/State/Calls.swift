@@ -1,0 +1,86 @@
+/// What a worker asks of Redis, and what it hears: the library's calls with what matters of their arguments.
+struct ClaimRequest {
+    var lease: Int
+    var most: Int
+    var wanted: Int
+    var wantedSingle: Int
+    var window: Int
+    var retryRoom: Int
+    var returned: Int
+    var single: Int
+    var fanout: Int
+    var cursor: NewsID
+}
+
+struct NewsID: Comparable {
+    var ms: Int64 = 0
+    var sequence: Int = 0
+
+    static func < (left: NewsID, right: NewsID) -> Bool {
+        left.ms != right.ms ? left.ms < right.ms : left.sequence < right.sequence
+    }
+}
+
+struct News {
+    enum Kind { case stop, end(Letter) }
+    var id: NewsID
+    var kind: Kind
+    var job: Int
+}
+
+enum Fate: Equatable { case unsent, maybeSent, finished }
+
+/// A batch as it is given to a worker.
+struct Given {
+    var name: BatchName
+    var epoch: UInt64
+    var upto: Int
+    var deliveries: Int
+    var ending: Letter
+    var isAlone: Bool
+    var indexes: [Int]
+    var fates: [Fate]
+    var histories: [History]
+}
+
+struct ClaimReply {
+    var nowMs: Int64
+    var holdMs: Int64
+    var nextDueMs: Int64
+    var permits: Int
+    var isPaused: Bool
+    /// Entries and jobs that are not over.
+    var unfinished: Int
+    var cursor: NewsID
+    var news: [News]
+    var claims: [Given]
+}
+
+struct RecordRequest {
+    struct Result {
+        var position: Int
+        var index: Int
+        var letter: Letter
+        var isDuplicate: Bool
+    }
+    struct Retry {
+        var position: Int
+        var index: Int
+        var dueMs: Int64
+        var history: History
+    }
+
+    var name: BatchName
+    var epoch: UInt64
+    var lease: Int
+    var number = 0
+    var upto: Int?
+    var isFinish = false
+    var isLate = false
+    var isSent = false
+    var holdMs: Int64 = 0
+    var results: [Result] = []
+    var retries: [Retry] = []
+}
+
+enum RecordReply { case ok, stale, gone }

@@ -1,0 +1,356 @@
+internal import FanfareCore
+
+/// Work for a worker, permits to send, and news.
+extension ProjectState {
+    mutating func claim(_ request: ClaimRequest, _ nowMs: Int64, referee: Referee) -> ClaimReply? {
+        guard hasLease(request.lease) else { return nil }
+        startWhatIsDue(nowMs, referee: referee)
+        let holdMs = governor.holdMs(nowMs: nowMs)
+        var order = Order(request: request)
+        claimEnding(&order, nowMs, referee: referee)
+        fillSlot(nowMs, referee: referee)
+        chooseLoner(request.lease)
+
+        if holdMs == 0, !isPaused, request.most > 0 {
+            if alone == request.lease {
+                if held(by: request.lease) == 0, let name = suspects.first {
+                    suspects.removeFirst()
+                    _ = claimOrphan(name, &order, nowMs, isAlone: true)
+                }
+            } else {
+                claimOrphans(&order, nowMs)
+                claimRetries(&order, nowMs, referee: referee)
+                claimQueue(\.singles, &order, nowMs, referee: referee)
+                claimQueue(\.groups, &order, nowMs, referee: referee)
+                referee.claimed(order.claims, singlesLeft: order.hasRoomForSingles ? singles.count : 0)
+                claimActive(&order, nowMs, referee: referee)
+            }
+        }
+
+        let isStopped = isPaused || (alone == request.lease && held(by: request.lease) == 0)
+        let permits = lend(request, isStopped: isStopped, nowMs, referee: referee)
+        let fresh = newsAfter(request.cursor, referee: referee)
+        let due = min(retry.first?.ms ?? .max, scheduled.first?.ms ?? .max)
+        return ClaimReply(
+            nowMs: nowMs,
+            holdMs: holdMs,
+            nextDueMs: due == .max ? 0 : due,
+            permits: permits,
+            isPaused: isPaused,
+            unfinished: openCount + entries.count,
+            cursor: fresh.last?.id ?? min(request.cursor, lastNews),
+            news: fresh,
+            claims: order.claims
+        )
+    }
+
+    /// What one claim may still give, and what it gave.
+    struct Order {
+        let lease: Int
+        let most: Int
+        let window: Int
+        var wanted: Int
+        var wantedSingle: Int
+        var retryRoom: Int
+        var claims: [Given] = []
+
+        init(request: ClaimRequest) {
+            lease = request.lease
+            most = request.most
+            window = request.window
+            wanted = request.wanted
+            wantedSingle = request.wantedSingle
+            retryRoom = request.retryRoom
+        }
+
+        var hasRoom: Bool { claims.count < most && wanted + wantedSingle > 0 }
+        var hasRoomForSingles: Bool { claims.count < most && wantedSingle > 0 }
+        var hasRoomForFanouts: Bool { claims.count < most && wanted > 0 }
+    }
+
+    private mutating func startWhatIsDue(_ nowMs: Int64, referee: Referee) {
+        while let first = expiring.first, first.ms <= nowMs {
+            expiring.removeFirst()
+            end(first.job, .expired, nowMs, referee: referee)
+        }
+        while let first = scheduled.first, first.ms <= nowMs {
+            scheduled.removeFirst()
+            let job = jobs[first.job]
+            if job.isOpen, !job.isParked, !job.isPaused, job.ending == .none { enqueue(first.job) }
+        }
+    }
+
+    private mutating func fillSlot(_ nowMs: Int64, referee: Referee) {
+        guard !slot.waiting.isEmpty || !slot.active.isEmpty else { return }
+        let jobs = jobs
+        var epoch = epoch
+        if referee.breaks(.newestFirst), slot.active.isEmpty, slot.waiting.count > 1, let last = slot.waiting.last {
+            // The others step aside, so that the wrong one is first.
+            let others = slot.waiting.dropLast()
+            for turn in others { slot.stopWaiting(turn.job) }
+            _ = slot.fill(nowMs: nowMs, limit: 1, canRun: { _ in true }, nextEpoch: { epoch + 1 })
+            for turn in others { slot.wait(turn) }
+            referee.activated(slot.active.last { $0.turn == last }, of: self)
+            return
+        }
+        let changes = slot.fill(
+            nowMs: nowMs,
+            limit: activeLimit + (referee.breaks(.activateOneMore) ? 1 : 0),
+            canRun: { Self.canRun(jobs[$0]) },
+            nextEpoch: {
+                epoch = max(epoch + 1, UInt64(nowMs))
+                return epoch
+            }
+        )
+        self.epoch = epoch
+        for holder in changes.activated { referee.activated(holder, of: self) }
+        referee.tally.preemptions += changes.preempted.count
+    }
+
+    /// A suspect is run by a worker that holds nothing else; until it does, that worker is given nothing.
+    private mutating func chooseLoner(_ lease: Int) {
+        if let loner = alone, !hasLease(loner) { alone = nil }
+        if !suspects.isEmpty {
+            if alone == nil { alone = lease }
+        } else if alone == lease, held(by: lease) == 0 {
+            alone = nil
+        }
+    }
+
+    // MARK: Kinds of work
+
+    mutating func openBatch(
+        _ name: BatchName,
+        indexes: [Int],
+        histories: [History],
+        _ order: inout Order,
+        epoch: UInt64
+    ) {
+        batches[name] = BatchRecord(
+            owner: order.lease,
+            epoch: epoch,
+            upto: order.window,
+            indexes: indexes,
+            handedOn: Array(repeating: false, count: indexes.count)
+        )
+        addClaim(name, of: order.lease)
+        if jobs[name.job].kind == .group { groupsOn.insert(name) }
+        order.claims.append(
+            Given(
+                name: name,
+                epoch: epoch,
+                upto: order.window,
+                deliveries: 1,
+                ending: jobs[name.job].ending,
+                isAlone: false,
+                indexes: indexes,
+                fates: Array(repeating: .unsent, count: indexes.count),
+                histories: histories
+            )
+        )
+    }
+
+    /// The number of recipients given; nil when there is nothing left to claim.
+    private mutating func claimFirstPass(_ id: Int, _ order: inout Order, _ nowMs: Int64) -> Int? {
+        let from = jobs[id].next
+        guard from < jobs[id].total else { return nil }
+        let count = min(batchSize, jobs[id].total - from)
+        jobs[id].next = from + count
+        openBatch(
+            BatchName(job: id, part: from / batchSize, isRetry: false),
+            indexes: Array(from..<from + count),
+            histories: Array(repeating: History(), count: count),
+            &order,
+            epoch: nextEpoch(nowMs)
+        )
+        return count
+    }
+
+    private mutating func claimOrphan(
+        _ name: BatchName,
+        _ order: inout Order,
+        _ nowMs: Int64,
+        isAlone: Bool = false
+    ) -> Int? {
+        guard let batch = batches[name] else { return nil }
+        let job = jobs[name.job]
+        guard job.isOpen else {
+            batches[name] = nil
+            return nil
+        }
+        if job.isParked || job.isPaused {
+            jobs[name.job].orphans.append(name)
+            return nil
+        }
+        var fates: [Fate] = []
+        var histories: [History] = []
+        for (position, index) in batch.indexes.enumerated() {
+            histories.append((name.isRetry ? job.waiting[index] : nil) ?? History())
+            if batch.handedOn[position] || job.done[index] != .none {
+                fates.append(.finished)
+            } else {
+                fates.append(position < batch.upto ? .maybeSent : .unsent)
+            }
+        }
+        let epoch = nextEpoch(nowMs)
+        batches[name]?.owner = order.lease
+        batches[name]?.epoch = epoch
+        if isAlone { batches[name]?.tally.startAlone() }
+        batches[name]?.deliveries += 1
+        addClaim(name, of: order.lease)
+        order.claims.append(
+            Given(
+                name: name,
+                epoch: epoch,
+                upto: batch.upto,
+                deliveries: batch.deliveries + 1,
+                ending: job.ending,
+                isAlone: isAlone,
+                indexes: batch.indexes,
+                fates: fates,
+                histories: histories
+            )
+        )
+        return batch.indexes.count
+    }
+
+    private mutating func openRetry(_ id: Int, _ indexes: [Int], _ order: inout Order, _ nowMs: Int64) {
+        let epoch = nextEpoch(nowMs)
+        openBatch(
+            BatchName(job: id, part: Int(epoch), isRetry: true),
+            indexes: indexes,
+            histories: indexes.map { jobs[id].waiting[$0] ?? History() },
+            &order,
+            epoch: epoch
+        )
+    }
+
+    private mutating func claimEnding(_ order: inout Order, _ nowMs: Int64, referee: Referee) {
+        guard order.most > 0 else { return }
+        for id in ending {
+            guard order.hasRoom else { return }
+            if !jobs[id].orphans.isEmpty {
+                order.wanted -= claimOrphan(jobs[id].orphans.removeFirst(), &order, nowMs) ?? 0
+            } else if jobs[id].next < jobs[id].total {
+                order.wanted -= claimFirstPass(id, &order, nowMs) ?? 0
+            } else {
+                // What is not there is in a worker's hands, which ends it itself.
+                var indexes = retry.filter { $0.job == id }.prefix(batchSize).map(\.index)
+                retry.removeAll { $0.job == id && indexes.contains($0.index) }
+                if indexes.isEmpty, jobs[id].again {
+                    jobs[id].again = false
+                    indexes = [0]
+                }
+                guard !indexes.isEmpty else { continue }
+                openRetry(id, indexes, &order, nowMs)
+                order.wanted -= indexes.count
+            }
+        }
+    }
+
+    private mutating func claimOrphans(_ order: inout Order, _ nowMs: Int64) {
+        var looked = 0
+        while order.hasRoom, looked < 100, !orphans.isEmpty {
+            looked += 1
+            order.wanted -= claimOrphan(orphans.removeFirst(), &order, nowMs) ?? 0
+        }
+    }
+
+    private mutating func claimRetries(_ order: inout Order, _ nowMs: Int64, referee: Referee) {
+        let room = max(order.wanted, order.wantedSingle)
+        guard order.claims.count < order.most, room > 0, let first = retry.first, first.ms <= nowMs else { return }
+        var given: [(job: Int, indexes: [Int])] = []
+        for due in retry.prefix(min(batchSize, room)) where due.ms <= nowMs {
+            let job = jobs[due.job]
+            guard job.isOpen, let history = job.waiting[due.index] else {
+                retry.removeAll { $0 == due }
+                continue
+            }
+            if job.isPaused || job.isParked {
+                retry.removeAll { $0 == due }
+                jobs[due.job].held.append(due)
+            } else if job.kind == .aimed, job.ending == .none {
+                // Sent again it starts a fan-out again: it takes its turn.
+                retry.removeAll { $0 == due }
+                jobs[due.job].again = true
+                enqueue(due.job)
+            } else if job.kind == .group, !given.contains(where: { $0.job == due.job }),
+                groupsOn.count + given.count >= Self.mostGroups
+            {
+                addRetry(Due(ms: nowMs + 250, job: due.job, index: due.index))
+            } else {
+                let costs = history.attempts > 0
+                guard !costs || order.retryRoom > 0 else { continue }
+                var at = given.firstIndex { $0.job == due.job }
+                if at == nil, given.count < order.most - order.claims.count {
+                    at = given.count
+                    given.append((due.job, []))
+                }
+                guard let at else { continue }
+                retry.removeAll { $0 == due }
+                given[at].indexes.append(due.index)
+                if costs { order.retryRoom -= 1 }
+            }
+        }
+        for (job, indexes) in given {
+            openRetry(job, indexes, &order, nowMs)
+            order.wanted -= indexes.count
+        }
+    }
+
+    private mutating func claimQueue(
+        _ queue: WritableKeyPath<ProjectState, [FanoutSlot.Turn]>,
+        _ order: inout Order,
+        _ nowMs: Int64,
+        referee: Referee
+    ) {
+        if referee.breaks(.singlesLast), !slot.active.isEmpty { return }
+        while order.hasRoomForSingles, let head = self[keyPath: queue].first {
+            if queue == \.groups, groupsOn.count >= Self.mostGroups { return }
+            self[keyPath: queue].removeFirst()
+            let job = jobs[head.job]
+            guard job.isOpen, !job.isPaused, !job.isParked, job.ending == .none else { continue }
+            order.wantedSingle -= claimFirstPass(head.job, &order, nowMs) ?? 0
+        }
+    }
+
+    private mutating func claimActive(_ order: inout Order, _ nowMs: Int64, referee: Referee) {
+        for holder in slot.active {
+            let id = holder.turn.job
+            while order.hasRoomForFanouts {
+                let job = jobs[id]
+                guard job.isOpen, !job.isPaused, !job.isParked, job.ending == .none else { break }
+                if !job.orphans.isEmpty {
+                    order.wanted -= claimOrphan(jobs[id].orphans.removeFirst(), &order, nowMs) ?? 0
+                } else if job.again {
+                    jobs[id].again = false
+                    guard job.waiting[0] != nil else { break }
+                    openRetry(id, [0], &order, nowMs)
+                    order.wanted -= 1
+                } else {
+                    guard let count = claimFirstPass(id, &order, nowMs) else { break }
+                    order.wanted -= count
+                }
+            }
+        }
+    }
+
+    // MARK: Permits and news
+
+    private mutating func lend(_ request: ClaimRequest, isStopped: Bool, _ nowMs: Int64, referee: Referee) -> Int {
+        let lent = governor.lend(
+            returned: request.returned,
+            single: isStopped ? 0 : request.single,
+            fanout: isStopped ? 0 : request.fanout,
+            nowMs: nowMs
+        )
+        return referee.breaks(.lendTooMuch) ? lent + (lent + 2) / 3 : lent
+    }
+
+    private func newsAfter(_ cursor: NewsID, referee: Referee) -> [News] {
+        // A cursor beyond the last id is from before a rollback: what was said since then has lower ids.
+        let from = cursor > lastNews && !referee.breaks(.keepNewsCursor) ? NewsID() : cursor
+        guard let last = news.last, last.id > from else { return [] }
+        return Array(news.drop { $0.id <= from })
+    }
+}

@@ -1,0 +1,134 @@
+internal import FanfareCore
+
+/// How jobs begin, stop, go on and end.
+extension ProjectState {
+    static func hasFirstPass(_ job: JobRecord) -> Bool {
+        job.next < job.total || job.again || (job.kind.takesTurns && !job.orphans.isEmpty)
+    }
+
+    static func canRun(_ job: JobRecord) -> Bool {
+        job.isOpen && !job.isOver && !job.isPaused && !job.isParked && job.ending == .none && hasFirstPass(job)
+    }
+
+    mutating func enqueue(_ id: Int) {
+        let turn = jobs[id].turn
+        switch jobs[id].kind {
+        case .single: Self.insert(turn, into: &singles)
+        case .group: Self.insert(turn, into: &groups)
+        case .fanout, .aimed: slot.wait(turn)
+        }
+    }
+
+    mutating func dequeue(_ id: Int) {
+        switch jobs[id].kind {
+        case .single: singles.removeAll { $0.job == id }
+        case .group: groups.removeAll { $0.job == id }
+        case .fanout, .aimed: slot.stopWaiting(id)
+        }
+    }
+
+    /// The batch needs a turn before its next send: first-pass work of a fan-out that has not all begun, and anything of
+    /// a topic or condition, because each of its sends is a fan-out.
+    func needsTurn(_ name: BatchName, _ batch: BatchRecord) -> Bool {
+        switch jobs[name.job].kind {
+        case .aimed: !batch.isSent
+        case .fanout: !name.isRetry && !batch.isSent
+        case .single, .group: false
+        }
+    }
+
+    /// A job that may be sent again: its waiting retries, its orphans and its place in the queue.
+    mutating func restore(_ id: Int, referee: Referee) {
+        for due in jobs[id].held { addRetry(due) }
+        jobs[id].held = []
+        let names = jobs[id].orphans
+        jobs[id].orphans = []
+        for name in names {
+            let stays =
+                referee.breaks(.keepSlotForTail)
+                ? jobs[id].kind == .fanout : batches[name].map { needsTurn(name, $0) } ?? false
+            if stays { jobs[id].orphans.append(name) } else { orphans.append(name) }
+        }
+        if !scheduled.contains(where: { $0.job == id }), Self.hasFirstPass(jobs[id]), !slot.isActive(id) { enqueue(id) }
+    }
+
+    mutating func finishJob(_ id: Int) {
+        dequeue(id)
+        slot.release(id)
+        jobs[id].isOver = true
+        jobs[id].isOpen = false
+        openCount -= 1
+        jobs[id].stoppedAt = nil
+        jobs[id].orphans = []
+        jobs[id].held = []
+        ending.removeAll { $0 == id }
+        expiring.removeAll { $0.job == id }
+        scheduled.removeAll { $0.job == id }
+        parked.removeAll { $0 == id }
+    }
+
+    /// A job that needs a person; everything unfinished is kept.
+    mutating func park(_ id: Int, _ nowMs: Int64, referee: Referee) {
+        guard jobs[id].isOpen, !jobs[id].isParked else { return }
+        dequeue(id)
+        slot.release(id)
+        jobs[id].isParked = true
+        jobs[id].stoppedAt = jobs[id].stoppedAt ?? referee.now
+        parked.append(id)
+        tell(.stop, id, nowMs)
+        referee.tally.parked += 1
+    }
+
+    /// Ends a job before its time: workers give each unfinished recipient its result without a send.
+    mutating func end(_ id: Int, _ letter: Letter, _ nowMs: Int64, referee: Referee) {
+        guard jobs[id].isOpen, jobs[id].ending == .none else { return }
+        jobs[id].isPaused = false
+        jobs[id].isParked = false
+        jobs[id].ending = letter
+        jobs[id].stoppedAt = jobs[id].stoppedAt ?? referee.now
+        parked.removeAll { $0 == id }
+        scheduled.removeAll { $0.job == id }
+        expiring.removeAll { $0.job == id }
+        for due in jobs[id].held { addRetry(due) }
+        jobs[id].held = []
+        dequeue(id)
+        slot.release(id)
+        ending.append(id)
+        tell(.end(letter), id, nowMs)
+    }
+
+    // MARK: What operators do
+
+    mutating func pause(_ id: Int, _ nowMs: Int64, referee: Referee) {
+        guard jobs[id].isOpen, !jobs[id].isParked, jobs[id].ending == .none, !jobs[id].isPaused else { return }
+        jobs[id].isPaused = true
+        jobs[id].stoppedAt = jobs[id].stoppedAt ?? referee.now
+        dequeue(id)
+        slot.release(id)
+        tell(.stop, id, nowMs)
+    }
+
+    mutating func resume(_ id: Int, referee: Referee) {
+        guard jobs[id].isOpen, jobs[id].isPaused, !jobs[id].isParked else { return }
+        goOn(id, referee: referee)
+    }
+
+    mutating func replay(_ id: Int, referee: Referee) {
+        guard jobs[id].isOpen, jobs[id].isParked else { return }
+        parked.removeAll { $0 == id }
+        for name in jobs[id].orphans { batches[name]?.tally = CrashTally() }
+        goOn(id, referee: referee)
+    }
+
+    private mutating func goOn(_ id: Int, referee: Referee) {
+        jobs[id].isPaused = false
+        jobs[id].isParked = false
+        jobs[id].stoppedAt = nil
+        restore(id, referee: referee)
+    }
+
+    mutating func drop(_ id: Int, _ nowMs: Int64, referee: Referee) {
+        guard jobs[id].isOpen, jobs[id].isParked else { return }
+        end(id, .cancelled, nowMs, referee: referee)
+    }
+}

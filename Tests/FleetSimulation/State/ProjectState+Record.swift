@@ -1,0 +1,162 @@
+internal import FanfareCore
+
+/// Ways in, and what became of recipients.
+extension ProjectState {
+    enum IntakeReply {
+        case gone, queued
+        case taken(Given, permits: Int)
+    }
+
+    /// Hands an entry over: it leaves the stream in the step that writes the job.
+    mutating func intake(_ id: Int, lease: Int?, window: Int, _ nowMs: Int64) -> IntakeReply {
+        guard let entry = entries.firstIndex(where: { $0.job == id }) else { return .gone }
+        entries.remove(at: entry)
+        jobs[id].isOpen = true
+        openCount += 1
+        let job = jobs[id]
+        if job.expiresAtMs > 0 { Self.insert(Due(ms: job.expiresAtMs, job: id, index: 0), into: &expiring) }
+        let isHeld = job.notBeforeMs > nowMs
+        let isStopped =
+            isPaused || alone == lease || governor.holdMs(nowMs: nowMs) > 0
+            || (job.expiresAtMs > 0 && job.expiresAtMs <= nowMs)
+            || (job.kind == .group && groupsOn.count >= Self.mostGroups) || !singles.isEmpty
+        if let lease, !job.kind.takesTurns, !isHeld, !isStopped, hasLease(lease) {
+            var order = Order(
+                request: ClaimRequest(
+                    lease: lease,
+                    most: 1,
+                    wanted: job.total,
+                    wantedSingle: job.total,
+                    window: window,
+                    retryRoom: 0,
+                    returned: 0,
+                    single: 0,
+                    fanout: 0,
+                    cursor: NewsID()
+                )
+            )
+            jobs[id].next = job.total
+            let epoch = nextEpoch(nowMs)
+            openTaken(id, &order, epoch: epoch)
+            let permits = governor.lend(returned: 0, single: job.total, fanout: 0, nowMs: nowMs)
+            return .taken(order.claims[0], permits: permits)
+        }
+        if isHeld {
+            Self.insert(Due(ms: job.notBeforeMs, job: id, index: 0), into: &scheduled)
+        } else {
+            enqueue(id)
+        }
+        return .queued
+    }
+
+    private mutating func openTaken(_ id: Int, _ order: inout Order, epoch: UInt64) {
+        let count = jobs[id].total
+        openBatch(
+            BatchName(job: id, part: 0, isRetry: false),
+            indexes: Array(0..<count),
+            histories: Array(repeating: History(), count: count),
+            &order,
+            epoch: epoch
+        )
+    }
+
+    /// The first pass of a batch is over when its last send has begun: its answers need no slot.
+    private mutating func pass(_ name: BatchName) {
+        guard !name.isRetry, batches[name]?.isSent == false else { return }
+        batches[name]?.isSent = true
+        jobs[name.job].passed += 1
+        guard jobs[name.job].passed * batchSize >= jobs[name.job].total else { return }
+        if jobs[name.job].kind == .fanout { slot.release(name.job) }
+    }
+
+    /// One flush of one batch, in one step.
+    mutating func record(_ request: RecordRequest, _ nowMs: Int64, referee: Referee) -> RecordReply {
+        let name = request.name
+        let id = name.job
+        guard jobs[id].isOpen else {
+            batches[name] = nil
+            _ = removeClaim(name, of: request.lease)
+            groupsOn.remove(name)
+            return .gone
+        }
+        let isOwned = !request.isLate && owns(request, referee: referee)
+        if !isOwned, !request.isLate { return .stale }
+        if isOwned { referee.decided(request, batch: batches[name]) }
+        let isFirstTime = isOwned && request.number > (batches[name]?.call ?? 0)
+        if isFirstTime { batches[name]?.call = request.number }
+
+        let fresh = write(request, referee: referee)
+        if fresh.count > 0 { batches[name]?.tally.progressed() }
+        if jobs[id].kind == .aimed, fresh.count > 0 { slot.hold(id, milliseconds: fresh.mayRun ? jobs[id].holdMs : 0, nowMs: nowMs) }
+        if isOwned { handOn(request, nowMs) }
+        if isFirstTime, request.holdMs > 0, !referee.breaks(.ignoreHold) {
+            let before = governor.holdUntilMs
+            governor.hold(milliseconds: request.holdMs, nowMs: nowMs)
+            if before <= nowMs { holdAnnouncedAt = referee.now }
+        }
+        if isFirstTime, request.holdMs > 0 { referee.held(id, milliseconds: request.holdMs) }
+
+        if isOwned, let upto = request.upto, let batch = batches[name], upto > batch.upto { batches[name]?.upto = upto }
+        let isPassed = referee.breaks(.keepSlotForAnswers) ? request.isFinish : request.isSent || request.isFinish
+        if isOwned, isPassed { pass(name) }
+        if isOwned, request.isFinish { close(name, of: request.lease) }
+        jobs[id].left -= fresh.count
+        if jobs[id].left == 0 {
+            if let owner = batches[name]?.owner { close(name, of: owner) }
+            finishJob(id)
+        }
+        referee.audit(jobs[id])
+        return .ok
+    }
+
+    private func owns(_ request: RecordRequest, referee: Referee) -> Bool {
+        guard let batch = batches[request.name] else { return false }
+        if referee.breaks(.acceptOldEpochs) { return true }
+        guard batch.epoch == request.epoch else { return false }
+        return batch.owner == request.lease || referee.breaks(.compareEpochOnly)
+    }
+
+    private mutating func close(_ name: BatchName, of lease: Int) {
+        batches[name] = nil
+        _ = removeClaim(name, of: lease)
+        groupsOn.remove(name)
+    }
+
+    private mutating func write(_ request: RecordRequest, referee: Referee) -> (count: Int, mayRun: Bool) {
+        let id = request.name.job
+        var count = 0
+        var mayRun = false
+        for result in request.results {
+            let index = result.index
+            guard jobs[id].done[index] == .none || referee.breaks(.writeTwice) else { continue }
+            if jobs[id].done[index] == .none { count += 1 }
+            jobs[id].done[index] = result.letter
+            jobs[id].isDuplicate[index] = result.isDuplicate
+            jobs[id].written[index] += 1
+            jobs[id].counters[Int(result.letter.rawValue)] += 1
+            if result.letter == .sent || result.letter == .unknown { mayRun = true }
+            if jobs[id].waiting[index] != nil {
+                jobs[id].waiting[index] = nil
+                retry.removeAll { $0.job == id && $0.index == index }
+            }
+            referee.wrote(jobs[id], index)
+        }
+        return (count, mayRun)
+    }
+
+    /// A schedule is a decision: only the holder's counts, and never for a recipient that has its result.
+    private mutating func handOn(_ request: RecordRequest, _ nowMs: Int64) {
+        let id = request.name.job
+        for item in request.retries {
+            guard jobs[id].done[item.index] == .none, batches[request.name]?.handedOn[item.position] == false else {
+                continue
+            }
+            batches[request.name]?.handedOn[item.position] = true
+            jobs[id].waiting[item.index] = item.history
+            addRetry(Due(ms: item.dueMs, job: id, index: item.index))
+            if jobs[id].kind == .aimed {
+                slot.hold(id, milliseconds: item.history.isMaybeDuplicate ? jobs[id].holdMs : 0, nowMs: nowMs)
+            }
+        }
+    }
+}

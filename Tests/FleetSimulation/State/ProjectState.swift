@@ -1,0 +1,94 @@
+internal import FanfareCore
+
+/// One project in Redis: what the library's functions read and write, and the functions themselves, each a single step.
+/// A value, so that the state of a moment ago can be put back.
+struct ProjectState {
+    let batchSize: Int
+    let quota: Int
+    let activeLimit: Int
+    static let mostGroups = 5
+
+    var jobs: [JobRecord]
+    var slot = FanoutSlot()
+    var governor: QuotaGovernor
+    /// Jobs of one batch and sends to groups that no worker holds, in order.
+    var singles: [FanoutSlot.Turn] = []
+    var groups: [FanoutSlot.Turn] = []
+    var retry: [Due] = []
+    var scheduled: [Due] = []
+    var expiring: [Due] = []
+    var ending: [Int] = []
+    var batches: [BatchName: BatchRecord] = [:]
+    /// By lease; each list in order.
+    var claims: [Int: [BatchName]] = [:]
+    var groupsOn: Set<BatchName> = []
+    var orphans: [BatchName] = []
+    var suspects: [BatchName] = []
+    var leases: [(lease: Int, counter: Int)] = []
+    var epoch: UInt64 = 0
+    var news: [News] = []
+    var lastNews = NewsID()
+    var isPaused = false
+    /// True time of the pause, for the referee.
+    var pausedAt = 0
+    /// True time of the last announcement of a hold, and its end on Redis' clock.
+    var holdAnnouncedAt = 0
+    /// The worker that is to hold nothing but a suspect.
+    var alone: Int?
+    /// Entries of the job stream that nobody has handed over: the job, and when it was last given to a reader.
+    var entries: [(job: Int, readAtMs: Int64)] = []
+    var parked: [Int] = []
+    var openCount = 0
+
+    init(jobs: [JobRecord], batchSize: Int, quota: Int, activeLimit: Int) {
+        self.jobs = jobs
+        self.batchSize = batchSize
+        self.quota = quota
+        self.activeLimit = activeLimit
+        governor = QuotaGovernor(quota: quota)
+    }
+
+    func hasLease(_ lease: Int) -> Bool { leases.contains { $0.lease == lease } }
+
+    func held(by lease: Int) -> Int { claims[lease]?.count ?? 0 }
+
+    /// Grows even when Redis came back with an older state.
+    mutating func nextEpoch(_ nowMs: Int64) -> UInt64 {
+        epoch = max(epoch + 1, UInt64(nowMs))
+        return epoch
+    }
+
+    mutating func tell(_ kind: News.Kind, _ job: Int, _ nowMs: Int64) {
+        // As XADD numbers: never at or below the last id, whatever the clock says.
+        lastNews =
+            nowMs > lastNews.ms ? NewsID(ms: nowMs) : NewsID(ms: lastNews.ms, sequence: lastNews.sequence + 1)
+        news.append(News(id: lastNews, kind: kind, job: job))
+    }
+
+    mutating func removeClaim(_ name: BatchName, of lease: Int) -> Bool {
+        guard let at = claims[lease]?.firstIndex(of: name) else { return false }
+        claims[lease]?.remove(at: at)
+        return true
+    }
+
+    mutating func addClaim(_ name: BatchName, of lease: Int) {
+        guard claims[lease]?.contains(name) != true else { return }
+        claims[lease, default: []].append(name)
+    }
+
+    mutating func addRetry(_ due: Due) {
+        retry.removeAll { $0.job == due.job && $0.index == due.index }
+        Self.insert(due, into: &retry)
+    }
+
+    static func insert<Element: Comparable>(_ element: Element, into list: inout [Element]) {
+        var low = 0
+        var high = list.count
+        while low < high {
+            let middle = (low + high) / 2
+            if list[middle] < element { low = middle + 1 } else { high = middle }
+        }
+        if low < list.count, list[low] == element { return }
+        list.insert(element, at: low)
+    }
+}
