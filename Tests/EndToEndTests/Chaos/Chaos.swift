@@ -78,6 +78,7 @@ func chaos(
         for round in 1...rounds {
             try await run.begin(round)
             try await harm(run, round)
+            if round % 10 == 0, round < rounds { print("\(name): \(round) of \(rounds) rounds") }
         }
         await leave()
         try await run.finish()
