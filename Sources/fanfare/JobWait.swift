@@ -53,10 +53,12 @@ struct JobWait {
                     show(progress)
                     if progress.status.isOver || progress.status.state == .parked { return progress }
                     if let new = progress.obstacle, new != obstacle { note(Self.waitsFor(new, progress)) }
-                    // FCM's own short waits come and go: only what lasts is worth a line each time.
                     obstacle = progress.obstacle
                 } else if let last {
-                    throw Outcome.failed.because("job \(job) is no longer kept; it was last seen \(last.status.state)")
+                    throw FanfareClientError(
+                        .noSuchJob,
+                        "job \(job) is no longer kept; it was last seen \(last.status.state)"
+                    )
                 }
                 lost = nil
                 if let since = silentSince, since.duration(to: .now) > Self.silence {

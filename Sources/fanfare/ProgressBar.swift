@@ -31,7 +31,10 @@ struct ProgressBar {
     private mutating func draw(_ line: String) {
         guard line != lastLine else { return }
         lastLine = line
-        Console.write("\r\u{1B}[K" + line, to: STDERR_FILENO)
+        // A line that wraps could not be cleared.
+        var size = winsize()
+        let isKnown = ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 1
+        Console.write("\r\u{1B}[K" + (isKnown ? String(line.prefix(Int(size.ws_col) - 1)) : line), to: STDERR_FILENO)
     }
 
     /// - Parameter rate: results a second over the last seconds; nil when it is not known.

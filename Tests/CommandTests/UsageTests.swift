@@ -21,7 +21,7 @@ import Testing
         ["dead", "ls", "--kind", "parked", "--limit", "3"], ["dead", "replay", "1-0", "2-0", "--json"],
         ["dead", "replay", "--job", "j"], ["dead", "replay", "--all", "--kind", "rejected"],
         ["dead", "drop", "--all", "--yes"],
-        ["config", "check", "--json"], ["demo", "--tokens", "5"],
+        ["doctor", "--json"], ["config", "check", "--json"], ["demo", "--tokens", "5"],
         ["sandbox", "--state", "d", "--project", "a", "--project", "b", "--bare-errors", "--seed", "7"],
     ])
     func linesThatAreUnderstood(line: [String]) throws {

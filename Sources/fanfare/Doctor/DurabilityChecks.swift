@@ -58,7 +58,7 @@ extension Check {
         if confirmed > 0, facts.onlineReplicas < confirmed {
             let remedy = "connect replicas, or set redis.durability: fast"
             return [
-                .fail(name, "safe needs \(confirmed) replicas, \(facts.onlineReplicas) online: nothing is sent", remedy)
+                .fail(name, "safe needs \(count(confirmed)), \(facts.onlineReplicas) online: nothing is sent", remedy)
             ]
         }
         if confirmed > 0, fsync != "always" || (facts.minReplicas ?? 0) < confirmed {
@@ -69,9 +69,11 @@ extension Check {
     }
 
     private static func failover(_ facts: RedisFacts, _ confirmed: Int) -> String {
-        if confirmed > 0 { return "nothing that \(confirmed) replicas confirmed (WAIT)" }
+        if confirmed > 0 { return "nothing that \(count(confirmed)) confirmed (WAIT)" }
         if facts.onlineReplicas == 0 { return "no replica to go on with" }
         if (facts.minReplicas ?? 0) > 0 { return "what the replicas had not confirmed is lost" }
         return "what replication was behind is lost, without a bound"
     }
+
+    private static func count(_ replicas: Int) -> String { replicas == 1 ? "1 replica" : "\(replicas) replicas" }
 }

@@ -1,0 +1,260 @@
+import FanfareConfiguration
+import FanfareJSON
+import RedisTransport
+import StreamWire
+import Testing
+
+@testable import fanfare
+
+/// Each check as a rule over what a server says of itself.
+@Suite struct DoctorRuleTests {
+    private func configuration(_ flags: [String: String] = [:]) throws -> Configuration {
+        try Configuration.load(file: nil, environment: [:], flags: flags)
+    }
+
+    private func examine(
+        _ check: Check,
+        info: [String: String] = [:],
+        settings: [String: String] = [:],
+        _ change: (inout RedisFacts) -> Void = { _ in }
+    ) async throws -> [Finding] {
+        var facts = RedisFacts(info: info, settings: settings)
+        change(&facts)
+        var subject = Check.Subject(configuration: try configuration(), redisName: "redis://h", redis: facts)
+        if let safe = settings["safe"].flatMap({ Int($0) }) { subject.configuration.redis.safeReplicas = safe }
+        return await check.examine(subject)
+    }
+
+    struct Row: Sendable {
+        var check: Check
+        var info: [String: String] = [:]
+        var settings: [String: String] = [:]
+        var verdict: Finding.Verdict
+        var says: String
+    }
+
+    @Test(arguments: [
+        Row(check: .redisVersion, info: ["redis_version": "7.0.15"], verdict: .ok, says: "7.0.15"),
+        Row(check: .redisVersion, info: ["redis_version": "8.2"], verdict: .ok, says: "8.2"),
+        Row(check: .redisVersion, info: ["redis_version": "6.2.14"], verdict: .fail, says: "7.0"),
+        Row(check: .redisVersion, info: ["redis_version": "x"], verdict: .warn, says: "does not say"),
+        Row(check: .redisVersion, verdict: .warn, says: "does not say"),
+        Row(check: .redisRole, info: ["role": "master"], verdict: .ok, says: "primary"),
+        Row(
+            check: .redisRole,
+            info: ["role": "slave", "master_host": "h", "master_port": "1"],
+            verdict: .fail,
+            says: "h:1"
+        ),
+        Row(check: .redisRole, info: ["role": "master", "cluster_enabled": "1"], verdict: .warn, says: "cluster"),
+        Row(check: .redisRole, info: ["role": "master", "loading": "1"], verdict: .fail, says: "loading"),
+        Row(check: .evictionPolicy, info: ["maxmemory_policy": "noeviction"], verdict: .ok, says: "noeviction"),
+        Row(check: .evictionPolicy, info: ["maxmemory_policy": "allkeys-lru"], verdict: .fail, says: "allkeys-lru"),
+        Row(check: .evictionPolicy, info: ["maxmemory_policy": "volatile-ttl"], verdict: .fail, says: "throw away"),
+        Row(check: .memory, info: ["used_memory": "59", "maxmemory": "100"], verdict: .ok, says: "59 %"),
+        Row(check: .memory, info: ["used_memory": "60", "maxmemory": "100"], verdict: .warn, says: "stop at 80 %"),
+        Row(check: .memory, info: ["used_memory": "80", "maxmemory": "100"], verdict: .fail, says: "take no jobs"),
+        Row(check: .memory, info: ["used_memory": "80", "maxmemory": "0"], verdict: .warn, says: "no maxmemory"),
+        Row(check: .memory, info: ["used_memory": "-1", "maxmemory": "0"], verdict: .warn, says: "does not say"),
+        Row(check: .replicas, info: ["connected_slaves": "0"], verdict: .ok, says: "none"),
+        Row(
+            check: .replicas,
+            info: ["connected_slaves": "0"],
+            settings: ["min-replicas-to-write": "1"],
+            verdict: .fail,
+            says: "refuses writes"
+        ),
+        Row(
+            check: .replicas,
+            info: ["connected_slaves": "1", "slave0": "ip=h,port=1,state=online,offset=5,lag=0"],
+            verdict: .warn,
+            says: "no write waits"
+        ),
+        Row(
+            check: .replicas,
+            info: ["connected_slaves": "1", "slave0": "ip=h,port=1,state=online,offset=5,lag=0"],
+            settings: ["min-replicas-to-write": "1"],
+            verdict: .ok,
+            says: "1 online"
+        ),
+        Row(
+            check: .replicas,
+            info: ["connected_slaves": "1", "slave0": "ip=h,port=1,state=online,offset=5,lag=60"],
+            verdict: .warn,
+            says: "60 s"
+        ),
+        Row(
+            check: .replicas,
+            info: ["connected_slaves": "1", "slave0": "ip=h,port=1,state=wait_bgsave,offset=0,lag=0"],
+            verdict: .warn,
+            says: "1 connected, 0 online"
+        ),
+    ])
+    func whatRedisSaysIsJudged(row: Row) async throws {
+        let findings = try await examine(row.check, info: row.info, settings: row.settings)
+        let finding = try #require(findings.first)
+        #expect(findings.count == 1)
+        #expect(finding.verdict == row.verdict, "\(finding.line)")
+        #expect(finding.text.contains(row.says), "\(finding.line)")
+        #expect((finding.remedy == nil) == (row.verdict == .ok), "\(finding.line)")
+    }
+
+    private static let aof = ["aof_enabled": "1", "aof_last_write_status": "ok"]
+
+    @Test(arguments: [
+        Row(check: .persistence, info: aof, settings: ["appendfsync": "always"], verdict: .ok, says: "always"),
+        Row(check: .persistence, info: aof, settings: ["appendfsync": "everysec"], verdict: .ok, says: "everysec"),
+        Row(check: .persistence, info: aof, settings: ["appendfsync": "no"], verdict: .fail, says: "no bound"),
+        Row(check: .persistence, info: aof, verdict: .warn, says: "may not be asked"),
+        Row(check: .persistence, info: ["aof_enabled": "0"], settings: ["save": ""], verdict: .fail, says: "every job"),
+        Row(check: .persistence, info: ["aof_enabled": "0"], verdict: .fail, says: "snapshots only"),
+        Row(
+            check: .persistence,
+            info: aof.merging(["aof_last_write_status": "err"]) { $1 },
+            settings: ["appendfsync": "always"],
+            verdict: .fail,
+            says: "last write"
+        ),
+        Row(
+            check: .persistence,
+            info: aof.merging(["aof_delayed_fsync": "3"]) { $1 },
+            settings: ["appendfsync": "everysec"],
+            verdict: .warn,
+            says: "3 syncs were late"
+        ),
+        Row(
+            check: .persistence,
+            info: aof.merging(["rdb_last_bgsave_status": "err"]) { $1 },
+            settings: ["appendfsync": "always", "save": "60 1"],
+            verdict: .warn,
+            says: "snapshot failed"
+        ),
+        Row(
+            check: .durability,
+            info: aof,
+            settings: ["appendfsync": "everysec"],
+            verdict: .ok,
+            says: "power lost: about the last second; failover: no replica"
+        ),
+        Row(
+            check: .durability,
+            info: aof.merging(["slave0": "state=online,lag=0"]) { $1 },
+            settings: ["appendfsync": "always"],
+            verdict: .ok,
+            says: "power lost: nothing is lost; failover: what replication was behind"
+        ),
+        Row(
+            check: .durability,
+            info: aof.merging(["slave0": "state=online,lag=0"]) { $1 },
+            settings: ["appendfsync": "always", "min-replicas-to-write": "1"],
+            verdict: .ok,
+            says: "had not confirmed"
+        ),
+        Row(
+            check: .durability,
+            info: aof.merging(["slave0": "state=online,lag=0"]) { $1 },
+            settings: ["appendfsync": "always", "min-replicas-to-write": "1", "safe": "1"],
+            verdict: .ok,
+            says: "nothing that 1 replica confirmed (WAIT)"
+        ),
+        Row(
+            check: .durability,
+            info: aof.merging(["slave0": "state=online,lag=0"]) { $1 },
+            settings: ["appendfsync": "everysec", "safe": "1"],
+            verdict: .warn,
+            says: "promises more"
+        ),
+        Row(
+            check: .durability,
+            info: aof,
+            settings: ["appendfsync": "always", "safe": "1"],
+            verdict: .fail,
+            says: "0 online: nothing is sent"
+        ),
+        Row(check: .durability, info: ["aof_enabled": "0"], verdict: .warn, says: "nothing can be promised"),
+    ])
+    func whatIsKeptIsJudged(row: Row) async throws {
+        let finding = try #require(try await examine(row.check, info: row.info, settings: row.settings).last)
+        #expect(finding.verdict == row.verdict, "\(finding.line)")
+        #expect(finding.text.contains(row.says), "\(finding.line)")
+        #expect((finding.remedy == nil) == (row.verdict == .ok), "\(finding.line)")
+    }
+
+    @Test(arguments: [
+        (0, 1, Finding.Verdict.ok), (-900, 1, .ok), (1_400, 500, .ok), (1_600, 500, .warn), (-5_000, 1, .warn),
+        (70_000, 1, .fail), (Int64.min, 0, .fail),
+    ])
+    func clocksMayDifferALittle(skewMs: Int64, errorMs: Int64, verdict: Finding.Verdict) async throws {
+        let findings = try await examine(.clock) { ($0.skewMs, $0.skewErrorMs) = (skewMs, errorMs) }
+        #expect(findings.map(\.verdict) == [verdict])
+    }
+
+    @Test(arguments: [
+        (RedisFacts.Functions.same, Finding.Verdict.ok), (.different, .warn), (.missing, .warn),
+        (.unknown("NOPERM"), .warn),
+    ])
+    func functionsAreLookedAt(functions: RedisFacts.Functions, verdict: Finding.Verdict) async throws {
+        let findings = try await examine(.functions) { $0.functions = functions }
+        #expect(findings.map(\.verdict) == [verdict])
+    }
+
+    @Test func aLibraryIsComparedByItsText() {
+        func bulk(_ text: String) -> RedisValue { .bulk(Array(text.utf8)) }
+        let list = RedisValue.array([
+            .array([
+                bulk("library_name"), bulk("fanfare_v1"), bulk("functions"), .array([]), bulk("library_code"),
+                bulk("x"),
+            ])
+        ])
+        #expect(RedisFacts.functions(list, source: Array("x".utf8)) == .same)
+        #expect(RedisFacts.functions(list, source: Array("y".utf8)) == .different)
+        #expect(RedisFacts.functions(.array([]), source: []) == .missing)
+        for odd in [RedisValue.null, .array([.array([])]), .array([.array([bulk("library_code")])]), .integer(1)] {
+            guard case .unknown = RedisFacts.functions(odd, source: []) else {
+                // An entry that is no list is no library either.
+                #expect(RedisFacts.functions(odd, source: []) == .missing)
+                continue
+            }
+        }
+    }
+
+    @Test func aProjectThatCannotSendIsNamed() async throws {
+        func overview(_ fields: String...) throws -> OverviewReply {
+            try #require(OverviewReply(.array((["now_ms", "1"] + fields).map { .bulk(Array($0.utf8)) })))
+        }
+        let projects = try [
+            ("fine", overview()), ("held", overview("paused", "1", "pause_reason", "lunch")),
+            ("stuck", overview("block", "credentials: refused", "parked", "2")),
+            ("full", overview("pressure", "results")),
+        ]
+        let findings = try await examine(.projectStates) { facts in
+            facts.projects = projects.map { (id: $0.0, overview: $0.1) }
+        }
+        #expect(
+            findings.map { "\($0.check) \($0.verdict)" } == [
+                "project held warn", "project stuck fail", "project stuck warn", "project full fail",
+            ]
+        )
+    }
+
+    @Test func infoIsReadLineByLine() {
+        let info = RedisFacts.info("# Server\r\nredis_version:7.0.15\r\nexecutable:/a:b\r\n\r\nbroken\r\n")
+        #expect(info == ["redis_version": "7.0.15", "executable": "/a:b"])
+        #expect(RedisFacts.info("").isEmpty)
+    }
+
+    @Test func everyErrorOfRedisHasARemedy() async throws {
+        let codes: [RedisError.Code] = [
+            .connectionLost, .timeout, .noAuth, .wrongPass, .noPerm, .tls, .loading, .misconf, .nameResolution, .busy,
+        ]
+        for code in codes {
+            var subject = Check.Subject(configuration: try configuration(), redisName: "redis://h")
+            subject.redisError = RedisError(code, "x")
+            for check in Check.all {
+                for finding in await check.examine(subject) where finding.check == "redis" {
+                    #expect(finding.verdict == .fail && finding.remedy?.isEmpty == false, "\(code)")
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,90 @@
+import FanfareJSON
+import Foundation
+import TestSupport
+import Testing
+
+@testable import fanfare
+
+/// The command, against real servers.
+@Suite struct DoctorCommandTests {
+    private func findings(_ run: CommandRun) throws -> [String: String] {
+        let object = try #require(try JSONParser.parse(Array(run.out.utf8), limits: JSONLimits()).object)
+        #expect(object["ok"]?.bool == (run.status == 0))
+        var findings: [String: String] = [:]
+        for check in object["checks"]?.array ?? [] {
+            let name = try #require(check.object?["check"]?.string)
+            // The worst of each.
+            let verdict = try #require(check.object?["verdict"]?.string)
+            if findings[name] != "fail" { findings[name] = verdict }
+        }
+        return findings
+    }
+
+    private func configure(_ redis: RedisServer, mode: Int = 0o600) throws -> String {
+        let account =
+            #"{"type":"service_account","client_email":"a@b","private_key":"k","token_uri":"https://localhost/t"}"#
+        let key = try redis.folder.write("key.json", account)
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: key)
+        return try redis.folder.write(
+            "fanfare.yaml",
+            "redis: { url: \"unix://\(redis.socketPath)\" }\nprojects: { demo: { credentials: key.json } }\n"
+        )
+    }
+
+    @Test func aGoodServerIsFoundToBe() async throws {
+        let redis = try RedisServer(config: ["--maxmemory", "100mb"])
+        let file = try configure(redis)
+        _ = try await CommandRun(["functions", "load", "-c", file])
+        let run = try await CommandRun(["doctor", "-c", file, "--json"])
+        let found = try findings(run)
+        #expect(run.status == 0, "\(run.out)")
+        #expect(Set(found.values) == ["ok"], "\(run.out)")
+        #expect(
+            Set(found.keys) == [
+                "redis", "redis version", "redis role", "functions", "persistence", "durability", "eviction policy",
+                "memory", "replicas", "clock", "credentials of demo",
+            ]
+        )
+        let text = try await CommandRun(["doctor", "-c", file])
+        #expect(text.out.contains("ok    persistence: append-only file, appendfsync always"))
+    }
+
+    @Test func eachFaultIsFound() async throws {
+        let redis = try RedisServer(config: ["--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"])
+        let file = try configure(redis, mode: 0o644)
+        _ = try redis.cli("CONFIG", "SET", "min-replicas-to-write", "1")
+        _ = try redis.cli("CONFIG", "SET", "appendfsync", "no")
+        let run = try await CommandRun(["doctor", "-c", file, "--json"])
+        let found = try findings(run)
+        #expect(run.status == 1)
+        #expect(found["eviction policy"] == "fail" && found["replicas"] == "fail" && found["persistence"] == "fail")
+        #expect(found["functions"] == "warn" && found["credentials of demo"] == "warn")
+        #expect(run.out.contains("chmod") && run.out.contains("noeviction"))
+    }
+
+    @Test func whatAUserMayNotAskIsUnknownNotWrong() async throws {
+        let redis = try RedisServer(config: ["--maxmemory", "100mb"])
+        _ = try redis.cli("ACL", "SETUSER", "worker", "on", ">pw", "~*", "+@all", "-config", "-function")
+        let run = try await CommandRun(["doctor", "--redis", "unix://worker:pw@\(redis.socketPath)", "--json"])
+        let found = try findings(run)
+        #expect(run.status == 0, "\(run.out)\(run.err)")
+        #expect(found["persistence"] == "warn" && found["functions"] == "warn" && found["eviction policy"] == "ok")
+        #expect(!run.out.contains("pw"))
+    }
+
+    @Test func aReplicaAndAnAbsentServerAreFaults() async throws {
+        let primary = try RedisServer(port: .plain)
+        let replica = try RedisServer(config: ["--replicaof", "127.0.0.1", "\(primary.port)"])
+        let run = try await CommandRun(["doctor", "--redis", "unix://\(replica.socketPath)", "--json"])
+        #expect(run.status == 1)
+        #expect(try findings(run)["redis role"] == "fail")
+        try replica.waitFor { try $0.cli("INFO", "replication").contains("master_link_status:up") }
+        let other = try await CommandRun(["doctor", "--redis", "unix://\(primary.socketPath)", "--json"])
+        #expect(try findings(other)["replicas"] == "warn")
+        #expect(other.out.contains("what replication was behind"))
+
+        let absent = try await CommandRun(["doctor", "--redis", "unix:///nowhere.sock", "--json"])
+        #expect(absent.status == 1)
+        #expect(try findings(absent)["redis"] == "fail")
+    }
+}
