@@ -37,6 +37,10 @@ public enum Mutation: String, CaseIterable, Sendable {
     case compareEpochOnly = "compare-epoch-only"
     /// A cursor from before a rollback counts.
     case keepNewsCursor = "keep-news-cursor"
+    /// A worker whose lease ran out registers its old name when the connection is back.
+    case registerAgain = "register-again"
+    /// A batch is closed without a look at its recipients.
+    case closeUnchecked = "close-unchecked"
     /// Claims that were answered under a name that is fenced by now are worked on.
     case keepOldClaims = "keep-old-claims"
 }

@@ -30,6 +30,8 @@ final class HeldBatch {
     var isReleased = false
     var ending: Letter
     var pending = Pending()
+    /// What was handed in, until the batch is closed.
+    var handedIn = Pending()
 
     struct Pending {
         var results: [RecordRequest.Result] = []
@@ -54,6 +56,8 @@ final class HeldBatch {
         for (position, fate) in given.fates.enumerated() where fate != .finished {
             open += 1
             if fate == .unsent { todo.append(position) } else { doubtful.append(position) }
+            // The holder before the last may have sent it, and the last one as well.
+            if fate == .maybeSent, given.deliveries > 2 { histories[position].isMaybeDuplicate = true }
         }
     }
 

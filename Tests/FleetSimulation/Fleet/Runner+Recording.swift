@@ -111,6 +111,10 @@ extension Runner {
             request.retries = pending.retries
             request.holdMs = pending.holdMs
         }
+        if !isLate {
+            batch.handedIn.results += pending.results
+            batch.handedIn.retries += pending.retries
+        }
         let flush = Flush(batch: batch, request: request)
         flushes.append(flush)
         world.send(.record(request), from: self, flush: flush)
@@ -139,6 +143,11 @@ extension Runner {
                 submit(facts, batch, isLate: true)
             }
         case .gone: batch.isFenced = true
+        case .incomplete:
+            let all = batch.handedIn
+            batch.handedIn = HeldBatch.Pending()
+            uncommitted += all.count
+            submit(all, batch, isLate: false)
         }
         giveBackIfQuiet(batch)
         sweep()

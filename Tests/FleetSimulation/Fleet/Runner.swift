@@ -98,7 +98,9 @@ final class Runner {
     func connected() {
         for flush in flushes { world.send(.record(flush.request), from: self, flush: flush) }
         if isRegistered { reconcile() }
-        if leaseHolds { askLater(0) } else { register() }
+        // A name that was held is only renewed: registered again it would come back from the dead, and with it whatever
+        // it held, which belongs to others by now.
+        if leaseHolds || (isRegistered && !world.breaks(.registerAgain)) { askLater(0) } else { register() }
     }
 
     func disconnected(_ call: Call) {
@@ -169,7 +171,6 @@ final class Runner {
         askDue = .max
         guard !isAsking, !process.isDraining, process.data.isReady else { return askLater(50_000) }
         guard leaseHolds else {
-            // Without a renewal the name may be gone; to register again is harmless.
             if !isRegistered { register() }
             return askLater(50_000)
         }

@@ -419,6 +419,11 @@ extension Simulation {
         for (project, box) in redis.projects.enumerated() {
             if !box.value.entries.isEmpty { deliver(project) }
             for job in box.value.parked { operate(project, job) }
+            // A command that a rollback took away is given again.
+            if now > scenario.lastDisturbance {
+                box.value.isPaused = false
+                for job in box.value.jobs where job.isPaused { box.value.resume(job.number, referee: referees[project]) }
+            }
             isFinished = isFinished && box.value.entries.isEmpty && box.value.jobs.allSatisfy(\.isOver)
         }
         if now > scenario.deadline, !isFinished {

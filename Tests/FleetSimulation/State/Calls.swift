@@ -83,4 +83,8 @@ struct RecordRequest {
     var retries: [Retry] = []
 }
 
-enum RecordReply { case ok, stale, gone }
+enum RecordReply {
+    case ok, stale, gone
+    /// The batch cannot be closed: Redis lacks something that it once confirmed.
+    case incomplete
+}

@@ -99,14 +99,24 @@ extension ProjectState {
         if isOwned, let upto = request.upto, let batch = batches[name], upto > batch.upto { batches[name]?.upto = upto }
         let isPassed = referee.breaks(.keepSlotForAnswers) ? request.isFinish : request.isSent || request.isFinish
         if isOwned, isPassed { pass(name) }
-        if isOwned, request.isFinish { close(name, of: request.lease) }
+        let isIncomplete = isOwned && request.isFinish && !isAccountedFor(name) && !referee.breaks(.closeUnchecked)
+        if isOwned, request.isFinish, !isIncomplete { close(name, of: request.lease) }
         jobs[id].left -= fresh.count
         if jobs[id].left == 0 {
             if let owner = batches[name]?.owner { close(name, of: owner) }
             finishJob(id)
         }
         referee.audit(jobs[id])
-        return .ok
+        return isIncomplete ? .incomplete : .ok
+    }
+
+    /// Every recipient of the batch has its result or was handed on. Not so after a rollback that took away what the
+    /// holder knows to be written.
+    private func isAccountedFor(_ name: BatchName) -> Bool {
+        guard let batch = batches[name] else { return true }
+        return batch.indexes.indices.allSatisfy {
+            batch.handedOn[$0] || jobs[name.job].done[batch.indexes[$0]] != .none
+        }
     }
 
     private func owns(_ request: RecordRequest, referee: Referee) -> Bool {
