@@ -36,14 +36,15 @@ public struct JobProgress: Equatable, Sendable {
         self.project = project
     }
 
-    /// Results a second since the first batch was claimed, pauses included; nil before, and for a job of one recipient.
+    /// Results a second since the first batch was claimed, pauses included, without those that were cancelled or whose
+    /// time was over; nil before the first, and for a job of one recipient.
     ///
     /// Of a topic or a condition only the one send is known, not how fast FCM fans it out.
     public var resultsPerSecond: Double? {
-        guard status.total > 1, status.finished > 0, let startedMs = status.startedMs else { return nil }
+        guard status.total > 1, status.attempted > 0, let startedMs = status.startedMs else { return nil }
         let elapsedMs = (status.isOver ? status.finishedMs ?? nowMs : nowMs) - startedMs
         guard elapsedMs > 0 else { return nil }
-        return Double(status.finished) * 1_000 / Double(elapsedMs)
+        return Double(status.attempted) * 1_000 / Double(elapsedMs)
     }
 
     /// Estimated seconds until the last result, at the average pace so far; nil when that says nothing: before the first

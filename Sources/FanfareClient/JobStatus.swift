@@ -77,6 +77,9 @@ public struct JobStatus: Equatable, Sendable {
     /// Recipients that have their result.
     public var finished: Int64 { sent + failed + unknown + cancelled + expired }
 
+    /// Those of them that were sent to: not the ones that were cancelled or whose time was over.
+    public var attempted: Int64 { sent + failed + unknown }
+
     /// True when nothing more will happen by itself and no person can change it.
     public var isOver: Bool { [.done, .cancelled, .expired, .rejected].contains(state) }
 

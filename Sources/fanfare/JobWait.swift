@@ -33,7 +33,20 @@ struct JobWait {
         if progress.status.state == .parked {
             throw Outcome.failed.because(JobControl.parked(job, desk.keys.project))
         }
-        if !progress.status.isSuccess { throw ExitCode(Outcome.failed.rawValue) }
+        if let end = Self.shortfall(progress.status) { throw Outcome.failed.because(end) }
+    }
+
+    /// How a job that is over fell short; nil when every recipient was accepted.
+    static func shortfall(_ status: JobStatus) -> String? {
+        if status.isSuccess { return nil }
+        if status.state == .rejected { return "job \(status.id) was rejected; nothing was sent" }
+        let parts = [
+            ("failed", status.failed), ("unknown", status.unknown), ("cancelled", status.cancelled),
+            ("expired", status.expired),
+        ]
+        let counts = parts.filter { $0.1 > 0 }.map { "\($0.1) \($0.0)" }.joined(separator: ", ")
+        return "job \(status.id) ended as \(status.state), \(status.sent) of \(status.total) sent"
+            + (counts.isEmpty ? "" : ": \(counts); `fanfare job results \(status.id) --failed` names them")
     }
 
     /// - Parameters:

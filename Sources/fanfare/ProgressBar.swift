@@ -11,7 +11,7 @@ struct ProgressBar {
 
     mutating func show(_ progress: JobProgress) {
         guard isShown else { return }
-        meter.add(progress.status.finished, atMs: progress.nowMs)
+        meter.add(progress.status.attempted, atMs: progress.nowMs)
         draw(Self.line(progress, rate: meter.perSecond))
     }
 

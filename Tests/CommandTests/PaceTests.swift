@@ -60,6 +60,20 @@ import Testing
         #expect(ProgressBar.line(held, rate: 1).hasSuffix("  3 s left, estimated"))
     }
 
+    @Test(
+        arguments: [
+            (["state", "done", "total", "2", "sent", "2"], nil),
+            (["state", "rejected"], "job j was rejected; nothing was sent"),
+            (
+                ["state", "cancelled", "total", "5", "sent", "2", "unknown", "1", "cancelled", "2"],
+                "job j ended as cancelled, 2 of 5 sent: 1 unknown, 2 cancelled; `fanfare job results j --failed` names them"
+            ),
+        ] as [([String], String?)]
+    )
+    func theEndSaysWhatIsMissing(fields: [String], text: String?) throws {
+        #expect(JobWait.shortfall(try status(fields)) == text)
+    }
+
     @Test func aShownJobHasItsPaceAndOutlook() throws {
         let active = try status(["state", "active", "total", "1000", "sent", "250", "started_ms", "1000"])
         let progress = JobProgress(status: active, nowMs: 11_000, turn: .holding(untilMs: nil), jobClass: .fanout)

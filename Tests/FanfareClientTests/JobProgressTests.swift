@@ -37,6 +37,13 @@ import Testing
         #expect(progress.remainingSeconds == row.left)
     }
 
+    @Test func whatWasCancelledIsNoPace() throws {
+        let fields = ["state": "cancelled", "total": "100", "sent": "20", "cancelled": "80", "started_ms": "0"]
+        let status = try status(fields.merging(["finished_ms": "10000"]) { $1 })
+        #expect(status.finished == 100 && status.attempted == 20)
+        #expect(JobProgress(status: status, nowMs: 20_000).resultsPerSecond == 2)
+    }
+
     @Test func beforeItsStartThereIsNoPace() throws {
         let waiting = JobProgress(status: try status(["state": "waiting", "total": "5"]), nowMs: 1)
         #expect(waiting.resultsPerSecond == nil && waiting.remainingSeconds == nil)
