@@ -59,13 +59,19 @@ public struct JobProgress: Equatable, Sendable {
 
     /// Why nothing of the job moves now; nil when nothing holds it but its turn.
     public var obstacle: String? {
+        if let stop { return stop }
+        guard !status.isOver, let project, project.holdMs > 0 else { return nil }
+        return "FCM asked to wait \((project.holdMs + 999) / 1_000) s"
+    }
+
+    /// Like ``obstacle``, but only what a person has lifted or has to lift, not a wait that ends by itself.
+    public var stop: String? {
         guard !status.isOver else { return nil }
         if status.state == .paused || status.state == .parked { return status.reason ?? "\(status.state)" }
         guard let project else { return nil }
         if project.isPaused { return "the project is paused: \(project.pauseReason)" }
         if !project.blockReason.isEmpty { return "the project is blocked: \(project.blockReason)" }
         if !project.pressure.isEmpty { return Self.pressure(project.pressure) }
-        if project.holdMs > 0 { return "FCM asked to wait \((project.holdMs + 999) / 1_000) s" }
         return nil
     }
 

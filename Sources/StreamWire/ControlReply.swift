@@ -105,7 +105,8 @@ public struct OverviewReply: Equatable, Sendable {
         }
         guard let nowMs = fields["now_ms"]?.integer else { return nil }
         func text(_ name: String) -> String { fields[name]?.string ?? "" }
-        func number(_ name: String) -> Int64 { fields[name]?.integer ?? 0 }
+        // Bounded, so that arithmetic on what stands there cannot overflow.
+        func number(_ name: String) -> Int64 { min(1_000_000_000_000_000, max(0, fields[name]?.integer ?? 0)) }
         self.nowMs = nowMs
         isPaused = number("paused") != 0
         pauseReason = text("pause_reason")

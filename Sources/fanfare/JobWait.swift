@@ -57,7 +57,7 @@ struct JobWait {
         var last: JobProgress?
         var lost: ContinuousClock.Instant?
         var silentSince: ContinuousClock.Instant? = .now
-        var obstacle: String?
+        var stop: String?
         while true {
             do {
                 if let progress = try await desk.progress(of: job) {
@@ -65,8 +65,8 @@ struct JobWait {
                     silentSince = nil
                     show(progress)
                     if progress.status.isOver || progress.status.state == .parked { return progress }
-                    if let new = progress.obstacle, new != obstacle { note(Self.waitsFor(new, progress)) }
-                    obstacle = progress.obstacle
+                    if let new = progress.stop, new != stop { note(Self.waitsFor(new, progress)) }
+                    stop = progress.stop
                 } else if let last {
                     throw FanfareClientError(
                         .noSuchJob,
@@ -87,8 +87,8 @@ struct JobWait {
         }
     }
 
-    static func waitsFor(_ obstacle: String, _ progress: JobProgress) -> String {
+    static func waitsFor(_ stop: String, _ progress: JobProgress) -> String {
         let state = progress.status.state == .paused ? "is paused" : "is held"
-        return "job \(progress.status.id) \(state): \(obstacle); waiting goes on until it is resumed or ended"
+        return "job \(progress.status.id) \(state): \(stop); waiting goes on"
     }
 }

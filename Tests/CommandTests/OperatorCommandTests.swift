@@ -116,7 +116,7 @@ import Testing
                 note: { notes.append($0) }
             )
             #expect(end.status.state == .done && end.status.isSuccess)
-            #expect(notes == ["job j is paused: paused by an operator; waiting goes on until it is resumed or ended"])
+            #expect(notes == ["job j is paused: paused by an operator; waiting goes on"])
         }
     }
 
