@@ -44,13 +44,13 @@ final class Pacer {
     /// Asked before every send, so it costs nothing while nobody was refused.
     func decide(_ recipient: String, of job: JobContext) -> Decision {
         let repeats = job.repeats(recipient, now: project.loop.now)
-        if refused.isEmpty, repeats < RepeatSketch.paceFrom { return .go }
-        guard let refusal = refused[Self.name(recipient, kind: job.spec.kind)] else {
-            return repeats < RepeatSketch.paceFrom ? .go : .ask
+        let isFrequent = repeats >= RepeatSketch.paceFrom
+        guard !refused.isEmpty, let refusal = refused[Self.name(recipient, kind: job.spec.kind)] else {
+            return isFrequent ? .ask : .go
         }
         let nowMs = project.nowMs
         if refusal.untilMs > nowMs { return .hold(untilMs: refusal.untilMs) }
-        return refusal.forgetMs > nowMs ? .ask : .go
+        return isFrequent || refusal.forgetMs > nowMs ? .ask : .go
     }
 
     /// - Parameter completion: the milliseconds to wait; 0 when the send may begin and has been counted.

@@ -101,7 +101,12 @@ public struct FanoutSlot: Equatable, Sendable {
         for holder in active {
             if let until = holder.untilMs, until <= nowMs { changes.ended.append(holder.turn.job) }
         }
-        if !changes.ended.isEmpty { active.removeAll { ($0.untilMs ?? .max) <= nowMs } }
+        for job in changes.ended {
+            guard let at = active.firstIndex(where: { $0.turn.job == job }) else { continue }
+            let ended = active.remove(at: at)
+            // Its send has to be made again, and nobody has come for it in time.
+            if canRun(job) { wait(ended.turn) }
+        }
         while let head = waiting.first {
             guard canRun(head.job) else {
                 waiting.removeFirst()

@@ -28,6 +28,7 @@ private actor Turnstile {
 ///   - part: recipients per round.
 ///   - delayMs: how long the sandbox takes for an answer, so that a harm finds sends on the wire; 0 sets no fault.
 ///   - redisURL, endpoint: where the workers look, if not straight at the rig's servers.
+///   - isEveryDuplicateFlagged: false where Redis itself forgets.
 ///   - harm: what happens in a round, once its sends are under way.
 /// - Returns: the run and its audit, for what the scenario promises beyond that.
 func chaos(
@@ -42,6 +43,7 @@ func chaos(
     redis: RedisServer? = nil,
     redisURL: String? = nil,
     endpoint: ((Rig) throws -> String)? = nil,
+    isEveryDuplicateFlagged: Bool = true,
     harm: (ChaosRun, Int) async throws -> Void
 ) async throws -> (run: ChaosRun, audit: ChaosAudit) {
     let load = ChaosLoad(
@@ -86,6 +88,7 @@ func chaos(
         let audit = try await ChaosAudit(load, rig)
         print(run.figures(name, audit, seconds: started.duration(to: .now) / .seconds(1)))
         expectWhatAlwaysHolds(audit, load)
+        if isEveryDuplicateFlagged { #expect(audit.unflagged == 0, "\(audit.unflaggedTokens.prefix(5))") }
         return (run, audit)
     } catch {
         await leave()
@@ -96,7 +99,6 @@ func chaos(
 private func expectWhatAlwaysHolds(_ audit: ChaosAudit, _ load: ChaosLoad) {
     #expect(audit.lost == 0, "nobody is forgotten")
     #expect(audit.repeated == 0, "one result each")
-    #expect(audit.unflagged == 0, "every duplicate is flagged")
     #expect(audit.problems.isEmpty, "\(audit.problems.prefix(10).joined(separator: "\n"))")
     if load.isAtMostOnce { #expect(audit.duplicates == 0) } else { #expect(audit.unknown == 0) }
 }

@@ -103,10 +103,46 @@ import Testing
         #expect(audit.duplicates == 0, "a replica that kept up knows what its primary knew")
     }
 
-    private func follower(of primary: RedisServer) throws -> RedisServer {
+    /// The same when the replica was behind: half a second of what Redis had said is gone. Nobody is lost, everyone has
+    /// one result; what was sent in that time may be sent again, and only who still knows of it can say so.
+    @Test func redisFailsOverLate() async throws {
+        let rounds = ChaosScale.rounds(short: 1, longShare: 0.2)
+        let primary = try RedisServer(port: .plain, config: ["--repl-diskless-sync-delay", "0"])
+        let proxy = try ChaosProxy(upstream: primary.port)
+        let replication = try ChaosProxy(upstream: primary.port)
+        defer {
+            proxy.stop()
+            replication.stop()
+        }
+        var servers = [primary, try follower(of: primary, through: replication)]
+        let (_, audit) = try await chaos(
+            "redisFailsOverLate",
+            rounds: rounds,
+            part: 1_500,
+            redis: primary,
+            redisURL: "redis://127.0.0.1:\(proxy.port)",
+            isEveryDuplicateFlagged: false
+        ) { run, _ in
+            replication.swallow(.toClient)
+            try await Task.sleep(for: .milliseconds(500))
+            servers.removeFirst().kill9()
+            let died = ContinuousClock.now
+            try servers[0].cli("REPLICAOF", "NO", "ONE")
+            proxy.switchUpstream(to: servers[0].port)
+            try await run.rig.look(at: servers[0])
+            run.harms += 1
+            try await run.recover(since: died)
+            replication.heal()
+            replication.switchUpstream(to: servers[0].port)
+            servers.append(try follower(of: servers[0], through: replication))
+        }
+        #expect(audit.duplicates <= rounds * 1_500)
+    }
+
+    private func follower(of primary: RedisServer, through proxy: ChaosProxy? = nil) throws -> RedisServer {
         let replica = try RedisServer(
             port: .plain,
-            config: ["--repl-diskless-sync-delay", "0", "--replicaof", "127.0.0.1", "\(primary.port)"]
+            config: ["--repl-diskless-sync-delay", "0", "--replicaof", "127.0.0.1", "\(proxy?.port ?? primary.port)"]
         )
         try replica.waitFor { try $0.cli("INFO", "replication").contains("master_link_status:up") }
         return replica
