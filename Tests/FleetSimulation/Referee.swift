@@ -60,8 +60,13 @@ final class Referee {
     private let quota: Int
     private var arrivals: [Int] = []
     private var firstArrival = 0
-    /// True time at which the last send of the active fan-out's first pass began; nil while there is more to send.
+    /// True time of each job's last first-pass send.
+    private var lastSendAt: [Int]
+    /// That of the fan-out that gave the slot up last, while another one waits for it.
     private var passEndedAt: Int?
+    /// True times of the hold that was announced last.
+    private var holdBeganAt = 0
+    private var holdEndsAt = 0
 
     init(clock: Clock, project: Int, jobs: [JobRecord], quota: Int, activeLimit: Int) {
         self.clock = clock
@@ -69,6 +74,7 @@ final class Referee {
         self.quota = quota
         self.activeLimit = activeLimit
         truth = jobs.map { Array(repeating: Truth(), count: $0.total) }
+        lastSendAt = jobs.map { _ in 0 }
     }
 
     var now: Int { clock.now }
@@ -89,6 +95,11 @@ final class Referee {
     func activated(_ holder: FanoutSlot.Holder?, of state: ProjectState) {
         guard let holder else { return }
         clock.tally.activations += 1
+        if let ended = passEndedAt, clock.isCalm {
+            clock.tally.slowestHandOver = max(clock.tally.slowestHandOver, clock.now - ended)
+            if clock.now - ended > 100_000 { violate("a hand-over of the slot took \((clock.now - ended) / 1_000) ms") }
+        }
+        passEndedAt = nil
         if state.slot.active.count > activeLimit { violate("\(state.slot.active.count) fan-outs are active at once") }
         if holder.epoch <= lastEpoch, !(clock.hasRolledBack && clock.hasSteppedBack) {
             violate("epoch \(holder.epoch) after \(lastEpoch)")
@@ -113,8 +124,15 @@ final class Referee {
         }
     }
 
-    func claimed(_ claims: [Given], singlesLeft: Int) {
-        if singlesLeft > 0 { violate("\(singlesLeft) single jobs wait behind a fan-out") }
+    func claimed(_ claims: [Given], of state: ProjectState) {
+        for given in claims where given.ending == .none && !given.isAlone && !state.slot.isActive(given.name.job) {
+            guard let batch = state.batches[given.name], state.needsTurn(given.name, batch) else { continue }
+            violate("\(given.name) is claimed without a turn")
+        }
+    }
+
+    func waited(singles: Int) {
+        if singles > 0 { violate("\(singles) single jobs wait behind a fan-out") }
     }
 
     func decided(_ request: RecordRequest, batch: BatchRecord?) {
@@ -133,13 +151,23 @@ final class Referee {
         if sum != job.total - job.left { violate("job \(job.number): \(sum) counted, \(job.left) of \(job.total) left") }
     }
 
-    func held(_ job: Int, milliseconds: Int64) { clock.tally.holds += 1 }
+    /// A pause of the whole project was announced.
+    func held(milliseconds: Int64) {
+        clock.tally.holds += 1
+        if clock.now >= holdEndsAt { holdBeganAt = clock.now }
+        holdEndsAt = max(holdEndsAt, clock.now + Int(milliseconds) * 1_000)
+    }
+
+    /// The active fan-out's last send was reported, and another one waits.
+    func passed(_ job: Int, isAnotherWaiting: Bool) {
+        passEndedAt = isAnotherWaiting ? lastSendAt[job] : nil
+    }
 
     // MARK: Sends
 
     private var isRollbackFresh: Bool { clock.now - clock.rolledBackAt < 30_000_000 }
 
-    func willSend(_ index: Int, of batch: HeldBatch, lease: Int, redisNowMs: Int64, in state: borrowing ProjectStateBox) {
+    func willSend(_ index: Int, of batch: HeldBatch, lease: Int, isPathClear: Bool, in state: ProjectStateBox) {
         let id = batch.name.job
         clock.tally.sends += 1
         let known = truth[id][index]
@@ -156,19 +184,20 @@ final class Referee {
                 violate("job \(id), recipient \(index): sent again without a flag")
             }
         }
+        if !batch.name.isRetry { lastSendAt[id] = clock.now }
         if state.value.jobs[id].isOver { return }
         checkOwner(batch, lease, state)
-        checkStops(id, redisNowMs, state)
+        checkStops(id, isPathClear, state)
     }
 
-    private func checkOwner(_ batch: HeldBatch, _ lease: Int, _ state: borrowing ProjectStateBox) {
+    private func checkOwner(_ batch: HeldBatch, _ lease: Int, _ state: ProjectStateBox) {
         guard !clock.hasRolledBack else { return }
         guard let record = state.value.batches[batch.name], record.owner == lease, record.epoch == batch.epoch else {
             return violate("\(batch.name) is sent by \(lease), who does not hold it")
         }
     }
 
-    private func checkStops(_ id: Int, _ redisNowMs: Int64, _ state: borrowing ProjectStateBox) {
+    private func checkStops(_ id: Int, _ isPathClear: Bool, _ state: ProjectStateBox) {
         guard !isRollbackFresh else { return }
         if let stopped = state.value.jobs[id].stoppedAt, clock.now - stopped > 1_000_000 {
             violate("job \(id) is sent \((clock.now - stopped) / 1_000) ms after it was stopped")
@@ -176,10 +205,10 @@ final class Referee {
         if state.value.isPaused, clock.now - state.value.pausedAt > 1_000_000 {
             violate("job \(id) is sent although the project is paused")
         }
-        let since = max(state.value.holdAnnouncedAt, clock.steppedAt)
-        let bound = clock.isCalm ? 100_000 : 260_000
-        if state.value.governor.holdUntilMs > redisNowMs, clock.now - since > bound {
-            violate("job \(id) is sent \((clock.now - since) / 1_000) ms into a hold")
+        let length = clock.now - holdBeganAt
+        let bound = isPathClear ? 100_000 : 260_000
+        if clock.now < holdEndsAt, clock.steppedAt <= holdBeganAt, length > bound {
+            violate("job \(id) is sent \(length / 1_000) ms into a hold")
         }
     }
 

@@ -14,6 +14,8 @@ struct Scenario {
         case restart(worker: Int)
         case cut(worker: Int, isLease: Bool)
         case slow(worker: Int, for: Int)
+        /// Its lease cannot be renewed, though everything else works.
+        case silence(worker: Int, for: Int)
         case redisGone(for: Int, losesUpTo: Int, clockMs: Int64)
         case redisStalls(for: Int)
         case clockStep(ms: Int64)
@@ -71,8 +73,8 @@ struct Scenario {
         let fanouts = isLarge ? 1_000 : dice.skewed(0...20)
         let count = isLarge ? 50 : dice.int(1...3)
         let span = dice.int(1...20) * 1_000_000
-        for project in 0..<count { drawProject(project, fanouts: share(fanouts, project, count), span: span, &dice) }
         isCalm = dice.chance(0.2)
+        for project in 0..<count { drawProject(project, fanouts: share(fanouts, project, count), span: span, &dice) }
         if !isCalm { drawDisturbances(span: span + dice.int(5...20) * 1_000_000, &dice) }
         pushes.sort { ($0.time, $0.project, $0.job) < ($1.time, $1.project, $1.job) }
         disturbances.sort { $0.time < $1.time }
@@ -120,9 +122,8 @@ struct Scenario {
                 )
             )
             pushes.append(Push(time: time, project: number, job: id))
-            if dice.chance(0.01) { poison[id] = dice.int(0...total - 1) }
+            if !isCalm, dice.chance(0.01) { poison[id] = dice.int(0...total - 1) }
         }
-        if !poison.isEmpty { isCalm = false }
         let recipients = jobs.reduce(1) { $0 + $1.total }
         // Enough for the work to take some seconds, or as often more than a window of a minute.
         let seconds = dice.chance(0.15) ? dice.int(60...110) : dice.int(2...25)
@@ -158,6 +159,7 @@ struct Scenario {
         add(0.3, 3 * scale) { .restart(worker: $0.int(0...workers - 1)) }
         add(0.5, 6 * scale) { .cut(worker: $0.int(0...workers - 1), isLease: $0.chance(0.3)) }
         add(0.4, 3 * scale) { .slow(worker: $0.int(0...workers - 1), for: $0.int(500_000...8_000_000)) }
+        add(0.3, 2) { .silence(worker: $0.int(0...workers - 1), for: $0.int(5_000_000...15_000_000)) }
         add(0.25, 2) { .redisGone(for: $0.int(100_000...3_000_000), losesUpTo: 0, clockMs: 0) }
         add(0.2, 2) {
             .redisGone(
@@ -183,7 +185,7 @@ struct Scenario {
         lastDisturbance = span
         for (time, what) in disturbances {
             switch what {
-            case .crash(_, let length), .freeze(_, let length), .slow(_, let length), .redisGone(let length, _, _),
+            case .crash(_, let length), .freeze(_, let length), .slow(_, let length), .silence(_, let length), .redisGone(let length, _, _),
                 .redisStalls(let length), .pause(_, _, let length), .pauseProject(_, let length),
                 .outage(_, let length):
                 lastDisturbance = max(lastDisturbance, time + length)

@@ -56,6 +56,9 @@ final class Link {
     var isConnecting = false
     /// The path is slow until then.
     var slowUntil = 0
+    /// No connection comes about before.
+    var isDownUntil = 0
+    private(set) var cutAt = -1_000_000_000
     private var lastArrival = 0
     private var lastAnswer = 0
     private(set) var unanswered: [Call] = []
@@ -84,8 +87,9 @@ final class Link {
     var oldest: Int? { unanswered.first?.sentAt }
 
     /// What was under way is lost, or arrives some time, though nobody waits for it any more.
-    func cut(_ dice: inout Dice) -> [Call] {
+    func cut(_ dice: inout Dice, now: Int) -> [Call] {
         generation += 1
+        cutAt = now
         isReady = false
         lastArrival = 0
         lastAnswer = 0

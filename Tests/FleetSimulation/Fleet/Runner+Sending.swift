@@ -77,7 +77,7 @@ extension Runner {
             index,
             of: batch,
             lease: leaseName,
-            redisNowMs: world.redis.nowMs,
+            isPathClear: world.isPathClear(process),
             in: world.redis.projects[project]
         )
         budget.sent(isRetry: batch.histories[position].attempts > 0, now: localNow)

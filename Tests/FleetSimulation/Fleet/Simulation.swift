@@ -161,7 +161,12 @@ public final class Simulation {
 
     private func latency(_ link: Link) -> Int {
         let base = scenario.redisLatency / 2 + dice.int(0...scenario.redisLatency)
-        return now < link.slowUntil ? base + dice.int(20_000...900_000) : base
+        return now < link.slowUntil ? base + dice.int(20_000...2_500_000) : base
+    }
+
+    /// Nothing has lately kept the process from hearing Redis at once: what it was told it has heard.
+    func isPathClear(_ process: WorkerProcess) -> Bool {
+        now - max(process.data.slowUntil, process.data.cutAt, process.frozenUntil, redis.stallsUntil) > 300_000
     }
 
     private func reach(_ call: Call) {
@@ -196,7 +201,7 @@ public final class Simulation {
     // MARK: Connections
 
     private func cut(_ process: WorkerProcess, _ link: Link, redisIsGone: Bool = false) {
-        let calls = link.cut(&dice)
+        let calls = link.cut(&dice, now: now)
         for call in calls where !call.isApplied {
             // Retransmitted by a kernel that the process no longer hears of: it may arrive after the next connection.
             call.notBefore = now + dice.int(0...3_000_000)
@@ -220,7 +225,7 @@ public final class Simulation {
     }
 
     private func connected(_ process: WorkerProcess, _ link: Link) {
-        guard redis.isUp, now >= redis.stallsUntil else {
+        guard redis.isUp, now >= max(redis.stallsUntil, link.isDownUntil) else {
             return reconnect(process, link, within: dice.int(50_000...500_000))
         }
         link.isReady = true
@@ -356,6 +361,9 @@ extension Simulation {
         case .slow(let worker, let length):
             processes[worker].data.slowUntil = now + length
             processes[worker].lease.slowUntil = now + length
+        case .silence(let worker, let length):
+            processes[worker].lease.isDownUntil = now + length
+            if processes[worker].isUp { cut(processes[worker], processes[worker].lease) }
         case .redisGone(let length, let loses, let clockMs):
             guard redis.isUp else { return }
             redis.isUp = false

@@ -22,10 +22,11 @@ extension ProjectState {
                 claimRetries(&order, nowMs, referee: referee)
                 claimQueue(\.singles, &order, nowMs, referee: referee)
                 claimQueue(\.groups, &order, nowMs, referee: referee)
-                referee.claimed(order.claims, singlesLeft: order.hasRoomForSingles ? singles.count : 0)
+                if order.hasRoomForSingles { referee.waited(singles: singles.count) }
                 claimActive(&order, nowMs, referee: referee)
             }
         }
+        if !order.claims.isEmpty { referee.claimed(order.claims, of: self) }
 
         let isStopped = isPaused || (alone == request.lease && held(by: request.lease) == 0)
         let permits = lend(request, isStopped: isStopped, nowMs, referee: referee)

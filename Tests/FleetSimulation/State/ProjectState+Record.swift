@@ -61,12 +61,14 @@ extension ProjectState {
     }
 
     /// The first pass of a batch is over when its last send has begun: its answers need no slot.
-    private mutating func pass(_ name: BatchName) {
+    private mutating func pass(_ name: BatchName, referee: Referee) {
         guard !name.isRetry, batches[name]?.isSent == false else { return }
         batches[name]?.isSent = true
         jobs[name.job].passed += 1
         guard jobs[name.job].passed * batchSize >= jobs[name.job].total else { return }
-        if jobs[name.job].kind == .fanout { slot.release(name.job) }
+        guard jobs[name.job].kind == .fanout, slot.isActive(name.job) else { return }
+        slot.release(name.job)
+        referee.passed(name.job, isAnotherWaiting: !slot.waiting.isEmpty)
     }
 
     /// One flush of one batch, in one step.
@@ -90,15 +92,13 @@ extension ProjectState {
         if jobs[id].kind == .aimed, fresh.count > 0 { slot.hold(id, milliseconds: fresh.mayRun ? jobs[id].holdMs : 0, nowMs: nowMs) }
         if isOwned { handOn(request, nowMs) }
         if isFirstTime, request.holdMs > 0, !referee.breaks(.ignoreHold) {
-            let before = governor.holdUntilMs
             governor.hold(milliseconds: request.holdMs, nowMs: nowMs)
-            if before <= nowMs { holdAnnouncedAt = referee.now }
         }
-        if isFirstTime, request.holdMs > 0 { referee.held(id, milliseconds: request.holdMs) }
+        if isFirstTime, request.holdMs > 0 { referee.held(milliseconds: request.holdMs) }
 
         if isOwned, let upto = request.upto, let batch = batches[name], upto > batch.upto { batches[name]?.upto = upto }
         let isPassed = referee.breaks(.keepSlotForAnswers) ? request.isFinish : request.isSent || request.isFinish
-        if isOwned, isPassed { pass(name) }
+        if isOwned, isPassed { pass(name, referee: referee) }
         let isIncomplete = isOwned && request.isFinish && !isAccountedFor(name) && !referee.breaks(.closeUnchecked)
         if isOwned, request.isFinish, !isIncomplete { close(name, of: request.lease) }
         jobs[id].left -= fresh.count

@@ -31,8 +31,6 @@ struct ProjectState {
     var isPaused = false
     /// True time of the pause, for the referee.
     var pausedAt = 0
-    /// True time of the last announcement of a hold, and its end on Redis' clock.
-    var holdAnnouncedAt = 0
     /// The worker that is to hold nothing but a suspect.
     var alone: Int?
     /// Entries of the job stream that nobody has handed over: the job, and when it was last given to a reader.
