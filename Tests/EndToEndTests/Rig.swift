@@ -67,16 +67,7 @@ final class Rig {
 
     /// A request to the sandbox's control port; answers the body.
     func control(_ method: String, _ path: String, _ body: String? = nil) async throws -> Data {
-        // Into a file: what a process prints may arrive after its end, and a pipe's end after that of others.
-        let answer = directory.appendingPathComponent("answer-\(UInt64.random(in: 0 ..< .max))")
-        var arguments = [
-            "-sS", "-o", answer.path, "--max-time", "20", "-X", method, "http://127.0.0.1:\(controlPort)\(path)",
-        ]
-        if let body { arguments += ["-H", "Content-Type: application/json", "-d", body] }
-        let process = try ChildProcess(arguments, executable: URL(fileURLWithPath: "/usr/bin/curl"))
-        let status = try await process.wait(seconds: 30)
-        guard status == 0 else { throw WaitError(what: "\(method) \(path): curl \(status) \(process.stderr)") }
-        return (try? Data(contentsOf: answer)) ?? Data()
+        Data(try LoopbackHTTP(port: controlPort).request(method, path, body))
     }
 
     struct Stats: Decodable {
@@ -100,6 +91,8 @@ final class Rig {
         endpoint: String? = nil,
         redisURL: String? = nil,
         requestTimeoutMs: Int = 60_000,
+        quotaPerMinute: Int = 100_000_000,
+        project settings: String = "",
         worker: String = "",
         extra: String = ""
     ) throws -> String {
@@ -109,8 +102,9 @@ final class Rig {
               \(project):
                 transport: \(transport)
                 endpoint: \(endpoint)
-                quota_per_minute: 100000000
+                quota_per_minute: \(quotaPerMinute)
                 \(secret(transport, project))
+                \(settings)
             """
         }
         let text = """

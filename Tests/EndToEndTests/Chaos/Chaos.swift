@@ -38,6 +38,7 @@ func chaos(
     workers: Int = 3,
     delivery: String = "at_least_once",
     lostAnswers: Int = 0,
+    leaseMs: Int = ChaosRun.leaseMs,
     delayMs: Int = 100,
     requestTimeoutMs: Int = 15_000,
     redis: RedisServer? = nil,
@@ -73,7 +74,8 @@ func chaos(
             endpoint: try endpoint?(rig),
             redisURL: redisURL,
             requestTimeoutMs: requestTimeoutMs,
-            worker: "lease_ms: 1500, renew_ms: 300, max_in_flight: \(ChaosRun.inFlight), window: \(ChaosRun.window)"
+            worker: "lease_ms: \(leaseMs), renew_ms: \(leaseMs / 5), max_in_flight: \(ChaosRun.inFlight),"
+                + " window: \(ChaosRun.window)"
         )
         let run = ChaosRun(rig: rig, load: load, configuration: configuration, seed: ChaosScale.seed)
         try await run.hire(workers)

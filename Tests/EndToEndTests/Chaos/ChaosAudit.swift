@@ -1,6 +1,7 @@
 import Foundation
 import RedisTransport
 import StreamWire
+import TestSupport
 import Testing
 
 /// What became of every recipient: their results, their jobs' counters and the sandbox's ledger, held against each other.
@@ -127,20 +128,13 @@ struct ChaosAudit {
 extension Rig {
     /// How often each of these devices got something, by the sandbox's list.
     func deliveries(of tokens: [String]) async throws -> [String: Int] {
-        let name = "ledger-\(UInt64.random(in: 0 ..< .max))"
-        let (list, answer) = (directory.appendingPathComponent(name), directory.appendingPathComponent(name + ".json"))
-        let urls = tokens.map { "url = \"http://127.0.0.1:\(controlPort)/deliveries?token=\($0)\"" }
-        try urls.joined(separator: "\n").write(to: list, atomically: true, encoding: .utf8)
-        let shell = try ChildProcess(
-            ["-c", "exec /usr/bin/curl -sSf --max-time 300 -K '\(list.path)' > '\(answer.path)'"],
-            executable: URL(fileURLWithPath: "/bin/sh")
-        )
-        let status = try await shell.wait(seconds: 300)
-        guard status == 0 else { throw WaitError(what: "the sandbox's ledger: curl \(status) \(shell.stderr)") }
+        let connection = try LoopbackHTTP(port: controlPort)
         struct Line: Decodable { var token: String }
         var counts: [String: Int] = [:]
-        for line in try Data(contentsOf: answer).split(separator: UInt8(ascii: "\n")) {
-            counts[try JSONDecoder().decode(Line.self, from: line).token, default: 0] += 1
+        for token in tokens {
+            for line in try connection.request("GET", "/deliveries?token=\(token)").split(separator: 10) {
+                counts[try JSONDecoder().decode(Line.self, from: Data(line)).token, default: 0] += 1
+            }
         }
         return counts
     }

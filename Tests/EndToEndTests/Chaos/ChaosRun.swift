@@ -9,7 +9,8 @@ final class ChaosRun {
     static let inFlight = 50
     static let window = 32
     static let projects = ["alpha", "beta"]
-    static let leaseSeconds = 1.5
+    static let leaseMs = 1_500
+    static var leaseSeconds: Double { Double(leaseMs) / 1_000 }
 
     let rig: Rig
     let load: ChaosLoad

@@ -6,6 +6,9 @@ import Testing
 
 /// A Redis that dies, is full, hangs up, cannot be reached or hands over to its replica.
 @Suite struct RedisChaos {
+    /// The product's own: no worker dies here, and none may be taken for dead because Redis was away.
+    private static let leaseMs = 10_000
+
     @Test(arguments: ChaosScale.isLong ? ["always", "everysec"] : ["always"])
     func redisKilled(fsync: String) async throws {
         let rounds = ChaosScale.rounds(short: 3, longShare: 0.5)
@@ -14,6 +17,7 @@ import Testing
             "redisKilled \(fsync)",
             rounds: rounds,
             part: 700,
+            leaseMs: Self.leaseMs,
             redis: redis
         ) { run, _ in
             redis.kill9()
@@ -27,7 +31,7 @@ import Testing
 
     @Test func redisOutOfMemory() async throws {
         let rounds = ChaosScale.rounds(short: 2, longShare: 0.2)
-        let (_, audit) = try await chaos("redisOutOfMemory", rounds: rounds, part: 900) { run, _ in
+        let (_, audit) = try await chaos("redisOutOfMemory", rounds: rounds, part: 900, leaseMs: Self.leaseMs) { run, _ in
             try run.rig.redis.cli("CONFIG", "SET", "maxmemory", "1mb")
             try await Task.sleep(for: .seconds(run.draw(1...2)))
             try run.rig.redis.cli("CONFIG", "SET", "maxmemory", "0")
@@ -39,7 +43,12 @@ import Testing
 
     @Test func redisHangsUp() async throws {
         let rounds = ChaosScale.rounds(short: 8)
-        let (_, audit) = try await chaos("redisHangsUp", rounds: rounds, part: 300) { run, _ in
+        let (_, audit) = try await chaos(
+            "redisHangsUp",
+            rounds: rounds,
+            part: 300,
+            leaseMs: Self.leaseMs
+        ) { run, _ in
             try run.rig.redis.cli("CLIENT", "KILL", "TYPE", "normal")
             run.harms += 1
             try await run.recover(since: .now)
@@ -57,6 +66,7 @@ import Testing
             "redisOutOfReach",
             rounds: rounds,
             part: 500,
+            leaseMs: Self.leaseMs,
             redis: redis,
             redisURL: "redis://127.0.0.1:\(proxy.port)"
         ) { run, round in
@@ -72,8 +82,9 @@ import Testing
             run.harms += 1
             try await run.recover(since: .now)
         }
-        // Past its lease a worker may be declared dead by one that could renew again a moment earlier.
-        #expect(audit.duplicates <= rounds * run.mostInFlight * run.fleet.count)
+        // A path that swallows is noticed by a time-out, and with the pause before the next attempt a worker may be away
+        // for longer than its lease.
+        #expect(audit.duplicates <= rounds * run.mostInFlight)
     }
 
     /// The primary dies and its replica is promoted behind an address that stays the same.
@@ -87,6 +98,7 @@ import Testing
             "redisFailsOver",
             rounds: rounds,
             part: 1_000,
+            leaseMs: Self.leaseMs,
             redis: primary,
             redisURL: "redis://127.0.0.1:\(proxy.port)"
         ) { run, _ in
@@ -105,7 +117,7 @@ import Testing
 
     /// The same when the replica was behind: half a second of what Redis had said is gone. Nobody is lost, everyone has
     /// one result; what was sent in that time may be sent again, and only who still knows of it can say so.
-    @Test func redisFailsOverLate() async throws {
+    @Test(.enabled(if: ChaosScale.isLong)) func redisFailsOverLate() async throws {
         let rounds = ChaosScale.rounds(short: 1, longShare: 0.2)
         let primary = try RedisServer(port: .plain, config: ["--repl-diskless-sync-delay", "0"])
         let proxy = try ChaosProxy(upstream: primary.port)
@@ -119,6 +131,7 @@ import Testing
             "redisFailsOverLate",
             rounds: rounds,
             part: 1_500,
+            leaseMs: Self.leaseMs,
             redis: primary,
             redisURL: "redis://127.0.0.1:\(proxy.port)",
             isEveryDuplicateFlagged: false

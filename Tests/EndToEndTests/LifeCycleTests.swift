@@ -1,0 +1,182 @@
+import Foundation
+import RedisTransport
+import StreamWire
+import TestSupport
+import Testing
+
+private let data = #"{"data":{"k":"v"}}"#
+
+/// What operators and time do to jobs, seen from outside: through the command, and at the sandbox.
+@Suite(.serialized) struct LifeCycleTests {
+    private func fanfare(_ rig: Rig, _ configuration: String, _ arguments: [String]) async throws -> String {
+        let process = try ChildProcess(arguments + ["-c", configuration, "--project", rig.project])
+        let status = try await process.wait(seconds: 30)
+        #expect(status == 0, "\(arguments): \(process.stderr)")
+        return process.stdout
+    }
+
+    /// Sends that were made from a second after the command on; there must be none.
+    private func sendsLaterThanASecond(_ rig: Rig) async throws -> Int {
+        try await Task.sleep(for: .seconds(1))
+        let then = try await rig.stats().sends
+        try await Task.sleep(for: .seconds(1))
+        return try await rig.stats().sends - then
+    }
+
+    private func pushMany(_ rig: Rig, _ id: String, _ count: Int, _ fields: [String: String] = [:]) async throws {
+        let job = [
+            "id": id, "message": data, "tokens": Rig.tokens((0..<count).map { "\(id)-\($0)" }), "results": "all",
+        ]
+        try await rig.push(job.merging(fields) { $1 })
+    }
+
+    private func someSends(_ rig: Rig, _ count: Int = 300) async throws {
+        let before = try await rig.stats().sends
+        try await Wait.until("\(count) sends\n\(rig.logs)") { try await rig.stats().sends >= before + count }
+    }
+
+    @Test func aCancelledJobSendsNothingMoreAndEveryRecipientHasItsResult() async throws {
+        try await withRig { rig in
+            try await rig.startSandbox()
+            let configuration = try rig.configuration(worker: "max_in_flight: 100, window: 64")
+            for _ in 0..<2 { try await rig.startWorker(configuration) }
+            try await pushMany(rig, "c", 12_000)
+            try await someSends(rig)
+            _ = try await fanfare(rig, configuration, ["job", "cancel", "c"])
+            let late = try await sendsLaterThanASecond(rig)
+            #expect(late == 0)
+            let job = try await rig.finished("c")
+            #expect(job["state"] == "cancelled")
+            let results = try await rig.results("c")
+            #expect(Set(results.map(\.i)).count == 12_000)
+            #expect(results.count == 12_000)
+            let stats = try await rig.stats()
+            #expect(results.filter { $0.status == "sent" }.count == stats.accepted)
+            #expect(try await rig.privateKeys().isEmpty)
+        }
+    }
+
+    @Test func aPausedJobSendsNothingUntilItIsResumedAndThenNobodyTwice() async throws {
+        try await withRig { rig in
+            try await rig.startSandbox()
+            let configuration = try rig.configuration(worker: "max_in_flight: 100, window: 64")
+            for _ in 0..<2 { try await rig.startWorker(configuration) }
+            try await pushMany(rig, "p", 8_000)
+            try await someSends(rig)
+            _ = try await fanfare(rig, configuration, ["job", "pause", "p"])
+            let late = try await sendsLaterThanASecond(rig)
+            #expect(late == 0)
+            #expect(try await rig.job("p")["state"] == "paused")
+            // The slot is free meanwhile.
+            try await pushMany(rig, "q", 1_500)
+            try await rig.finished("q")
+            _ = try await fanfare(rig, configuration, ["job", "resume", "p"])
+            let job = try await rig.finished("p", seconds: 90)
+            #expect(job["sent"] == "8000")
+            let stats = try await rig.stats()
+            #expect(stats.duplicates == 0)
+            #expect(stats.sends == 9_500)
+        }
+    }
+
+    @Test func aPausedProjectStandsStillAsAWhole() async throws {
+        try await withRig { rig in
+            try await rig.startSandbox()
+            let configuration = try rig.configuration(worker: "max_in_flight: 100, window: 64")
+            for _ in 0..<2 { try await rig.startWorker(configuration) }
+            try await pushMany(rig, "f", 4_000)
+            try await someSends(rig)
+            _ = try await fanfare(rig, configuration, ["project", "pause", rig.project])
+            try await rig.push(["id": "one", "message": data, "token": "single"])
+            let late = try await sendsLaterThanASecond(rig)
+            #expect(late == 0)
+            _ = try await fanfare(rig, configuration, ["project", "resume", rig.project])
+            try await rig.finished("one")
+            try await rig.finished("f")
+            #expect(try await rig.stats().sends == 4_001)
+        }
+    }
+
+    @Test func aJobThatExpiresInTheQueueIsNeverSent() async throws {
+        try await withRig { rig in
+            try await rig.startSandbox()
+            let configuration = try rig.configuration(worker: "max_in_flight: 100, window: 64")
+            try await rig.startWorker(configuration)
+            try await pushMany(rig, "first", 6_000)
+            let soon = Int64(Date().timeIntervalSince1970 * 1_000) + 1_000
+            try await pushMany(rig, "late", 1_500, ["expires_at": "\(soon)"])
+            let job = try await rig.finished("late")
+            #expect(job["state"] == "expired")
+            #expect(job["expired"] == "1500")
+            #expect(try await rig.job("first")["state"] != "done", "it did not wait for its turn to end")
+            try await rig.finished("first")
+            #expect(try await rig.stats().sends == 6_000)
+        }
+    }
+
+    @Test func aSingleRecipientDoesNotWaitBehindAFanOutAtAScarceQuota() async throws {
+        try await withRig { rig in
+            try await rig.startSandbox()
+            // Ten a second: the fan-out takes minutes.
+            let configuration = try rig.configuration(quotaPerMinute: 600)
+            try await rig.startWorker(configuration)
+            try await pushMany(rig, "slow", 3_000)
+            try await someSends(rig, 20)
+            let pushed = ContinuousClock.now
+            try await rig.push(["id": "otp", "message": data, "token": "single"])
+            try await rig.finished("otp", seconds: 10)
+            let took = pushed.duration(to: .now)
+            #expect(took < .seconds(2), "took \(took)")
+        }
+    }
+
+    @Test func theSlotGoesOnWithinATenthOfASecond() async throws {
+        try await withRig { rig in
+            try await rig.startSandbox()
+            let configuration = try rig.configuration(worker: "max_in_flight: 100, window: 64")
+            for _ in 0..<3 { try await rig.startWorker(configuration) }
+            for name in ["a", "b", "c", "d"] { try await pushMany(rig, name, 1_500) }
+            // A slow answer at the end of a fan-out must not hold up the next.
+            _ = try await rig.control(
+                "POST",
+                "/faults",
+                #"{"match":{"path":"/v1/","token_prefix":"a-1499"},"action":{"delay_ms":5000}}"#
+            )
+            var times: [(start: Int64, passed: Int64)] = []
+            for name in ["a", "b", "c", "d"] {
+                let job = try await rig.finished(name)
+                times.append((Int64(job["started_ms"] ?? "") ?? 0, Int64(job["first_pass_ms"] ?? "") ?? 0))
+            }
+            let gaps = zip(times, times.dropFirst()).map { $1.start - $0.passed }
+            print("hand-over: \(gaps) ms after the last first-pass send")
+            #expect(gaps.allSatisfy { (0...100).contains($0) }, "\(gaps)")
+        }
+    }
+
+    @Test func aRetryAfterHeardByOneWorkerStopsTheOthers() async throws {
+        try await withRig { rig in
+            try await rig.startSandbox()
+            let configuration = try rig.configuration(worker: "max_in_flight: 50, window: 32")
+            for _ in 0..<3 { try await rig.startWorker(configuration) }
+            try await pushMany(rig, "h", 6_000)
+            try await someSends(rig)
+            _ = try await rig.control(
+                "POST",
+                "/faults",
+                #"{"match":{"path":"/v1/"},"action":{"status":503,"retry_after":"4"},"times":1}"#
+            )
+            let key = "fanfare:{demo}:ctl"
+            try await Wait.until("the hold") {
+                try await rig.client.send(RedisCommand("HEXISTS", key, "hold_until")).integer == 1
+            }
+            try await Task.sleep(for: .milliseconds(100))
+            let then = try await rig.stats().sends
+            try await Task.sleep(for: .seconds(3))
+            let later = try await rig.stats().sends
+            // What was on the wire may still arrive.
+            #expect(later - then <= 3, "\(later - then) sends began while every worker had to wait")
+            let job = try await rig.finished("h", seconds: 120)
+            #expect(job["sent"] == "6000")
+        }
+    }
+}

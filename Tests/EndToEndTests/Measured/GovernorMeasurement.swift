@@ -1,0 +1,63 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// How much of a project's quota three workers use together, and whether FCM ever has to refuse; beside a client that
+/// paces nothing. Takes minutes, so `ops/measure` runs it and the tests do not.
+@Suite(.serialized, .enabled(if: ProcessInfo.processInfo.environment["FANFARE_MEASURE"] != nil))
+struct GovernorMeasurement {
+    private struct Window: Decodable {
+        var started_ms: Int64
+        var used: Int
+        var refused: Int
+    }
+
+    private struct Quota: Decodable {
+        var limit: Int
+        var windows: [Window]
+    }
+
+    private static let perMinute = 12_000
+
+    private func windows(_ rig: Rig) async throws -> [Window] {
+        let answer = try await rig.control("GET", "/quota")
+        return try JSONDecoder().decode([String: Quota].self, from: answer)[rig.project]?.windows ?? []
+    }
+
+    /// Sends for `minutes` windows of FCM and answers them; the last one is under way.
+    private func run(quotaPerMinute: Int, windows count: Int) async throws -> [Window] {
+        var seen: [Window] = []
+        try await withRig { rig in
+            try await rig.startSandbox(["--quota-per-minute", "\(Self.perMinute)"])
+            let configuration = try rig.configuration(quotaPerMinute: quotaPerMinute)
+            for _ in 0..<3 { try await rig.startWorker(configuration) }
+            // Longer than the measurement lasts.
+            try await rig.push([
+                "id": "long", "message": #"{"data":{"k":"v"}}"#, "results": "none",
+                "tokens": Rig.tokens((0..<(count + 2) * Self.perMinute).map { "t\($0)" }),
+            ])
+            try await Wait.until("\(count) windows\n\(rig.logs)", seconds: Double(count + 1) * 60) {
+                seen = try await windows(rig)
+                return seen.count > count
+            }
+        }
+        return seen
+    }
+
+    @Test func threeWorkersUseTheQuotaAndNothingIsRefused() async throws {
+        // The first window holds the ramp of 60 s, the next three are measured.
+        let governed = try await run(quotaPerMinute: Self.perMinute, windows: 5)
+        let measured = governed.dropFirst(2).prefix(3)
+        let use = Double(measured.map(\.used).reduce(0, +)) / Double(3 * Self.perMinute)
+        let refused = governed.map(\.refused).reduce(0, +)
+        let naive = try await run(quotaPerMinute: 100_000_000, windows: 2)
+        print(
+            "governor: \(governed.map(\.used)) of \(Self.perMinute) a window, "
+                + String(format: "%.2f %% after the ramp", 100 * use) + ", \(refused) refused;"
+                + " naive client: \(naive.map(\.used)), \(naive.map(\.refused).reduce(0, +)) refused"
+        )
+        #expect(use >= 0.98)
+        #expect(refused == 0)
+        #expect(naive.map(\.refused).reduce(0, +) > 0)
+    }
+}
