@@ -31,7 +31,12 @@ import Testing
 
     @Test func redisOutOfMemory() async throws {
         let rounds = ChaosScale.rounds(short: 2, longShare: 0.2)
-        let (_, audit) = try await chaos("redisOutOfMemory", rounds: rounds, part: 900, leaseMs: Self.leaseMs) { run, _ in
+        let (_, audit) = try await chaos(
+            "redisOutOfMemory",
+            rounds: rounds,
+            part: 900,
+            leaseMs: Self.leaseMs
+        ) { run, _ in
             try run.rig.redis.cli("CONFIG", "SET", "maxmemory", "1mb")
             try await Task.sleep(for: .seconds(run.draw(1...2)))
             try run.rig.redis.cli("CONFIG", "SET", "maxmemory", "0")
