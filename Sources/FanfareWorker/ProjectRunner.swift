@@ -135,13 +135,13 @@ final class ProjectRunner {
     var isReady: Bool { isPrepared && context.leaseHolds && !context.isDraining }
 
     /// Redis is there, for the first time or again.
-    func connected() {
+    func connected(isSameServer: Bool) {
         context.redis.send(RedisCommand("SADD", ProjectKeys.projects(prefix: context.configuration.prefix), id)) { _ in
         }
         createGroup()
-        recorder.resend()
+        recorder.resend(isSameServer: isSameServer)
         // An answer may have been lost with the connection, and with it a claim that only Redis knows of.
-        let reconcile = FunctionLibrary.reconcile(context.keys, worker: context.leaseName, known: planner.known)
+        let reconcile = FunctionLibrary.reconcile(context.keys, worker: context.leaseName, isSameServer: isSameServer, known: planner.known)
         context.redis.send(reconcile) { _ in }
         if !context.leaseHolds { register() } else { scheduler.askLater(0) }
     }

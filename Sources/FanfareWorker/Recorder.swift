@@ -16,6 +16,7 @@ final class Recorder {
     private var unanswered: [UInt64: Flush] = [:]
     private var nextFlush: UInt64 = 1
     private var timer: TimerID?
+    private var recent = RecentFacts()
 
     /// Recipients whose result is not yet in Redis.
     private(set) var uncommitted = 0
@@ -183,6 +184,7 @@ final class Recorder {
         let batch = flush.batch
         switch reply {
         case .ok(let abort):
+            if !flush.isLate { recent.add(flush.pending.records, batch: batch, now: project.loop.now) }
             if let upto = flush.pending.upto { batch.authorised = max(batch.authorised, upto) }
             if !abort.isEmpty, batch.job.abort == nil { batch.job.abort = AbortCode.decode(abort) }
             if flush.call?.finish == true { batch.isClosed = true }
@@ -209,7 +211,19 @@ final class Recorder {
     }
 
     /// The connection is back: what was not answered is sent again, in order.
-    func resend() {
+    ///
+    /// - Parameter isSameServer: false when another server answers, or the same one after a restart. It may have
+    ///   forgotten its last seconds, so what was written in them is handed in again; facts are set once, so it does no
+    ///   harm where nothing was lost.
+    func resend(isSameServer: Bool) {
+        if !isSameServer {
+            for (batch, records) in recent.takeAll() {
+                var facts = PendingRecord()
+                facts.records = records
+                uncommitted += records.count
+                submit(Flush(pending: facts, batch: batch, isLate: true))
+            }
+        }
         for id in unanswered.keys.sorted() { send(id) }
     }
 }

@@ -16,6 +16,8 @@ final class WorkerShard {
     private var drainDeadline: UInt64 = 0
     private var isDraining = false
     private var isLoaded = false
+    /// Which run of which server was connected last.
+    private var serverRun: String?
     private var isLoading = false
     private var idleRounds = 0
 
@@ -141,10 +143,26 @@ final class WorkerShard {
     }
 
     private func connected() {
-        isLoaded = true
-        logger.info("The worker is connected.", metadata: ["worker": "\(configuration.name)"])
-        for runner in runners { runner.connected() }
-        reader.read()
+        redis.send(RedisCommand("INFO", "server", "memory")) { [weak self] result in
+            guard let self else { return }
+            // A user that may not ask is a choice of whoever wrote its rules, who has to watch over the policy too.
+            let server = ServerFacts((try? result.get())?.string ?? "")
+            if let remedy = server.remedy {
+                logger.error("Redis may drop what Fanfare rests on, so no job is taken.", metadata: ["remedy": "\(remedy)"])
+                loop.schedule(afterMilliseconds: 5_000) { [weak self] in
+                    guard let self, redis.state == .ready, !isLoaded else { return }
+                    connected()
+                }
+                return
+            }
+            let isSameServer = serverRun == server.run || serverRun == nil
+            if !isSameServer { logger.notice("Redis was restarted or replaced; its last seconds are handed in again.") }
+            serverRun = server.run
+            isLoaded = true
+            logger.info("The worker is connected.", metadata: ["worker": "\(configuration.name)"])
+            for runner in runners { runner.connected(isSameServer: isSameServer) }
+            reader.read()
+        }
     }
 
     // MARK: Ending

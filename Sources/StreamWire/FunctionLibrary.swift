@@ -44,8 +44,14 @@ public enum FunctionLibrary {
     }
 
     /// - Parameter known: the names of all batches that this worker believes to hold.
-    public static func reconcile(_ keys: ProjectKeys, worker: String, known: [String]) -> RedisCommand {
-        call("reconcile", keys, [worker] + known)
+    /// - Parameter isSameServer: Redis has lost nothing, so what this worker does not know of was never sent by it.
+    public static func reconcile(
+        _ keys: ProjectKeys,
+        worker: String,
+        isSameServer: Bool,
+        known: [String]
+    ) -> RedisCommand {
+        call("reconcile", keys, [worker, isSameServer ? "1" : "0"] + known)
     }
 
     public static func leave(_ keys: ProjectKeys, worker: String) -> RedisCommand { call("leave", keys, [worker]) }

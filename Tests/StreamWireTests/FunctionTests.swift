@@ -170,11 +170,11 @@ import Testing
             try await bench.intake("j", .tokens(["a", "b"]))
             _ = try await bench.claim("w1")
             #expect(try await bench.claim("w1").claims.isEmpty)
-            let command = FunctionLibrary.reconcile(keys, worker: "w1", known: [])
+            let command = FunctionLibrary.reconcile(keys, worker: "w1", isSameServer: true, known: [])
             #expect(try await bench.call(command).integer == 1)
             let again = try #require(try await bench.claim("w2").claims.first)
             #expect(again.recipients.map(\.fate) == [.unsent, .unsent], "its worker never knew of it")
-            let known = FunctionLibrary.reconcile(keys, worker: "w2", known: ["j/0"])
+            let known = FunctionLibrary.reconcile(keys, worker: "w2", isSameServer: true, known: ["j/0"])
             #expect(try await bench.call(known).integer == 0)
         }
     }

@@ -7,8 +7,10 @@
 /// between them leaves the ceiling where it is: an outage drives the limit down to 1 and says nothing about
 /// capacity, so the way back up is quick.
 ///
-/// **Overload** (429, 5xx, a timeout, a refused stream): times 0.7, at most once per round trip and per 100 ms; and not
-/// for a send that began before the last decrease, which it could not know of yet.
+/// **Overload** (429, 5xx, a timeout, a refused stream): once they are more than a tenth of the last answers, times 0.7,
+/// at most once per round trip and per 100 ms; and not for a send that began before the last decrease, which it could
+/// not know of yet. Fewer are the faults of single recipients: acted upon each time, a steady share of 5 % would hold a
+/// worker at a handful of sends, however idle FCM is.
 ///
 /// **Rising latency**: times 0.9, at most once per round trip, while the mean of a round trip is above twice the
 /// baseline and more than 200 ms above it; meanwhile nothing grows. The baseline is the least such mean seen. When half
@@ -24,6 +26,8 @@ public struct ConcurrencyLimit: Sendable {
     private static let leastRoundNs = 100_000_000.0
     private static let leastAnswers = 10
     private static let latencySlackNs = 200_000_000.0
+    /// Answers over which the share of overload is taken.
+    private static let shareSpan = 20.0
     /// Growth since a decrease below which the next one belongs to the same trouble.
     private static let littleGrowth = 8
 
@@ -33,6 +37,7 @@ public struct ConcurrencyLimit: Sendable {
     private var steady = 0
     private var lastCut: UInt64?
     private var grownSinceCut = 0
+    private var overloadShare = 0.0
 
     /// The mean latency of the last round trip; 0 before the first. Nanoseconds, as all here.
     private var latencyNs = 0.0
@@ -71,7 +76,9 @@ public struct ConcurrencyLimit: Sendable {
     ///   - isOverload: 429, 5xx, a timeout or a refused stream. Any other answer is good here, also an error of the
     ///     message or the recipient. A send that never left says nothing: do not report it.
     public mutating func answered(latencyNs: UInt64, inFlight: Int, now: UInt64, isOverload: Bool) {
+        overloadShare += ((isOverload ? 1 : 0) - overloadShare) / Self.shareSpan
         if isOverload {
+            guard overloadShare > 0.1 else { return }
             overloaded(sentAt: now.subtracting(latencyNs), now: now)
             return
         }

@@ -240,7 +240,7 @@ end
 -- No further batch is given once that many recipients are.
 -- Returns {'fenced'} or
 --   {'ok', now_ms, ms to hold every send, ms until the project's probe (0 = not blocked), reason of the block,
---    next due retry or job (Unix ms, 0 = none), a job whose audience is being copied ('' = none),
+--    next due retry, job or end of a topic's turn (Unix ms, 0 = none), a job whose audience is being copied ('' = none),
 --    entries and jobs that are not over, permits lent, reason of a pause ('' = none), what presses ('' = nothing),
 --    news cursor, {kind, name, value, ...}, claim, claim, ...}
 local function claim(keys, args)
@@ -386,6 +386,12 @@ local function claim(keys, args)
   local due = redis.call('ZRANGE', base .. 'retry', 0, 0, 'WITHSCORES')[2]
   local held = redis.call('ZRANGE', base .. 'sched', 0, 0, 'WITHSCORES')[2]
   local next_due = math.min(tonumber(due) or math.huge, tonumber(held) or math.huge)
+  if redis.call('ZCARD', base .. 'queue') > 0 then
+    -- Somebody waits for the slot: the moment at which FCM is done with a topic is worth coming back for.
+    for _, value in ipairs(redis.call('HVALS', base .. 'active')) do
+      next_due = math.min(next_due, tonumber(string.match(value, '|(%d+)$')) or math.huge)
+    end
+  end
   if next_due == math.huge then next_due = 0 end
   local copying = redis.call('SRANDMEMBER', base .. 'copying') or ''
   local unfinished = redis.call('SCARD', base .. 'jobs_open') + redis.call('XLEN', base .. 'jobs')

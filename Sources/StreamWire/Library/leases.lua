@@ -93,17 +93,18 @@ end
 
 -- reconcile: the connection was lost, and with it perhaps the answer to a claim or an intake. What is held in the
 -- worker's name and unknown to it was certainly not sent by it, and goes back.
--- ARGV: worker, name of a batch it knows, ... Returns the number of batches given back.
+-- After Redis came back with an older state that is not certain: then they may have been sent.
+-- ARGV: worker, 1 when Redis has lost nothing, name of a batch it knows, ... Returns the number of batches given back.
 local function reconcile(keys, args)
   local base, known, freed = keys[1], {}, 0
-  for i = 2, #args do known[args[i]] = true end
+  for i = 3, #args do known[args[i]] = true end
   local names = redis.call('SMEMBERS', base .. 'claims:' .. args[1])
   table.sort(names)
   for _, name in ipairs(names) do
     if not known[name] then
       local batch = base .. 'b:' .. name
       -- A batch that was taken over may have been sent by the holder before.
-      if redis.call('HGET', batch, 'deliveries') == '1' then redis.call('HSET', batch, 'upto', '0') end
+      if args[2] == '1' and redis.call('HGET', batch, 'deliveries') == '1' then redis.call('HSET', batch, 'upto', '0') end
       redis.call('SREM', base .. 'claims:' .. args[1], name)
       redis.call('HDEL', batch, 'alone')
       orphan(base, name)

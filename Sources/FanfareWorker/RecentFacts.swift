@@ -1,0 +1,38 @@
+internal import FanfareCore
+
+/// Results that Redis confirmed in the last seconds. A server that was killed or replaced may have lost them, and only
+/// this worker knows that those recipients need no second send.
+struct RecentFacts {
+    private struct Entry {
+        let batch: ActiveBatch
+        let records: [ResultRecord]
+        let at: UInt64
+    }
+
+    /// What `appendfsync everysec` can lose on a slow disk; see <doc:Guarantees>.
+    private static let keptNs: UInt64 = 3_000_000_000
+    /// Bounds the memory at any speed.
+    private static let most = 50_000
+
+    private var entries: [Entry] = []
+    private var head = 0
+    private var count = 0
+
+    mutating func add(_ records: [ResultRecord], batch: ActiveBatch, now: UInt64) {
+        guard !records.isEmpty else { return }
+        entries.append(Entry(batch: batch, records: records, at: now))
+        count += records.count
+        while head < entries.count, count > Self.most || entries[head].at + Self.keptNs < now {
+            count -= entries[head].records.count
+            head += 1
+        }
+        guard head > 1_000, head > entries.count / 2 else { return }
+        entries.removeFirst(head)
+        head = 0
+    }
+
+    mutating func takeAll() -> [(batch: ActiveBatch, records: [ResultRecord])] {
+        defer { self = RecentFacts() }
+        return entries[head...].map { ($0.batch, $0.records) }
+    }
+}
