@@ -30,8 +30,9 @@ final class ActiveBatch {
     var isProbe = false
     /// A request of it has been handed to a lane.
     var wasSent = false
-    /// Calls made for it so far.
+    /// Calls made for it so far, and the last one that Redis has confirmed.
     var calls = 0
+    var confirmedCall = 0
     /// Another worker holds it now: nothing new is sent, and what is known is handed in as late facts.
     var isFenced = false
 

@@ -101,7 +101,7 @@ final class Dispatcher {
 
     /// Whether any send may begin now. What is on the wire goes on whatever this says.
     private func mayBegin() -> Bool {
-        guard !queue.isEmpty, !project.isDraining, project.redis.state == .ready, project.leaseHolds else {
+        guard !queue.isEmpty, !project.isDraining, project.isReady, project.leaseHolds else {
             return false
         }
         guard project.pauseReason == nil, project.pressure == nil, project.isolation.admits(project.project.id) else {

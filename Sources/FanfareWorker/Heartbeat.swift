@@ -32,7 +32,7 @@ final class Heartbeat: Sendable {
                     endpoint: endpoint,
                     name: "fanfare-lease",
                     tls: tls,
-                    timeouts: RedisTimeouts(),
+                    timeouts: Self.timeouts(configuration),
                     random: { Double.random(in: 0..<1) }
                 ),
                 configuration: configuration,
@@ -42,6 +42,14 @@ final class Heartbeat: Sendable {
             loop.attach(orders) { _ in driver.stop() }
             driver.start()
         }
+    }
+
+    /// A pause that is longer than the lease lets a live worker be taken for dead.
+    private static func timeouts(_ configuration: WorkerConfiguration) -> RedisTimeouts {
+        var timeouts = RedisTimeouts()
+        timeouts.maxBackoffMs = min(timeouts.maxBackoffMs, configuration.renewMs)
+        timeouts.connectMs = min(timeouts.connectMs, configuration.renewMs)
+        return timeouts
     }
 
     func stop() {

@@ -24,9 +24,27 @@ final class Planner {
     var isSettled: Bool { waiting.isEmpty }
 
     /// The names of all batches that are held, for Redis to compare with what it thinks.
-    var known: [String] {
-        held.values.filter { !$0.isFenced }.map(\.name)
-            + waiting.values.joined().map { "\($0.claim.job)/\($0.claim.batch)" }
+    var known: [FunctionLibrary.KnownBatch] {
+        let active = held.values.filter { !$0.isFenced }.map {
+            FunctionLibrary.KnownBatch(name: $0.name, call: $0.confirmedCall, upto: $0.requested)
+        }
+        return active
+            + waiting.values.joined().map {
+                FunctionLibrary.KnownBatch(name: "\($0.claim.job)/\($0.claim.batch)", call: 0, upto: 0)
+            }
+    }
+
+    /// Redis went back in time and took these batches away: what is known of them goes in as late facts.
+    func lost(_ names: [String]) {
+        let names = Set(names)
+        for batch in held.values where names.contains(batch.name) {
+            batch.isFenced = true
+            dispatcher.remove(batch)
+        }
+        waiting = waiting.compactMapValues { claims in
+            let rest = claims.filter { !names.contains("\($0.claim.job)/\($0.claim.batch)") }
+            return rest.isEmpty ? nil : rest
+        }
     }
 
     /// A job of one batch, taken as it was handed over: its spec is at hand.

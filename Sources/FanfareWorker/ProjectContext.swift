@@ -23,6 +23,8 @@ final class ProjectContext {
     /// Loop time at which the block was last set or written; what was asked before says nothing of it.
     private(set) var blockedAt: UInt64 = 0
     var isDraining = false
+    /// Redis answers, and has told on this connection what is ours. Before that no claim may overtake the question.
+    var isReady = false
     /// Why an operator has paused the project; nil when none has.
     var pauseReason: String?
     /// What keeps workers from taking on more; nil when nothing does.

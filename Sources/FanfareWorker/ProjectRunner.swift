@@ -139,11 +139,44 @@ final class ProjectRunner {
         context.redis.send(RedisCommand("SADD", ProjectKeys.projects(prefix: context.configuration.prefix), id)) { _ in
         }
         createGroup()
-        recorder.resend(isSameServer: isSameServer)
-        // An answer may have been lost with the connection, and with it a claim that only Redis knows of.
-        let reconcile = FunctionLibrary.reconcile(context.keys, worker: context.leaseName, isSameServer: isSameServer, known: planner.known)
-        context.redis.send(reconcile) { _ in }
+        recorder.reconnected(isSameServer: isSameServer) { reconcile(isSameServer: isSameServer) }
         if !context.leaseHolds { register() } else { scheduler.askLater(0) }
+    }
+
+    /// The connection is gone: whatever is ours has to be asked anew.
+    func disconnected() { context.isReady = false }
+
+    /// An answer may have been lost with the connection, and with it a claim that only Redis knows of.
+    private func reconcile(isSameServer: Bool) {
+        let command = FunctionLibrary.reconcile(
+            context.keys,
+            worker: context.leaseName,
+            isSameServer: isSameServer,
+            known: planner.known
+        )
+        context.redis.send(command) { [weak self] result in
+            guard let self, context.redis.state == .ready else { return }
+            switch result {
+            case .success(let value):
+                let lost = value.array?.dropFirst().compactMap(\.string) ?? []
+                if !lost.isEmpty {
+                    context.logger.warning(
+                        "Redis came back with an older state; batches that it forgot are taken over.",
+                        metadata: ["batches": "\(lost.count)"]
+                    )
+                    planner.lost(lost)
+                }
+                context.isReady = true
+                needsPump = true
+                scheduler.askLater(0)
+            case .failure(let error):
+                context.logger.warning("What is ours cannot be asked yet.", metadata: ["error": "\(error)"])
+                context.loop.schedule(afterMilliseconds: 200) { [weak self] in
+                    guard let self, context.redis.state == .ready, !context.isReady else { return }
+                    reconcile(isSameServer: isSameServer)
+                }
+            }
+        }
     }
 
     func createGroup() {

@@ -184,6 +184,7 @@ final class Recorder {
         let batch = flush.batch
         switch reply {
         case .ok(let abort):
+            if !flush.isLate { batch.confirmedCall = max(batch.confirmedCall, flush.call?.number ?? 0) }
             if !flush.isLate { recent.add(flush.pending.records, batch: batch, now: project.loop.now) }
             if let upto = flush.pending.upto { batch.authorised = max(batch.authorised, upto) }
             if !abort.isEmpty, batch.job.abort == nil { batch.job.abort = AbortCode.decode(abort) }
@@ -210,21 +211,26 @@ final class Recorder {
         submit(Flush(pending: PendingRecord(), batch: batch, isLate: false))
     }
 
+    /// Another server answers, or the same one after a restart. It may have forgotten its last seconds, so what was
+    /// written in them is handed in again; facts are set once, so that does no harm where nothing was lost.
+    private func handInAgain() {
+        for (batch, records) in recent.takeAll() {
+            var facts = PendingRecord()
+            facts.records = records
+            uncommitted += records.count
+            submit(Flush(pending: facts, batch: batch, isLate: true))
+        }
+    }
+
     /// The connection is back: what was not answered is sent again, in order.
     ///
-    /// - Parameter isSameServer: false when another server answers, or the same one after a restart. It may have
-    ///   forgotten its last seconds, so what was written in them is handed in again; facts are set once, so it does no
-    ///   harm where nothing was lost.
-    func resend(isSameServer: Bool) {
-        if !isSameServer {
-            for (batch, records) in recent.takeAll() {
-                var facts = PendingRecord()
-                facts.records = records
-                uncommitted += records.count
-                submit(Flush(pending: facts, batch: batch, isLate: true))
-            }
-        }
-        for id in unanswered.keys.sorted() { send(id) }
+    /// - Parameter reconcile: asks what is ours; after the facts that Redis may have forgotten, and before the calls that
+    ///   would make an older state look like the newest.
+    func reconnected(isSameServer: Bool, reconcile: () -> Void) {
+        let unconfirmed = unanswered.keys.sorted()
+        if !isSameServer { handInAgain() }
+        reconcile()
+        for id in unconfirmed { send(id) }
     }
 }
 

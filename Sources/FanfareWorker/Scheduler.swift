@@ -51,12 +51,12 @@ final class Scheduler {
     private var batchRoom: Int { 4 * project.configuration.maxInFlight - planner.held.count }
 
     var canTake: Bool {
-        singleRoom > 0 && batchRoom > 0 && !project.isDraining && project.leaseHolds
+        project.isReady && singleRoom > 0 && batchRoom > 0 && !project.isDraining && project.leaseHolds
             && project.isolation.holder == nil
     }
 
     func ask() {
-        guard !isAsking, !project.isDraining, project.leaseHolds, project.redis.state == .ready else {
+        guard !isAsking, !project.isDraining, project.leaseHolds, project.isReady else {
             return askLater(project.configuration.pollMs)
         }
         // A worker with its hands full still takes the probe of a blocked project: all of them may be full.

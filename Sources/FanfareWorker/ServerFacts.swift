@@ -17,7 +17,8 @@ struct ServerFacts: Equatable {
     /// What has to be changed before this server can be relied on; nil when nothing has.
     var remedy: String? {
         guard let evictionPolicy, evictionPolicy != "noeviction" else { return nil }
-        return "set maxmemory-policy to noeviction in redis.conf (it is \(evictionPolicy)): any other lets Redis drop jobs "
+        return
+            "set maxmemory-policy to noeviction in redis.conf (it is \(evictionPolicy)): any other lets Redis drop jobs "
             + "and results"
     }
 }

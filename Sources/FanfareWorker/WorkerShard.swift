@@ -97,6 +97,7 @@ final class WorkerShard {
     // MARK: Redis
 
     private func changed(_ state: RedisState) {
+        for runner in runners { runner.disconnected() }
         switch state {
         case .ready: loadFunctions()
         case .failed(let error):
@@ -148,7 +149,10 @@ final class WorkerShard {
             // A user that may not ask is a choice of whoever wrote its rules, who has to watch over the policy too.
             let server = ServerFacts((try? result.get())?.string ?? "")
             if let remedy = server.remedy {
-                logger.error("Redis may drop what Fanfare rests on, so no job is taken.", metadata: ["remedy": "\(remedy)"])
+                logger.error(
+                    "Redis may drop what Fanfare rests on, so no job is taken.",
+                    metadata: ["remedy": "\(remedy)"]
+                )
                 loop.schedule(afterMilliseconds: 5_000) { [weak self] in
                     guard let self, redis.state == .ready, !isLoaded else { return }
                     connected()

@@ -43,15 +43,31 @@ public enum FunctionLibrary {
         call("bury", keys, [worker, counter])
     }
 
-    /// - Parameter known: the names of all batches that this worker believes to hold.
-    /// - Parameter isSameServer: Redis has lost nothing, so what this worker does not know of was never sent by it.
+    /// A batch as its holder knows it.
+    public struct KnownBatch: Equatable, Sendable {
+        public var name: String
+        /// Number of the last call that Redis has confirmed; 0 for none.
+        public var call: Int
+        /// Sends below this position may have begun.
+        public var upto: Int
+        public init(name: String, call: Int, upto: Int) {
+            self.name = name
+            self.call = call
+            self.upto = upto
+        }
+    }
+
+    /// - Parameters:
+    ///   - isSameServer: Redis has lost nothing, so what this worker does not know of was never sent by it.
+    ///   - known: all batches that this worker believes to hold.
     public static func reconcile(
         _ keys: ProjectKeys,
         worker: String,
         isSameServer: Bool,
-        known: [String]
+        known: [KnownBatch]
     ) -> RedisCommand {
-        call("reconcile", keys, [worker, isSameServer ? "1" : "0"] + known)
+        let batches = known.flatMap { [$0.name, String($0.call), String($0.upto)] }
+        return call("reconcile", keys, [worker, isSameServer ? "1" : "0"] + batches)
     }
 
     public static func leave(_ keys: ProjectKeys, worker: String) -> RedisCommand { call("leave", keys, [worker]) }

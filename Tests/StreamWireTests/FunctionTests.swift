@@ -171,11 +171,50 @@ import Testing
             _ = try await bench.claim("w1")
             #expect(try await bench.claim("w1").claims.isEmpty)
             let command = FunctionLibrary.reconcile(keys, worker: "w1", isSameServer: true, known: [])
-            #expect(try await bench.call(command).integer == 1)
+            #expect(try await bench.call(command).array?.map(\.string) == ["1"])
             let again = try #require(try await bench.claim("w2").claims.first)
             #expect(again.recipients.map(\.fate) == [.unsent, .unsent], "its worker never knew of it")
-            let known = FunctionLibrary.reconcile(keys, worker: "w2", isSameServer: true, known: ["j/0"])
-            #expect(try await bench.call(known).integer == 0)
+            let known = FunctionLibrary.reconcile(
+                keys,
+                worker: "w2",
+                isSameServer: true,
+                known: [.init(name: "j/0", call: 0, upto: 0)]
+            )
+            #expect(try await bench.call(known).array?.map(\.string) == ["0"])
+        }
+    }
+
+    @Test func aBatchThatRedisForgotIsTakenWithTheWatermarkThatItsHolderKnows() async throws {
+        try await withBench { bench in
+            try await bench.intake("j", tokens(2_000))
+            let claims = try await bench.claim("w1").claims
+            // As after a failover: batch 0 stands before a call that was confirmed, batch 1 was never given out.
+            _ = try await bench.call(RedisCommand("HSET", keys.base + "spec:j", "next", "1000"))
+            _ = try await bench.call(RedisCommand("DEL", keys.base + "b:j/1"))
+            _ = try await bench.call(RedisCommand("SREM", keys.base + "claims:w1", "j/1"))
+            var late = RecordCall(job: "j", batch: "1", epoch: claims[1].epoch)
+            late.results = [bench.sent(1_000)]
+            late.late = true
+            #expect(try await bench.record(late, "w1") == .ok(abort: ""))
+            let known: [FunctionLibrary.KnownBatch] = [
+                .init(name: "j/0", call: 3, upto: 300), .init(name: "j/1", call: 1, upto: 200),
+            ]
+            let ask = FunctionLibrary.reconcile(keys, worker: "w1", isSameServer: false, known: known)
+            #expect(try await bench.call(ask).array?.map(\.string) == ["0", "j/0", "j/1"])
+            // The old holder decides nothing any more.
+            var decision = RecordCall(job: "j", batch: "0", epoch: claims[0].epoch)
+            decision.finish = true
+            #expect(try await bench.record(decision, "w1") == .stale)
+            let again = try await bench.claim("w2").claims
+            #expect(again.map(\.batch) == ["0", "1"])
+            func count(_ claim: Claim, _ fate: ClaimedRecipient.Fate) -> Int {
+                claim.recipients.filter { $0.fate == fate }.count
+            }
+            #expect(count(again[0], .maybeSent) == 300)
+            #expect(count(again[0], .unsent) == 700)
+            #expect(count(again[1], .finished) == 1)
+            #expect(count(again[1], .maybeSent) == 199)
+            #expect(count(again[1], .unsent) == 800)
         }
     }
 

@@ -25,6 +25,7 @@
 --   done:<id>                       bitmap: recipients that have their result
 --   wait:<id>                       hash: recipient -> "attempts|first_ms|dup|recipient", until it has its result
 --   retry                           zset: "<id>/<recipient>" by due time, Unix ms
+--   rolled:<id>                     hash: batch -> watermark, of batches that Redis forgot to have given out
 --   held:<id>                       zset: the same of a job that is paused or parked
 --   queue singles groups            zsets, score 0: jobs with unclaimed batches, "<9 - priority><entry id>/<id>";
 --                                   queue: fan-outs that wait for the slot; groups: sends to device groups

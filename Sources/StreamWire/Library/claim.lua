@@ -30,31 +30,6 @@ local function retry_recipients(base, id, indexes)
   return list
 end
 
--- Takes the next batch of the first pass of a job, or nil when there is none.
-local function claim_first_pass(base, id, spec, worker, window, now)
-  local total, from = tonumber(spec.total), tonumber(spec.next)
-  if from >= total then return nil end
-  local count = math.min(BATCH, total - from)
-  local n = int(from / BATCH)
-  local recipients = first_pass_recipients(base, id, spec, n, from, count)
-  if not recipients then
-    if spec.ending then
-      -- Who they were cannot be told any more; what became of them can.
-      redis.call('HINCRBY', base .. 'job:' .. id, spec.ending, redis.call('HGET', base .. 'spec:' .. id, 'left'))
-      finish_job(base, id, now)
-      redis.call('HSET', base .. 'job:' .. id, 'reason', 'audience: it is gone, so unfinished recipients have no result')
-    else
-      park(base, id, 'audience: its length changed, must stay ' .. spec.total .. ' until the job is over', now)
-    end
-    return nil
-  end
-  redis.call('HSET', base .. 'spec:' .. id, 'next', int(from + count))
-  local epoch = next_epoch(base, now)
-  open_batch(base, id, n, worker, epoch, window, { 'from', int(from), 'count', int(count) })
-  if not spec.ending then mark_active(base, id, now) end
-  return { id, n, epoch, 'first', int(from), window, '1', spec.abort, '', '', recipients, spec.ending or '', '0' }, count
-end
-
 -- Takes over a batch whose worker is gone. What it may have sent and what it certainly did not are told apart by the
 -- watermark, which is written before a send begins.
 local function claim_orphan(base, name, worker, now, alone)
@@ -102,6 +77,39 @@ local function claim_orphan(base, name, worker, now, alone)
   local listed = #todo > 0 and table.concat(todo, ',') or '-'
   return { id, n, epoch, retry and 'retry' or 'first', batch.from or '0', batch.upto, int(deliveries), spec.abort,
     listed, table.concat(maybe, ','), recipients, spec.ending or '', alone and '1' or '0' }, count
+end
+
+-- Takes the next batch of the first pass of a job, or nil when there is none.
+local function claim_first_pass(base, id, spec, worker, window, now)
+  local total, from = tonumber(spec.total), tonumber(spec.next)
+  if from >= total then return nil end
+  local count = math.min(BATCH, total - from)
+  local n = int(from / BATCH)
+  local recipients = first_pass_recipients(base, id, spec, n, from, count)
+  if not recipients then
+    if spec.ending then
+      -- Who they were cannot be told any more; what became of them can.
+      redis.call('HINCRBY', base .. 'job:' .. id, spec.ending, redis.call('HGET', base .. 'spec:' .. id, 'left'))
+      finish_job(base, id, now)
+      redis.call('HSET', base .. 'job:' .. id, 'reason', 'audience: it is gone, so unfinished recipients have no result')
+    else
+      park(base, id, 'audience: its length changed, must stay ' .. spec.total .. ' until the job is over', now)
+    end
+    return nil
+  end
+  redis.call('HSET', base .. 'spec:' .. id, 'next', int(from + count))
+  local epoch = next_epoch(base, now)
+  open_batch(base, id, n, worker, epoch, window, { 'from', int(from), 'count', int(count) })
+  local rolled = redis.call('HGET', base .. 'rolled:' .. id, n)
+  if rolled then
+    -- Redis came back with an older state: this batch had been given out, and some of it was sent.
+    redis.call('HDEL', base .. 'rolled:' .. id, n)
+    redis.call('HSET', base .. 'b:' .. id .. '/' .. n, 'upto', rolled)
+    redis.call('SREM', base .. 'claims:' .. worker, id .. '/' .. n)
+    return claim_orphan(base, id .. '/' .. n, worker, now)
+  end
+  if not spec.ending then mark_active(base, id, now) end
+  return { id, n, epoch, 'first', int(from), window, '1', spec.abort, '', '', recipients, spec.ending or '', '0' }, count
 end
 
 -- Opens a batch of waiting recipients of one job.

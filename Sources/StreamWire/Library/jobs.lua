@@ -76,7 +76,7 @@ local function finish_job(base, id, now)
   redis.call('SREM', base .. 'ending', id)
   redis.call('ZREM', base .. 'expiring', id)
   redis.call('UNLINK', base .. 'spec:' .. id, base .. 'rcpt:' .. id, base .. 'copy:' .. id, base .. 'done:' .. id,
-    base .. 'wait:' .. id, base .. 'held:' .. id, base .. 'orphans:' .. id)
+    base .. 'wait:' .. id, base .. 'held:' .. id, base .. 'orphans:' .. id, base .. 'rolled:' .. id)
 end
 
 -- A job that needs a person: evidence in `dead`, everything unfinished kept for a replay.

@@ -91,27 +91,52 @@ local function leave(keys, args)
   return free(keys[1], args[1], false, now_ms())
 end
 
--- reconcile: the connection was lost, and with it perhaps the answer to a claim or an intake. What is held in the
--- worker's name and unknown to it was certainly not sent by it, and goes back.
--- After Redis came back with an older state that is not certain: then they may have been sent.
--- ARGV: worker, 1 when Redis has lost nothing, name of a batch it knows, ... Returns the number of batches given back.
+-- reconcile: a connection is new, and with the old one perhaps the answer to a claim or an intake was lost. What is held
+-- in the worker's name and unknown to it was certainly not sent by it, and goes back.
+-- Redis may also have come back with an older state. A batch that stands before the last call that was confirmed, or is
+-- not there at all, has gone back in time: what the worker decided since is forgotten, so it is taken from it, with the
+-- watermark that the worker knows; its facts come in as late ones.
+-- ARGV: worker, 1 when Redis has lost nothing, then of each batch that the worker knows: name, number of the last call
+--   that was confirmed, watermark. Returns {number of batches given back, name of a batch that was taken, ...}.
 local function reconcile(keys, args)
-  local base, known, freed = keys[1], {}, 0
-  for i = 3, #args do known[args[i]] = true end
-  local names = redis.call('SMEMBERS', base .. 'claims:' .. args[1])
+  local base, worker, known, freed = keys[1], args[1], {}, 0
+  local now, reply = now_ms(), {}
+  for i = 3, #args, 3 do
+    local name, call, upto = args[i], tonumber(args[i + 1]), args[i + 2]
+    local batch = base .. 'b:' .. name
+    local held = redis.call('HMGET', batch, 'owner', 'call', 'upto')
+    known[name] = true
+    if held[1] == worker and tonumber(held[2] or '0') < call then
+      redis.call('HSET', batch, 'epoch', next_epoch(base, now), 'upto', int(math.max(tonumber(held[3]), tonumber(upto))))
+      redis.call('SREM', base .. 'claims:' .. worker, name)
+      orphan(base, name)
+      reply[#reply + 1] = name
+    elseif not held[1] then
+      local id, n = split_name(name)
+      local next_from = tonumber(redis.call('HGET', base .. 'spec:' .. id, 'next'))
+      if next_from and tonumber(n) and tonumber(n) * BATCH >= next_from then
+        -- Not claimed yet, as far as Redis remembers. Whoever claims it has to hear how far its sends had come.
+        redis.call('HSET', base .. 'rolled:' .. id, n, upto)
+        reply[#reply + 1] = name
+      end
+      -- Else it was finished, and only the answer was lost.
+    end
+  end
+  local names = redis.call('SMEMBERS', base .. 'claims:' .. worker)
   table.sort(names)
   for _, name in ipairs(names) do
     if not known[name] then
       local batch = base .. 'b:' .. name
       -- A batch that was taken over may have been sent by the holder before.
       if args[2] == '1' and redis.call('HGET', batch, 'deliveries') == '1' then redis.call('HSET', batch, 'upto', '0') end
-      redis.call('SREM', base .. 'claims:' .. args[1], name)
+      redis.call('SREM', base .. 'claims:' .. worker, name)
       redis.call('HDEL', batch, 'alone')
       orphan(base, name)
       freed = freed + 1
     end
   end
-  return freed
+  table.insert(reply, 1, int(freed))
+  return reply
 end
 
 -- release: a worker gives one batch back of which nothing is on the wire; its job was paused or parked.

@@ -35,7 +35,7 @@ end
 local function record(keys, args)
   local base, id, n, epoch = keys[1], args[1], args[2], args[3]
   local spec_key = base .. 'spec:' .. id
-  local progress = redis.call('HMGET', spec_key, 'left', 'abort', 'answers', 'total', 'class', 'paused')
+  local progress = redis.call('HMGET', spec_key, 'left', 'abort', 'answers', 'total', 'class', 'paused', 'next')
   local name = id .. '/' .. n
   local batch = base .. 'b:' .. name
   if not progress[1] then
@@ -49,6 +49,10 @@ local function record(keys, args)
   if not owned and not late then
     -- A repeated call of the step that finished the batch has nothing new to say; one that was fenced may have.
     return { 'stale' }
+  end
+  if late and tonumber(n) and tonumber(n) * BATCH >= tonumber(progress[7] or '0') then
+    -- Redis came back with an older state, in which this batch was not claimed yet: whoever claims it must look.
+    redis.call('HSETNX', base .. 'rolled:' .. id, n, '0')
   end
   local now = now_ms()
   local job, done, waiting = base .. 'job:' .. id, base .. 'done:' .. id, base .. 'wait:' .. id
