@@ -148,7 +148,9 @@ final class Referee {
 
     func audit(_ job: JobRecord) {
         let sum = job.counters.reduce(0, +)
-        if sum != job.total - job.left { violate("job \(job.number): \(sum) counted, \(job.left) of \(job.total) left") }
+        if sum != job.total - job.left {
+            violate("job \(job.number): \(sum) counted, \(job.left) of \(job.total) left")
+        }
     }
 
     /// A pause of the whole project was announced.
@@ -242,7 +244,9 @@ final class Referee {
         }
         if !state.slot.active.filter({ $0.untilMs == nil }).isEmpty { violate("the slot is held at the end") }
         if !state.claims.allSatisfy(\.value.isEmpty) {
-            for names in state.claims.values.joined() where !state.jobs[names.job].isOver { violate("\(names) is held") }
+            for names in state.claims.values.joined() where !state.jobs[names.job].isOver {
+                violate("\(names) is held")
+            }
         }
     }
 }

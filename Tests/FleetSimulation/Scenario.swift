@@ -34,6 +34,8 @@ struct Scenario {
     }
 
     var workers = 1
+    /// The projects that each worker serves.
+    var served: [[Int]] = []
     var projects: [Project] = []
     var pushes: [Push] = []
     var disturbances: [(time: Int, what: Disturbance)] = []
@@ -73,6 +75,10 @@ struct Scenario {
         let fanouts = isLarge ? 1_000 : dice.skewed(0...20)
         let count = isLarge ? 50 : dice.int(1...3)
         let span = dice.int(1...20) * 1_000_000
+        // A large fleet is spread over the projects; each has some forty workers.
+        served = (0..<workers).map { worker in
+            isLarge ? (0..<10).map { (worker + 5 * $0) % count }.sorted() : Array(0..<count)
+        }
         isCalm = dice.chance(0.2)
         for project in 0..<count { drawProject(project, fanouts: share(fanouts, project, count), span: span, &dice) }
         if !isCalm { drawDisturbances(span: span + dice.int(5...20) * 1_000_000, &dice) }
@@ -81,7 +87,9 @@ struct Scenario {
         setDeadline(span: span)
     }
 
-    private func share(_ sum: Int, _ index: Int, _ count: Int) -> Int { (index + 1) * sum / count - index * sum / count }
+    private func share(_ sum: Int, _ index: Int, _ count: Int) -> Int {
+        (index + 1) * sum / count - index * sum / count
+    }
 
     private mutating func drawProject(_ number: Int, fanouts: Int, span: Int, _ dice: inout Dice) {
         var jobs: [JobRecord] = []
@@ -185,7 +193,8 @@ struct Scenario {
         lastDisturbance = span
         for (time, what) in disturbances {
             switch what {
-            case .crash(_, let length), .freeze(_, let length), .slow(_, let length), .silence(_, let length), .redisGone(let length, _, _),
+            case .crash(_, let length), .freeze(_, let length), .slow(_, let length), .silence(_, let length),
+                .redisGone(let length, _, _),
                 .redisStalls(let length), .pause(_, _, let length), .pauseProject(_, let length),
                 .outage(_, let length):
                 lastDisturbance = max(lastDisturbance, time + length)

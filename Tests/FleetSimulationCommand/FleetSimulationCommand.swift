@@ -1,7 +1,6 @@
 internal import ArgumentParser
 internal import FleetSimulation
 
-
 @main
 struct FleetSimulationCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

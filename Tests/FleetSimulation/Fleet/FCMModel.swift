@@ -35,7 +35,9 @@ final class FCMModel {
     }
 
     func answer(_ scenario: Scenario, quiet: Bool, _ dice: inout Dice, now: Int) -> Answer {
-        if now < outageUntil { return dice.chance(0.3) ? .busy(retryAfterMs: Int64(dice.int(500...3_000))) : .busy(retryAfterMs: nil) }
+        if now < outageUntil {
+            return dice.chance(0.3) ? .busy(retryAfterMs: Int64(dice.int(500...3_000))) : .busy(retryAfterMs: nil)
+        }
         guard !quiet else { return dice.chance(scenario.failChance) ? .failed : .accepted }
         let draw = dice.unit()
         var edge = scenario.askToWaitChance

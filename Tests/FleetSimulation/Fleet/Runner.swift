@@ -213,7 +213,10 @@ final class Runner {
         cursor = reply.cursor
         if !world.breaks(.ignoreNews) { hear(reply.news) }
         // Counted from before the call was sent: permits are for now, not for whenever they arrive.
-        purse.lent(reply.permits, at: world.breaks(.keepPermits) ? localNow + 5_000_000_000 : process.local(call.sentAt))
+        purse.lent(
+            reply.permits,
+            at: world.breaks(.keepPermits) ? localNow + 5_000_000_000 : process.local(call.sentAt)
+        )
         if lease == leaseName || world.breaks(.keepOldClaims) { for given in reply.claims { activate(given) } }
         pump()
         if !reply.claims.isEmpty { return askLater(0) }

@@ -16,6 +16,8 @@ final class WorkerProcess {
         self.drift = drift
     }
 
+    func runner(of project: Int) -> Runner? { runners.first { $0.project == project } }
+
     /// Nanoseconds on this machine's clock that is never set.
     func local(_ now: Int) -> UInt64 { UInt64(now * 1_000 + now / 1_000 * drift + 1_000_000_000) }
 }

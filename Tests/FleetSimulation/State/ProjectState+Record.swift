@@ -89,7 +89,9 @@ extension ProjectState {
 
         let fresh = write(request, referee: referee)
         if fresh.count > 0 { batches[name]?.tally.progressed() }
-        if jobs[id].kind == .aimed, fresh.count > 0 { slot.hold(id, milliseconds: fresh.mayRun ? jobs[id].holdMs : 0, nowMs: nowMs) }
+        if jobs[id].kind == .aimed, fresh.count > 0 {
+            slot.hold(id, milliseconds: fresh.mayRun ? jobs[id].holdMs : 0, nowMs: nowMs)
+        }
         if isOwned { handOn(request, nowMs) }
         if isFirstTime, request.holdMs > 0, !referee.breaks(.ignoreHold) {
             governor.hold(milliseconds: request.holdMs, nowMs: nowMs)

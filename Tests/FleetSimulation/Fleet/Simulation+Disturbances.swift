@@ -1,0 +1,128 @@
+internal import FanfareCore
+
+/// What goes wrong, and who sees to it.
+extension Simulation {
+    func disturb(_ what: Scenario.Disturbance) {
+        trace?("\(now) \(what)")
+        switch what {
+        case .crash(let worker, let length): crash(processes[worker], downFor: length)
+        case .freeze(let worker, let length):
+            processes[worker].frozenUntil = max(processes[worker].frozenUntil, now + length)
+        case .restart(let worker): drain(processes[worker])
+        case .cut(let worker, let isLease):
+            let process = processes[worker]
+            let link = isLease ? process.lease : process.data
+            if process.isUp, link.isReady { cut(process, link) }
+        case .slow(let worker, let length):
+            processes[worker].data.slowUntil = now + length
+            processes[worker].lease.slowUntil = now + length
+        case .silence(let worker, let length):
+            processes[worker].lease.isDownUntil = now + length
+            if processes[worker].isUp { cut(processes[worker], processes[worker].lease) }
+        case .redisGone(let length, let loses, let clockMs):
+            guard redis.isUp else { return }
+            redis.isUp = false
+            for process in processes where process.isUp {
+                for link in [process.data, process.lease] where link.isReady { cut(process, link, redisIsGone: true) }
+            }
+            schedule(.redisBack(losesState: loses > 0, clockMs: clockMs), at: now + length)
+        case .redisStalls(let length): redis.stallsUntil = max(redis.stallsUntil, now + length)
+        case .clockStep(let ms): stepClock(ms)
+        case .cancel(let project, let job):
+            redis.projects[project].value.end(job, .cancelled, redis.nowMs, referee: referees[project])
+        case .pause(let project, let job, let length):
+            redis.projects[project].value.pause(job, redis.nowMs, referee: referees[project])
+            schedule(.resume(project: project, job: job), at: now + length)
+        case .pauseProject(let project, let length):
+            redis.projects[project].value.isPaused = true
+            redis.projects[project].value.pausedAt = now
+            schedule(.resume(project: project, job: nil), at: now + length)
+        case .outage(let project, let length): fcm[project].outageUntil = now + length
+        }
+    }
+
+    private func drain(_ process: WorkerProcess) {
+        guard process.isUp, !process.isDraining, now >= process.frozenUntil else { return }
+        process.isDraining = true
+        for runner in process.runners {
+            for batch in runner.held where !batch.isFenced { runner.stop(batch) }
+            runner.flushAll()
+        }
+        schedule(.drained(process, incarnation: process.incarnation, began: now), at: now + 10_000)
+    }
+
+    private func stepClock(_ ms: Int64) {
+        redis.aheadMs += ms
+        clock.steppedAt = now
+        if ms < 0 { clock.hasSteppedBack = true }
+    }
+
+    func redisBack(_ losesState: Bool, _ clockMs: Int64) {
+        redis.isUp = true
+        if losesState { redis.rollBack() }
+        if clockMs != 0 { stepClock(clockMs) }
+    }
+
+    func resume(_ project: Int, _ job: Int?) {
+        guard redis.isUp else { return schedule(.resume(project: project, job: job), at: now + 100_000) }
+        if let job {
+            redis.projects[project].value.resume(job, referee: referees[project])
+        } else {
+            redis.projects[project].value.isPaused = false
+        }
+    }
+
+    /// Four times a second: the operator sees to parked jobs, readers to entries, and the run may be over.
+    func look() -> Bool {
+        guard redis.isUp else {
+            schedule(.look, at: now + 250_000)
+            return false
+        }
+        var isFinished = pushesLeft == 0
+        for (project, box) in redis.projects.enumerated() {
+            if !box.value.entries.isEmpty { deliver(project) }
+            for job in box.value.parked { operate(project, job) }
+            // A command that a rollback took away is given again.
+            if now > scenario.lastDisturbance {
+                box.value.isPaused = false
+                for job in box.value.jobs where job.isPaused {
+                    box.value.resume(job.number, referee: referees[project])
+                }
+            }
+            isFinished = isFinished && box.value.entries.isEmpty && box.value.jobs.allSatisfy(\.isOver)
+        }
+        if now > scenario.deadline, !isFinished {
+            for (project, box) in redis.projects.enumerated() {
+                if let job = box.value.jobs.first(where: { !$0.isOver }) {
+                    referees[project].violate("job \(job.number) is not finished: \(describe(job, box.value))")
+                }
+            }
+        }
+        if !isFinished { schedule(.look, at: now + 250_000) }
+        return isFinished
+    }
+
+    private func describe(_ job: JobRecord, _ state: ProjectState) -> String {
+        "\(job.kind), \(job.left) of \(job.total) left, next \(job.next), passed \(job.passed), open \(job.isOpen), "
+            + "paused \(job.isPaused), parked \(job.isParked), ending \(job.ending), again \(job.again), "
+            + "waiting \(job.waiting.count { $0 != nil }), orphans \(job.orphans), suspects \(state.suspects), "
+            + "free \(state.orphans), active \(state.slot.active.map(\.turn.job)), alone \(String(describing: state.alone)), "
+            + "claims \(state.claims.filter { !$0.value.isEmpty })"
+    }
+
+    /// Somebody looks into `dead`: the message is mended, or what is left is given up.
+    private func operate(_ project: Int, _ job: Int) {
+        guard let since = parkedSince[project][job] else {
+            parkedSince[project][job] = now
+            return
+        }
+        guard now - since > 1_000_000 else { return }
+        parkedSince[project][job] = nil
+        poison[project][job] = nil
+        if dice.chance(0.5) {
+            redis.projects[project].value.replay(job, referee: referees[project])
+        } else {
+            redis.projects[project].value.drop(job, redis.nowMs, referee: referees[project])
+        }
+    }
+}

@@ -1,0 +1,76 @@
+import FanfareCore
+import Testing
+
+@testable import FleetSimulation
+
+/// What only a failover to a host whose clock is behind can bring about: too rare to wait for among seeds.
+@Suite struct RollbackRuleTests {
+    @Test(arguments: [nil, Mutation.compareEpochOnly]) func anEpochThatWasGivenTwiceStillHasOneOwner(
+        _ mutation: Mutation?
+    ) {
+        let world = SmallWorld(mutation: mutation)
+        let before = world.state
+        let first = world.claim(lease: 1, nowMs: 5_000)
+        // The claim is lost, and the new server's clock is where the old one's was.
+        world.state = before
+        let second = world.claim(lease: 2, nowMs: 5_000)
+        #expect(first?.claims.first?.epoch == second?.claims.first?.epoch)
+        let reply = world.record(lease: 1, first?.claims.first, nowMs: 5_010)
+        #expect((reply == .stale) == (mutation == nil))
+        #expect((world.clock.violation == nil) == (mutation == nil))
+    }
+
+    @Test(arguments: [nil, Mutation.keepNewsCursor]) func whatIsSaidAfterARollbackIsHeard(_ mutation: Mutation?) {
+        let world = SmallWorld(mutation: mutation)
+        world.state.tell(.stop, 0, 5_000)
+        let cursor = world.claim(lease: 1, nowMs: 5_001)?.cursor ?? NewsID()
+        world.state.news = []
+        world.state.lastNews = NewsID()
+        world.state.tell(.stop, 0, 3_000)
+        let heard = world.claim(lease: 1, nowMs: 3_001, cursor: cursor)
+        #expect(heard?.news.count == (mutation == nil ? 1 : 0))
+    }
+}
+
+/// One project with one job of two recipients, and two workers that are registered.
+private final class SmallWorld {
+    var state: ProjectState
+    let clock: Clock
+    let referee: Referee
+
+    init(mutation: Mutation?) {
+        let turn = FanoutSlot.Turn(priority: 5, entryMs: 1, entrySequence: 0, job: 0)
+        let jobs = [JobRecord(number: 0, kind: .single, total: 2, turn: turn)]
+        clock = Clock(mutation: mutation, isCalm: false)
+        state = ProjectState(jobs: jobs, batchSize: 10, quota: 6_000, activeLimit: 1)
+        referee = Referee(clock: clock, project: 0, jobs: jobs, quota: 6_000, activeLimit: 1)
+        state.register(1)
+        state.register(2)
+        state.entries.append((0, 0))
+        _ = state.intake(0, lease: nil, window: 2, 1_000)
+    }
+
+    func claim(lease: Int, nowMs: Int64, cursor: NewsID = NewsID()) -> ClaimReply? {
+        let request = ClaimRequest(
+            lease: lease,
+            most: 8,
+            wanted: 100,
+            wantedSingle: 100,
+            window: 2,
+            retryRoom: 100,
+            returned: 0,
+            single: 0,
+            fanout: 0,
+            cursor: cursor
+        )
+        return state.claim(request, nowMs, referee: referee)
+    }
+
+    func record(lease: Int, _ given: Given?, nowMs: Int64) -> RecordReply? {
+        guard let given else { return nil }
+        var request = RecordRequest(name: given.name, epoch: given.epoch, lease: lease)
+        request.number = 1
+        request.upto = 2
+        return state.record(request, nowMs, referee: referee)
+    }
+}
