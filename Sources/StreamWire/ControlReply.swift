@@ -31,6 +31,8 @@ public enum ReplayReply: Equatable, Sendable {
     case missing
     /// The entry's job was parked and is no longer there, or no longer parked.
     case gone(job: String)
+    /// Another job of the same id is not over yet; the entry stays in `dead`.
+    case busy(job: String)
 
     public init?(_ value: RedisValue) {
         guard let parts = value.array, let word = parts.first?.string else { return nil }
@@ -38,6 +40,7 @@ public enum ReplayReply: Equatable, Sendable {
         case ("resumed", let job?): self = .resumed(job: job)
         case ("pushed", let entryID?): self = .pushed(entryID: entryID)
         case ("gone", let job?): self = .gone(job: job)
+        case ("busy", let job?): self = .busy(job: job)
         case ("missing", _): self = .missing
         default: return nil
         }

@@ -31,11 +31,13 @@ struct DeadReplayCommand: AsyncParsableCommand {
             case .pushed(let entry):
                 if !selection.json { Console.line("\(item.id): job \(item.job) was pushed again, as entry \(entry)") }
             case .missing: Console.error("fanfare: \(DeadSelection.missing(item.id, desk.keys.project))")
+            case .busy(let job):
+                Console.error("fanfare: \(item.id): job \(job) is not over yet, replay it afterwards")
             case .gone(let job): Console.error("fanfare: \(item.id): nothing of job \(job) is left to replay")
             }
             switch reply {
             case .resumed, .pushed: return true
-            case .missing, .gone: return false
+            case .missing, .gone, .busy: return false
             }
         }
     }
@@ -48,6 +50,7 @@ struct DeadReplayCommand: AsyncParsableCommand {
         case .pushed: outcome = "pushed"
         case .missing: outcome = "missing"
         case .gone: outcome = "gone"
+        case .busy: outcome = "busy"
         }
         object.members.append(.init(key: "outcome", value: .string(outcome)))
         if case .pushed(let entry) = reply {

@@ -90,6 +90,7 @@ final class Rig {
         transport: String = "v1",
         endpoint: String? = nil,
         redisURL: String? = nil,
+        durability: String = "fast",
         requestTimeoutMs: Int = 60_000,
         quotaPerMinute: Int = 100_000_000,
         project settings: String = "",
@@ -108,7 +109,7 @@ final class Rig {
             """
         }
         let text = """
-            redis: { url: "\(redisURL ?? "unix://\(redis.socketPath)")" }
+            redis: { url: "\(redisURL ?? "unix://\(redis.socketPath)")", durability: \(durability) }
             projects:
             \(listed.joined(separator: "\n"))
             tls: { ca_file: \(state.path)/ca.pem }

@@ -192,6 +192,13 @@ import Testing
             #expect(pushed.first == "pushed")
             let entry = try await bench.call(RedisCommand("XRANGE", bench.keys.jobs, "-", "+")).array?.first?.array
             #expect(entry?[1].array?.map(\.string) == ["x", "1"])
+            // A running job of the same id is not to be mixed up with it.
+            try await bench.intake("twin", tokens(1))
+            let twin = RedisCommand("XADD", bench.keys.dead, "*", "job", "1-1", "kind", "rejected", "f.id", "twin")
+            let busy = try #require(try await bench.call(twin).string)
+            let refused = try await bench.words(FunctionLibrary.replay(bench.keys, entryID: busy))
+            #expect(refused == ["busy", "twin"])
+            _ = try await bench.call(FunctionLibrary.drop(bench.keys, entryID: busy))
             let dropped = try await bench.words(FunctionLibrary.drop(bench.keys, entryID: ids[1]))
             #expect(dropped.first == "dropped")
             let missing = try await bench.words(FunctionLibrary.drop(bench.keys, entryID: ids[1]))

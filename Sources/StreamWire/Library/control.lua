@@ -79,7 +79,8 @@ local function resume_project(keys)
 end
 
 -- replay: an entry of `dead` goes on: a parked job with its unfinished recipients, a rejected entry as a new one.
--- ARGV: entry id. Returns {'resumed', job}, {'pushed', new entry id}, {'gone', job} (nothing is left of it), {'missing'}.
+-- ARGV: entry id. Returns {'resumed', job}, {'pushed', new entry id}, {'gone', job} (nothing is left of it), {'busy', job}
+-- (another job of the same id runs: replay when it is over), {'missing'}.
 local function replay(keys, args)
   local base = keys[1]
   local entry = redis.call('XRANGE', base .. 'dead', args[1], args[1])[1]
@@ -105,6 +106,12 @@ local function replay(keys, args)
     end
   end
   if #push == 3 then return { 'gone', fields.job } end
+  -- Exempt from dedupe: a person wants it sent. But two jobs cannot run under one id.
+  local own = pairs_to_map(entry[2])['f.id']
+  if own then
+    if redis.call('EXISTS', base .. 'spec:' .. own) == 1 then return { 'busy', own } end
+    redis.call('DEL', base .. 'seen:' .. own)
+  end
   local pushed = redis.call(unpack(push))
   redis.call('XDEL', base .. 'dead', args[1])
   return { 'pushed', pushed }

@@ -43,6 +43,7 @@ func chaos(
     requestTimeoutMs: Int = 15_000,
     redis: RedisServer? = nil,
     redisURL: String? = nil,
+    durability: String = "fast",
     endpoint: ((Rig) throws -> String)? = nil,
     isEveryDuplicateFlagged: Bool = true,
     harm: (ChaosRun, Int) async throws -> Void
@@ -73,6 +74,7 @@ func chaos(
         let configuration = try rig.configuration(
             endpoint: try endpoint?(rig),
             redisURL: redisURL,
+            durability: durability,
             requestTimeoutMs: requestTimeoutMs,
             worker: "lease_ms: \(leaseMs), renew_ms: \(leaseMs / 5), max_in_flight: \(ChaosRun.inFlight),"
                 + " window: \(ChaosRun.window)"
