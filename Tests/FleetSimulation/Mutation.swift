@@ -31,8 +31,8 @@ public enum Mutation: String, CaseIterable, Sendable {
     case singlesLast = "singles-last"
     /// Doubtful recipients leave the batch, and with it its count of crashes.
     case forgetCrashes = "forget-crashes"
-    /// What Redis thinks a worker holds is compared only at a reconnect.
-    case reconcileOnce = "reconcile-once"
+    /// Calls that were delayed on a connection that the worker has given up are carried out.
+    case acceptOldConnections = "accept-old-connections"
     /// Owners are compared by epoch alone.
     case compareEpochOnly = "compare-epoch-only"
     /// A cursor from before a rollback counts.

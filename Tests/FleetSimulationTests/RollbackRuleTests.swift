@@ -47,12 +47,13 @@ private final class SmallWorld {
         state.register(1)
         state.register(2)
         state.entries.append((0, 0))
-        _ = state.intake(0, lease: nil, window: 2, 1_000)
+        _ = state.intake(0, lease: nil, window: 2, 1_000, referee: referee)
     }
 
     func claim(lease: Int, nowMs: Int64, cursor: NewsID = NewsID()) -> ClaimReply? {
         let request = ClaimRequest(
             lease: lease,
+            connection: 1,
             most: 8,
             wanted: 100,
             wantedSingle: 100,

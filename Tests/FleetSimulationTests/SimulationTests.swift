@@ -23,7 +23,7 @@ import Testing
         (Mutation.acceptOldEpochs, UInt64(31)), (.activateOneMore, 5), (.newestFirst, 1), (.keepSlotForAnswers, 16),
         (.keepSlotForTail, 97), (.aimedWithoutTurn, 519), (.lendTooMuch, 6), (.keepPermits, 21), (.ignoreHold, 13),
         (.ignoreNews, 20), (.sendPastLease, 536), (.forgetDoubt, 32), (.repeatAtMostOnce, 32), (.loseOrphans, 1),
-        (.writeTwice, 52), (.singlesLast, 1), (.forgetCrashes, 5), (.reconcileOnce, 244), (.registerAgain, 31),
+        (.writeTwice, 52), (.singlesLast, 1), (.forgetCrashes, 5), (.acceptOldConnections, 244), (.registerAgain, 31),
         (.closeUnchecked, 23), (.keepOldClaims, 3_537),
     ])
     func aRuleThatIsLeftOutIsNoticed(_ mutation: Mutation, seed: UInt64) {

@@ -7,9 +7,9 @@ final class Call {
         case register(Int)
         case bury(Int, counter: Int)
         case leave(Int)
-        case reconcile(Int, known: [BatchName])
+        case reconcile(Int, connection: Int, known: [BatchName: UInt64])
         case release(Int, BatchName, epoch: UInt64)
-        case intake(job: Int, lease: Int?, window: Int)
+        case intake(job: Int, lease: Int?, connection: Int, window: Int)
     }
 
     enum Reply {

@@ -82,12 +82,20 @@ final class RedisModel {
         case .bury(let lease, let counter):
             call.reply = .count(box.value.bury(lease, counter: counter, now, referee: referee))
         case .leave(let lease): call.reply = .count(box.value.leave(lease, now, referee: referee))
-        case .reconcile(let lease, let known):
-            call.reply = .count(box.value.reconcile(lease, known: known, referee: referee))
+        case .reconcile(let lease, let connection, let known):
+            call.reply = .count(box.value.reconcile(lease, connection: connection, known: known, referee: referee))
         case .release(let lease, let name, let epoch):
             _ = box.value.release(lease, name, epoch: epoch, referee: referee)
-        case .intake(let job, let lease, let window):
-            call.reply = .intake(box.value.intake(job, lease: lease, window: window, now))
+        case .intake(let job, let lease, let connection, let window):
+            let reply = box.value.intake(
+                job,
+                lease: lease,
+                connection: connection,
+                window: window,
+                now,
+                referee: referee
+            )
+            call.reply = .intake(reply)
         }
         referee.checkSlot(of: box.value)
     }

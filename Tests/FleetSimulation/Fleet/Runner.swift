@@ -4,8 +4,9 @@ internal import FanfareModel
 /// One project in one worker: asks for work, sends it, and writes what became of it, with the decisions that the real
 /// worker uses.
 final class Runner {
-    unowned let world: Simulation
-    unowned let process: WorkerProcess
+    // Cycles, undone by `Simulation.run()` at its end.
+    let world: Simulation
+    let process: WorkerProcess
     let project: Int
     let number: Int
 
@@ -25,6 +26,8 @@ final class Runner {
     /// Redis' clock less true time, as last heard.
     var clockOffsetMs: Int64 = 0
     var isProjectPaused = false
+    /// Redis' time of the next retry or job that waits for its time; 0 when none was heard of.
+    var nextDueMs: Int64 = 0
 
     // Sending.
     var purse = PermitPurse()
@@ -68,6 +71,7 @@ final class Runner {
         intakes = 0
         clockOffsetMs = 0
         isProjectPaused = false
+        nextDueMs = 0
         purse = PermitPurse()
         limit = ConcurrencyLimit(maximum: scenario.maxInFlight)
         accept = AcceptBudget(maximumInFlight: scenario.maxInFlight)
@@ -152,7 +156,9 @@ final class Runner {
     /// Redis may hold something in our name that we do not know of: an answer that was lost.
     func reconcile() {
         guard process.data.isReady else { return }
-        world.send(.reconcile(leaseName, known: held.filter { !$0.isFenced }.map(\.name)), from: self)
+        var known: [BatchName: UInt64] = [:]
+        for batch in held where !batch.isFenced { known[batch.name] = batch.epoch }
+        world.send(.reconcile(leaseName, connection: process.data.generation, known: known), from: self)
     }
 
     // MARK: Asking
@@ -191,11 +197,13 @@ final class Runner {
         isAsking = true
         let request = ClaimRequest(
             lease: leaseName,
+            connection: process.data.generation,
             most: room > 0 ? max(0, 64 - held.count) : 0,
             wanted: room,
             wantedSingle: room,
             window: world.scenario.window,
-            retryRoom: budget.room(now: localNow),
+            // Looked at only when a retry is due: it is a look at ten seconds.
+            retryRoom: nextDueMs > 0 && nextDueMs <= nowMs ? budget.room(now: localNow) : 0,
             returned: returned,
             single: single,
             fanout: fanout,
@@ -210,6 +218,7 @@ final class Runner {
         if reply.holdMs > 0 { hold(milliseconds: reply.holdMs) }
         clockOffsetMs = reply.nowMs - Scenario.epochMs - Int64(world.now / 1_000)
         isProjectPaused = reply.isPaused
+        nextDueMs = reply.nextDueMs
         cursor = reply.cursor
         if !world.breaks(.ignoreNews) { hear(reply.news) }
         // Counted from before the call was sent: permits are for now, not for whenever they arrive.
@@ -255,7 +264,12 @@ final class Runner {
     func received(_ job: Int) {
         intakes += 1
         let takes = leaseHolds && world.now >= heldUntil && unsent < 2 * world.scenario.maxInFlight
-        let request = Call.Request.intake(job: job, lease: takes ? leaseName : nil, window: world.scenario.window)
+        let request = Call.Request.intake(
+            job: job,
+            lease: takes ? leaseName : nil,
+            connection: process.data.generation,
+            window: world.scenario.window
+        )
         world.send(request, from: self)
     }
 

@@ -95,6 +95,8 @@ public final class Simulation {
         }
         if clock.violation == nil { for (box, referee) in zip(redis.projects, referees) { referee.judge(box.value) } }
         clock.tally.time = now
+        queue = EventQueue()
+        for process in processes { process.runners = [] }
         return (clock.violation, clock.tally)
     }
 
@@ -195,7 +197,7 @@ public final class Simulation {
         case .record: runner.confirmed(call)
         case .renew(let lease): runner.renewed(call, lease: lease)
         case .register: runner.registered(call)
-        case .intake(_, let lease, _): runner.took(call, lease: lease)
+        case .intake(_, let lease, _, _): runner.took(call, lease: lease)
         case .bury: runner.askLater(0)
         case .release(_, let name, _): runner.released(name)
         case .leave, .reconcile: break
@@ -243,8 +245,6 @@ public final class Simulation {
         }
         for runner in process.runners where runner.isRegistered {
             send(.renew(runner.leaseName), from: runner, isLease: true)
-            // An answer may have been lost with a connection, and its call applied after the next one began.
-            if !runner.isAsking, runner.intakes == 0, !breaks(.reconcileOnce) { runner.reconcile() }
         }
         schedule(
             .beat(process, incarnation: process.incarnation),

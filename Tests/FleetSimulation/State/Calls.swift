@@ -1,6 +1,8 @@
 /// What a worker asks of Redis, and what it hears: the library's calls with what matters of their arguments.
 struct ClaimRequest {
     var lease: Int
+    /// Grows with each connection of the worker.
+    var connection: Int
     var most: Int
     var wanted: Int
     var wantedSingle: Int

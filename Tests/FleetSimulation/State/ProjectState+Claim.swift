@@ -3,7 +3,9 @@ internal import FanfareCore
 /// Work for a worker, permits to send, and news.
 extension ProjectState {
     mutating func claim(_ request: ClaimRequest, _ nowMs: Int64, referee: Referee) -> ClaimReply? {
-        guard hasLease(request.lease) else { return nil }
+        guard hasLease(request.lease), isCurrent(request.connection, of: request.lease, referee: referee) else {
+            return nil
+        }
         startWhatIsDue(nowMs, referee: referee)
         let holdMs = governor.holdMs(nowMs: nowMs)
         var order = Order(request: request)

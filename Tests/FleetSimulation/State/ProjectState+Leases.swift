@@ -52,6 +52,7 @@ extension ProjectState {
     private mutating func free(_ lease: Int, isDead: Bool, _ nowMs: Int64, referee: Referee) -> Int {
         leases.removeAll { $0.lease == lease }
         if alone == lease { alone = nil }
+        connections[lease] = nil
         let names = (claims[lease] ?? []).sorted()
         claims[lease] = nil
         if referee.breaks(.loseOrphans) { return names.count }
@@ -78,10 +79,11 @@ extension ProjectState {
         return free(lease, isDead: false, nowMs, referee: referee)
     }
 
-    /// What is held in the worker's name and unknown to it was not sent by it, and goes back.
-    mutating func reconcile(_ lease: Int, known: [BatchName], referee: Referee) -> Int {
+    /// What is held in the worker's name and unknown to it, by name and epoch, was not sent by it, and goes back.
+    mutating func reconcile(_ lease: Int, connection: Int, known: [BatchName: UInt64], referee: Referee) -> Int {
+        guard isCurrent(connection, of: lease, referee: referee) else { return 0 }
         var freed = 0
-        for name in (claims[lease] ?? []).sorted() where !known.contains(name) {
+        for name in (claims[lease] ?? []).sorted() where known[name] != batches[name]?.epoch || known[name] == nil {
             // A batch that was taken over may have been sent by the holder before.
             if batches[name]?.deliveries == 1 { batches[name]?.upto = 0 }
             _ = removeClaim(name, of: lease)

@@ -8,7 +8,14 @@ extension ProjectState {
     }
 
     /// Hands an entry over: it leaves the stream in the step that writes the job.
-    mutating func intake(_ id: Int, lease: Int?, window: Int, _ nowMs: Int64) -> IntakeReply {
+    mutating func intake(
+        _ id: Int,
+        lease: Int?,
+        connection: Int = 0,
+        window: Int,
+        _ nowMs: Int64,
+        referee: Referee
+    ) -> IntakeReply {
         guard let entry = entries.firstIndex(where: { $0.job == id }) else { return .gone }
         entries.remove(at: entry)
         jobs[id].isOpen = true
@@ -20,10 +27,13 @@ extension ProjectState {
             isPaused || alone == lease || governor.holdMs(nowMs: nowMs) > 0
             || (job.expiresAtMs > 0 && job.expiresAtMs <= nowMs)
             || (job.kind == .group && groupsOn.count >= Self.mostGroups) || !singles.isEmpty
-        if let lease, !job.kind.takesTurns, !isHeld, !isStopped, hasLease(lease) {
+        if let lease, !job.kind.takesTurns, !isHeld, !isStopped, hasLease(lease),
+            isCurrent(connection, of: lease, referee: referee)
+        {
             var order = Order(
                 request: ClaimRequest(
                     lease: lease,
+                    connection: connection,
                     most: 1,
                     wanted: job.total,
                     wantedSingle: job.total,

@@ -25,6 +25,8 @@ struct ProjectState {
     var orphans: [BatchName] = []
     var suspects: [BatchName] = []
     var leases: [(lease: Int, counter: Int)] = []
+    /// The latest connection of each lease.
+    var connections: [Int: Int] = [:]
     var epoch: UInt64 = 0
     var news: [News] = []
     var lastNews = NewsID()
@@ -47,6 +49,17 @@ struct ProjectState {
     }
 
     func hasLease(_ lease: Int) -> Bool { leases.contains { $0.lease == lease } }
+
+    /// False for a call that was delayed on a connection whose worker has a later one: it would hand out what nobody
+    /// hears of, or take back what was handed out since.
+    mutating func isCurrent(_ connection: Int, of lease: Int, referee: Referee) -> Bool {
+        let latest = connections[lease] ?? 0
+        guard connection < latest else {
+            if connection > latest { connections[lease] = connection }
+            return true
+        }
+        return referee.breaks(.acceptOldConnections)
+    }
 
     func held(by lease: Int) -> Int { claims[lease]?.count ?? 0 }
 
