@@ -143,7 +143,7 @@ final class Dispatcher {
                 onStarved()
                 return false
             }
-            guard project.regulator.take() else {
+            guard project.regulator.mayTake else {
                 wakeUp(at: project.regulator.nextAt)
                 return false
             }
@@ -206,6 +206,7 @@ final class Dispatcher {
         inFlight += 1
         // Asked for before, so it cannot fail; what a multicast carries counts one by one.
         _ = project.quota.take(positions.count)
+        project.regulator.take()
         project.regulator.sent(isRetry: batch.recipients[positions[0]].history.attempts > 0)
         batch.inFlight += 1
         batch.wasSent = true
@@ -231,7 +232,7 @@ final class Dispatcher {
         flight.batch.inFlight -= 1
         let batch = flight.batch
         // Sent again from here at once: the lanes themselves hold back while their origin cannot be reached.
-        if case .unsent = outcome, !project.isDraining, !batch.isFenced, !batch.isStopping,
+        if case .unsent = outcome, !project.isDraining, !batch.isFenced, !batch.isStopping, batch.job.ending == nil,
             flight.positions.allSatisfy({ batch.sendUnsentAgain($0) })
         {
             return queue.add(batch)
@@ -243,6 +244,8 @@ final class Dispatcher {
                 credentials.refused(flight.credential)
                 if project.isDraining || batch.isFenced {
                     settler.giveBack(position, of: batch)
+                } else if batch.job.ending != nil {
+                    settler.end(position, of: batch)
                 } else if credentials.canRefresh, !batch.isStopping, batch.sendAgain(position) {
                     queue.add(batch)
                 } else {

@@ -32,7 +32,22 @@ final class Intake {
         )
     }
 
-    var room: Int { project.isDraining || project.pressure != nil ? 0 : max(0, Self.limit - underWay) }
+    var room: Int {
+        guard project.isReady, !project.isDraining, project.pressure == nil, !isPausing else { return 0 }
+        return max(0, Self.limit - underWay)
+    }
+
+    /// When Redis last did not take an entry. Reading on would only pile up what was given to this consumer and cannot
+    /// be handed over.
+    private var failedAt: UInt64?
+    private var isPausing: Bool { failedAt.map { project.loop.now < $0 + 500_000_000 } ?? false }
+
+    /// True once after entries could not be handed over: they are among those that this consumer was given.
+    func takeHasLeftovers() -> Bool {
+        guard failedAt != nil, room > 0, underWay == 0 else { return false }
+        failedAt = nil
+        return true
+    }
 
     func receive(_ entries: [StreamEntry]) {
         for entry in entries {
@@ -82,8 +97,9 @@ final class Intake {
             originals: entry.fields
         )
         let askedAt = project.loop.now
+        let name = project.leaseName
         project.durable.send(call.command(project.keys)) { [weak self] result in
-            self?.handedOver(job, entry, result, askedAt)
+            self?.handedOver(job, entry, result, askedAt, name)
         }
     }
 
@@ -91,7 +107,8 @@ final class Intake {
         _ job: Job,
         _ entry: StreamEntry,
         _ result: Result<RedisValue, RedisError>,
-        _ askedAt: UInt64
+        _ askedAt: UInt64,
+        _ name: String
     ) {
         defer {
             underWay -= 1
@@ -99,16 +116,20 @@ final class Intake {
         }
         switch result {
         case .failure(let error):
-            // The entry stays pending: it is read again after a reconnect, or claimed by another worker.
-            project.logger.warning(
-                "An entry could not be handed over yet.",
-                metadata: ["entry": "\(entry.id)", "error": "\(error)"]
-            )
+            // The entry stays pending, and is read again from there when Redis takes entries again.
+            if failedAt.map({ project.loop.now > $0 + 1_000_000_000 }) ?? true {
+                project.logger.warning(
+                    "Entries cannot be handed over yet.",
+                    metadata: ["entry": "\(entry.id)", "error": "\(error)"]
+                )
+            }
+            failedAt = project.loop.now
         case .success(let value):
             switch IntakeReply(value) {
             case .taken(let epoch, let permits):
                 project.quota.lent(permits, askedAt: askedAt)
-                planner.taken(job, epoch: epoch, window: project.window)
+                // Taken under a name that is dead meanwhile, it is for others.
+                if name == project.leaseName { planner.taken(job, epoch: epoch, window: project.window) }
             case .queued: scheduler.askLater(0)
             case .reject(let reason):
                 underWay += 1

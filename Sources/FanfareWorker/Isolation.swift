@@ -1,34 +1,42 @@
 /// Lets one project of this process run a batch while nothing else runs: a batch that took its workers down must not
-/// take the innocent with it.
+/// take the innocent with it. Projects that ask at the same time are served in turn.
 final class Isolation {
+    private struct Entrant {
+        let project: String
+        let begin: () -> Void
+    }
+
+    /// The project that runs alone now.
     private(set) var holder: String?
+    private var waiting: [Entrant] = []
     private var isQuiet: [String: () -> Bool] = [:]
-    private var begin: (() -> Void)?
 
     /// - Parameter isQuiet: true while the project has nothing under way.
     func join(_ project: String, isQuiet: @escaping () -> Bool) { self.isQuiet[project] = isQuiet }
 
     /// True when this project may begin something new.
-    func admits(_ project: String) -> Bool { holder == nil || (holder == project && begin == nil) }
+    func admits(_ project: String) -> Bool { holder == project || (holder == nil && waiting.isEmpty) }
 
     /// Calls `begin` as soon as no other project has anything under way.
     func enter(_ project: String, begin: @escaping () -> Void) {
-        holder = project
-        self.begin = begin
+        waiting.append(Entrant(project: project, begin: begin))
         tick()
     }
 
-    /// The batch is over, or belongs to another worker; before it has begun only the latter counts.
-    func leave(_ project: String, evenBeforeItBegan: Bool = false) {
-        guard holder == project, begin == nil || evenBeforeItBegan else { return }
-        holder = nil
-        begin = nil
+    /// The batch is over, or is somebody else's.
+    func leave(_ project: String) {
+        waiting.removeAll { $0.project == project }
+        if holder == project { holder = nil }
+        tick()
     }
 
     /// Looks again whether the others are done.
     func tick() {
-        guard let begin, isQuiet.allSatisfy({ $0.key == holder || $0.value() }) else { return }
-        self.begin = nil
-        begin()
+        guard holder == nil, let next = waiting.first,
+            isQuiet.allSatisfy({ $0.key == next.project || $0.value() })
+        else { return }
+        waiting.removeFirst()
+        holder = next.project
+        next.begin()
     }
 }

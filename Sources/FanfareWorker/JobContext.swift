@@ -14,8 +14,6 @@ final class JobContext {
     var abort: Failure?
     /// What every recipient gets that has no result yet, because the job ends before its time; nil while it goes on.
     var ending: ResultStatus?
-    /// Paused or parked: nothing of it is sent, and its batches go back.
-    var isStopped = false
     /// Counts sends to each recipient of a fan-out so large that one of them could be sent to too often.
     private var sketch: RepeatSketch?
     /// How many batches of it this worker holds; the context goes with the last.

@@ -10,7 +10,10 @@ final class Planner {
     private let dispatcher: Dispatcher
     private let settler: Settler
     private var jobs: [String: JobContext] = [:]
-    private var waiting: [String: [(claim: Claim, isProbe: Bool)]] = [:]
+    /// Claims whose job's spec is being fetched.
+    private var waiting: [String: [Claim]] = [:]
+    /// Claims that wait until nothing else runs in this process.
+    private var alone: [Claim] = []
     private(set) var held: [ObjectIdentifier: ActiveBatch] = [:]
 
     init(project: ProjectContext, dispatcher: Dispatcher, settler: Settler) {
@@ -19,9 +22,9 @@ final class Planner {
         self.settler = settler
     }
 
-    var isIdle: Bool { held.isEmpty && waiting.isEmpty }
+    var isIdle: Bool { held.isEmpty && waiting.isEmpty && alone.isEmpty }
     /// No claim is still on its way to becoming a batch.
-    var isSettled: Bool { waiting.isEmpty }
+    var isSettled: Bool { waiting.isEmpty && alone.isEmpty }
 
     /// The names of all batches that are held, for Redis to compare with what it thinks.
     var known: [FunctionLibrary.KnownBatch] {
@@ -29,8 +32,8 @@ final class Planner {
             FunctionLibrary.KnownBatch(name: $0.name, call: $0.confirmedCall, upto: $0.requested)
         }
         return active
-            + waiting.values.joined().map {
-                FunctionLibrary.KnownBatch(name: "\($0.claim.job)/\($0.claim.batch)", call: 0, upto: 0)
+            + (waiting.values.joined() + alone).map {
+                FunctionLibrary.KnownBatch(name: $0.name, call: 0, upto: 0)
             }
     }
 
@@ -41,10 +44,17 @@ final class Planner {
             batch.isFenced = true
             dispatcher.remove(batch)
         }
-        waiting = waiting.compactMapValues { claims in
-            let rest = claims.filter { !names.contains("\($0.claim.job)/\($0.claim.batch)") }
-            return rest.isEmpty ? nil : rest
-        }
+        drop { names.contains($0.name) }
+    }
+
+    /// Forgets claims that have not become batches yet, and answers them.
+    @discardableResult
+    private func drop(_ isDropped: (Claim) -> Bool) -> [Claim] {
+        let dropped = (waiting.values.joined() + alone).filter(isDropped)
+        guard !dropped.isEmpty else { return [] }
+        waiting = waiting.mapValues { $0.filter { !isDropped($0) } }
+        alone.removeAll(where: isDropped)
+        return dropped
     }
 
     /// A job of one batch, taken as it was handed over: its spec is at hand.
@@ -55,22 +65,32 @@ final class Planner {
         activate(claim, context(job.id, spec))
     }
 
-    func claimed(_ claims: [Claim], isProbe: Bool) {
+    func claimed(_ claims: [Claim]) {
         for claim in claims {
-            if claim.isAlone, project.isolation.holder != project.project.id {
-                project.logger.warning(
-                    "A batch that took its workers down three times is run alone.",
-                    metadata: ["job": "\(claim.job)", "batch": "\(claim.batch)"]
-                )
-                project.isolation.enter(project.project.id) { [weak self] in self?.claimed([claim], isProbe: isProbe) }
-            } else if let context = jobs[claim.job] {
-                activate(claim, context, isProbe: isProbe)
-            } else {
-                let isFirst = waiting[claim.job] == nil
-                waiting[claim.job, default: []].append((claim, isProbe))
-                if isFirst { fetchSpec(claim.job) }
+            guard claim.isAlone else {
+                take(claim)
+                continue
             }
+            project.logger.warning(
+                "A batch that took its workers down three times is run alone.",
+                metadata: ["job": "\(claim.job)", "batch": "\(claim.batch)"]
+            )
+            alone.append(claim)
+            project.isolation.enter(project.project.id) { [weak self] in self?.beginAlone() }
         }
+    }
+
+    private func beginAlone() {
+        let claims = alone
+        alone = []
+        for claim in claims { take(claim) }
+    }
+
+    private func take(_ claim: Claim) {
+        if let context = jobs[claim.job] { return activate(claim, context) }
+        let isFirst = waiting[claim.job] == nil
+        waiting[claim.job, default: []].append(claim)
+        if isFirst { fetchSpec(claim.job) }
     }
 
     private func fetchSpec(_ job: String) {
@@ -80,9 +100,9 @@ final class Planner {
             case .success(let value):
                 let claims = waiting.removeValue(forKey: job) ?? []
                 // A job that ended meanwhile has no spec and needs none.
-                guard let spec = JobSpec(value) else { return }
+                guard !claims.isEmpty, let spec = JobSpec(value) else { return }
                 let context = context(job, spec)
-                for (claim, isProbe) in claims { activate(claim, context, isProbe: isProbe) }
+                for claim in claims { activate(claim, context) }
             case .failure:
                 project.loop.schedule(afterMilliseconds: 200) { [weak self] in
                     self?.fetchSpec(job)
@@ -98,9 +118,9 @@ final class Planner {
         return context
     }
 
-    private func activate(_ claim: Claim, _ context: JobContext, isProbe: Bool = false) {
+    private func activate(_ claim: Claim, _ context: JobContext) {
         let batch = ActiveBatch(claim: claim, job: context)
-        batch.isProbe = isProbe
+        batch.isProbe = claim.isProbe
         if context.abort == nil, !claim.abort.isEmpty { context.abort = AbortCode.decode(claim.abort) }
         if let ending = claim.ending.flatMap(ResultStatus.init) { context.ending = ending }
         context.batches += 1
@@ -112,7 +132,6 @@ final class Planner {
             )
         }
         for position in batch.doubtful { settler.settleDoubtful(position, of: batch) }
-        if context.isStopped { return putBack(batch) }
         if context.ending != nil {
             finish(batch)
         } else if project.isDraining {
@@ -127,18 +146,30 @@ final class Planner {
 
     // MARK: What operators decide
 
-    /// The job was paused or parked: its batches go back as soon as nothing of them is under way.
-    func stop(_ job: String) {
-        for (claim, _) in waiting.removeValue(forKey: job) ?? [] { release("\(claim.job)/\(claim.batch)", claim.epoch) }
-        guard let context = jobs[job] else { return }
-        context.isStopped = true
-        for batch in held.values where batch.job === context && !batch.isFenced { putBack(batch) }
+    /// The job was paused or parked: what was claimed of it before goes back as soon as nothing of it is under way.
+    func stop(_ job: String, epoch: Int64) {
+        func isEarlier(_ text: String) -> Bool { Int64(text).map { $0 <= epoch } ?? true }
+        for claim in drop({ $0.job == job && isEarlier($0.epoch) }) {
+            // Nothing of it was sent. What an earlier holder may have sent, Redis knows.
+            release(claim.name, claim.epoch, upto: claim.deliveries == 1 ? 0 : nil)
+        }
+        for batch in held.values where batch.job.id == job && !batch.isFenced && isEarlier(batch.epoch) {
+            putBack(batch)
+        }
+        if isIdle { project.isolation.leave(project.project.id) }
+    }
+
+    /// Nothing may be sent for a while: a batch that keeps everything else from running goes back.
+    func giveUpAlone() {
+        guard project.isolation.holder == project.project.id else { return }
+        for batch in held.values where !batch.isFenced { putBack(batch) }
     }
 
     /// The job ends: whoever has no result yet gets this one.
     func end(_ job: String, status: String) {
         guard let ending = ResultStatus(rawValue: status) else { return }
-        for index in waiting[job, default: []].indices { waiting[job]?[index].claim.ending = status }
+        for index in waiting[job, default: []].indices { waiting[job]?[index].ending = status }
+        for index in alone.indices where alone[index].job == job { alone[index].ending = status }
         guard let context = jobs[job] else { return }
         context.ending = ending
         for batch in held.values where batch.job === context && !batch.isFenced { finish(batch) }
@@ -157,8 +188,14 @@ final class Planner {
         if batch.open == 0 { settler.close(batch) }
     }
 
-    private func release(_ name: String, _ epoch: String) {
-        let command = FunctionLibrary.release(project.keys, worker: project.leaseName, batch: name, epoch: epoch)
+    private func release(_ name: String, _ epoch: String, upto: Int? = nil) {
+        let command = FunctionLibrary.release(
+            project.keys,
+            worker: project.leaseName,
+            batch: name,
+            epoch: epoch,
+            upto: upto
+        )
         project.redis.send(command) { _ in }
     }
 
@@ -180,7 +217,8 @@ final class Planner {
     /// This worker was declared dead: all that it held belongs to others.
     func fence() {
         for batch in held.values { batch.isFenced = true }
-        waiting = [:]
-        project.isolation.leave(project.project.id, evenBeforeItBegan: true)
+        waiting = waiting.mapValues { _ in [] }
+        alone = []
+        project.isolation.leave(project.project.id)
     }
 }

@@ -95,7 +95,7 @@ final class ProjectRunner {
     private func heard(_ news: [News]) {
         for event in news {
             switch event {
-            case .stop(let job): planner.stop(job)
+            case .stop(let job, let epoch): planner.stop(job, epoch: epoch)
             case .end(let job, let status): planner.end(job, status: status)
             case .rate(let recipient, let untilMs): pacer.refused(recipient, untilMs: untilMs)
             }
@@ -120,7 +120,10 @@ final class ProjectRunner {
         refresher?.start()
         janitor.start()
         every(milliseconds: context.configuration.leaseMs / 2) { [weak self] in self?.reclaimer.claimEntries() }
-        every(milliseconds: 50) { [weak self] in self?.needsPump = true }
+        every(milliseconds: 50) { [weak self] in
+            self?.needsPump = true
+            self?.reconcileNowAndThen()
+        }
     }
 
     private func every(milliseconds: Int64, _ body: @escaping () -> Void) {
@@ -136,6 +139,7 @@ final class ProjectRunner {
 
     /// Redis is there, for the first time or again.
     func connected(isSameServer: Bool) {
+        context.isReady = false
         context.redis.send(RedisCommand("SADD", ProjectKeys.projects(prefix: context.configuration.prefix), id)) { _ in
         }
         createGroup()
@@ -143,17 +147,38 @@ final class ProjectRunner {
         if !context.leaseHolds { register() } else { scheduler.askLater(0) }
     }
 
+    private var lastReconciled: UInt64 = 0
+    private var isQuietToRedis: Bool { !scheduler.isAskingNow && intake.underWay == 0 }
+
+    /// What only Redis believes to be ours, because an answer was not understood or a call failed, is given back.
+    private func reconcileNowAndThen() {
+        let lease = UInt64(context.configuration.leaseMs) * 1_000_000
+        guard context.isReady, context.leaseHolds, !context.isDraining, isQuietToRedis,
+            context.loop.now > lastReconciled + lease
+        else { return }
+        reconcile(isSameServer: true)
+    }
+
     /// The connection is gone: whatever is ours has to be asked anew.
     func disconnected() { context.isReady = false }
 
     /// An answer may have been lost with the connection, and with it a claim that only Redis knows of.
     private func reconcile(isSameServer: Bool) {
+        // A claim or a hand-over whose answer is still to come would look like one that was lost.
+        guard isQuietToRedis else {
+            context.loop.schedule(afterMilliseconds: 10) { [weak self] in
+                guard let self, context.redis.state == .ready, !context.isReady else { return }
+                reconcile(isSameServer: isSameServer)
+            }
+            return
+        }
         let command = FunctionLibrary.reconcile(
             context.keys,
             worker: context.leaseName,
             isSameServer: isSameServer,
             known: planner.known
         )
+        lastReconciled = context.loop.now
         context.redis.send(command) { [weak self] result in
             guard let self, context.redis.state == .ready else { return }
             switch result {
@@ -202,7 +227,8 @@ final class ProjectRunner {
             guard let self else { return }
             isRegistering = false
             switch result {
-            case .success:
+            case .success(let value):
+                scheduler.heardUpTo(value.array?.dropFirst().first?.string ?? "0")
                 context.book.hold(id, until: sentAt + context.configuration.leaseSpanNs)
                 scheduler.askLater(0)
             case .failure(let error):

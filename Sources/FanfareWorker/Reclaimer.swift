@@ -39,6 +39,18 @@ final class Reclaimer {
         }
     }
 
+    private var isAskingAgain = false
+
+    private func askAgain() {
+        guard !isAskingAgain, !project.isDraining else { return }
+        isAskingAgain = true
+        project.loop.schedule(afterMilliseconds: 20) { [weak self] in
+            guard let self else { return }
+            isAskingAgain = false
+            if intake.room > 0 { claimEntries() } else { askAgain() }
+        }
+    }
+
     /// Entries idle for a whole lease in another consumer's list. Only a hint: the hand-over itself decides, and says
     /// `gone` when their reader was merely slow.
     func claimEntries() {
@@ -61,6 +73,8 @@ final class Reclaimer {
                 )
             }
             if !entries.isEmpty { intake.receive(entries) }
+            // A consumer that died with thousands of entries must not be emptied by a handful a lease.
+            if entries.count >= 32 || cursor != "0-0" { askAgain() }
         }
     }
 }

@@ -23,10 +23,12 @@ final class Regulator {
     /// Recipients that were sent to before and may be taken for another try now.
     func retryRoom() -> Int { retries.room(now: loop.now) }
 
-    /// Takes leave for one request; false while FCM refuses most of what it gets.
-    func take() -> Bool { accepts.take(now: loop.now) }
+    /// Whether one more request may begin; false while FCM refuses most of what it gets.
+    var mayTake: Bool { accepts.available(now: loop.now) > 0 }
 
-    /// Loop time at which ``take()`` may succeed again.
+    func take() { _ = accepts.take(now: loop.now) }
+
+    /// Loop time at which ``mayTake`` may be true again.
     var nextAt: UInt64 { accepts.nextAt(now: loop.now) ?? loop.now }
 
     func sent(isRetry: Bool) { retries.sent(isRetry: isRetry, now: loop.now) }

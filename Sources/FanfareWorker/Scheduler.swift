@@ -16,7 +16,9 @@ final class Scheduler {
     /// The last claim said that every job is over.
     private(set) var foundNothing = false
     var isAskingNow: Bool { isAsking }
-    private var newsCursor = "0"
+    /// What was said before this worker registered is in the jobs themselves; refused rates are remembered for an hour.
+    private(set) var newsCursor = "0"
+    private var refusedCursor = "0"
     private var askedPermits = 0
     /// The last call lent fewer permits than were asked for.
     private var isShort = false
@@ -87,6 +89,7 @@ final class Scheduler {
         call.smear = project.project.smear
         call.backlogLimit = project.configuration.backlogLimit
         call.newsCursor = newsCursor
+        call.refusedCursor = refusedCursor
         askedPermits = call.permitsSingle + call.permitsFanout
         project.durable.send(call.command(project.keys)) { [weak self] result in
             self?.isAsking = false
@@ -103,20 +106,25 @@ final class Scheduler {
             return askLater(project.configuration.pollMs)
         }
         guard case .reply(let reply) = parsed else { return onFenced(name) }
+        // Asked under a name that is dead meanwhile: what came with it is for others.
+        guard name == project.leaseName else { return askLater(0) }
         project.learnClock(redisMs: reply.nowMs)
         project.quota.lent(reply.permits, askedAt: askedAt)
         project.hold(milliseconds: reply.holdMs)
         updateStops(reply)
         updateBlock(reply, askedAt: askedAt)
         foundNothing = reply.unfinished == 0
-        planner.claimed(reply.claims, isProbe: reply.probeMs > 0)
+        planner.claimed(reply.claims)
         newsCursor = reply.newsCursor
+        refusedCursor = reply.refusedCursor
         if !reply.news.isEmpty { onNews(reply.news) }
         if !reply.copying.isEmpty { onCopying(reply.copying) }
         if reply.permits > 0 { dispatcher.pump() }
         isShort = reply.permits < askedPermits
         // What was claimed needs permits, and there may be more of it.
-        if !reply.claims.isEmpty || (dispatcher.queue.unsent > 0 && reply.permits > 0 && !isShort && wasStarved) {
+        if !reply.claims.isEmpty || reply.news.count >= 500
+            || (dispatcher.queue.unsent > 0 && reply.permits > 0 && !isShort && wasStarved)
+        {
             wasStarved = false
             return ask()
         }
@@ -124,6 +132,9 @@ final class Scheduler {
         let hasWork = reply.unfinished > 0 || !planner.isIdle
         askLater(min(hasWork ? project.configuration.pollMs : project.configuration.idlePollMs, due))
     }
+
+    /// Registered anew: what was said up to here does not concern what is claimed from now on.
+    func heardUpTo(_ cursor: String) { newsCursor = cursor }
 
     /// Sends wait for permits: asked for at once, unless there were too few of them a moment ago.
     func starved() {
@@ -148,6 +159,7 @@ final class Scheduler {
         if pause != project.pauseReason {
             project.logger.notice(pause == nil ? "The project goes on." : "The project is paused by an operator.")
         }
+        if pause != nil || pressure != nil || reply.holdMs > 2_000 { planner.giveUpAlone() }
         project.pauseReason = pause
         project.pressure = pressure
         if wasStopped, pause == nil, pressure == nil { dispatcher.pump() }
@@ -156,7 +168,7 @@ final class Scheduler {
     private func updateBlock(_ reply: ClaimReply, askedAt: UInt64) {
         if reply.probeMs > 0 {
             project.blockReason = reply.blockReason
-            if !reply.claims.isEmpty { credentials.retryFailed() }
+            if reply.claims.contains(where: \.isProbe) { credentials.retryFailed() }
         } else if project.blockReason != nil, askedAt > project.blockedAt {
             project.blockReason = nil
             credentials.retryFailed()

@@ -27,6 +27,10 @@ final class Settler {
     func maySend(_ position: Int, of batch: ActiveBatch, template: RequestTemplate, nowMs: Int64) -> Bool {
         let recipient = batch.recipients[position]
         let spec = batch.job.spec
+        if batch.job.ending != nil {
+            end(position, of: batch)
+            return false
+        }
         guard RecipientRule.accepts(recipient.value, kind: spec.kind) else {
             let failure = Failure(error: .invalidArgument, action: .remove, rawError: "not a registration token")
             fail(failure, position: position, of: batch)
@@ -133,7 +137,9 @@ final class Settler {
         if case .success(let template) = batch.job.template {
             lifetimeMs = template.lifetimeMs(firstAttemptMs: history.firstAttemptMs)
         }
-        if batch.job.isAtMostOnce || lifetimeMs == 0 || batch.job.ending != nil {
+        // The end of trying holds for doubt, too.
+        let isOver = project.nowMs - history.firstAttemptMs >= 3_600_000
+        if batch.job.isAtMostOnce || lifetimeMs == 0 || isOver || batch.job.ending != nil {
             return write(.unknown, position: position, of: batch)
         }
         history.maybeDuplicate = true

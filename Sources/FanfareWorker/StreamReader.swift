@@ -15,6 +15,8 @@ final class StreamReader {
     private var isStopped = false
     /// Entries that were given to this consumer before, and may not have been handed over, come first.
     private var recovered: Set<String> = []
+    /// Where the next page of them begins.
+    private var pages: [String: String] = [:]
     /// The last blocking read ended with nothing.
     private(set) var foundNothing = false
 
@@ -39,6 +41,7 @@ final class StreamReader {
             guard let self, state == .ready else { return }
             // The reply to a read may have been lost with the connection; its entries are ours and still pending.
             recovered = []
+            pages = [:]
             isReading = false
             read()
         }
@@ -52,7 +55,8 @@ final class StreamReader {
 
     func read() {
         guard !isReading, !isStopped, connection.state == .ready else { return }
-        if let runner = projects.first(where: { !recovered.contains($0.id) && $0.isReady }) {
+        for runner in projects where runner.intake.takeHasLeftovers() { recovered.remove(runner.id) }
+        if let runner = projects.first(where: { !recovered.contains($0.id) && $0.isReady && $0.intake.room > 0 }) {
             return recover(runner)
         }
         let ready = projects.filter { $0.isReady && $0.intake.room > 0 }
@@ -75,9 +79,22 @@ final class StreamReader {
 
     private func recover(_ runner: ProjectRunner) {
         isReading = true
-        recovered.insert(runner.id)
-        let command = JobStream.read([runner.context.keys], worker: consumer, count: 256, blockMs: nil, id: "0")
-        connection.send(command) { [weak self] result in self?.finished(result, [runner]) }
+        let command = JobStream.read(
+            [runner.context.keys],
+            worker: consumer,
+            count: min(256, runner.intake.room),
+            blockMs: nil,
+            id: pages[runner.id] ?? "0"
+        )
+        connection.send(command) { [weak self] result in
+            guard let self else { return }
+            if case .success(let value) = result {
+                let last = StreamEntry.byStream(value).first?.entries.last?.id
+                pages[runner.id] = last
+                if last == nil { recovered.insert(runner.id) }
+            }
+            finished(result, [runner])
+        }
     }
 
     private func finished(_ result: Result<RedisValue, RedisError>, _ asked: [ProjectRunner]) {

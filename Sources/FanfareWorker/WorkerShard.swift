@@ -146,6 +146,13 @@ final class WorkerShard {
     private func connected() {
         redis.send(RedisCommand("INFO", "server", "memory")) { [weak self] result in
             guard let self else { return }
+            if case .failure(let error) = result, error.code != .noPerm {
+                loop.schedule(afterMilliseconds: 500) { [weak self] in
+                    guard let self, redis.state == .ready, !isLoaded else { return }
+                    connected()
+                }
+                return
+            }
             // A user that may not ask is a choice of whoever wrote its rules, who has to watch over the policy too.
             let server = ServerFacts((try? result.get())?.string ?? "")
             if let remedy = server.remedy {

@@ -19,8 +19,9 @@ public struct ClaimCall: Equatable, Sendable {
     public var activeFanouts = 1
     public var smear = false
     public var backlogLimit = 1_000_000
-    /// The last event that this worker has heard of.
+    /// The last that this worker has heard of jobs, and of refused rates.
     public var newsCursor = "0"
+    public var refusedCursor = "0"
 
     public init(
         worker: String,
@@ -47,7 +48,7 @@ public struct ClaimCall: Equatable, Sendable {
             [
                 worker, String(most), String(wanted), String(wantedSingle), String(window), String(retries),
                 String(quotaPerMinute), String(returned), String(permitsSingle), String(permitsFanout),
-                String(activeFanouts), smear ? "1" : "0", String(backlogLimit), newsCursor,
+                String(activeFanouts), smear ? "1" : "0", String(backlogLimit), newsCursor, refusedCursor,
             ]
         )
     }
@@ -55,8 +56,9 @@ public struct ClaimCall: Equatable, Sendable {
 
 /// What a worker has to hear of at once.
 public enum News: Equatable, Sendable {
-    /// The job was paused or parked: what is unsent goes back.
-    case stop(job: String)
+    /// The job was paused or parked: what is unsent of batches claimed before goes back. Later epochs were claimed after
+    /// it went on.
+    case stop(job: String, epoch: Int64)
     /// The job ends: each unfinished recipient gets this status without a send.
     case end(job: String, status: String)
     /// No send to this recipient begins before this time, Unix milliseconds.
@@ -70,7 +72,7 @@ public enum News: Equatable, Sendable {
                 return nil
             }
             switch kind {
-            case "stop": return .stop(job: name)
+            case "stop": return Int64(value).map { .stop(job: name, epoch: $0) }
             case "end": return .end(job: name, status: value)
             case "rate": return Int64(value).map { .rate(recipient: name, untilMs: $0) }
             default: return nil

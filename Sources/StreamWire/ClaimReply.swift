@@ -20,6 +20,7 @@ public struct ClaimReply: Equatable, Sendable {
     /// What keeps workers from taking on more: a stream that nobody reads, or `memory`; empty when nothing does.
     public var pressure: String
     public var newsCursor: String
+    public var refusedCursor: String
     public var news: [News]
     public var claims: [Claim]
 
@@ -32,14 +33,15 @@ public struct ClaimReply: Equatable, Sendable {
     public static func parse(_ value: RedisValue) -> ParseResult? {
         guard let parts = value.array, let word = parts.first?.string else { return nil }
         if word == "fenced" { return .fenced }
-        guard word == "ok", parts.count >= 13,
+        guard word == "ok", parts.count >= 14,
             let nowMs = parts[1].integer, let holdMs = parts[2].integer, let probeMs = parts[3].integer,
             let reason = parts[4].string, let nextDueMs = parts[5].integer, let copying = parts[6].string,
             let unfinished = parts[7].integer, let permits = parts[8].integer, let pause = parts[9].string,
-            let pressure = parts[10].string, let cursor = parts[11].string, let news = News.list(parts[12])
+            let pressure = parts[10].string, let cursor = parts[11].string, let refused = parts[12].string,
+            let news = News.list(parts[13])
         else { return nil }
         var claims: [Claim] = []
-        for part in parts[13...] {
+        for part in parts[14...] {
             guard let claim = Claim(part) else { return nil }
             claims.append(claim)
         }
@@ -56,6 +58,7 @@ public struct ClaimReply: Equatable, Sendable {
                 pauseReason: pause,
                 pressure: pressure,
                 newsCursor: cursor,
+                refusedCursor: refused,
                 news: news,
                 claims: claims
             )
@@ -68,6 +71,8 @@ public struct Claim: Equatable, Sendable {
     public enum Pass: String, Equatable, Sendable { case first, retry }
 
     public var job: String
+    /// As Redis names it among all batches of the project.
+    public var name: String { "\(job)/\(batch)" }
     /// The batch's name within the job.
     public var batch: String
     public var epoch: String
@@ -83,6 +88,8 @@ public struct Claim: Equatable, Sendable {
     public var ending: String?
     /// The batch has taken its workers down, so it is run while nothing else is.
     public var isAlone: Bool
+    /// The one recipient that is sent to while the project is blocked.
+    public var isProbe: Bool
 
     init?(_ value: RedisValue) {
         guard let parts = value.array, parts.count == 13,
@@ -90,7 +97,7 @@ public struct Claim: Equatable, Sendable {
             let pass = parts[3].string.flatMap({ Pass(rawValue: $0) }),
             let from = parts[4].integer, let upto = parts[5].integer, let deliveries = parts[6].integer,
             let abort = parts[7].string, let todo = parts[8].string, let maybe = parts[9].string,
-            let ending = parts[11].string, let alone = parts[12].string
+            let ending = parts[11].string, let how = parts[12].string
         else { return nil }
         self.job = job
         self.batch = batch
@@ -100,7 +107,8 @@ public struct Claim: Equatable, Sendable {
         self.deliveries = Int(deliveries)
         self.abort = abort
         self.ending = ending.isEmpty ? nil : ending
-        isAlone = alone == "1"
+        isAlone = how == "1"
+        isProbe = how == "2"
 
         guard var list = ClaimedRecipient.list(parts[10], pass: pass, from: Int(from)) else { return nil }
         if !todo.isEmpty {
@@ -124,6 +132,7 @@ public struct Claim: Equatable, Sendable {
         abort = ""
         ending = nil
         isAlone = false
+        isProbe = false
         self.recipients = recipients.enumerated().map { ClaimedRecipient(index: $0.offset, value: $0.element) }
     }
 }

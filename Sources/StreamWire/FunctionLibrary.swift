@@ -73,8 +73,16 @@ public enum FunctionLibrary {
     public static func leave(_ keys: ProjectKeys, worker: String) -> RedisCommand { call("leave", keys, [worker]) }
 
     /// Gives one batch back of which nothing is on the wire.
-    public static func release(_ keys: ProjectKeys, worker: String, batch: String, epoch: String) -> RedisCommand {
-        call("release", keys, [worker, batch, epoch])
+    ///
+    /// - Parameter upto: sends below this position may have begun; nil when Redis knows it.
+    public static func release(
+        _ keys: ProjectKeys,
+        worker: String,
+        batch: String,
+        epoch: String,
+        upto: Int? = nil
+    ) -> RedisCommand {
+        call("release", keys, [worker, batch, epoch, upto.map { String($0) } ?? ""])
     }
 
     /// May a send begin to a recipient that FCM refused for its rate? Answers the milliseconds to wait, 0 for yes.

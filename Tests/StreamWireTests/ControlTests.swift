@@ -154,6 +154,110 @@ import Testing
         }
     }
 
+    @Test func whatTakesWorkersDownAsARetryIsASuspectToo() async throws {
+        try await withBench { bench in
+            try await bench.intake("pill", tokens(2))
+            // Each taker settles what it doubts, which makes a retry of it, and dies of that.
+            var alone: Claim?
+            for crash in 1...8 where alone == nil {
+                let name = "c\(crash)"
+                try await bench.register(name)
+                for claim in try await bench.claim(name).claims {
+                    if claim.isAlone { alone = claim }
+                    let doubtful = claim.recipients.filter { $0.fate == .maybeSent }
+                    guard alone == nil, !doubtful.isEmpty else { continue }
+                    var call = RecordCall(job: "pill", batch: claim.batch, epoch: claim.epoch)
+                    let history = RecipientHistory(attempts: crash, firstAttemptMs: 1, maybeDuplicate: true)
+                    call.retries = doubtful.map {
+                        .init(index: $0.index, dueMs: 1, parked: false, packed: history.packed(with: $0.value))
+                    }
+                    call.finish = true
+                    #expect(try await bench.record(call, name) == .ok(abort: ""))
+                    _ = try await bench.claim(name)
+                }
+                if alone == nil { try await bench.bury(name) } else { try await bench.bury(name) }
+            }
+            #expect(alone != nil)
+            let job = try await bench.job("pill")
+            #expect(job["state"] == "parked")
+        }
+    }
+
+    @Test func anEndingJobIsNeverParked() async throws {
+        try await withBench { bench in
+            for index in 0..<3 { _ = try await bench.call(RedisCommand("SADD", "{p}:set", "t\(index)")) }
+            try await bench.intake("s", .audience(key: "{p}:set"))
+            _ = try await bench.call(FunctionLibrary.cancel(bench.keys, job: "s"))
+            _ = try await bench.call(RedisCommand("DEL", "{p}:set"))
+            _ = try await bench.call(FunctionLibrary.copy(bench.keys, job: "s", runID: "r", step: 100))
+            let job = try await bench.job("s")
+            #expect(job["state"] == "cancelled")
+            #expect(job["cancelled"] == "3")
+            #expect(job["reason"]?.isEmpty == false)
+        }
+    }
+
+    @Test func aCancelledJobEndsWhileItsProjectIsPausedWhereverItsBatchesAre() async throws {
+        try await withBench { bench in
+            try await bench.intake("a", tokens(3))
+            _ = try await bench.claim("w1")
+            try await bench.bury("w1")
+            _ = try await bench.call(FunctionLibrary.pauseProject(bench.keys, reason: "x"))
+            _ = try await bench.call(FunctionLibrary.cancel(bench.keys, job: "a"))
+            let claims = try await bench.claim("w2").claims
+            #expect(claims.map(\.ending) == ["cancelled"])
+            try await bench.finish(try #require(claims.first), "w2", status: .cancelled)
+            let job = try await bench.job("a")
+            #expect(job["state"] == "cancelled")
+            let left = try await bench.call(RedisCommand("KEYS", bench.keys.base + "b:*")).array
+            #expect(left == [])
+        }
+    }
+
+    @Test func aPausedRetryTailDoesNotComeBackWithTheSlot() async throws {
+        try await withBench { bench in
+            try await bench.intake("a", tokens(1_500))
+            let first = try await bench.claim("w1").claims
+            for claim in first {
+                try await bench.retry(claim.recipients[0].index, of: claim, "w1")
+                var rest = RecordCall(job: "a", batch: claim.batch, epoch: claim.epoch)
+                rest.results = claim.recipients.dropFirst().map { .init(index: $0.index, status: .sent, object: []) }
+                rest.finish = true
+                rest.number = 2
+                #expect(try await bench.record(rest, "w1") == .ok(abort: ""))
+            }
+            let tail = try #require(try await bench.claim("w1").claims.first)
+            _ = try await bench.call(FunctionLibrary.pause(bench.keys, job: "a"))
+            _ = try await bench.call(
+                FunctionLibrary.release(bench.keys, worker: "w1", batch: tail.name, epoch: tail.epoch, upto: 0)
+            )
+            _ = try await bench.call(FunctionLibrary.resume(bench.keys, job: "a"))
+            try await bench.intake("b", tokens(1_001))
+            let claims = try await bench.claim("w2").claims
+            #expect(Set(claims.map(\.job)) == ["a", "b"])
+            let active = try await bench.active()
+            #expect(active == ["b"])
+        }
+    }
+
+    @Test func aStopSaysWhichClaimsItConcerns() async throws {
+        try await withBench { bench in
+            try await bench.intake("a", tokens(2_000))
+            let before = try #require(try await bench.claim("w1", most: 1).claims.first)
+            _ = try await bench.call(FunctionLibrary.pause(bench.keys, job: "a"))
+            _ = try await bench.call(FunctionLibrary.resume(bench.keys, job: "a"))
+            let reply = try await bench.claim("w1", most: 1)
+            guard case .stop("a", let epoch)? = reply.news.first, let later = reply.claims.first else {
+                throw TestFailure("no stop and claim: \(reply)")
+            }
+            #expect(try #require(Int64(before.epoch)) <= epoch)
+            #expect(try #require(Int64(later.epoch)) > epoch)
+            // A worker that comes later has nothing to do with it.
+            let registered = try await bench.call(FunctionLibrary.register(bench.keys, worker: "w3")).array
+            #expect(registered?.last?.string == reply.newsCursor)
+        }
+    }
+
     @Test func aBatchThatGotAResultIsNoSuspect() async throws {
         try await withBench { bench in
             try await bench.intake("a", tokens(10))

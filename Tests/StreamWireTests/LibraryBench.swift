@@ -87,12 +87,13 @@ struct LibraryBench {
         RecordCall.Result(index: index, status: .sent, object: Array("{\"i\":\(index)}".utf8))
     }
 
-    /// Everything of a claim was sent and answered.
-    func finish(_ claim: Claim, _ worker: String, status: RecordCall.Status = .sent) async throws {
+    /// Everything of a claim was sent and answered, in the batch's first call unless said.
+    func finish(_ claim: Claim, _ worker: String, status: RecordCall.Status = .sent, call number: Int = 1) async throws
+    {
         var call = RecordCall(job: claim.job, batch: claim.batch, epoch: claim.epoch)
         call.results = claim.recipients.map { RecordCall.Result(index: $0.index, status: status, object: []) }
         call.finish = true
-        call.number = 1_000
+        call.number = number
         #expect(try await record(call, worker) == .ok(abort: ""))
     }
 
@@ -103,6 +104,15 @@ struct LibraryBench {
 
     func register(_ worker: String) async throws {
         _ = try await call(FunctionLibrary.register(keys, worker: worker))
+    }
+
+    /// One recipient of a batch is handed on to a retry that is due.
+    func retry(_ index: Int, attempts: Int = 1, of claim: Claim, _ worker: String, finish: Bool = false) async throws {
+        var call = RecordCall(job: claim.job, batch: claim.batch, epoch: claim.epoch)
+        let history = RecipientHistory(attempts: attempts, firstAttemptMs: 1, maybeDuplicate: false)
+        call.retries = [.init(index: index, dueMs: 1, parked: false, packed: history.packed(with: "t\(index)"))]
+        call.finish = finish
+        #expect(try await record(call, worker) == .ok(abort: ""))
     }
 
     func active() async throws -> [String] {

@@ -33,7 +33,10 @@ import Testing
         let zero = RedisValue.bulk(Array("0".utf8))
         let reply = RedisValue.array(
             [.bulk(Array("ok".utf8)), zero, zero, zero, .bulk([]), zero, .bulk([]), zero, zero, .bulk([]), .bulk([])]
-                + [.bulk(Array("7-1".utf8)), .array(["end", "k", "cancelled"].map { .bulk(Array($0.utf8)) }), claim]
+                + [
+                    .bulk(Array("7-1".utf8)), .bulk(Array("8-1".utf8)),
+                    .array(["end", "k", "cancelled"].map { .bulk(Array($0.utf8)) }), claim,
+                ]
         )
         guard case .reply(let parsed)? = ClaimReply.parse(reply) else {
             Issue.record("not parsed")
@@ -42,6 +45,7 @@ import Testing
         let recipient = try #require(parsed.claims.first?.recipients.first)
         #expect(parsed.news == [.end(job: "k", status: "cancelled")])
         #expect(parsed.newsCursor == "7-1")
+        #expect(parsed.refusedCursor == "8-1")
         #expect(parsed.claims.first?.isAlone == true)
         #expect(recipient == ClaimedRecipient(index: 4, value: condition, history: history))
     }

@@ -24,30 +24,37 @@
 --   copy:<id>                       list: the private copy of a SET audience
 --   done:<id>                       bitmap: recipients that have their result
 --   wait:<id>                       hash: recipient -> "attempts|first_ms|dup|recipient", until it has its result
---   retry                           zset: "<id>/<recipient>" by due time, Unix ms
+--   again retry retry_many          zsets: "<id>/<recipient>" by due time, Unix ms: what was never sent, retries of
+--                                   jobs of one batch, retries of fan-outs
 --   rolled:<id>                     hash: batch -> watermark, of batches that Redis forgot to have given out
---   held:<id>                       zset: the same of a job that is paused or parked
+--   held:<id>                       zset: the same of a job that was paused or parked
 --   queue singles groups            zsets, score 0: jobs with unclaimed batches, "<9 - priority><entry id>/<id>";
 --                                   queue: fan-outs that wait for the slot; groups: sends to device groups
---   active                          hash: fan-out that holds the slot -> "<epoch>|<until, Unix ms, or nothing>"
+--   active                          hash: fan-out that holds the slot -> "<epoch>|" and nothing, `?` while a
+--                                   topic's send is under way, or until when FCM is busy with it, Unix ms
 --   sched expiring                  zsets: jobs by not_before, and by expires_at
 --   copying                         set: jobs whose audience is being copied
 --   jobs_open                       set: jobs that are not over and need no person
 --   jobs_parked                     set: jobs that need a person
 --   blocked                         set: jobs that are paused because the project is blocked
---   ending                          set: jobs whose unfinished recipients get their result without a send
+--   ending                          zset: jobs whose unfinished recipients get their result without a send, by when to
+--                                   look for more of them
+--   restoring                       set: jobs whose held:<id> is moved back step by step
+--   crashed:<id>                    hash: recipient -> how often in a row it was in a worker's hands that died
 --   b:<id>/<n>                      hash: one claimed batch; w<recipient> marks one that was handed on to a retry
 --   claims:<worker>                 set: batches that the worker holds
---   groups_on                       set: batches of group sends that are held
+--   groups_on                       set: jobs whose group send is under way
 --   orphans                         list: batches whose worker died or gave them back
---   orphans:<id>                    list: the same of a fan-out, or of a job that may not be sent now
+--   orphans:<id>                    list: the same of a fan-out's first pass, which needs its turn
+--   stopped:<id>                    list: the same of a job that may not be sent now
 --   suspects                        list: batches that took their worker down three times in a row
 --   leases                          hash: worker -> renew counter
 --   epoch                           string: the last epoch given out
---   news                            stream: what workers have to hear at once
+--   news refused                    streams: what workers have to hear at once: of jobs, and of refused rates
 --   rates                           hash: "<kind>:<recipient>" that FCM refused for its rate -> until when, and its pace
 --   rated                           zset: the same by the time of the refusal
---   ctl                             hash: block, block_until, hold_until, pause, pressure, looked, alone, level, have, at
+--   ctl                             hash: block, block_until, hold_until, pause, pressure, looked, alone, level, have, at,
+--                                   owed, owed_until
 
 local BATCH = 1000
 local HOUR = 3600000
@@ -79,10 +86,10 @@ local function split_name(name)
   return string.match(name, '^(.*)/([^/]+)$')
 end
 
--- Tells every worker with the next call that it makes. Kept for an hour, which is what a refused rate is remembered
--- for; whoever starts later finds everything else in the jobs themselves.
+-- Tells every worker with the next call that it makes. Refused rates have a stream of their own, so that thousands of
+-- them hold up no command. Both are kept for an hour, which is what a refused rate is remembered for.
 local function tell(base, now, kind, name, value)
-  redis.call('XADD', base .. 'news', 'MAXLEN', '~', '20000', '*', 'kind', kind, 'name', name, 'value', value)
+  redis.call('XADD', base .. 'news', '*', 'kind', kind, 'name', name, 'value', value)
   redis.call('XTRIM', base .. 'news', 'MINID', '~', int(now - HOUR))
 end
 

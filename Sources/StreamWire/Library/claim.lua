@@ -1,8 +1,9 @@
 -- ---------------------------------------------------------------------------------------------------------------
 -- One claim as the worker receives it:
--- {id, n, epoch, 'first' | 'retry', from, upto, deliveries, abort, todo, maybe, recipients, ending, alone}
+-- {id, n, epoch, 'first' | 'retry', from, upto, deliveries, abort, todo, maybe, recipients, ending, how}
 --   todo: positions that were certainly not sent, '' = all; maybe: positions whose fate nobody knows
---   ending: 'cancelled' or 'expired' when no recipient is to be sent to; alone: 1 when the worker holds nothing else
+--   ending: 'cancelled' or 'expired' when no recipient is to be sent to; how: 1 when the worker is to hold nothing else,
+--   2 for the probe of a blocked project, else 0
 --   recipients: of a first pass one a line, or a list; of a retry a list of index, "attempts|first_ms|dup|recipient"
 
 -- Recipients of positions from..from+count-1, or nil when the audience has changed.
@@ -40,11 +41,12 @@ local function claim_orphan(base, name, worker, now, alone)
   local spec = load_spec(base, id)
   if not spec then
     redis.call('DEL', key)
+    redis.call('SREM', base .. 'groups_on', id)
     return nil
   end
   if spec.parked or spec.paused then
     -- Stays with the job, and comes back with it.
-    redis.call('RPUSH', base .. 'orphans:' .. id, name)
+    redis.call('RPUSH', base .. 'stopped:' .. id, name)
     return nil
   end
   local retry = batch.indexes ~= nil
@@ -54,7 +56,7 @@ local function claim_orphan(base, name, worker, now, alone)
   else
     recipients = first_pass_recipients(base, id, spec, n, tonumber(batch.from), tonumber(batch.count))
     if not recipients then
-      redis.call('RPUSH', base .. 'orphans:' .. id, name)
+      redis.call('RPUSH', base .. 'stopped:' .. id, name)
       park(base, id, 'audience: its length changed, must stay ' .. spec.total .. ' until the job is over', now)
       return nil
     end
@@ -69,6 +71,8 @@ local function claim_orphan(base, name, worker, now, alone)
     end
   end
   local epoch = next_epoch(base, now)
+  -- The new holder counts its calls from one.
+  redis.call('HDEL', key, 'call')
   redis.call('HSET', key, 'owner', worker, 'epoch', epoch)
   if alone then redis.call('HSET', key, 'alone', '1') end
   local deliveries = redis.call('HINCRBY', key, 'deliveries', 1)
@@ -87,14 +91,7 @@ local function claim_first_pass(base, id, spec, worker, window, now)
   local n = int(from / BATCH)
   local recipients = first_pass_recipients(base, id, spec, n, from, count)
   if not recipients then
-    if spec.ending then
-      -- Who they were cannot be told any more; what became of them can.
-      redis.call('HINCRBY', base .. 'job:' .. id, spec.ending, redis.call('HGET', base .. 'spec:' .. id, 'left'))
-      finish_job(base, id, now)
-      redis.call('HSET', base .. 'job:' .. id, 'reason', 'audience: it is gone, so unfinished recipients have no result')
-    else
-      park(base, id, 'audience: its length changed, must stay ' .. spec.total .. ' until the job is over', now)
-    end
+    park(base, id, 'audience: its length changed, must stay ' .. spec.total .. ' until the job is over', now)
     return nil
   end
   redis.call('HSET', base .. 'spec:' .. id, 'next', int(from + count))
@@ -108,63 +105,76 @@ local function claim_first_pass(base, id, spec, worker, window, now)
     redis.call('SREM', base .. 'claims:' .. worker, id .. '/' .. n)
     return claim_orphan(base, id .. '/' .. n, worker, now)
   end
-  if not spec.ending then mark_active(base, id, now) end
+  if not spec.ending then
+    mark_active(base, id, now)
+    if spec.class == 'aimed' then hold_slot_for_send(base, id) end
+  end
   return { id, n, epoch, 'first', int(from), window, '1', spec.abort, '', '', recipients, spec.ending or '', '0' }, count
 end
 
 -- Opens a batch of waiting recipients of one job.
-local function open_retry(base, id, spec, list, worker, window, now)
+local function open_retry(base, id, spec, list, worker, window, now, how)
   local epoch = next_epoch(base, now)
   local n, indexes = 'r' .. epoch, table.concat(list, ',')
   open_batch(base, id, n, worker, epoch, window, { 'indexes', indexes, 'count', int(#list) })
-  if spec.class == 'group' then redis.call('SADD', base .. 'groups_on', id .. '/' .. n) end
+  if redis.call('EXISTS', base .. 'crashed:' .. id) == 1 then
+    local most = 0
+    for _, count in ipairs(redis.call('HMGET', base .. 'crashed:' .. id, unpack(list))) do
+      most = math.max(most, tonumber(count) or 0)
+    end
+    if most > 0 then redis.call('HSET', base .. 'b:' .. id .. '/' .. n, 'crashes', int(most)) end
+  end
+  if spec.class == 'group' and not spec.ending then redis.call('SADD', base .. 'groups_on', id) end
   return { id, n, epoch, 'retry', '0', window, '1', spec.abort, '', '', retry_recipients(base, id, indexes),
-    spec.ending or '', '0' }
+    spec.ending or '', how or '0' }
 end
 
--- Gathers what is due for a retry into batches of one job each; returns how many recipients they hold.
--- `budget` bounds those that were sent before: what was given back unsent is no retry.
-local function claim_retries(base, limit, most, budget, worker, window, now, claims)
-  local due = redis.call('ZRANGEBYSCORE', base .. 'retry', '-inf', int(now), 'WITHSCORES', 'LIMIT', 0, limit)
+-- Gathers what is due of one of the waiting sets into batches of one job each; returns how many recipients they hold.
+local function claim_retries(base, set, limit, most, worker, window, now, claims, how)
+  local due = redis.call('ZRANGEBYSCORE', base .. set, '-inf', int(now), 'WITHSCORES', 'LIMIT', 0, limit)
   local order, by_job, specs, given = {}, {}, {}, 0
   for i = 1, #due, 2 do
     local member = due[i]
     local id, index = split_name(member)
     if not specs[id] then specs[id] = load_spec(base, id) or { gone = true } end
     local spec = specs[id]
-    local value = redis.call('HGET', base .. 'wait:' .. id, index)
-    if spec.gone or not value then
-      redis.call('ZREM', base .. 'retry', member)
+    if spec.gone or redis.call('HEXISTS', base .. 'wait:' .. id, index) == 0 then
+      redis.call('ZREM', base .. set, member)
     elseif spec.paused or spec.parked then
-      redis.call('ZREM', base .. 'retry', member)
+      redis.call('ZREM', base .. set, member)
       redis.call('ZADD', base .. 'held:' .. id, due[i + 1], member)
     elseif spec.class == 'aimed' and not spec.ending then
       -- Sent again it starts a fan-out again: it takes its turn.
-      redis.call('ZREM', base .. 'retry', member)
+      redis.call('ZREM', base .. set, member)
       redis.call('HSET', base .. 'spec:' .. id, 'again', '1')
       enqueue(base, spec)
     elseif spec.class == 'group' and not by_job[id]
       and redis.call('SCARD', base .. 'groups_on') + #order >= MOST_GROUPS then
-      redis.call('ZADD', base .. 'retry', int(now + 250), member)
+      redis.call('ZADD', base .. set, int(now + 250), member)
     else
-      local costs = string.sub(value, 1, 2) ~= '0|'
-      if not costs or budget > 0 then
-        if not by_job[id] and #order < most then
-          by_job[id] = {}
-          order[#order + 1] = id
-        end
-        local list = by_job[id]
-        if list and #list < BATCH then
-          redis.call('ZREM', base .. 'retry', member)
-          list[#list + 1] = index
-          if costs then budget = budget - 1 end
-        end
+      if not by_job[id] and #order < most then
+        by_job[id] = {}
+        order[#order + 1] = id
+      end
+      local list = by_job[id]
+      if list and #list < BATCH then
+        redis.call('ZREM', base .. set, member)
+        list[#list + 1] = index
       end
     end
   end
   for _, id in ipairs(order) do
     given = given + #by_job[id]
-    claims[#claims + 1] = open_retry(base, id, specs[id], by_job[id], worker, window, now)
+    local taken = open_retry(base, id, specs[id], by_job[id], worker, window, now, how)
+    -- A batch that is a suspect by what it carries is run alone, later.
+    local name = id .. '/' .. taken[2]
+    if (tonumber(redis.call('HGET', base .. 'b:' .. name, 'crashes') or '0')) >= SUSPECT then
+      redis.call('SREM', base .. 'claims:' .. worker, name)
+      redis.call('HSET', base .. 'b:' .. name, 'upto', '0')
+      redis.call('RPUSH', base .. 'suspects', name)
+    else
+      claims[#claims + 1] = taken
+    end
   end
   return given
 end
@@ -173,6 +183,7 @@ end
 local function claim_again(base, id, spec, worker, window, now)
   redis.call('HDEL', base .. 'spec:' .. id, 'again')
   if not redis.call('HGET', base .. 'wait:' .. id, '0') then return nil end
+  hold_slot_for_send(base, id)
   return open_retry(base, id, spec, { '0' }, worker, window, now), 1
 end
 
@@ -180,16 +191,18 @@ end
 local function claim_ending(base, id, worker, window, now)
   local spec = load_spec(base, id)
   if not spec then
-    redis.call('SREM', base .. 'ending', id)
+    redis.call('ZREM', base .. 'ending', id)
     return nil
   end
-  local name = redis.call('LPOP', base .. 'orphans:' .. id)
-  if name then return claim_orphan(base, name, worker, now) end
+  for _, list in ipairs({ 'stopped:', 'orphans:' }) do
+    local name = redis.call('LPOP', base .. list .. id)
+    if name then return claim_orphan(base, name, worker, now) end
+  end
   if tonumber(spec.next) < tonumber(spec.total) then return claim_first_pass(base, id, spec, worker, window, now) end
   local list = {}
   for _, index in ipairs(redis.call('HRANDFIELD', base .. 'wait:' .. id, BATCH) or {}) do
     -- What is not there is in a worker's hands, which ends it itself.
-    if redis.call('ZREM', base .. 'retry', id .. '/' .. index) == 1 then list[#list + 1] = index end
+    if unschedule(base, id, index) then list[#list + 1] = index end
   end
   if #list == 0 and spec.again == '1' then
     redis.call('HDEL', base .. 'spec:' .. id, 'again')
@@ -244,13 +257,14 @@ end
 --   and the fan-out that has its turn.
 -- ARGV: 1 worker, 2 most batches, 3 recipients wanted of fan-outs, 4 of others, 5 window,
 --   6 retries of recipients that were sent before, 7 quota a minute, 8 permits given back, 9 permits wanted for single
---   recipients, 10 for fan-outs, 11 fan-outs that may be active, 12 smear (1/0), 13 backlog limit, 14 news cursor.
+--   recipients, 10 for fan-outs, 11 fan-outs that may be active, 12 smear (1/0), 13 backlog limit, 14 the last that was heard of jobs,
+--   15 and of refused rates.
 -- No further batch is given once that many recipients are.
 -- Returns {'fenced'} or
 --   {'ok', now_ms, ms to hold every send, ms until the project's probe (0 = not blocked), reason of the block,
 --    next due retry, job or end of a topic's turn (Unix ms, 0 = none), a job whose audience is being copied ('' = none),
 --    entries and jobs that are not over, permits lent, reason of a pause ('' = none), what presses ('' = nothing),
---    news cursor, {kind, name, value, ...}, claim, claim, ...}
+--    what was last said of jobs, and of refused rates, {kind, name, value, ...}, claim, claim, ...}
 local function claim(keys, args)
   local base, worker, most, window = keys[1], args[1], tonumber(args[2]), args[5]
   local wanted, wanted_single = tonumber(args[3]), tonumber(args[4])
@@ -274,14 +288,25 @@ local function claim(keys, args)
   local pause = ctl[4] or ''
   local press = pressure(base, tonumber(args[13]), now)
 
-  -- Ending asks for nothing but room.
-  if most > 0 and redis.call('SCARD', base .. 'ending') > 0 then
-    for _, id in ipairs(redis.call('SRANDMEMBER', base .. 'ending', most)) do
+  -- Ending asks for nothing but room. A job whose last recipients are in others' hands is looked at again later.
+  if most > 0 then
+    for _, id in ipairs(redis.call('ZRANGEBYSCORE', base .. 'ending', '-inf', int(now), 'LIMIT', 0, math.min(most, 8))) do
       if #claims >= most or wanted_single + wanted <= 0 then break end
       local taken, count = claim_ending(base, id, worker, window, now)
       if taken then
         claims[#claims + 1] = taken
         wanted = wanted - count
+      elseif redis.call('EXISTS', base .. 'spec:' .. id) == 1 then
+        redis.call('ZADD', base .. 'ending', int(now + 500), id)
+      end
+    end
+    local id = redis.call('SRANDMEMBER', base .. 'restoring')
+    if id then
+      local spec = load_spec(base, id)
+      if spec and not spec.paused and not spec.parked then
+        unhold(base, id, spec)
+      else
+        redis.call('SREM', base .. 'restoring', id)
       end
     end
   end
@@ -315,9 +340,11 @@ local function claim(keys, args)
       -- The probe: one recipient goes out; whoever takes it moves the next probe, so there is one at a time.
       redis.call('HSET', base .. 'ctl', 'block_until', int(now + 60000))
       local before = #claims
-      for _ = 1, 20 do
-        if #claims > before or redis.call('ZCOUNT', base .. 'retry', '-inf', int(now)) == 0 then break end
-        claim_retries(base, 1, 1, 1, worker, '1', now, claims)
+      for _, set in ipairs(WAITING) do
+        for _ = 1, 20 do
+          if #claims > before or redis.call('ZCOUNT', base .. set, '-inf', int(now)) == 0 then break end
+          claim_retries(base, set, 1, 1, worker, '1', now, claims, '2')
+        end
       end
       probe = 60000
       if #claims == before then
@@ -337,10 +364,21 @@ local function claim(keys, args)
         wanted = wanted - count
       end
     end
-    local room = math.max(wanted, wanted_single)
-    if #claims < most and room > 0 then
-      wanted = wanted - claim_retries(base, math.min(BATCH, room), most - #claims, tonumber(args[6]), worker, window, now,
-        claims)
+    -- What was never sent is no retry, and the budget of those is for single recipients first.
+    local budget = tonumber(args[6])
+    if #claims < most and wanted_single > 0 then
+      local limit = math.min(BATCH, wanted_single)
+      wanted_single = wanted_single - claim_retries(base, 'again', limit, most - #claims, worker, window, now, claims)
+    end
+    if #claims < most and wanted_single > 0 and budget > 0 then
+      local limit = math.min(BATCH, wanted_single, budget)
+      local given = claim_retries(base, 'retry', limit, most - #claims, worker, window, now, claims)
+      budget = budget - given
+      wanted_single = wanted_single - given
+    end
+    if #claims < most and wanted > 0 and budget > 0 then
+      local limit = math.min(BATCH, wanted, budget)
+      wanted = wanted - claim_retries(base, 'retry_many', limit, most - #claims, worker, window, now, claims)
     end
     for _, queue in ipairs({ 'singles', 'groups' }) do
       for _ = 1, 2 * most do
@@ -357,7 +395,7 @@ local function claim(keys, args)
         if taken then
           claims[#claims + 1] = taken
           wanted_single = wanted_single - count
-          if queue == 'groups' then redis.call('SADD', base .. 'groups_on', id .. '/0') end
+          if queue == 'groups' then redis.call('SADD', base .. 'groups_on', id) end
         end
       end
     end
@@ -391,9 +429,10 @@ local function claim(keys, args)
   permits = lend(base, tonumber(args[7]), now, tonumber(args[8]), stopped and 0 or tonumber(args[9]),
     stopped and 0 or tonumber(args[10]))
 
-  local due = redis.call('ZRANGE', base .. 'retry', 0, 0, 'WITHSCORES')[2]
-  local held = redis.call('ZRANGE', base .. 'sched', 0, 0, 'WITHSCORES')[2]
-  local next_due = math.min(tonumber(due) or math.huge, tonumber(held) or math.huge)
+  local next_due = math.huge
+  for _, set in ipairs({ 'again', 'retry', 'retry_many', 'sched' }) do
+    next_due = math.min(next_due, tonumber(redis.call('ZRANGE', base .. set, 0, 0, 'WITHSCORES')[2]) or math.huge)
+  end
   if redis.call('ZCARD', base .. 'queue') > 0 then
     -- Somebody waits for the slot: the moment at which FCM is done with a topic is worth coming back for.
     for _, value in ipairs(redis.call('HVALS', base .. 'active')) do
@@ -403,17 +442,18 @@ local function claim(keys, args)
   if next_due == math.huge then next_due = 0 end
   local copying = redis.call('SRANDMEMBER', base .. 'copying') or ''
   local unfinished = redis.call('SCARD', base .. 'jobs_open') + redis.call('XLEN', base .. 'jobs')
-  local events, news = redis.call('XRANGE', base .. 'news', '(' .. args[14], '+', 'COUNT', 500), {}
-  local cursor = args[14]
-  for _, event in ipairs(events) do
-    cursor = event[1]
-    local map = pairs_to_map(event[2])
-    news[#news + 1] = map.kind
-    news[#news + 1] = map.name
-    news[#news + 1] = map.value
+  local news, cursors = {}, { args[14], args[15] }
+  for i, stream in ipairs({ 'news', 'refused' }) do
+    for _, event in ipairs(redis.call('XRANGE', base .. stream, '(' .. cursors[i], '+', 'COUNT', 500)) do
+      cursors[i] = event[1]
+      local map = pairs_to_map(event[2])
+      news[#news + 1] = map.kind or 'rate'
+      news[#news + 1] = map.name
+      news[#news + 1] = map.value
+    end
   end
   local reply = { 'ok', int(now), int(hold_ms), int(probe), ctl[3] or '', int(next_due), copying, int(unfinished),
-    int(permits), pause, press, cursor, news }
+    int(permits), pause, press, cursors[1], cursors[2], news }
   for _, taken in ipairs(claims) do reply[#reply + 1] = taken end
   return reply
 end

@@ -16,7 +16,11 @@ end
 -- ARGV: job id.
 local function cancel(keys, args)
   local spec, state = find(keys[1], args[1])
-  if not spec then return state end
+  if not spec then
+    -- A topic whose audience was thought too large keeps the slot for too long: this gives it up.
+    redis.call('HDEL', keys[1] .. 'active', args[1])
+    return state
+  end
   end_job(keys[1], args[1], 'cancelled', now_ms())
   return { 'ok', redis.call('HGET', keys[1] .. 'job:' .. args[1], 'state') }
 end
@@ -35,15 +39,23 @@ local function pause(keys, args)
     redis.call('SREM', base .. 'blocked', id)
     dequeue(base, spec)
     release_slot(base, id)
-    tell(base, now_ms(), 'stop', id, 'paused')
+    -- Batches with a later epoch were claimed after a resume.
+    local now = now_ms()
+    tell(base, now, 'stop', id, next_epoch(base, now))
   end
   return { 'ok', 'paused' }
 end
 
 local function go_on(base, id, spec)
-  redis.call('HDEL', base .. 'spec:' .. id, 'paused', 'parked')
+  local key = base .. 'spec:' .. id
+  redis.call('HDEL', key, 'paused', 'parked')
   spec.paused, spec.parked = nil, nil
-  restore(base, id, spec)
+  if spec.source == 'set' and redis.call('HEXISTS', key, 'whole') == 0 then
+    -- Its copy was given up; it starts over.
+    redis.call('HDEL', key, 'run', 'restarts')
+    redis.call('SADD', base .. 'copying', id)
+  end
+  restore(base, id, spec, now_ms())
   local state = natural_state(base, id, spec)
   redis.call('HSET', base .. 'job:' .. id, 'state', state)
   redis.call('HDEL', base .. 'job:' .. id, 'reason')
@@ -72,8 +84,10 @@ local function resume_project(keys)
   if redis.call('HEXISTS', ctl, 'block') == 1 then
     redis.call('HSET', ctl, 'block_until', int(now_ms()))
     -- What waits for the probe waits for its old time: the first of it is due now.
-    local member = redis.call('ZRANGE', keys[1] .. 'retry', 0, 0)[1]
-    if member then redis.call('ZADD', keys[1] .. 'retry', 'LT', int(now_ms()), member) end
+    for _, set in ipairs(WAITING) do
+      local member = redis.call('ZRANGE', keys[1] .. set, 0, 0)[1]
+      if member then redis.call('ZADD', keys[1] .. set, 'LT', int(now_ms()), member) end
+    end
   end
   return { 'ok' }
 end
@@ -92,9 +106,10 @@ local function replay(keys, args)
     redis.call('XDEL', base .. 'dead', args[1])
     if not spec or not spec.parked then return { 'gone', id } end
     redis.call('SMOVE', base .. 'jobs_parked', base .. 'jobs_open', id)
-    for _, name in ipairs(redis.call('LRANGE', base .. 'orphans:' .. id, 0, -1)) do
+    for _, name in ipairs(redis.call('LRANGE', base .. 'stopped:' .. id, 0, -1)) do
       redis.call('HDEL', base .. 'b:' .. name, 'crashes', 'alone')
     end
+    redis.call('DEL', base .. 'crashed:' .. id)
     go_on(base, id, spec)
     return { 'resumed', id }
   end
@@ -139,7 +154,7 @@ local function overview(keys)
   return { 'now_ms', int(now), 'paused', ctl[1] and '1' or '0', 'pause_reason', ctl[1] or '', 'block', ctl[2] or '',
     'hold_ms', int(math.max(0, (tonumber(ctl[3]) or 0) - now)), 'pressure', ctl[4] or '',
     'open', int(redis.call('SCARD', base .. 'jobs_open')), 'parked', int(redis.call('SCARD', base .. 'jobs_parked')),
-    'entries', int(redis.call('XLEN', base .. 'jobs')), 'retrying', int(redis.call('ZCARD', base .. 'retry')),
+    'entries', int(redis.call('XLEN', base .. 'jobs')), 'retrying', int(redis.call('ZCARD', base .. 'retry') + redis.call('ZCARD', base .. 'retry_many')),
     'scheduled', int(redis.call('ZCARD', base .. 'sched')),
     'waiting_fanouts', int(redis.call('ZCARD', base .. 'queue')), 'workers', int(redis.call('HLEN', base .. 'leases')),
     'rate', ctl[5] or '0', 'active', table.concat(redis.call('HKEYS', base .. 'active'), ' '),

@@ -87,7 +87,7 @@ local function intake(keys, args)
   local stopped = ctl[1] or ctl[2] or ctl[3] or ctl[4] == args[6] or (tonumber(ctl[5]) or 0) > now
     or (expires > 0 and expires <= now)
     or (class == 'group' and redis.call('SCARD', base .. 'groups_on') >= MOST_GROUPS)
-    or redis.call('ZCARD', base .. 'singles') > 0
+    or redis.call('ZCARD', base .. 'singles') > 0 or redis.call('EXISTS', base .. 'rolled:' .. id) == 1
   if not takes_turns(class) and source == 'inline' and args[6] ~= '' and not held and not stopped
     and redis.call('HEXISTS', base .. 'leases', args[6]) == 1 then
     -- One batch, and the worker that read it has room: it need not come back for its recipients.
@@ -95,7 +95,7 @@ local function intake(keys, args)
     redis.call('HSET', base .. 'rcpt:' .. id, '0', args[first])
     local epoch = next_epoch(base, now)
     open_batch(base, id, '0', args[6], epoch, args[7], { 'from', '0', 'count', int(total) })
-    if class == 'group' then redis.call('SADD', base .. 'groups_on', id .. '/0') end
+    if class == 'group' then redis.call('SADD', base .. 'groups_on', id) end
     mark_active(base, id, now)
     return { 'taken', epoch, int(lend(base, tonumber(args[14]), now, 0, total, 0)) }
   end
@@ -177,11 +177,12 @@ local function copy(keys, args)
     return { 'more', '0' }
   end
   redis.call('SREM', base .. 'copying', id)
+  redis.call('HSET', spec, 'whole', '1')
   local job = load_spec(base, id)
   if job.ending then
-    redis.call('SADD', base .. 'ending', id)
+    redis.call('ZADD', base .. 'ending', int(now), id)
   elseif not job.paused then
-    restore(base, id, job)
+    restore(base, id, job, now)
   end
   return { 'whole' }
 end

@@ -25,21 +25,83 @@ local function has_first_pass(base, id, spec)
     or (spec.class == 'fanout' and redis.call('LLEN', base .. 'orphans:' .. id) > 0)
 end
 
--- Gives the slot up. One that FCM is busy with is kept until its time is over.
+-- Gives the slot up. A topic that FCM is busy with, or may be in a moment, keeps it until that is over.
 local function release_slot(base, id)
   local value = redis.call('HGET', base .. 'active', id)
   if value and string.sub(value, -1) == '|' then redis.call('HDEL', base .. 'active', id) end
 end
 
--- A job that may be sent again: its waiting retries, its orphans and its place in the queue.
-local function restore(base, id, spec)
+-- Retries are kept apart by what they cost, so that those which the budget does not allow stand in nobody's way.
+local WAITING = { 'again', 'retry', 'retry_many' }
+
+local function schedule(base, id, spec_class, index, value, due)
+  local set = 'retry'
+  if string.sub(value, 1, 2) == '0|' or spec_class == 'aimed' then
+    set = 'again'
+  elseif spec_class == 'fanout' then
+    set = 'retry_many'
+  end
+  redis.call('ZADD', base .. set, due, id .. '/' .. index)
+end
+
+-- Returns true when the recipient was waiting, and not in a worker's hands.
+local function unschedule(base, id, index)
+  local member = id .. '/' .. index
+  for _, set in ipairs(WAITING) do
+    if redis.call('ZREM', base .. set, member) == 1 then return true end
+  end
+  return redis.call('ZREM', base .. 'held:' .. id, member) == 1
+end
+
+-- Moves retries of a job that goes on back among the others; a million of them must not hold the server, so it is
+-- done in steps by the claims that follow.
+local function unhold(base, id, spec)
+  local held = redis.call('ZRANGE', base .. 'held:' .. id, 0, 999, 'WITHSCORES')
+  for i = 1, #held, 2 do
+    local _, index = split_name(held[i])
+    local value = redis.call('HGET', base .. 'wait:' .. id, index)
+    if value then schedule(base, id, spec.class, index, value, held[i + 1]) end
+  end
+  if #held > 0 then redis.call('ZREMRANGEBYRANK', base .. 'held:' .. id, 0, #held / 2 - 1) end
   if redis.call('EXISTS', base .. 'held:' .. id) == 1 then
-    redis.call('ZUNIONSTORE', base .. 'retry', 2, base .. 'retry', base .. 'held:' .. id)
-    redis.call('DEL', base .. 'held:' .. id)
+    redis.call('SADD', base .. 'restoring', id)
+  else
+    redis.call('SREM', base .. 'restoring', id)
   end
-  if spec.class ~= 'fanout' then
-    while redis.call('LMOVE', base .. 'orphans:' .. id, base .. 'orphans', 'LEFT', 'RIGHT') do end
+end
+
+local SUSPECT = 3
+
+-- A batch without a holder: back to where the next one is taken from.
+local function orphan(base, name, now)
+  local id = split_name(name)
+  local batch = base .. 'b:' .. name
+  local spec = load_spec(base, id)
+  if not spec then
+    redis.call('DEL', batch)
+    redis.call('SREM', base .. 'groups_on', id)
+    return
   end
+  local facts = redis.call('HMGET', batch, 'from', 'sent', 'crashes')
+  if spec.paused or spec.parked or spec.ending then
+    redis.call('RPUSH', base .. 'stopped:' .. id, name)
+    if spec.ending then redis.call('ZADD', base .. 'ending', int(now), id) end
+  elseif (tonumber(facts[3]) or 0) >= SUSPECT then
+    redis.call('RPUSH', base .. 'suspects', name)
+  elseif spec.class == 'fanout' and facts[1] and not facts[2] then
+    redis.call('RPUSH', base .. 'orphans:' .. id, name)
+    -- It needs its turn, like what was never claimed.
+    if redis.call('HEXISTS', base .. 'active', id) == 0 then enqueue(base, spec) end
+  else
+    redis.call('RPUSH', base .. 'orphans', name)
+  end
+end
+
+-- A job that may be sent again: its waiting retries, its orphans and its place in the queue.
+local function restore(base, id, spec, now)
+  unhold(base, id, spec)
+  for _, name in ipairs(redis.call('LRANGE', base .. 'stopped:' .. id, 0, -1)) do orphan(base, name, now) end
+  redis.call('DEL', base .. 'stopped:' .. id)
   if not redis.call('ZSCORE', base .. 'sched', id) and redis.call('SISMEMBER', base .. 'copying', id) == 0
     and has_first_pass(base, id, spec) and redis.call('HEXISTS', base .. 'active', id) == 0 then
     enqueue(base, spec)
@@ -70,19 +132,35 @@ local function finish_job(base, id, now)
   redis.call('HDEL', job, 'reason')
   redis.call('PEXPIRE', job, keep)
   dequeue(base, spec)
-  release_slot(base, id)
+  local turn = redis.call('HGET', base .. 'active', id)
+  if turn and not string.match(turn, '%d$') then redis.call('HDEL', base .. 'active', id) end
+  for _, list in ipairs({ 'orphans:', 'stopped:' }) do
+    for _, name in ipairs(redis.call('LRANGE', base .. list .. id, 0, -1)) do redis.call('DEL', base .. 'b:' .. name) end
+  end
   redis.call('SREM', base .. 'jobs_open', id)
   redis.call('SREM', base .. 'blocked', id)
-  redis.call('SREM', base .. 'ending', id)
+  redis.call('SREM', base .. 'groups_on', id)
+  redis.call('SREM', base .. 'restoring', id)
+  redis.call('ZREM', base .. 'ending', id)
   redis.call('ZREM', base .. 'expiring', id)
   redis.call('UNLINK', base .. 'spec:' .. id, base .. 'rcpt:' .. id, base .. 'copy:' .. id, base .. 'done:' .. id,
-    base .. 'wait:' .. id, base .. 'held:' .. id, base .. 'orphans:' .. id, base .. 'rolled:' .. id)
+    base .. 'wait:' .. id, base .. 'held:' .. id, base .. 'orphans:' .. id, base .. 'stopped:' .. id,
+    base .. 'rolled:' .. id, base .. 'crashed:' .. id)
+end
+
+-- Ends an ending job of which nobody can say any more who its recipients were: what became of them can be counted.
+local function abandon(base, id, status, now)
+  redis.call('HINCRBY', base .. 'job:' .. id, status, redis.call('HGET', base .. 'spec:' .. id, 'left'))
+  redis.call('SREM', base .. 'copying', id)
+  finish_job(base, id, now)
+  redis.call('HSET', base .. 'job:' .. id, 'reason', 'audience: it is gone, so unfinished recipients have no result')
 end
 
 -- A job that needs a person: evidence in `dead`, everything unfinished kept for a replay.
 local function park(base, id, reason, now, evidence)
   local spec = pairs_to_map(redis.call('HGETALL', base .. 'spec:' .. id))
   if spec.parked then return end
+  if spec.ending then return abandon(base, id, spec.ending, now) end
   local entry = { 'XADD', base .. 'dead', '*', 'job', id, 'reason', reason, 'kind', 'parked',
     'entry_id', spec.entry, 'at_ms', int(now) }
   for _, value in ipairs(evidence or {}) do entry[#entry + 1] = value end
@@ -101,7 +179,8 @@ local function park(base, id, reason, now, evidence)
   redis.call('SREM', base .. 'blocked', id)
   redis.call('HSET', base .. 'spec:' .. id, 'parked', '1')
   redis.call('HSET', base .. 'job:' .. id, 'state', 'parked', 'reason', reason)
-  tell(base, now, 'stop', id, 'parked')
+  -- Batches with a later epoch were claimed after a replay.
+  tell(base, now, 'stop', id, next_epoch(base, now))
 end
 
 -- Ends a job before its time: workers give each unfinished recipient its result (`cancelled` or `expired`) without a
@@ -116,14 +195,20 @@ local function end_job(base, id, status, now)
   redis.call('SREM', base .. 'blocked', id)
   redis.call('ZREM', base .. 'sched', id)
   redis.call('ZREM', base .. 'expiring', id)
-  if redis.call('EXISTS', base .. 'held:' .. id) == 1 then
-    redis.call('ZUNIONSTORE', base .. 'retry', 2, base .. 'retry', base .. 'held:' .. id)
-    redis.call('DEL', base .. 'held:' .. id)
+  redis.call('SREM', base .. 'restoring', id)
+  -- What a dead worker left of it may stand among others' that cannot go on now.
+  for _, list in ipairs({ 'orphans', 'suspects' }) do
+    for _, name in ipairs(redis.call('LRANGE', base .. list, 0, 19999)) do
+      if split_name(name) == id then
+        redis.call('LREM', base .. list, 0, name)
+        redis.call('RPUSH', base .. 'stopped:' .. id, name)
+      end
+    end
   end
   dequeue(base, spec)
   release_slot(base, id)
   -- An audience that is being copied ends when the copy is whole: until then its recipients are not known.
-  if redis.call('SISMEMBER', base .. 'copying', id) == 0 then redis.call('SADD', base .. 'ending', id) end
+  if redis.call('SISMEMBER', base .. 'copying', id) == 0 then redis.call('ZADD', base .. 'ending', int(now), id) end
   local job = base .. 'job:' .. id
   local state = redis.call('HGET', job, 'state')
   if state == 'paused' or state == 'parked' then

@@ -1,10 +1,11 @@
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- register: a worker announces itself, or comes back after it was declared dead under a new name.
--- ARGV: worker. Returns {now_ms}.
+-- ARGV: worker. Returns {now_ms, the last of the news}: what was said before does not concern it.
 local function register(keys, args)
   redis.call('HSET', keys[1] .. 'leases', args[1], '1')
-  return { int(now_ms()) }
+  local last = redis.call('XREVRANGE', keys[1] .. 'news', '+', '-', 'COUNT', 1)[1]
+  return { int(now_ms()), last and last[1] or '0' }
 end
 
 -- renew: keeps a worker's lease, and shows the others' counters, by which it judges them on its own clock.
@@ -18,46 +19,21 @@ local function renew(keys, args)
   return reply
 end
 
--- A batch without a holder: back to where the next one is taken from.
-local function orphan(base, name)
-  local id = split_name(name)
-  local batch = base .. 'b:' .. name
-  local spec = load_spec(base, id)
-  if not spec then
-    redis.call('DEL', batch)
-    redis.call('SREM', base .. 'groups_on', name)
-    return
-  end
-  local first = redis.call('HEXISTS', batch, 'from') == 1
-  if spec.paused or spec.parked or spec.ending then
-    redis.call('RPUSH', base .. 'orphans:' .. id, name)
-  elseif spec.class == 'fanout' and first and redis.call('HEXISTS', batch, 'sent') == 0 then
-    redis.call('RPUSH', base .. 'orphans:' .. id, name)
-    -- It needs its turn, like what was never claimed.
-    if redis.call('HEXISTS', base .. 'active', id) == 0 then enqueue(base, spec) end
-  else
-    redis.call('RPUSH', base .. 'orphans', name)
-  end
-end
-
 -- Poison: a batch that took its worker down three times in a row, with no new result in between, is a suspect: it is
--- run alone, and if it does it again, its job needs a person.
-local SUSPECT = 3
-
+-- run alone, and if it does it again, its job needs a person. What of it becomes a retry takes the count along.
 local function crashed(base, name, worker, now)
   local batch = base .. 'b:' .. name
   local crashes = redis.call('HINCRBY', batch, 'crashes', 1)
   local id, n = split_name(name)
   if redis.call('HEXISTS', batch, 'alone') == 1 then
     redis.call('HDEL', batch, 'alone', 'crashes')
-    park(base, id, 'poison: batch ' .. n .. ' took its worker down ' .. int(crashes) .. ' times in a row', now,
-      { 'batch', n, 'crashes', int(crashes), 'worker', worker })
-    orphan(base, name)
-  elseif crashes >= SUSPECT and redis.call('EXISTS', base .. 'spec:' .. id) == 1 then
-    redis.call('RPUSH', base .. 'suspects', name)
-  else
-    orphan(base, name)
+    redis.call('DEL', base .. 'crashed:' .. id)
+    if redis.call('EXISTS', base .. 'spec:' .. id) == 1 then
+      park(base, id, 'poison: batch ' .. n .. ' took its worker down ' .. int(crashes) .. ' times in a row', now,
+        { 'batch', n, 'crashes', int(crashes), 'worker', worker })
+    end
   end
+  orphan(base, name, now)
 end
 
 local function free(base, worker, dead, now)
@@ -70,7 +46,7 @@ local function free(base, worker, dead, now)
       crashed(base, name, worker, now)
     else
       redis.call('HDEL', base .. 'b:' .. name, 'alone')
-      orphan(base, name)
+      orphan(base, name, now)
     end
   end
   redis.call('DEL', base .. 'claims:' .. worker)
@@ -109,7 +85,7 @@ local function reconcile(keys, args)
     if held[1] == worker and tonumber(held[2] or '0') < call then
       redis.call('HSET', batch, 'epoch', next_epoch(base, now), 'upto', int(math.max(tonumber(held[3]), tonumber(upto))))
       redis.call('SREM', base .. 'claims:' .. worker, name)
-      orphan(base, name)
+      orphan(base, name, now)
       reply[#reply + 1] = name
     elseif not held[1] then
       local id, n = split_name(name)
@@ -117,6 +93,8 @@ local function reconcile(keys, args)
       if next_from and tonumber(n) and tonumber(n) * BATCH >= next_from then
         -- Not claimed yet, as far as Redis remembers. Whoever claims it has to hear how far its sends had come.
         redis.call('HSET', base .. 'rolled:' .. id, n, upto)
+        reply[#reply + 1] = name
+      elseif next_from and not tonumber(n) then
         reply[#reply + 1] = name
       end
       -- Else it was finished, and only the answer was lost.
@@ -131,7 +109,7 @@ local function reconcile(keys, args)
       if args[2] == '1' and redis.call('HGET', batch, 'deliveries') == '1' then redis.call('HSET', batch, 'upto', '0') end
       redis.call('SREM', base .. 'claims:' .. worker, name)
       redis.call('HDEL', batch, 'alone')
-      orphan(base, name)
+      orphan(base, name, now)
       freed = freed + 1
     end
   end
@@ -140,7 +118,7 @@ local function reconcile(keys, args)
 end
 
 -- release: a worker gives one batch back of which nothing is on the wire; its job was paused or parked.
--- ARGV: worker, batch name, epoch. Returns 1, or 0 when it was not the holder.
+-- ARGV: worker, batch name, epoch, watermark ('' = as it is). Returns 1, or 0 when it was not the holder.
 local function release(keys, args)
   local base = keys[1]
   local batch = base .. 'b:' .. args[2]
@@ -149,6 +127,7 @@ local function release(keys, args)
     return 0
   end
   redis.call('HDEL', batch, 'alone')
-  orphan(base, args[2])
+  if args[4] ~= '' then redis.call('HSET', batch, 'upto', args[4]) end
+  orphan(base, args[2], now_ms())
   return 1
 end

@@ -48,7 +48,16 @@ local function lend(base, quota, now, returned, single, fanout)
   bucket.have = math.min(bucket.cap, bucket.have + returned)
   local lent = math.min(single, math.floor(bucket.have))
   bucket.have = bucket.have - lent
-  local reserve = bucket.cap >= 20 and bucket.cap / 10 or 0
+  -- Single recipients that found nothing come again in a moment; what comes in until then is theirs.
+  local owed = redis.call('HMGET', base .. 'ctl', 'owed', 'owed_until')
+  local debt = (tonumber(owed[2]) or 0) > now and tonumber(owed[1]) or 0
+  debt = math.max(math.max(0, debt - lent), single - lent)
+  if debt > 0 then
+    redis.call('HSET', base .. 'ctl', 'owed', int(debt), 'owed_until', int(now + 150))
+  elseif owed[1] then
+    redis.call('HDEL', base .. 'ctl', 'owed', 'owed_until')
+  end
+  local reserve = math.max(debt, bucket.cap >= 20 and bucket.cap / 10 or 0)
   local spare = math.floor(bucket.have - reserve)
   if fanout > 0 and spare > 0 then
     local more = math.min(fanout, spare, math.max(math.ceil(bucket.have / 2), math.min(spare, 10)))
@@ -82,7 +91,8 @@ local function hold_recipient(base, name, until_ms, now)
   local held, rest = string.match(value, '^(%d+)(|.*)$')
   redis.call('HSET', base .. 'rates', name, int(math.max(tonumber(held), until_ms)) .. rest)
   redis.call('ZADD', base .. 'rated', int(now), name)
-  tell(base, now, 'rate', name, int(until_ms))
+  redis.call('XADD', base .. 'refused', 'MAXLEN', '~', '20000', '*', 'name', name, 'value', int(until_ms))
+  redis.call('XTRIM', base .. 'refused', 'MINID', '~', int(now - HOUR))
   local old = redis.call('ZRANGEBYSCORE', base .. 'rated', '-inf', int(now - HOUR), 'LIMIT', 0, 20)
   for _, name_ in ipairs(old) do
     redis.call('HDEL', base .. 'rates', name_)

@@ -35,13 +35,18 @@ end
 local function record(keys, args)
   local base, id, n, epoch = keys[1], args[1], args[2], args[3]
   local spec_key = base .. 'spec:' .. id
-  local progress = redis.call('HMGET', spec_key, 'left', 'abort', 'answers', 'total', 'class', 'paused', 'next')
+  local progress = redis.call('HMGET', spec_key, 'left', 'abort', 'answers', 'total', 'class', 'paused', 'next', 'ending')
   local name = id .. '/' .. n
   local batch = base .. 'b:' .. name
   if not progress[1] then
     redis.call('DEL', batch)
     redis.call('SREM', base .. 'claims:' .. args[4], name)
-    redis.call('SREM', base .. 'groups_on', name)
+    redis.call('SREM', base .. 'groups_on', id)
+    if args[7] == '1' and redis.call('EXISTS', base .. 'job:' .. id) == 0 then
+      -- Redis came back with a state in which the job was not handed over yet: whoever takes its entry must doubt.
+      redis.call('HSET', base .. 'rolled:' .. id, n, int(BATCH))
+      redis.call('PEXPIRE', base .. 'rolled:' .. id, HOUR)
+    end
     return { 'gone' }
   end
   local late = args[7] == '1'
@@ -71,16 +76,19 @@ local function record(keys, args)
       new[index] = true
       counts[letter] = (counts[letter] or 0) + 1
       if object ~= '' then objects[#objects + 1] = object end
-      if had_waiting and redis.call('HDEL', waiting, index) == 1 then
-        redis.call('ZREM', base .. 'retry', id .. '/' .. index)
-      end
+      if had_waiting and redis.call('HDEL', waiting, index) == 1 then unschedule(base, id, index) end
     end
   end
   if #objects > 0 then
     redis.call('XADD', base .. 'results', '*', 'job', id, 'results', '[' .. table.concat(objects, ',') .. ']')
   end
   for letter, count in pairs(counts) do redis.call('HINCRBY', job, LETTERS[letter], count) end
-  if fresh > 0 and redis.call('HEXISTS', batch, 'crashes') == 1 then redis.call('HDEL', batch, 'crashes', 'alone') end
+  local crashes = redis.call('HGET', batch, 'crashes')
+  if fresh > 0 and crashes then
+    crashes = false
+    redis.call('HDEL', batch, 'crashes', 'alone')
+    redis.call('DEL', base .. 'crashed:' .. id)
+  end
   if aimed and fresh > 0 then turn_of_aimed(base, id, counts.s or counts.u, now) end
 
   local ctl, block_until = base .. 'ctl', now + 60000
@@ -103,7 +111,9 @@ local function record(keys, args)
     if owned and redis.call('GETBIT', done, index) == 0 and redis.call('HSETNX', batch, 'w' .. index, '1') == 1 then
       if parked == '1' then due = int(math.max(tonumber(due), block_until)) end
       redis.call('HSET', waiting, index, value)
-      redis.call('ZADD', base .. 'retry', due, id .. '/' .. index)
+      schedule(base, id, progress[5], index, value, due)
+      if crashes then redis.call('HSET', base .. 'crashed:' .. id, index, crashes) end
+      if progress[8] then redis.call('ZADD', base .. 'ending', int(now), id) end
       had_waiting = true
       if aimed then turn_of_aimed(base, id, string.match(value, '^%d+|%d+|1'), now) end
     end
@@ -143,7 +153,7 @@ local function record(keys, args)
     if redis.call('HEXISTS', batch, 'from') == 1 then redis.call('HDEL', base .. 'rcpt:' .. id, n) end
     redis.call('DEL', batch)
     redis.call('SREM', base .. 'claims:' .. args[4], name)
-    redis.call('SREM', base .. 'groups_on', name)
+    redis.call('SREM', base .. 'groups_on', id)
   end
   local left = tonumber(progress[1])
   if fresh > 0 then left = redis.call('HINCRBY', spec_key, 'left', -fresh) end
@@ -152,7 +162,7 @@ local function record(keys, args)
     if owner then
       redis.call('DEL', batch)
       redis.call('SREM', base .. 'claims:' .. owner, name)
-      redis.call('SREM', base .. 'groups_on', name)
+      redis.call('SREM', base .. 'groups_on', id)
     end
     finish_job(base, id, now)
   end

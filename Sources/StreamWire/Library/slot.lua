@@ -29,7 +29,10 @@ local function fill_slot(base, now, limit, smear)
   local count = 0
   for i = 1, #active, 2 do
     local ends = string.match(active[i + 1], '|(%d+)$')
-    if ends and tonumber(ends) <= now then
+    local passed = redis.call('HMGET', base .. 'spec:' .. active[i], 'passed', 'total', 'class')
+    -- A first pass that is over keeps no slot, whatever else is left of the job.
+    local over = passed[3] == 'fanout' and tonumber(passed[1]) * BATCH >= tonumber(passed[2])
+    if over or (ends and tonumber(ends) <= now) then
       redis.call('HDEL', base .. 'active', active[i])
     else
       count = count + 1
@@ -62,6 +65,12 @@ local function fill_slot(base, now, limit, smear)
       count = count + 1
     end
   end
+end
+
+-- A topic's or condition's send goes out: until it is known what became of it, nobody else has a turn.
+local function hold_slot_for_send(base, id)
+  local value = redis.call('HGET', base .. 'active', id)
+  if value then redis.call('HSET', base .. 'active', id, string.match(value, '^[^|]*') .. '|?') end
 end
 
 -- A topic or condition was sent to, or may have been: FCM is busy with it for as long as it is estimated to take.
