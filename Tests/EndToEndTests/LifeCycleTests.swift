@@ -80,6 +80,43 @@ private let data = #"{"data":{"k":"v"}}"#
         }
     }
 
+    @Test func aJobResumedWhileAnswersAreStillToComeGoesOn() async throws {
+        try await withRig { rig in
+            try await rig.startSandbox()
+            let configuration = try rig.configuration(worker: "max_in_flight: 100, window: 64")
+            try await rig.startWorker(configuration)
+            try await rig.push([
+                "id": "s", "message": data, "results": "all",
+                "tokens": Rig.tokens((0..<1_200).map { "sbx-slow-1500-\($0)" }),
+            ])
+            try await someSends(rig, 50)
+            _ = try await fanfare(rig, configuration, ["job", "pause", "s"])
+            _ = try await fanfare(rig, configuration, ["job", "resume", "s"])
+            let job = try await rig.finished("s", seconds: 60)
+            #expect(job["sent"] == "1200")
+            #expect(try await rig.stats().sends == 1_200)
+        }
+    }
+
+    /// Whoever starts after a pause and a resume has nothing to do with either: what it claims is sent, not doubted.
+    @Test func anOldPauseMeansNothingToANewWorker() async throws {
+        try await withRig { rig in
+            try await rig.startSandbox()
+            let configuration = try rig.configuration(worker: "max_in_flight: 100, window: 64")
+            let first = try await rig.startWorker(configuration)
+            try await pushMany(rig, "amo", 3_000, ["delivery": "at_most_once"])
+            try await someSends(rig)
+            _ = try await fanfare(rig, configuration, ["job", "pause", "amo"])
+            _ = try await fanfare(rig, configuration, ["job", "resume", "amo"])
+            first.signal(SIGTERM)
+            #expect(try await first.wait() == 0)
+            try await rig.startWorker(configuration)
+            let job = try await rig.finished("amo")
+            #expect(job["sent"] == "3000")
+            #expect(job["unknown"] == "0")
+        }
+    }
+
     @Test func aPausedProjectStandsStillAsAWhole() async throws {
         try await withRig { rig in
             try await rig.startSandbox()
