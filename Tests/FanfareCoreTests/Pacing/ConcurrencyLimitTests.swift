@@ -23,12 +23,31 @@ import Testing
 
     @Test func growsByOneForEachRoundAfterADecrease() {
         var limit = ConcurrencyLimit(maximum: 1_000)
+        // A tenth of the last answers has to say so.
+        for _ in 0..<2 {
+            limit.answered(latencyNs: Self.ms, inFlight: 100, now: 1_000 * Self.ms, isOverload: true)
+            #expect(limit.limit == 100)
+        }
         limit.answered(latencyNs: Self.ms, inFlight: 100, now: 1_000 * Self.ms, isOverload: true)
         #expect(limit.limit == 70)
         for _ in 0..<69 { limit.answered(latencyNs: Self.ms, inFlight: 70, now: 1_000 * Self.ms, isOverload: false) }
         #expect(limit.limit == 70)
         limit.answered(latencyNs: Self.ms, inFlight: 70, now: 1_000 * Self.ms, isOverload: false)
         #expect(limit.limit == 71)
+    }
+
+    /// One recipient in twenty fails for reasons of its own: that is no reason to send to nobody.
+    @Test func aSteadyFewErrorsAreNoOverload() {
+        var limit = ConcurrencyLimit(maximum: 1_000, initial: 500)
+        for step in UInt64(0)..<20_000 {
+            limit.answered(
+                latencyNs: 100 * Self.ms,
+                inFlight: 500,
+                now: (1_000 + step) * Self.ms,
+                isOverload: step % 20 == 7
+            )
+        }
+        #expect(limit.limit >= 500)
     }
 
     @Test func oneTroubleIsCountedOnce() {
