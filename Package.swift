@@ -153,7 +153,9 @@ let package = Package(
         ),
         .testTarget(
             name: "FleetSimulationTests",
-            dependencies: ["FleetSimulation", "FanfareCore"],
+            dependencies: [
+                "FleetSimulation", "FanfareCore", "FanfareModel", "StreamWire", "RedisTransport", "TestSupport",
+            ],
             swiftSettings: strict
         ),
         .testTarget(name: "OpenSSLKitTests", dependencies: ["OpenSSLKit", "TestSupport"], swiftSettings: strict),

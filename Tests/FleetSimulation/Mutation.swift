@@ -39,8 +39,8 @@ public enum Mutation: String, CaseIterable, Sendable {
     case keepNewsCursor = "keep-news-cursor"
     /// A worker whose lease ran out registers its old name when the connection is back.
     case registerAgain = "register-again"
+    /// A worker that was declared dead decides on what nobody has taken over yet.
+    case keepDeadOwners = "keep-dead-owners"
     /// A batch is closed without a look at its recipients.
     case closeUnchecked = "close-unchecked"
-    /// Claims that were answered under a name that is fenced by now are worked on.
-    case keepOldClaims = "keep-old-claims"
 }

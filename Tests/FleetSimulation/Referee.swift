@@ -135,8 +135,8 @@ final class Referee {
         if singles > 0 { violate("\(singles) single jobs wait behind a fan-out") }
     }
 
-    func decided(_ request: RecordRequest, batch: BatchRecord?) {
-        guard let batch, batch.owner == request.lease, batch.epoch == request.epoch else {
+    func decided(_ request: RecordRequest, batch: BatchRecord?, isHeld: Bool) {
+        guard let batch, batch.owner == request.lease, batch.epoch == request.epoch, isHeld else {
             return violate("a decision of \(request.lease) on \(request.name) with epoch \(request.epoch) was accepted")
         }
     }
@@ -194,6 +194,8 @@ final class Referee {
 
     private func checkOwner(_ batch: HeldBatch, _ lease: Int, _ state: ProjectStateBox) {
         guard !clock.hasRolledBack else { return }
+        // Whoever watches it may declare it dead a second later.
+        if clock.now - (state.value.renewedAt[lease] ?? 0) > 8_100_000 { violate("\(lease) sends past its lease") }
         guard let record = state.value.batches[batch.name], record.owner == lease, record.epoch == batch.epoch else {
             return violate("\(batch.name) is sent by \(lease), who does not hold it")
         }

@@ -77,8 +77,9 @@ final class RedisModel {
                 call.reply = .fenced
             }
         case .record(let request): call.reply = .record(box.value.record(request, now, referee: referee))
-        case .renew(let lease): call.reply = box.value.renew(lease) ? .renewed(box.value.leases) : .fenced
-        case .register(let lease): box.value.register(lease)
+        case .renew(let lease):
+            call.reply = box.value.renew(lease, referee: referee) ? .renewed(box.value.leases) : .fenced
+        case .register(let lease): box.value.register(lease, referee: referee)
         case .bury(let lease, let counter):
             call.reply = .count(box.value.bury(lease, counter: counter, now, referee: referee))
         case .leave(let lease): call.reply = .count(box.value.leave(lease, now, referee: referee))

@@ -226,7 +226,8 @@ final class Runner {
             reply.permits,
             at: world.breaks(.keepPermits) ? localNow + 5_000_000_000 : process.local(call.sentAt)
         )
-        if lease == leaseName || world.breaks(.keepOldClaims) { for given in reply.claims { activate(given) } }
+        // What was given under a name that is fenced by now belongs to others.
+        if lease == leaseName { for given in reply.claims { activate(given) } }
         pump()
         if !reply.claims.isEmpty { return askLater(0) }
         let due = reply.nextDueMs > 0 ? Int(max(1, reply.nextDueMs - reply.nowMs)) * 1_000 : .max

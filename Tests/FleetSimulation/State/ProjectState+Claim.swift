@@ -196,6 +196,8 @@ extension ProjectState {
             }
         }
         let epoch = nextEpoch(nowMs)
+        // The new holder counts its calls from one.
+        batches[name]?.call = 0
         batches[name]?.owner = order.lease
         batches[name]?.epoch = epoch
         if isAlone { batches[name]?.tally.startAlone() }
@@ -238,7 +240,8 @@ extension ProjectState {
                 order.wanted -= claimFirstPass(id, &order, nowMs) ?? 0
             } else {
                 // What is not there is in a worker's hands, which ends it itself.
-                var indexes = retry.filter { $0.job == id }.prefix(batchSize).map(\.index)
+                let waiting = jobs[id].waiting
+                var indexes = retry.filter { $0.job == id && waiting[$0.index] != nil }.prefix(batchSize).map(\.index)
                 retry.removeAll { $0.job == id && indexes.contains($0.index) }
                 if indexes.isEmpty, jobs[id].again {
                     jobs[id].again = false

@@ -69,7 +69,8 @@ extension ProjectState {
 
     /// A job that needs a person; everything unfinished is kept.
     mutating func park(_ id: Int, _ nowMs: Int64, referee: Referee) {
-        guard jobs[id].isOpen, !jobs[id].isParked else { return }
+        // One that is ending has nothing left that could do harm.
+        guard jobs[id].isOpen, !jobs[id].isParked, jobs[id].ending == .none else { return }
         dequeue(id)
         slot.release(id)
         jobs[id].isParked = true

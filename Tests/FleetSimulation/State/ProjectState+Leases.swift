@@ -2,7 +2,8 @@ internal import FanfareCore
 
 /// Who is alive, and what becomes of what the dead held.
 extension ProjectState {
-    mutating func register(_ lease: Int) {
+    mutating func register(_ lease: Int, referee: Referee) {
+        renewedAt[lease] = referee.now
         if let at = leases.firstIndex(where: { $0.lease == lease }) {
             leases[at].counter += 1
         } else {
@@ -11,9 +12,10 @@ extension ProjectState {
     }
 
     /// False: declared dead meanwhile.
-    mutating func renew(_ lease: Int) -> Bool {
+    mutating func renew(_ lease: Int, referee: Referee) -> Bool {
         guard let at = leases.firstIndex(where: { $0.lease == lease }) else { return false }
         leases[at].counter += 1
+        renewedAt[lease] = referee.now
         return true
     }
 
@@ -38,6 +40,13 @@ extension ProjectState {
         }
     }
 
+    /// Nobody holds it any more: what its last holder still decides is refused, though nobody has taken it over yet.
+    private mutating func disown(_ name: BatchName, referee: Referee) {
+        guard !referee.breaks(.keepDeadOwners) else { return }
+        batches[name]?.owner = 0
+        batches[name]?.epoch = 0
+    }
+
     private mutating func crashed(_ name: BatchName, _ nowMs: Int64, referee: Referee) {
         guard jobs[name.job].isOpen, batches[name] != nil else { return orphan(name, referee: referee) }
         switch batches[name]?.tally.workerDied() {
@@ -53,10 +62,12 @@ extension ProjectState {
         leases.removeAll { $0.lease == lease }
         if alone == lease { alone = nil }
         connections[lease] = nil
+        renewedAt[lease] = nil
         let names = (claims[lease] ?? []).sorted()
         claims[lease] = nil
         if referee.breaks(.loseOrphans) { return names.count }
         for name in names {
+            disown(name, referee: referee)
             if isDead {
                 crashed(name, nowMs, referee: referee)
             } else {
@@ -88,6 +99,7 @@ extension ProjectState {
             if batches[name]?.deliveries == 1 { batches[name]?.upto = 0 }
             _ = removeClaim(name, of: lease)
             batches[name]?.tally.givenBack()
+            disown(name, referee: referee)
             orphan(name, referee: referee)
             freed += 1
         }
@@ -100,6 +112,7 @@ extension ProjectState {
             return false
         }
         batches[name]?.tally.givenBack()
+        disown(name, referee: referee)
         orphan(name, referee: referee)
         return true
     }

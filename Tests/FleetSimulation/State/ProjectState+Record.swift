@@ -93,7 +93,10 @@ extension ProjectState {
         }
         let isOwned = !request.isLate && owns(request, referee: referee)
         if !isOwned, !request.isLate { return .stale }
-        if isOwned { referee.decided(request, batch: batches[name]) }
+        if isOwned {
+            let isHeld = claims[request.lease]?.contains(name) == true
+            referee.decided(request, batch: batches[name], isHeld: isHeld)
+        }
         let isFirstTime = isOwned && request.number > (batches[name]?.call ?? 0)
         if isFirstTime { batches[name]?.call = request.number }
 

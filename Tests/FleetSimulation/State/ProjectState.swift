@@ -25,6 +25,8 @@ struct ProjectState {
     var orphans: [BatchName] = []
     var suspects: [BatchName] = []
     var leases: [(lease: Int, counter: Int)] = []
+    /// True time of the last renewal of each lease, for the referee.
+    var renewedAt: [Int: Int] = [:]
     /// The latest connection of each lease.
     var connections: [Int: Int] = [:]
     var epoch: UInt64 = 0

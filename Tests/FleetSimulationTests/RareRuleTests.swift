@@ -3,8 +3,23 @@ import Testing
 
 @testable import FleetSimulation
 
-/// What only a failover to a host whose clock is behind can bring about: too rare to wait for among seeds.
-@Suite struct RollbackRuleTests {
+/// Rules that few seeds touch: most of these take a failover to a host whose clock is behind.
+@Suite struct RareRuleTests {
+    @Test(arguments: [nil, Mutation.keepDeadOwners]) func theDeadDecideNothing(_ mutation: Mutation?) {
+        let world = SmallWorld(mutation: mutation)
+        let given = world.claim(lease: 1, nowMs: 5_000)?.claims.first
+        #expect(world.state.bury(1, counter: 1, 5_010, referee: world.referee) == 1)
+        #expect((world.record(lease: 1, given, nowMs: 5_020) == .stale) == (mutation == nil))
+        #expect((world.clock.violation == nil) == (mutation == nil))
+    }
+
+    @Test func whatEndsIsNotParked() {
+        let world = SmallWorld(mutation: nil)
+        world.state.end(0, .cancelled, 5_000, referee: world.referee)
+        world.state.park(0, 5_001, referee: world.referee)
+        #expect(!world.state.jobs[0].isParked && world.state.parked.isEmpty)
+    }
+
     @Test(arguments: [nil, Mutation.compareEpochOnly]) func anEpochThatWasGivenTwiceStillHasOneOwner(
         _ mutation: Mutation?
     ) {
@@ -44,8 +59,8 @@ private final class SmallWorld {
         clock = Clock(mutation: mutation, isCalm: false)
         state = ProjectState(jobs: jobs, batchSize: 10, quota: 6_000, activeLimit: 1)
         referee = Referee(clock: clock, project: 0, jobs: jobs, quota: 6_000, activeLimit: 1)
-        state.register(1)
-        state.register(2)
+        state.register(1, referee: referee)
+        state.register(2, referee: referee)
         state.entries.append((0, 0))
         _ = state.intake(0, lease: nil, window: 2, 1_000, referee: referee)
     }

@@ -1,0 +1,71 @@
+import FanfareCore
+import FanfareModel
+import RedisTransport
+import StreamWire
+import TestSupport
+import Testing
+
+@testable import FleetSimulation
+
+/// The model and the function library in a real server, through the same drawn sequences of calls: what the simulation
+/// shows of the one is worth something only if the other answers the same.
+@Suite struct LibraryConformanceTests {
+    @Test(arguments: UInt64(1)...40) func theLibraryDecidesAsTheModelDoes(_ seed: UInt64) async throws {
+        try await withServer { client in
+            var mirror = Mirror(client: client, seed: seed)
+            for _ in 0..<120 { try await mirror.step() }
+            try await mirror.finish()
+        }
+    }
+
+    @Test(arguments: [60, 900, 30_000, 600_000]) func theLibraryLendsAsTheValueDoes(_ quota: Int) async throws {
+        try await withServer { client in
+            let keys = ProjectKeys(project: "p")
+            var dice = Dice(seed: UInt64(quota))
+            var governor = QuotaGovernor(quota: quota)
+            _ = try await client.send(FunctionLibrary.register(keys, worker: "w"))
+            for turn in 0..<150 {
+                if turn % 50 == 49 {
+                    let until = try #require(
+                        try await client.send(FunctionLibrary.hold(keys, milliseconds: 40)).string.flatMap { Int64($0) }
+                    )
+                    governor.hold(milliseconds: 40, nowMs: until - 40)
+                }
+                var call = ClaimCall(
+                    worker: "w",
+                    most: 0,
+                    wanted: 0,
+                    wantedSingle: 0,
+                    window: 1,
+                    retries: 0,
+                    quotaPerMinute: quota
+                )
+                call.returned = dice.skewed(0...5)
+                call.permitsSingle = dice.skewed(0...20)
+                call.permitsFanout = dice.skewed(0...2_000)
+                guard case .reply(let reply)? = ClaimReply.parse(try await client.send(call.command(keys))) else {
+                    throw TestFailure("no claim")
+                }
+                let lent = governor.lend(
+                    returned: call.returned,
+                    single: call.permitsSingle,
+                    fanout: call.permitsFanout,
+                    nowMs: reply.nowMs
+                )
+                #expect(reply.permits == lent, "turn \(turn)")
+                try await Task.sleep(for: .milliseconds(dice.skewed(0...20)))
+            }
+        }
+    }
+}
+
+private func withServer(_ body: (RedisClient) async throws -> Void) async throws {
+    let server = try RedisServer()
+    let client = try await RedisClient.connect(server.endpoint)
+    defer {
+        client.close()
+        server.stop()
+    }
+    _ = try await client.send(FunctionLibrary.load())
+    try await body(client)
+}

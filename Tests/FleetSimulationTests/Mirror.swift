@@ -1,0 +1,328 @@
+import FanfareCore
+import FanfareModel
+import RedisTransport
+import StreamWire
+import TestSupport
+import Testing
+
+@testable import FleetSimulation
+
+/// One project twice: in a real server and as the model. Every call goes to both, and what matters of their answers is
+/// compared. Redis' own time is what the model is told.
+///
+/// Not drawn: what the two are known to differ in only after a rollback, and pauses of jobs that have orphans.
+struct Mirror {
+    private struct Held {
+        var worker: Int
+        var claim: Claim
+        var given: Given
+    }
+
+    private static let mostJobs = 9
+
+    private let client: RedisClient
+    private let keys = ProjectKeys(project: "p")
+    private var dice: Dice
+    private var state: ProjectState
+    private let referee: Referee
+    private let clock = Clock(mutation: nil, isCalm: false)
+    private var workers: [Int] = []
+    private var nextWorker = 1
+    private var held: [Held] = []
+    private var lastEpoch: Int64 = 0
+    private var nowMs: Int64 = 0
+
+    init(client: RedisClient, seed: UInt64) {
+        self.client = client
+        dice = Dice(seed: seed)
+        state = ProjectState(jobs: [], batchSize: Batch.maximumSize, quota: 600_000, activeLimit: 1)
+        // Of the truth only places are needed: nothing is sent here.
+        let places = (0..<Self.mostJobs).map {
+            JobRecord(
+                number: $0,
+                kind: .single,
+                total: 1,
+                turn: FanoutSlot.Turn(priority: 5, entryMs: 0, entrySequence: 0, job: $0)
+            )
+        }
+        referee = Referee(clock: clock, project: 0, jobs: places, quota: 600_000, activeLimit: 1)
+    }
+
+    mutating func step() async throws {
+        while workers.count < 3 { try await register() }
+        switch dice.unit() {
+        case ..<0.15 where state.jobs.count < Self.mostJobs: try await intake()
+        case ..<0.5: try await claim(dice.pick(workers))
+        case ..<0.85 where !held.isEmpty: try await record(dice.int(0...held.count - 1))
+        case ..<0.9: try await bury(dice.pick(workers))
+        case ..<0.94: try await pauseOrResume()
+        case ..<0.96 where !state.jobs.isEmpty: try await cancel(dice.int(0...state.jobs.count - 1))
+        default: try await claim(dice.pick(workers))
+        }
+    }
+
+    /// Everything that is left is sent; then the counters are compared.
+    mutating func finish() async throws {
+        for job in state.jobs where job.isPaused { try await resume(job.number) }
+        for id in state.parked { try await replay(id) }
+        for _ in 0..<200 where !state.jobs.allSatisfy(\.isOver) {
+            while workers.isEmpty { try await register() }
+            try await claim(dice.pick(workers))
+            while !held.isEmpty { try await record(0, closes: true) }
+        }
+        for job in state.jobs {
+            #expect(job.isOver)
+            let names = ["sent", "failed", "unknown", "cancelled", "expired"]
+            let counters =
+                try await client.send(
+                    RedisCommand("HMGET", keys.job("j\(job.number)"), names[0], names[1], names[2], names[3], names[4])
+                ).array ?? []
+            #expect(counters.compactMap { $0.string.flatMap { Int($0) } } == Array(job.counters[1...]))
+        }
+        #expect(clock.violation == nil)
+    }
+
+    // MARK: Calls
+
+    private mutating func register() async throws {
+        workers.append(nextWorker)
+        _ = try await client.send(FunctionLibrary.register(keys, worker: "w\(nextWorker)"))
+        state.register(nextWorker, referee: referee)
+        nextWorker += 1
+    }
+
+    private mutating func intake() async throws {
+        let number = state.jobs.count
+        let kind: JobClass = dice.chance(0.4) ? .fanout : .single
+        let total = kind == .fanout ? dice.int(1_001...2_600) : dice.int(1...4)
+        let priority = dice.chance(0.5) ? 5 : dice.chance(0.4) ? 9 : dice.int(0...9)
+        let entry = try #require(try await client.send(RedisCommand("XADD", keys.jobs, "*", "x", "1")).string)
+        let parts = entry.split(separator: "-").compactMap { Int64($0) }
+        var job = Job(
+            id: "j\(number)",
+            hasOwnID: true,
+            entryID: entry,
+            target: .tokens((0..<total).map { "t\($0)" }),
+            message: Array("{}".utf8)
+        )
+        job.priority = priority
+        let taker = dice.chance(0.5) ? dice.pick(workers) : nil
+        let call = IntakeCall(
+            job: job,
+            dedupeMs: 60_000,
+            keepMs: 60_000,
+            taker: taker.map { "w\($0)" },
+            window: 2,
+            quotaPerMinute: 600_000,
+            fanoutRate: 10_000
+        )
+        let reply = try #require(IntakeReply(try await client.send(call.command(keys))))
+        let turn = FanoutSlot.Turn(priority: priority, entryMs: parts[0], entrySequence: parts[1], job: number)
+        state.jobs.append(JobRecord(number: number, kind: kind, total: total, turn: turn))
+        state.entries.append((number, 0))
+        let answer = state.intake(number, lease: taker, window: 2, parts[0], referee: referee)
+        switch (reply, answer) {
+        case (.queued, .queued): break
+        case (.taken(let epoch, _), .taken(let given, _)):
+            let claim = Claim(job: "j\(number)", epoch: epoch, upto: 2, taken: (0..<total).map { "t\($0)" })
+            held.append(Held(worker: taker ?? 0, claim: claim, given: given))
+        default: Issue.record("intake of job \(number): \(reply) and \(answer)")
+        }
+    }
+
+    private mutating func claim(_ worker: Int) async throws {
+        // Which of several ending jobs comes first is the server's choice: then all of them have room.
+        let isFree = state.ending.count > 1
+        let most = isFree ? 64 : dice.int(1...6)
+        let wanted = isFree ? 100_000 : dice.int(0...4_000)
+        let single = dice.int(0...10)
+        let call = ClaimCall(
+            worker: "w\(worker)",
+            most: most,
+            wanted: wanted,
+            wantedSingle: single,
+            window: 2,
+            retries: 1_000,
+            quotaPerMinute: 600_000
+        )
+        guard case .reply(let reply)? = ClaimReply.parse(try await client.send(call.command(keys))) else {
+            throw TestFailure("fenced or not parsed")
+        }
+        nowMs = reply.nowMs
+        let request = ClaimRequest(
+            lease: worker,
+            connection: 0,
+            most: most,
+            wanted: wanted,
+            wantedSingle: single,
+            window: 2,
+            retryRoom: 1_000,
+            returned: 0,
+            single: 0,
+            fanout: 0,
+            cursor: NewsID()
+        )
+        let claimed = state.claim(request, nowMs, referee: referee)
+        let answer = try #require(claimed)
+        try pair(reply.claims, answer.claims, worker)
+        let active = try await client.send(RedisCommand("HKEYS", keys.base + "active")).array ?? []
+        #expect(active.compactMap(\.string).sorted() == state.slot.active.map { "j\($0.turn.job)" }.sorted())
+        let queue = try await client.send(RedisCommand("ZRANGE", keys.base + "queue", "0", "-1")).array ?? []
+        let waiting = queue.compactMap { $0.string.flatMap { JobInquiry.job(ofMember: $0) } }
+        #expect(waiting == state.slot.waiting.map { "j\($0.job)" })
+    }
+
+    private mutating func pair(_ claims: [Claim], _ given: [Given], _ worker: Int) throws {
+        let sorted = claims.sorted { text($0) < text($1) }
+        let expected = given.sorted { text($0) < text($1) }
+        let theirs = sorted.map { text($0) }
+        let ours = expected.map { text($0) }
+        #expect(
+            theirs.filter { !ours.contains($0) }.map { $0.prefix(120) }
+                == ours.filter { !theirs.contains($0) }.map { $0.prefix(120) }
+        )
+        guard sorted.count == expected.count else { throw TestFailure("other claims than the model's") }
+        for claim in claims {
+            let epoch = try #require(Int64(claim.epoch))
+            #expect(epoch > lastEpoch)
+            lastEpoch = max(lastEpoch, epoch)
+        }
+        for (claim, given) in zip(sorted, expected) {
+            var given = given
+            if claim.pass == .retry, claim.deliveries == 1 {
+                // In which order they are sent is the server's choice; the watermark counts in it.
+                given.indexes = claim.recipients.map(\.index)
+                state.batches[given.name]?.indexes = given.indexes
+            }
+            held.append(Held(worker: worker, claim: claim, given: given))
+        }
+    }
+
+    /// What matters of a batch, by recipient: a retry batch's order is not promised.
+    private func text(_ claim: Claim) -> String {
+        let fates = claim.recipients.sorted { $0.index < $1.index }.map { recipient in
+            switch recipient.fate {
+            case .unsent: "\(recipient.index)u\(recipient.history.attempts)"
+            case .maybeSent: "\(recipient.index)m\(recipient.history.attempts)"
+            case .finished: "\(recipient.index)f"
+            }
+        }
+        let name = claim.pass == .retry ? "retry" : claim.batch
+        return "\(claim.job)/\(name) \(claim.upto) \(claim.deliveries) \(claim.ending ?? "-") \(claim.isAlone) "
+            + fates.joined(separator: " ")
+    }
+
+    private func text(_ given: Given) -> String {
+        let fates = given.indexes.indices.sorted { given.indexes[$0] < given.indexes[$1] }.map { at in
+            switch given.fates[at] {
+            case .unsent: "\(given.indexes[at])u\(given.histories[at].attempts)"
+            case .maybeSent: "\(given.indexes[at])m\(given.histories[at].attempts)"
+            case .finished: "\(given.indexes[at])f"
+            }
+        }
+        let name = given.name.isRetry ? "retry" : "\(given.name.part)"
+        let ending = given.ending == .none ? "-" : "\(given.ending)"
+        return "j\(given.name.job)/\(name) \(given.upto) \(given.deliveries) \(ending) \(given.isAlone) "
+            + fates.joined(separator: " ")
+    }
+
+    // MARK: What became of a batch
+
+    private mutating func record(_ at: Int, closes: Bool = false) async throws {
+        let item = held[at]
+        // The dead decide nothing: a batch of theirs that nobody has taken over yet is left alone.
+        guard state.batches[item.given.name]?.owner != 0 else {
+            held.remove(at: at)
+            return
+        }
+        let isClosing = closes || dice.chance(0.6)
+        var call = RecordCall(job: item.claim.job, batch: item.claim.batch, epoch: item.claim.epoch)
+        var request = RecordRequest(name: item.given.name, epoch: item.given.epoch, lease: item.worker)
+        call.number = Int(nowMs % 1_000_000) + 1
+        request.number = call.number
+        call.finish = isClosing
+        request.isFinish = isClosing
+        call.allSent = isClosing || dice.chance(0.3)
+        request.isSent = call.allSent
+        if dice.chance(0.3) {
+            call.upto = min(item.given.indexes.count, dice.int(1...2_000))
+            request.upto = call.upto
+        }
+        for (position, index) in item.given.indexes.enumerated() where item.given.fates[position] != .finished {
+            guard isClosing || dice.chance(0.5) else { continue }
+            if !closes, item.given.ending == .none, dice.chance(0.01) {
+                let isDue = dice.chance(0.8)
+                let history = History(attempts: 1, firstMs: 1, isMaybeDuplicate: false)
+                let dueMs: Int64 = isDue ? 1 : 2
+                call.retries.append(
+                    RecordCall.Retry(
+                        index: index,
+                        dueMs: dueMs,
+                        parked: false,
+                        packed: RecipientHistory(attempts: 1, firstAttemptMs: 1).packed(with: "t\(index)")
+                    )
+                )
+                request.retries.append(.init(position: position, index: index, dueMs: dueMs, history: history))
+            } else {
+                call.results.append(RecordCall.Result(index: index, status: .sent, object: []))
+                request.results.append(.init(position: position, index: index, letter: .sent, isDuplicate: false))
+            }
+        }
+        let reply = try #require(
+            RecordReply(try await client.send(call.command(keys, worker: "w\(item.worker)")))
+        )
+        let answer = state.record(request, nowMs, referee: referee)
+        switch (reply, answer) {
+        case (.ok, .ok), (.stale, .stale), (.gone, .gone): break
+        default: Issue.record("record of \(item.claim.job)/\(item.claim.batch): \(reply) and \(answer)")
+        }
+        if isClosing || answer != .ok { held.remove(at: at) }
+    }
+
+    // MARK: Deaths and operators
+
+    private mutating func bury(_ worker: Int) async throws {
+        guard !state.jobs.contains(where: \.isPaused),
+            !held.contains(where: {
+                $0.worker == worker && $0.given.isAlone && state.jobs[$0.given.name.job].ending != .none
+            })
+        else { return }
+        let lease = try #require(state.leases.first { $0.lease == worker })
+        let counter = try #require(
+            try await client.send(RedisCommand("HGET", keys.base + "leases", "w\(worker)")).string
+        )
+        let freed = try await client.send(FunctionLibrary.bury(keys, worker: "w\(worker)", counter: counter)).integer
+        #expect(freed.map { Int($0) } == state.bury(worker, counter: lease.counter, nowMs, referee: referee))
+        workers.removeAll { $0 == worker }
+    }
+
+    private mutating func pauseOrResume() async throws {
+        if let paused = state.jobs.first(where: \.isPaused) { return try await resume(paused.number) }
+        guard let job = state.jobs.first(where: { !$0.isOver && $0.isOpen && !$0.isParked }),
+            !state.suspects.contains(where: { $0.job == job.number }), job.orphans.isEmpty,
+            !state.orphans.contains(where: { $0.job == job.number })
+        else { return }
+        _ = try await client.send(FunctionLibrary.pause(keys, job: "j\(job.number)"))
+        state.pause(job.number, nowMs, referee: referee)
+    }
+
+    private mutating func resume(_ job: Int) async throws {
+        _ = try await client.send(FunctionLibrary.resume(keys, job: "j\(job)"))
+        state.resume(job, referee: referee)
+    }
+
+    private mutating func replay(_ job: Int) async throws {
+        for value in try await client.send(RedisCommand("XRANGE", keys.base + "dead", "-", "+")).array ?? [] {
+            guard let entry = StreamEntry(value),
+                entry.fields.contains(where: { $0.name == "job" && $0.value == Array("j\(job)".utf8) })
+            else { continue }
+            _ = try await client.send(FunctionLibrary.replay(keys, entryID: entry.id))
+        }
+        state.replay(job, referee: referee)
+    }
+
+    private mutating func cancel(_ job: Int) async throws {
+        _ = try await client.send(FunctionLibrary.cancel(keys, job: "j\(job)"))
+        state.end(job, .cancelled, nowMs, referee: referee)
+    }
+}
