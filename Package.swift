@@ -56,6 +56,7 @@ let package = Package(
                 .embedInCode("Library/quota.lua"),
                 .embedInCode("Library/leases.lua"),
                 .embedInCode("Library/intake.lua"),
+                .embedInCode("Library/batches.lua"),
                 .embedInCode("Library/claim.lua"),
                 .embedInCode("Library/record.lua"),
                 .embedInCode("Library/control.lua"),

@@ -138,7 +138,7 @@ final class Dispatcher {
             guard inFlight < min(project.regulator.limit, project.configuration.maxInFlight), lanes.freeSlots > 0 else {
                 return false
             }
-            let permits = project.quota.available
+            let permits = project.permits.available
             guard permits > 0 else {
                 onStarved()
                 return false
@@ -205,7 +205,7 @@ final class Dispatcher {
         if tag == flights.count { flights.append(flight) } else { flights[tag] = flight }
         inFlight += 1
         // Asked for before, so it cannot fail; what a multicast carries counts one by one.
-        _ = project.quota.take(positions.count)
+        _ = project.permits.take(positions.count)
         project.regulator.take()
         project.regulator.sent(isRetry: batch.recipients[positions[0]].history.attempts > 0)
         batch.inFlight += 1

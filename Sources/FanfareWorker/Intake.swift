@@ -127,7 +127,7 @@ final class Intake {
         case .success(let value):
             switch IntakeReply(value) {
             case .taken(let epoch, let permits):
-                project.quota.lent(permits, askedAt: askedAt)
+                project.permits.lent(permits, askedAt: askedAt)
                 // Taken under a name that is dead meanwhile, it is for others.
                 if name == project.leaseName { planner.taken(job, epoch: epoch, window: project.window) }
             case .queued: scheduler.askLater(0)

@@ -29,7 +29,7 @@ final class ProjectContext {
     var pauseReason: String?
     /// What keeps workers from taking on more; nil when nothing does.
     var pressure: String?
-    let quota: QuotaGovernor
+    let permits: Permits
     let regulator: Regulator
     let isolation: Isolation
 
@@ -42,7 +42,7 @@ final class ProjectContext {
         isolation: Isolation,
         logger: Logger
     ) {
-        quota = QuotaGovernor(loop: loop)
+        permits = Permits(loop: loop)
         regulator = Regulator(loop: loop, configuration: configuration)
         self.isolation = isolation
         self.loop = loop
@@ -73,7 +73,7 @@ final class ProjectContext {
     func hold(milliseconds: Int64) {
         guard milliseconds > 0 else { return }
         // What was lent before was lent for another time.
-        quota.drop()
+        permits.drop()
         heldUntil = max(heldUntil, loop.now + UInt64(min(milliseconds, 21_600_000)) * 1_000_000)
     }
 

@@ -80,8 +80,8 @@ final class Scheduler {
         let queue = dispatcher.queue
         // The probe has to have its permit with it.
         let atLeast = isBlocked ? 1 : 0
-        call.returned = project.quota.takeBack(keep: max(atLeast, queue.unsent))
-        var available = project.quota.available
+        call.returned = project.permits.takeBack(keep: max(atLeast, queue.unsent))
+        var available = project.permits.available
         call.permitsSingle = max(atLeast, queue.unsentSingles - available)
         available -= min(available, queue.unsentSingles)
         call.permitsFanout = max(0, queue.unsentFanouts - available)
@@ -109,7 +109,7 @@ final class Scheduler {
         // Asked under a name that is dead meanwhile: what came with it is for others.
         guard name == project.leaseName else { return askLater(0) }
         project.learnClock(redisMs: reply.nowMs)
-        project.quota.lent(reply.permits, askedAt: askedAt)
+        project.permits.lent(reply.permits, askedAt: askedAt)
         project.hold(milliseconds: reply.holdMs)
         updateStops(reply)
         updateBlock(reply, askedAt: askedAt)

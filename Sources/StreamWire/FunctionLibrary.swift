@@ -12,6 +12,7 @@ public enum FunctionLibrary {
         PackageResources.quota_lua,
         PackageResources.leases_lua,
         PackageResources.intake_lua,
+        PackageResources.batches_lua,
         PackageResources.claim_lua,
         PackageResources.record_lua,
         PackageResources.control_lua,

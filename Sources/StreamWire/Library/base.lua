@@ -1,7 +1,7 @@
 #!lua name=fanfare_v1
 
 -- Fanfare's decisions that several workers share. Version 1. The files of this folder are one library: they are loaded
--- as one text, in the order base, jobs, slot, quota, leases, intake, claim, record, control, functions.
+-- as one text, in the order base, jobs, slot, quota, leases, intake, batches, claim, record, control, functions.
 --
 -- Every function takes exactly one key, the project's base `fanfare:{p}:`. What it touches is that base with a fixed
 -- suffix, so all of it lives in the base's slot; which job is touched is often the function's own decision, so the

@@ -3,7 +3,7 @@ internal import FanfareCore
 
 /// This worker's share of the project's quota: permits lent by Redis in small blocks, good for a quarter of a second.
 /// Without a permit nothing is sent.
-final class QuotaGovernor {
+final class Permits {
     private let loop: EventLoop
     private var purse = PermitPurse()
 
