@@ -127,11 +127,17 @@ final class Rig {
             : "server_key_file: \(state.path)/server-key-\(project)"
     }
 
+    /// Starts a worker and waits for a sentence in its log.
     @discardableResult
-    func startWorker(_ configuration: String, _ options: [String] = []) async throws -> ChildProcess {
-        let process = try ChildProcess(["worker", "-c", configuration] + options)
+    func startWorker(
+        _ configuration: String,
+        _ options: [String] = [],
+        environment: [String: String] = [:],
+        until sentence: String = "The worker is connected."
+    ) async throws -> ChildProcess {
+        let process = try ChildProcess(["worker", "-c", configuration] + options, environment: environment)
         workers.append(process)
-        try await process.logged("The worker is connected.")
+        try await process.logged(sentence)
         return process
     }
 
@@ -163,10 +169,10 @@ final class Rig {
 
     /// Waits until a job is over and checks that its counters add up.
     @discardableResult
-    func finished(_ id: String, seconds: Double = 60) async throws -> [String: String] {
+    func finished(_ id: String, in project: String? = nil, seconds: Double = 60) async throws -> [String: String] {
         var last: [String: String] = [:]
         try await Wait.until("job \(id) to be over; it is \(last)\n\(logs)", seconds: seconds) {
-            last = try await job(id)
+            last = try await job(id, in: project)
             return Self.over.contains(last["state"] ?? "")
         }
         let parts = ["sent", "failed", "unknown", "cancelled", "expired"].compactMap { Int(last[$0] ?? "") }

@@ -17,6 +17,7 @@ public final class RedisServer: Sendable {
     public let port: UInt16
     public let socketPath: String
     private let arguments: [String]
+    private let environment: [String: String]
     private let process = Locked<Process?>(nil)
 
     public var endpoint: RedisEndpoint { RedisEndpoint(address: .unix(path: socketPath)) }
@@ -25,8 +26,15 @@ public final class RedisServer: Sendable {
     ///
     /// - Parameters:
     ///   - config: further settings, a flag and its value each, such as `["--maxmemory", "2mb"]`.
+    ///   - environment: variables beside the test's own, such as `LD_PRELOAD`.
     ///   - waitUntilReady: false for a server that answers PING with an error: no password given, still loading.
-    public init(port kind: Port = .none, config: [String] = [], waitUntilReady: Bool = true) throws {
+    public init(
+        port kind: Port = .none,
+        config: [String] = [],
+        environment: [String: String] = [:],
+        waitUntilReady: Bool = true
+    ) throws {
+        self.environment = environment
         folder = try TemporaryFolder()
         socketPath = folder.file("redis.sock")
         var arguments = [
@@ -72,6 +80,7 @@ public final class RedisServer: Sendable {
         let server = Process()
         server.executableURL = URL(fileURLWithPath: "/usr/bin/redis-server")
         server.arguments = arguments
+        server.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
         let log = folder.file("redis.log")
         _ = FileManager.default.createFile(atPath: log, contents: nil)
         let output = FileHandle(forWritingAtPath: log)

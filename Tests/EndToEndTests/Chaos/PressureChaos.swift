@@ -1,0 +1,171 @@
+import Foundation
+import RedisTransport
+import StreamWire
+import TestSupport
+import Testing
+
+private let data = #"{"data":{"k":"v"}}"#
+
+/// Results that nobody reads, and a Redis that is nearly full: nothing more is taken on, nothing is dropped, and it ends
+/// by itself.
+@Suite struct PressureChaos {
+    private static let inFlight = 20
+    private static let workers = 2
+    private static let delayMs = 100
+    private static let timing = "max_in_flight: \(inFlight), window: 8"
+
+    /// What may still be written once the limit is reached: a look at the backlog is 200 ms old at most and heard of
+    /// after 50 ms more, and what is on the wire is not called back.
+    private static var window: Int { workers * inFlight * 250 / delayMs + workers * inFlight }
+
+    @Test func unreadResults() async throws {
+        let limit = 50
+        let singles = ChaosScale.isLong ? 10_000 : 500
+        let many = ChaosScale.isLong ? 100_000 : 1_500
+        try await withRig { rig in
+            let started = ContinuousClock.now
+            let (configuration, results) = try await begin(rig, "backlog_limit: \(limit)")
+            _ = try await rig.client.send(RedisCommand("XGROUP", "CREATE", results, "readers", "0", "MKSTREAM"))
+            try await pushMany(rig, "many", many)
+            for index in 0..<singles { try await pushOne(rig, index) }
+
+            try await Wait.until("the pressure\n\(rig.logs)") { try await rig.pressure() == "results" }
+            let sends = try await rig.standstill()
+            let stood = try await rig.length("results")
+            #expect(try await rig.state(configuration) == "pressed: results")
+            #expect(stood > limit && stood <= limit + Self.window, "\(stood) entries")
+            #expect(try await rig.stats().sends == sends, "it still stands")
+            let waiting = try await rig.length("jobs")
+            #expect(waiting > 0, "what was not taken on is where it was pushed")
+
+            let reader = try await read(rig, results, until: singles + 1)
+            #expect(reader.most <= limit + Self.window, "\(reader.most) entries were unread at once")
+            // Nothing was trimmed: everything that was ever added is still there, though it was read.
+            let info = try await rig.client.send(RedisCommand("XINFO", "STREAM", results)).array ?? []
+            let at = try #require(info.firstIndex { $0.string == "entries-added" })
+            #expect(info[at + 1].integer == Int64(try await rig.length("results")))
+            try await expectOneResultEach(rig, reader.seen, singles: singles, many: many)
+            print(
+                "unread results: limit \(limit), stood at \(stood) entries with \(waiting) jobs waiting,"
+                    + " at most \(reader.most) unread, \(singles + many) recipients with one result each"
+                    + String(format: ", %.0f s", started.duration(to: .now) / .seconds(1))
+            )
+        }
+    }
+
+    @Test func nearlyFullRedis() async throws {
+        let rounds = ChaosScale.rounds(short: 1, longShare: 0.1)
+        try await withRig { rig in
+            let started = ContinuousClock.now
+            let (configuration, _) = try await begin(rig, "")
+            // So much that the server's own comings and goings do not matter beside it.
+            _ = try await rig.client.send(RedisCommand("SETRANGE", "ballast", "16777216", "x"))
+            var figures: [String] = []
+            for round in 0..<rounds {
+                let before = try await rig.stats().sends
+                try await pushMany(rig, "many-\(round)", 1_500)
+                try await Wait.until("some sends") { try await rig.stats().sends >= before + 200 }
+                try await use(rig, share: 0.9)
+                try await Wait.until("the pressure\n\(rig.logs)") { try await rig.pressure() == "memory" }
+                let sends = try await rig.standstill()
+                for index in 0..<100 { try await pushOne(rig, round * 100 + index) }
+                #expect(try await rig.state(configuration) == "pressed: memory")
+                try await use(rig, share: 0.78)
+                // Each look would show it: there are five a second.
+                #expect(try await rig.standstill(quietMs: 800) == sends, "it goes on at 75 %, not before")
+                #expect(try await rig.length("jobs") == 100, "pushed jobs stay in the stream")
+                try await use(rig, share: 0.6)
+                let lifted = ContinuousClock.now
+                try await Wait.until("sends to go on") { try await rig.stats().sends > sends }
+                figures.append(String(format: "%.2f s", lifted.duration(to: .now) / .seconds(1)))
+                try await rig.finished("many-\(round)")
+                for index in 0..<100 { try await rig.finished("one-\(round * 100 + index)") }
+            }
+            let results = try await rig.results()
+            #expect(results.values.allSatisfy { $0.count == Set($0.map(\.i)).count })
+            #expect(results.values.joined().allSatisfy { $0.attempts == 1 })
+            let stats = try await rig.stats()
+            #expect(stats.sends == rounds * 1_600 && stats.duplicates == 0)
+            print(
+                "nearly full Redis: \(rounds) times, \(stats.sends) recipients with one send and one result each,"
+                    + " went on after \(figures.joined(separator: ", "))"
+                    + String(format: ", %.0f s", started.duration(to: .now) / .seconds(1))
+            )
+        }
+    }
+
+    // MARK: Parts
+
+    private func begin(_ rig: Rig, _ extra: String) async throws -> (configuration: String, results: String) {
+        try await rig.startSandbox()
+        _ = try await rig.addFault(#"{"match":{"path":"/v1/"},"action":{"delay_ms":\#(Self.delayMs)}}"#)
+        let configuration = try rig.configuration(worker: Self.timing, extra: extra)
+        for _ in 0..<Self.workers { try await rig.startWorker(configuration) }
+        return (configuration, "fanfare:{\(rig.project)}:results")
+    }
+
+    private func pushMany(_ rig: Rig, _ id: String, _ count: Int) async throws {
+        let tokens = Rig.tokens((0..<count).map { "\(id)-\($0)" })
+        try await rig.push(["id": id, "message": data, "tokens": tokens, "results": "all"])
+    }
+
+    private func pushOne(_ rig: Rig, _ index: Int) async throws {
+        try await rig.push(["id": "one-\(index)", "message": data, "token": "one-\(index)", "results": "all"])
+    }
+
+    /// Makes what Redis uses now this share of its `maxmemory`.
+    private func use(_ rig: Rig, share: Double) async throws {
+        let info = try await rig.client.send(RedisCommand("INFO", "memory")).string ?? ""
+        let line = try #require(info.split(whereSeparator: \.isNewline).first { $0.hasPrefix("used_memory:") })
+        let used = try #require(Double(line.dropFirst("used_memory:".count)))
+        let most = String(Int(used / share))
+        _ = try await rig.client.send(RedisCommand("CONFIG", "SET", "maxmemory", most))
+    }
+
+    /// Reads and acknowledges like a consumer that has come back, until so many jobs are over and all is read.
+    private func read(
+        _ rig: Rig,
+        _ results: String,
+        until jobs: Int
+    ) async throws -> (seen: [String: [Rig.Recipient]], most: Int) {
+        var seen: [String: [Rig.Recipient]] = [:]
+        var most = 0
+        try await Wait.until("the results\n\(rig.logs)", seconds: ChaosScale.patienceSeconds, everyMs: 10) {
+            let groups = try await rig.client.send(RedisCommand("XINFO", "GROUPS", results)).array ?? []
+            let group = try #require(groups.first?.array)
+            func number(_ name: String) -> Int {
+                group.firstIndex { $0.string == name }.flatMap { group[$0 + 1].integer }.map(Int.init) ?? 0
+            }
+            most = max(most, number("pending") + number("lag"))
+            let reply = try await rig.client.send(
+                RedisCommand("XREADGROUP", "GROUP", "readers", "r", "COUNT", "50", "STREAMS", results, ">")
+            )
+            let entries = (reply.array?.first?.array?.last?.array ?? []).compactMap { StreamEntry($0) }
+            for entry in entries {
+                let fields = Dictionary(uniqueKeysWithValues: entry.fields.map { ($0.name, $0.value) })
+                let job = String(decoding: try #require(fields["job"]), as: UTF8.self)
+                let list = try JSONDecoder().decode([Rig.Recipient].self, from: Data(try #require(fields["results"])))
+                seen[job, default: []] += list
+                _ = try await rig.client.send(RedisCommand("XACK", results, "readers", entry.id))
+            }
+            guard entries.isEmpty, seen.count == jobs else { return false }
+            return try await rig.job("many")["state"] == "done"
+        }
+        return (seen, most)
+    }
+
+    private func expectOneResultEach(
+        _ rig: Rig,
+        _ seen: [String: [Rig.Recipient]],
+        singles: Int,
+        many: Int
+    ) async throws {
+        #expect(seen["many"]?.map(\.i).sorted() == Array(0..<many))
+        for index in 0..<singles {
+            #expect(seen["one-\(index)"]?.map(\.i) == [0])
+        }
+        let stats = try await rig.stats()
+        #expect(stats.sends == singles + many && stats.duplicates == 0)
+        #expect(try await rig.privateKeys().isEmpty)
+    }
+}

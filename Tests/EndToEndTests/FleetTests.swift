@@ -1,0 +1,106 @@
+import Foundation
+import RedisTransport
+import StreamWire
+import TestSupport
+import Testing
+
+private let data = #"{"data":{"k":"v"}}"#
+
+/// What workers owe to those beside the noisy, and to those whose Redis or clock is not as it should be.
+@Suite(.serialized) struct FleetTests {
+    /// Waiting times of the quiet projects' jobs, in milliseconds.
+    private struct Waits {
+        var values: [Int64] = []
+
+        func part(_ share: Double) -> Int64 {
+            let ordered = values.sorted()
+            return ordered.isEmpty ? -1 : ordered[min(ordered.count - 1, Int(Double(ordered.count) * share))]
+        }
+
+        var text: String { "p50 \(part(0.5)) p99 \(part(0.99)) max \(part(1)) ms" }
+    }
+
+    @Test func aFloodDoesNotHoldUpTheQuiet() async throws {
+        let quiet = (0..<20).map { "quiet-\($0)" }
+        let rounds = ChaosScale.isLong ? 600 : 60
+        let flood = ChaosScale.isLong ? 60_000 : 8_000
+        try await withRig(projects: ["flood"] + quiet) { rig in
+            try await rig.startSandbox()
+            let configuration = try rig.configuration(worker: "max_in_flight: 100, window: 64")
+            for _ in 0..<2 { try await rig.startWorker(configuration) }
+            let tokens = Rig.tokens((0..<flood).map { "many-\($0)" })
+            try await rig.push(["id": "many", "message": data, "tokens": tokens])
+            try await pushFlood(rig, flood)
+            try await Wait.until("the flood to flow") { try await rig.stats().sends >= 200 }
+
+            var pushed: [(project: String, id: String, entryMs: Int64)] = []
+            let begun = ContinuousClock.now
+            for round in 0..<rounds {
+                for project in [quiet[2 * round % 20], quiet[(2 * round + 1) % 20]] {
+                    let id = "q-\(round)"
+                    let fields = ["id": id, "message": data, "token": "\(project)-\(id)"]
+                    let entry = try await rig.push(fields, in: project)
+                    pushed.append((project, id, entry.split(separator: "-").first.flatMap { Int64($0) } ?? 0))
+                }
+                try await Task.sleep(until: begun + .milliseconds(100 * (round + 1)), clock: .continuous)
+            }
+            var taken = Waits()
+            var claimed = Waits()
+            var whole = Waits()
+            for job in pushed {
+                let hash = try await rig.finished(job.id, in: job.project, seconds: 30)
+                let created = try #require(hash["created_ms"].flatMap { Int64($0) })
+                let started = try #require(hash["started_ms"].flatMap { Int64($0) })
+                taken.values.append(created - job.entryMs)
+                claimed.values.append(started - created)
+                whole.values.append(started - job.entryMs)
+            }
+            let left = 2 * flood + pushed.count - (try await rig.stats().sends)
+            #expect(left > flood / 4, "the flood lasted longer than the quiet jobs")
+            print(
+                "fairness: \(pushed.count) jobs of 20 quiet projects beside a flood (\(left) of \(2 * flood) sends left),"
+                    + " push to taken \(taken.text), taken to started \(claimed.text), push to started \(whole.text)"
+            )
+            #expect(whole.part(0.99) <= 1_000)
+        }
+    }
+
+    /// So many jobs of one recipient, as fast as Redis takes them.
+    private func pushFlood(_ rig: Rig, _ count: Int) async throws {
+        let client = rig.client
+        for start in stride(from: 0, to: count, by: 500) {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for index in start..<min(start + 500, count) {
+                    group.addTask {
+                        _ = try await client.send(
+                            RedisCommand("XADD", "fanfare:{flood}:jobs", "*", "message", data, "token", "one-\(index)")
+                        )
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+    }
+
+    /// What Redis may throw away is not relied on; put right, it is, without a restart.
+    @Test func aRedisThatMayEvictIsNotServed() async throws {
+        let redis = try RedisServer(config: ["--maxmemory", "512mb", "--maxmemory-policy", "allkeys-lru"])
+        try await withRig(redis: redis) { rig in
+            try await rig.startSandbox()
+            let id = "kept"
+            try await rig.push(["id": id, "message": data, "token": "t", "results": "all"])
+            let worker = try await rig.startWorker(
+                try rig.configuration(),
+                until: "set maxmemory-policy to noeviction in redis.conf (it is allkeys-lru)"
+            )
+            let told = ContinuousClock.now
+            #expect(try await rig.length("jobs") == 1)
+            #expect(try await rig.job(id).isEmpty)
+            #expect(!worker.stderr.contains("The worker is connected."))
+            try redis.cli("CONFIG", "SET", "maxmemory-policy", "noeviction")
+            #expect(try await rig.finished(id)["sent"] == "1")
+            #expect(try await rig.stats().sends == 1)
+            print("eviction policy: the worker went on by itself \(told.duration(to: .now)) after it had complained")
+        }
+    }
+}
