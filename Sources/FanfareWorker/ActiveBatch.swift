@@ -39,6 +39,8 @@ final class ActiveBatch {
     /// Its job was paused or parked: what is unsent has been taken out, and the batch goes back when its last answer is in.
     var isStopping = false
     var isReleasing = false
+    /// The last answer was that FCM has no capacity: others go first for a while.
+    var isTroubled = false
     /// It is in the queue of what is to be sent, counted with this many recipients.
     var isQueued = false
     var queuedCount = 0

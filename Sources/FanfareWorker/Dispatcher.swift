@@ -29,6 +29,10 @@ final class Dispatcher {
 
     private(set) var inFlight = 0
 
+    private var lastTrouble: UInt64?
+    /// How long batches stand behind the others after FCM had no capacity for one of their sends.
+    private static let troubleNs: UInt64 = 5_000_000_000
+
     /// Called when a batch has nothing left to send.
     var onDemand: () -> Void = {}
     /// Called when sends wait for permits.
@@ -78,21 +82,35 @@ final class Dispatcher {
 
     func pump() {
         guard mayBegin() else { return }
-        let before = queue.batches.count
-        if sendAll(queue.singles) { _ = sendAll(queue.fanouts) }
-        queue.sweep()
-        if queue.batches.count < before { onDemand() }
+        var done = 0
+        if let lastTrouble, project.loop.now < lastTrouble + Self.troubleNs {
+            // A job whose recipients all fail must not be the only one that ever tries how FCM fares.
+            let ordered = queue.batches.filter { !$0.isTroubled } + queue.batches.filter(\.isTroubled)
+            _ = sendAll(ordered, done: &done)
+        } else if sendAll(queue.singles, done: &done) {
+            _ = sendAll(queue.fanouts, done: &done)
+        }
+        if queue.sweep(done: done) { onDemand() }
     }
 
     /// Sends of one batch after the other; false when there is no room for more.
-    private func sendAll(_ batches: [ActiveBatch]) -> Bool {
-        for batch in batches where !batch.isFenced {
+    ///
+    /// - Parameter done: grows by the batches that have nothing left to send.
+    private func sendAll(_ batches: [ActiveBatch], done: inout Int) -> Bool {
+        for batch in batches {
+            guard !batch.isFenced else {
+                queue.remove(batch)
+                continue
+            }
             guard project.blockReason == nil || batch.isProbe else { continue }
             let hasRoom = send(from: batch)
             queue.recount(batch)
-            if batch.unsentCount == 0, batch.pass == .first, batch.job.isFanout, !batch.saidAllSent {
-                batch.saidAllSent = true
-                recorder.allSent(batch)
+            if batch.unsentCount == 0 {
+                done += 1
+                if batch.pass == .first, batch.job.isFanout, !batch.saidAllSent {
+                    batch.saidAllSent = true
+                    recorder.allSent(batch)
+                }
             }
             guard hasRoom else { return false }
         }
@@ -238,6 +256,9 @@ final class Dispatcher {
             return queue.add(batch)
         }
         let verdicts = settler.verdicts(outcome, positions: flight.positions, of: batch)
+        let isTroubled = verdicts.contains(where: \.isOverload)
+        if isTroubled { lastTrouble = project.loop.now }
+        batch.isTroubled = isTroubled
         project.regulator.answered(verdicts, startedAt: flight.startedAt, inFlight: inFlight + 1)
         for (position, verdict) in zip(flight.positions, verdicts) {
             if case .refreshCredential(let failure) = verdict {

@@ -54,7 +54,7 @@ extension Verdict {
     }
 
     /// FCM, or the way there, had too much to do. A rate that concerns one device or topic says nothing of the rest.
-    fileprivate var isOverload: Bool {
+    var isOverload: Bool {
         switch self {
         case .retry(let retry):
             switch retry.scope {

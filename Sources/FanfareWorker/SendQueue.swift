@@ -45,15 +45,30 @@ struct SendQueue {
         }
     }
 
-    /// Takes out every batch that `isDone`, of the first `looked` of a class.
-    mutating func sweep() {
-        func keep(_ batch: ActiveBatch) -> Bool {
-            guard batch.unsentCount == 0 || batch.isFenced else { return true }
-            batch.isQueued = false
-            recount(batch)
-            return false
+    /// Takes out what has nothing left to send. Batches are sent in order, so it stands in front, as a rule; only where
+    /// that is not so are all looked at.
+    ///
+    /// - Returns: whether there was any.
+    mutating func sweep(done: Int) -> Bool {
+        guard done > 0 else { return false }
+        let removed = Self.dropDone(&singles) + Self.dropDone(&fanouts)
+        if removed < done {
+            singles.removeAll(where: Self.leaves)
+            fanouts.removeAll(where: Self.leaves)
         }
-        singles = singles.filter(keep)
-        fanouts = fanouts.filter(keep)
+        return true
+    }
+
+    private static func dropDone(_ batches: inout [ActiveBatch]) -> Int {
+        let count = batches.prefix(while: leaves).count
+        batches.removeFirst(count)
+        return count
+    }
+
+    /// True for a batch that is done, which is marked as such.
+    private static func leaves(_ batch: ActiveBatch) -> Bool {
+        guard batch.unsentCount == 0 else { return false }
+        batch.isQueued = false
+        return true
     }
 }

@@ -3,27 +3,49 @@ internal import Glibc
 internal import Synchronization
 
 /// Turns SIGTERM and SIGINT into calls. The second one ends the process at once.
+///
+/// The handler writes the signal's number into a pipe, where it waits until somebody reads: a signal that arrives while
+/// the process is still starting is not lost, as it is with an ignored signal and a source that is not yet watching.
 final class StopSignals {
-    private let sources: [any DispatchSourceSignal]
+    private let source: any DispatchSourceRead
+    private let pipe: (read: Int32, write: Int32)
 
     /// - Parameter stop: called once, on a queue of its own.
     init(_ stop: @escaping @Sendable () -> Void) {
-        let queue = DispatchQueue(label: "fanfare.signals")
+        var ends: [Int32] = [-1, -1]
+        guard Glibc.pipe(&ends) == 0 else { preconditionFailure("no descriptor is left for signals") }
+        let (input, output) = (ends[0], ends[1])
+        pipe = (input, output)
+        signalPipe.store(output, ordering: .releasing)
+        let source = DispatchSource.makeReadSource(
+            fileDescriptor: input,
+            queue: DispatchQueue(label: "fanfare.signals")
+        )
         let seen = SignalCount()
-        sources = [SIGTERM, SIGINT].map { (number: Int32) in
-            // The default action would end the process before the source is asked.
-            signal(number, SIG_IGN)
-            let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
-            source.setEventHandler { if seen.next() == 1 { stop() } else { _exit(128 + number) } }
-            source.resume()
-            return source
+        source.setEventHandler {
+            var number: UInt8 = 0
+            guard read(input, &number, 1) == 1 else { return }
+            if seen.next() == 1 { stop() } else { _exit(128 + Int32(number)) }
+        }
+        source.resume()
+        self.source = source
+        for number in [SIGTERM, SIGINT] {
+            // Only what may be called in a handler: one write.
+            signal(number) { number in
+                var byte = UInt8(truncatingIfNeeded: number)
+                _ = write(signalPipe.load(ordering: .acquiring), &byte, 1)
+            }
         }
     }
 
     func cancel() {
-        for source in sources { source.cancel() }
+        for number in [SIGTERM, SIGINT] { signal(number, SIG_DFL) }
+        source.cancel()
     }
 }
+
+/// Where the handler writes; set before the handler is.
+private let signalPipe = Atomic<Int32>(-1)
 
 private final class SignalCount: Sendable {
     private let count = Atomic(0)

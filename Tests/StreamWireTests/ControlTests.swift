@@ -190,10 +190,37 @@ import Testing
             _ = try await bench.call(FunctionLibrary.cancel(bench.keys, job: "s"))
             _ = try await bench.call(RedisCommand("DEL", "{p}:set"))
             _ = try await bench.call(FunctionLibrary.copy(bench.keys, job: "s", runID: "r", step: 100))
+            let claim = try #require(try await bench.claim("w1").claims.first)
+            #expect(claim.ending == "cancelled")
+            #expect(claim.recipients.map(\.value) == ["", "", ""])
+            try await bench.finish(claim, "w1", status: .cancelled)
             let job = try await bench.job("s")
             #expect(job["state"] == "cancelled")
             #expect(job["cancelled"] == "3")
-            #expect(job["reason"]?.isEmpty == false)
+        }
+    }
+
+    @Test func whatIsLeftOfAChangedAudienceEndsByName() async throws {
+        try await withBench { bench in
+            for index in 0..<1_500 { _ = try await bench.call(RedisCommand("RPUSH", "{p}:list", "t\(index)")) }
+            try await bench.intake("l", .audience(key: "{p}:list"))
+            _ = try await bench.call(RedisCommand("RPOP", "{p}:list"))
+            _ = try await bench.claim("w1")
+            #expect(try await bench.job("l")["state"] == "parked")
+            _ = try await bench.call(FunctionLibrary.cancel(bench.keys, job: "l"))
+            let claims = try await bench.claim("w1").claims + bench.claim("w1").claims
+            let names = claims.flatMap(\.recipients).map(\.value)
+            #expect(names == (0..<1_499).map { "t\($0)" } + [""])
+        }
+    }
+
+    @Test func anEvictionPolicyThatDropsThingsStopsTheProject() async throws {
+        try await withBench { bench in
+            try await bench.intake("j", tokens(1))
+            _ = try await bench.call(RedisCommand("CONFIG", "SET", "maxmemory-policy", "allkeys-lru"))
+            let pressed = try await bench.claim("w1")
+            #expect(pressed.pressure == "eviction")
+            #expect(pressed.claims.isEmpty)
         }
     }
 

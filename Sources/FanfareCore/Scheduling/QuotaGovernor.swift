@@ -15,6 +15,9 @@ public struct QuotaGovernor: Equatable, Sendable {
     public private(set) var have: Double?
     public private(set) var atMs: Int64?
     public private(set) var holdUntilMs: Int64 = 0
+    /// Permits that single recipients asked for and did not find, and until when they are kept for them.
+    private var owed = 0
+    private var owedUntilMs: Int64 = 0
 
     public init(quota: Int) { self.quota = max(1, quota) }
 
@@ -40,7 +43,13 @@ public struct QuotaGovernor: Equatable, Sendable {
         bucket.have = min(bucket.cap, bucket.have + Double(max(0, returned)))
         var lent = min(max(0, single), Int(bucket.have))
         bucket.have -= Double(lent)
-        let reserve = bucket.cap >= 20 ? bucket.cap / 10 : 0
+        // Single recipients that found nothing come again in a moment; what comes in until then is theirs.
+        // Only who asks in vain prolongs it: renewed by every call it would never end, and fan-outs never begin.
+        let missing = max(0, single) - lent
+        let debt = owedUntilMs > nowMs ? max(0, owed - lent) : 0
+        owed = max(debt, missing)
+        if missing > 0 { owedUntilMs = nowMs + 150 }
+        let reserve = max(Double(owed), bucket.cap >= 20 ? bucket.cap / 10 : 0)
         let spare = Int((bucket.have - reserve).rounded(.down))
         if fanout > 0, spare > 0 {
             let half = Int((bucket.have / 2).rounded(.up))

@@ -10,6 +10,14 @@
 local function first_pass_recipients(base, id, spec, n, from, count)
   if spec.source == 'inline' then return redis.call('HGET', base .. 'rcpt:' .. id, n) or '' end
   local key = spec.source == 'list' and spec.audience or base .. 'copy:' .. id
+  if spec.ending then
+    -- Nobody is sent to any more, so what is left of a changed audience will do; who cannot be named has a result all
+    -- the same.
+    local list = redis.pcall('LRANGE', key, from, from + count - 1)
+    if list.err then list = {} end
+    for i = #list + 1, count do list[i] = '' end
+    return list
+  end
   -- An error, after its type was changed, is no number either; raised here it would stop the project's claims.
   if redis.pcall('LLEN', key) ~= tonumber(spec.total) then return nil end
   return redis.call('LRANGE', key, from, from + count - 1)

@@ -27,6 +27,8 @@ local function pressure(base, limit, now)
   local most = tonumber(string.match(info, '\nmaxmemory:(%d+)')) or 0
   local used = tonumber(string.match(info, '\nused_memory:(%d+)')) or 0
   if most > 0 and used > most * (was == 'memory' and 0.75 or 0.8) then why = 'memory' end
+  -- Any other policy may drop what everything here rests on.
+  if (string.match(info, '\nmaxmemory_policy:([%w-]+)') or 'noeviction') ~= 'noeviction' then why = 'eviction' end
   for _, stream in ipairs({ 'results', 'feedback', 'dead', 'upstream' }) do
     if redis.call('EXISTS', base .. stream) == 1 then
       for _, group in ipairs(redis.call('XINFO', 'GROUPS', base .. stream)) do

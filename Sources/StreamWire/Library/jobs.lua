@@ -148,19 +148,22 @@ local function finish_job(base, id, now)
     base .. 'rolled:' .. id, base .. 'crashed:' .. id)
 end
 
--- Ends an ending job of which nobody can say any more who its recipients were: what became of them can be counted.
-local function abandon(base, id, status, now)
-  redis.call('HINCRBY', base .. 'job:' .. id, status, redis.call('HGET', base .. 'spec:' .. id, 'left'))
+-- A job that is ending needs nobody, whatever was found wrong with it: it ends with what is there. One whose batch
+-- takes workers down even so is closed by its counters alone.
+local function end_anyway(base, id, status, poison, now)
   redis.call('SREM', base .. 'copying', id)
+  redis.call('ZADD', base .. 'ending', int(now), id)
+  if not poison then return end
+  redis.call('HINCRBY', base .. 'job:' .. id, status, redis.call('HGET', base .. 'spec:' .. id, 'left'))
   finish_job(base, id, now)
-  redis.call('HSET', base .. 'job:' .. id, 'reason', 'audience: it is gone, so unfinished recipients have no result')
+  redis.call('HSET', base .. 'job:' .. id, 'reason', 'poison: its unfinished recipients are counted and have no result')
 end
 
 -- A job that needs a person: evidence in `dead`, everything unfinished kept for a replay.
 local function park(base, id, reason, now, evidence)
   local spec = pairs_to_map(redis.call('HGETALL', base .. 'spec:' .. id))
   if spec.parked then return end
-  if spec.ending then return abandon(base, id, spec.ending, now) end
+  if spec.ending then return end_anyway(base, id, spec.ending, evidence ~= nil, now) end
   local entry = { 'XADD', base .. 'dead', '*', 'job', id, 'reason', reason, 'kind', 'parked',
     'entry_id', spec.entry, 'at_ms', int(now) }
   for _, value in ipairs(evidence or {}) do entry[#entry + 1] = value end
