@@ -17,7 +17,7 @@ struct GovernorMeasurement {
         var windows: [Window]
     }
 
-    private static let perMinute = 12_000
+    private static let perMinute = 6_000
 
     private func windows(_ rig: Rig) async throws -> [Window] {
         let answer = try await rig.control("GET", "/quota")
@@ -45,7 +45,7 @@ struct GovernorMeasurement {
     }
 
     @Test func threeWorkersUseTheQuotaAndNothingIsRefused() async throws {
-        // The first window holds the ramp of 60 s, the next three are measured.
+        // The first two windows hold the ramp of 60 s, the next three are measured.
         let governed = try await run(quotaPerMinute: Self.perMinute, windows: 5)
         let measured = governed.dropFirst(2).prefix(3)
         let use = Double(measured.map(\.used).reduce(0, +)) / Double(3 * Self.perMinute)
