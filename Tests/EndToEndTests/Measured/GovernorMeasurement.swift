@@ -45,9 +45,9 @@ struct GovernorMeasurement {
     }
 
     @Test func threeWorkersUseTheQuotaAndNothingIsRefused() async throws {
-        // The first two windows hold the ramp of 60 s, the next three are measured.
-        let governed = try await run(quotaPerMinute: Self.perMinute, windows: 5)
-        let measured = governed.dropFirst(2).prefix(3)
+        // The first window is the ramp of 60 s, the next three are measured.
+        let governed = try await run(quotaPerMinute: Self.perMinute, windows: 4)
+        let measured = governed.dropFirst().prefix(3)
         let use = Double(measured.map(\.used).reduce(0, +)) / Double(3 * Self.perMinute)
         let refused = governed.map(\.refused).reduce(0, +)
         let naive = try await run(quotaPerMinute: 100_000_000, windows: 2)
