@@ -29,8 +29,10 @@ public enum Mutation: String, CaseIterable, Sendable {
     case writeTwice = "write-twice"
     /// Single recipients get what fan-outs leave.
     case singlesLast = "singles-last"
-    /// Doubtful recipients leave the batch, and with it its count of crashes.
+    /// Recipients that become a retry leave the count of crashes behind.
     case forgetCrashes = "forget-crashes"
+    /// A topic's send that took workers down is given to any worker.
+    case runAimedSuspects = "run-aimed-suspects"
     /// Calls that were delayed on a connection that the worker has given up are carried out.
     case acceptOldConnections = "accept-old-connections"
     /// Owners are compared by epoch alone.

@@ -136,6 +136,10 @@ struct Mirror {
         let most = isFree ? 64 : dice.int(1...6)
         let wanted = isFree ? 100_000 : dice.int(0...4_000)
         let single = dice.int(0...10)
+        // So is when it looks at them again.
+        for job in state.ending {
+            _ = try await client.send(RedisCommand("ZADD", keys.base + "ending", "XX", "0", "j\(job)"))
+        }
         let call = ClaimCall(
             worker: "w\(worker)",
             most: most,

@@ -13,6 +13,16 @@ import Testing
         #expect((world.clock.violation == nil) == (mutation == nil))
     }
 
+    @Test func whatIsKeptForSingleRecipientsIsNotKeptForEver() {
+        var governor = QuotaGovernor(quota: 60)
+        _ = governor.lend(returned: 0, single: 5, fanout: 0, nowMs: 0)
+        var lent = 0
+        for nowMs in stride(from: Int64(50), through: 10_000, by: 50) {
+            lent += governor.lend(returned: 0, single: 0, fanout: 10, nowMs: nowMs)
+        }
+        #expect(lent >= 8)
+    }
+
     @Test func whatEndsIsNotParked() {
         let world = SmallWorld(mutation: nil)
         world.state.end(0, .cancelled, 5_000, referee: world.referee)

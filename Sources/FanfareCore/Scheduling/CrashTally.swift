@@ -16,7 +16,11 @@ public struct CrashTally: Equatable, Sendable {
     public private(set) var crashes = 0
     public private(set) var isAlone = false
 
-    public init() {}
+    /// - Parameter crashes: what the recipients bring along from the batches they were in before.
+    public init(crashes: Int = 0) { self.crashes = max(0, crashes) }
+
+    /// The next run has to be by a worker that holds nothing else.
+    public var isSuspect: Bool { crashes >= Self.suspectAfter }
 
     /// A worker holds it, and nothing else.
     public mutating func startAlone() { isAlone = true }
@@ -34,6 +38,6 @@ public struct CrashTally: Equatable, Sendable {
             self = CrashTally()
             return .park
         }
-        return crashes >= Self.suspectAfter ? .runAlone : .takeOver
+        return isSuspect ? .runAlone : .takeOver
     }
 }

@@ -6,12 +6,11 @@ final class HeldBatch {
     private let indexes: [Int]
     private(set) var histories: [History]
     private var isClosedAt: [Bool]
-    /// Positions to send, in order; then those that an earlier worker may have sent, not before their time.
+    /// Positions to send, in order, and those that an earlier worker may have sent.
     private var todo: [Int] = []
     private var head = 0
     private var again: [Int] = []
     private var doubtful: [Int] = []
-    let doubtfulAt: Int
     private var unsentTimes: [Int: Int] = [:]
 
     var authorised: Int
@@ -42,7 +41,7 @@ final class HeldBatch {
         var count: Int { results.count + retries.count }
     }
 
-    init(_ given: Given, kind: JobClass, now: Int) {
+    init(_ given: Given, kind: JobClass) {
         name = given.name
         epoch = given.epoch
         self.kind = kind
@@ -52,7 +51,6 @@ final class HeldBatch {
         authorised = given.upto
         requested = given.upto
         ending = given.ending
-        doubtfulAt = now + 2_000_000
         for (position, fate) in given.fates.enumerated() where fate != .finished {
             open += 1
             if fate == .unsent { todo.append(position) } else { doubtful.append(position) }
@@ -68,21 +66,15 @@ final class HeldBatch {
     var isFanout: Bool { kind.takesTurns }
 
     /// What could be sent if there were leave.
-    func unsentCount(now: Int) -> Int {
-        todo.count - head + again.count + (now >= doubtfulAt ? doubtful.count : 0)
-    }
+    var unsentCount: Int { todo.count - head + again.count }
     var hasUnsent: Bool { head < todo.count || !again.isEmpty }
     var hasDoubtful: Bool { !doubtful.isEmpty }
 
-    func next(now: Int) -> Int? {
+    func next() -> Int? {
         if let position = again.popLast() { return position }
-        if head < todo.count {
-            guard todo[head] < authorised else { return nil }
-            head += 1
-            return todo[head - 1]
-        }
-        guard now >= doubtfulAt else { return nil }
-        return doubtful.popLast()
+        guard head < todo.count, todo[head] < authorised else { return nil }
+        head += 1
+        return todo[head - 1]
     }
 
     func putBack(_ position: Int) { again.append(position) }
@@ -99,12 +91,9 @@ final class HeldBatch {
         defer {
             head = todo.count
             again = []
-            doubtful = []
         }
-        return again + todo[head...] + doubtful
+        return again + todo[head...]
     }
-
-    func doubt(_ position: Int) { doubtful.append(position) }
 
     func takeDoubtful() -> [Int] {
         defer { doubtful = [] }

@@ -41,10 +41,9 @@ extension Runner {
     /// False when nothing more may be sent for now.
     private func send(from batch: HeldBatch) -> Bool {
         guard !batch.isFenced, !batch.isStopped, batch.ending == .none else { return true }
-        if batch.hasDoubtful, world.now < batch.doubtfulAt { wake(at: batch.doubtfulAt) }
         if let upto = batch.watermarkToRequest(window: world.scenario.window) { watermark(upto, of: batch) }
         while inFlight < limit.limit {
-            guard let position = batch.next(now: world.now) else { return true }
+            guard let position = batch.next() else { return true }
             guard !isExpired(batch.name.job) else {
                 let history = batch.histories[position]
                 result(history.isMaybeDuplicate ? .unknown : .expired, position, of: batch)
@@ -189,7 +188,7 @@ extension Runner {
     // MARK: Without a send
 
     /// Recipients that an earlier worker may have sent to. At most once: their fate stays unknown. Otherwise they are
-    /// sent again, last and in this batch, so that an answer that is still on its way can arrive first.
+    /// sent again a little later, so that an answer that is still on its way can arrive first.
     func settleDoubtful(_ batch: HeldBatch) {
         let isAtMostOnce = world.isAtMostOnce(project, batch.name.job) && !world.breaks(.repeatAtMostOnce)
         guard batch.hasDoubtful else { return }
@@ -202,10 +201,8 @@ extension Runner {
             batch.note(position, history)
             if isAtMostOnce {
                 result(.unknown, position, of: batch)
-            } else if world.breaks(.forgetCrashes) {
-                handOn(position, dueMs: nowMs + 2_000, of: batch)
             } else {
-                batch.doubt(position)
+                handOn(position, dueMs: nowMs + 2_000, of: batch)
             }
         }
     }

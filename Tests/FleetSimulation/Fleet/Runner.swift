@@ -163,7 +163,7 @@ final class Runner {
 
     // MARK: Asking
 
-    private var unsent: Int { held.reduce(0) { $0 + ($1.isFenced ? 0 : $1.unsentCount(now: world.now)) } }
+    private var unsent: Int { held.reduce(0) { $0 + ($1.isFenced ? 0 : $1.unsentCount) } }
 
     func askLater(_ delay: Int) {
         let due = world.now + delay
@@ -183,7 +183,7 @@ final class Runner {
         var singles = 0
         var fanouts = 0
         for batch in held where !batch.isFenced && !batch.isStopped && batch.ending == .none {
-            let count = batch.unsentCount(now: world.now)
+            let count = batch.unsentCount
             if batch.isFanout { fanouts += count } else { singles += count }
         }
         let most = world.scenario.maxInFlight
@@ -250,7 +250,7 @@ final class Runner {
     }
 
     func activate(_ given: Given) {
-        let batch = HeldBatch(given, kind: world.kind(project, given.name.job), now: world.now)
+        let batch = HeldBatch(given, kind: world.kind(project, given.name.job))
         held.append(batch)
         if batch.ending != .none {
             settleEnding(batch)

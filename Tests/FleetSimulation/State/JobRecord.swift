@@ -62,7 +62,8 @@ struct JobRecord {
     var written: [UInt8]
     var counters = [Int](repeating: 0, count: 6)
     var waiting: [History?]
-    /// Crashes that a waiting recipient's batch had in a row.
+    /// How often in a row a waiting recipient was in the hands of a worker that died.
+    var crashed: [Int: Int] = [:]
     var held: [Due] = []
     var orphans: [BatchName] = []
 

@@ -221,13 +221,20 @@ extension ProjectState {
 
     private mutating func openRetry(_ id: Int, _ indexes: [Int], _ order: inout Order, _ nowMs: Int64) {
         let epoch = nextEpoch(nowMs)
-        openBatch(
-            BatchName(job: id, part: Int(epoch), isRetry: true),
-            indexes: indexes,
-            histories: indexes.map { jobs[id].waiting[$0] ?? History() },
-            &order,
-            epoch: epoch
-        )
+        let name = BatchName(job: id, part: Int(epoch), isRetry: true)
+        let histories = indexes.map { jobs[id].waiting[$0] ?? History() }
+        openBatch(name, indexes: indexes, histories: histories, &order, epoch: epoch)
+        guard !jobs[id].crashed.isEmpty else { return }
+        batches[name]?.tally = CrashTally(crashes: indexes.reduce(0) { max($0, jobs[id].crashed[$1] ?? 0) })
+    }
+
+    /// A batch that is a suspect by what it carries is run alone, later.
+    private mutating func setAsideSuspect(_ order: inout Order) {
+        guard let name = order.claims.last?.name, batches[name]?.tally.isSuspect == true else { return }
+        order.claims.removeLast()
+        _ = removeClaim(name, of: order.lease)
+        batches[name]?.upto = 0
+        suspects.append(name)
     }
 
     private mutating func claimEnding(_ order: inout Order, _ nowMs: Int64, referee: Referee) {
@@ -300,6 +307,7 @@ extension ProjectState {
         }
         for (job, indexes) in given {
             openRetry(job, indexes, &order, nowMs)
+            setAsideSuspect(&order)
             order.wanted -= indexes.count
         }
     }
@@ -332,6 +340,7 @@ extension ProjectState {
                     jobs[id].again = false
                     guard job.waiting[0] != nil else { break }
                     openRetry(id, [0], &order, nowMs)
+                    if !referee.breaks(.runAimedSuspects) { setAsideSuspect(&order) }
                     order.wanted -= 1
                 } else {
                     guard let count = claimFirstPass(id, &order, nowMs) else { break }

@@ -44,10 +44,11 @@ extension ProjectState {
         let names = jobs[id].orphans
         jobs[id].orphans = []
         for name in names {
-            let stays =
-                referee.breaks(.keepSlotForTail)
-                ? jobs[id].kind == .fanout : batches[name].map { needsTurn(name, $0) } ?? false
-            if stays { jobs[id].orphans.append(name) } else { orphans.append(name) }
+            if referee.breaks(.keepSlotForTail), jobs[id].kind == .fanout {
+                jobs[id].orphans.append(name)
+            } else {
+                orphan(name, referee: referee)
+            }
         }
         if !scheduled.contains(where: { $0.job == id }), Self.hasFirstPass(jobs[id]), !slot.isActive(id) { enqueue(id) }
     }
@@ -118,6 +119,7 @@ extension ProjectState {
         guard jobs[id].isOpen, jobs[id].isParked else { return }
         parked.removeAll { $0 == id }
         for name in jobs[id].orphans { batches[name]?.tally = CrashTally() }
+        jobs[id].crashed = [:]
         goOn(id, referee: referee)
     }
 

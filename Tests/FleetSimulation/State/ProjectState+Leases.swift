@@ -31,6 +31,8 @@ extension ProjectState {
             referee.breaks(.aimedWithoutTurn) ? job.kind == .fanout && needsTurn(name, batch) : needsTurn(name, batch)
         if job.isPaused || job.isParked || job.ending != .none {
             jobs[name.job].orphans.append(name)
+        } else if batch.tally.isSuspect {
+            suspects.append(name)
         } else if takesTurns {
             jobs[name.job].orphans.append(name)
             // It needs its turn, like what was never claimed.
@@ -49,13 +51,11 @@ extension ProjectState {
 
     private mutating func crashed(_ name: BatchName, _ nowMs: Int64, referee: Referee) {
         guard jobs[name.job].isOpen, batches[name] != nil else { return orphan(name, referee: referee) }
-        switch batches[name]?.tally.workerDied() {
-        case .park:
+        if batches[name]?.tally.workerDied() == .park {
+            jobs[name.job].crashed = [:]
             park(name.job, nowMs, referee: referee)
-            orphan(name, referee: referee)
-        case .runAlone: suspects.append(name)
-        case .takeOver, nil: orphan(name, referee: referee)
         }
+        orphan(name, referee: referee)
     }
 
     private mutating func free(_ lease: Int, isDead: Bool, _ nowMs: Int64, referee: Referee) -> Int {

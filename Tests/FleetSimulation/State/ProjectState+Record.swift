@@ -101,11 +101,14 @@ extension ProjectState {
         if isFirstTime { batches[name]?.call = request.number }
 
         let fresh = write(request, referee: referee)
-        if fresh.count > 0 { batches[name]?.tally.progressed() }
+        if fresh.count > 0, (batches[name]?.tally.crashes ?? 0) > 0 {
+            batches[name]?.tally.progressed()
+            jobs[id].crashed = [:]
+        }
         if jobs[id].kind == .aimed, fresh.count > 0 {
             slot.hold(id, milliseconds: fresh.mayRun ? jobs[id].holdMs : 0, nowMs: nowMs)
         }
-        if isOwned { handOn(request, nowMs) }
+        if isOwned { handOn(request, nowMs, referee: referee) }
         if isFirstTime, request.holdMs > 0, !referee.breaks(.ignoreHold) {
             governor.hold(milliseconds: request.holdMs, nowMs: nowMs)
         }
@@ -170,14 +173,17 @@ extension ProjectState {
     }
 
     /// A schedule is a decision: only the holder's counts, and never for a recipient that has its result.
-    private mutating func handOn(_ request: RecordRequest, _ nowMs: Int64) {
+    private mutating func handOn(_ request: RecordRequest, _ nowMs: Int64, referee: Referee) {
         let id = request.name.job
+        // What becomes a retry takes the count of crashes along.
+        let crashes = referee.breaks(.forgetCrashes) ? 0 : batches[request.name]?.tally.crashes ?? 0
         for item in request.retries {
             guard jobs[id].done[item.index] == .none, batches[request.name]?.handedOn[item.position] == false else {
                 continue
             }
             batches[request.name]?.handedOn[item.position] = true
             jobs[id].waiting[item.index] = item.history
+            if crashes > 0 { jobs[id].crashed[item.index] = crashes }
             addRetry(Due(ms: item.dueMs, job: id, index: item.index))
             if jobs[id].kind == .aimed {
                 slot.hold(id, milliseconds: item.history.isMaybeDuplicate ? jobs[id].holdMs : 0, nowMs: nowMs)
