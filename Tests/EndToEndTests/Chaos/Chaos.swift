@@ -28,6 +28,7 @@ private actor Turnstile {
 ///   - part: recipients per round.
 ///   - delayMs: how long the sandbox takes for an answer, so that a harm finds sends on the wire; 0 sets no fault.
 ///   - redisURL, endpoint: where the workers look, if not straight at the rig's servers.
+///   - environment: what the workers find in theirs beside the test's own.
 ///   - isEveryDuplicateFlagged: false where Redis itself forgets.
 ///   - harm: what happens in a round, once its sends are under way.
 /// - Returns: the run and its audit, for what the scenario promises beyond that.
@@ -45,6 +46,7 @@ func chaos(
     redisURL: String? = nil,
     durability: String = "fast",
     endpoint: ((Rig) throws -> String)? = nil,
+    environment: [String: String] = [:],
     isEveryDuplicateFlagged: Bool = true,
     harm: (ChaosRun, Int) async throws -> Void
 ) async throws -> (run: ChaosRun, audit: ChaosAudit) {
@@ -79,7 +81,13 @@ func chaos(
             worker: "lease_ms: \(leaseMs), renew_ms: \(leaseMs / 5), max_in_flight: \(ChaosRun.inFlight),"
                 + " window: \(ChaosRun.window)"
         )
-        let run = ChaosRun(rig: rig, load: load, configuration: configuration, seed: ChaosScale.seed)
+        let run = ChaosRun(
+            rig: rig,
+            load: load,
+            configuration: configuration,
+            environment: environment,
+            seed: ChaosScale.seed
+        )
         try await run.hire(workers)
         for round in 1...rounds {
             try await run.begin(round)

@@ -15,6 +15,7 @@ final class ChaosRun {
     let rig: Rig
     let load: ChaosLoad
     let configuration: String
+    private let environment: [String: String]
     var random: SeededGenerator
     /// Those that should be alive, by name.
     private(set) var fleet: [(name: String, process: ChildProcess)] = []
@@ -24,10 +25,11 @@ final class ChaosRun {
     var harms = 0
     var recoveries: [Double] = []
 
-    init(rig: Rig, load: ChaosLoad, configuration: String, seed: UInt64) {
+    init(rig: Rig, load: ChaosLoad, configuration: String, environment: [String: String], seed: UInt64) {
         self.rig = rig
         self.load = load
         self.configuration = configuration
+        self.environment = environment
         random = SeededGenerator(seed: seed)
     }
 
@@ -38,7 +40,7 @@ final class ChaosRun {
     func hire(_ count: Int = 1) async throws {
         for _ in 0..<count {
             let name = "chaos-" + String(everyone.count + 1_000)
-            let process = try await rig.startWorker(configuration, ["--name", name])
+            let process = try await rig.startWorker(configuration, ["--name", name], environment: environment)
             fleet.append((name, process))
             everyone.append(process)
         }
