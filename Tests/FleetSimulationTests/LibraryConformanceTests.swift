@@ -10,7 +10,7 @@ import Testing
 /// The model and the function library in a real server, through the same drawn sequences of calls: what the simulation
 /// shows of the one is worth something only if the other answers the same.
 @Suite struct LibraryConformanceTests {
-    @Test(arguments: UInt64(1)...40) func theLibraryDecidesAsTheModelDoes(_ seed: UInt64) async throws {
+    @Test(arguments: UInt64(1)...60) func theLibraryDecidesAsTheModelDoes(_ seed: UInt64) async throws {
         try await withServer { client in
             var mirror = Mirror(client: client, seed: seed)
             for _ in 0..<120 { try await mirror.step() }

@@ -248,8 +248,11 @@ extension ProjectState {
             } else {
                 // What is not there is in a worker's hands, which ends it itself.
                 let waiting = jobs[id].waiting
-                var indexes = retry.filter { $0.job == id && waiting[$0.index] != nil }.prefix(batchSize).map(\.index)
+                let dues = retry.filter { $0.job == id } + jobs[id].held
+                var indexes = dues.map(\.index).filter { waiting[$0] != nil }
+                indexes = Array(indexes.prefix(batchSize))
                 retry.removeAll { $0.job == id && indexes.contains($0.index) }
+                jobs[id].held.removeAll { indexes.contains($0.index) }
                 if indexes.isEmpty, jobs[id].again {
                     jobs[id].again = false
                     indexes = [0]
@@ -269,17 +272,36 @@ extension ProjectState {
         }
     }
 
+    /// Retries are kept apart by what they cost, so that those which the budget does not allow stand in nobody's way:
+    /// what was never sent, retries of jobs of one batch, retries of fan-outs.
+    private enum Cost: CaseIterable { case free, single, fanout }
+
+    private func cost(_ due: Due) -> Cost {
+        let job = jobs[due.job]
+        if job.kind == .aimed || job.waiting[due.index]?.attempts == 0 { return .free }
+        return job.kind == .fanout ? .fanout : .single
+    }
+
     private mutating func claimRetries(_ order: inout Order, _ nowMs: Int64, referee: Referee) {
-        let room = max(order.wanted, order.wantedSingle)
-        guard order.claims.count < order.most, room > 0, let first = retry.first, first.ms <= nowMs else { return }
+        guard let first = retry.first, first.ms <= nowMs else { return }
+        for cost in Cost.allCases {
+            let wanted = cost == .fanout ? order.wanted : order.wantedSingle
+            let limit = min(batchSize, wanted, cost == .free ? .max : order.retryRoom)
+            guard order.claims.count < order.most, limit > 0 else { continue }
+            let given = claimRetries(cost, limit: limit, &order, nowMs)
+            if cost == .fanout { order.wanted -= given } else { order.wantedSingle -= given }
+            if cost != .free { order.retryRoom -= given }
+        }
+    }
+
+    private mutating func claimRetries(_ cost: Cost, limit: Int, _ order: inout Order, _ nowMs: Int64) -> Int {
         var given: [(job: Int, indexes: [Int])] = []
-        for due in retry.prefix(min(batchSize, room)) where due.ms <= nowMs {
+        let due = retry.prefix { $0.ms <= nowMs }.filter { self.cost($0) == cost }
+        for due in due.prefix(limit) {
             let job = jobs[due.job]
-            guard job.isOpen, let history = job.waiting[due.index] else {
+            if !job.isOpen || job.waiting[due.index] == nil {
                 retry.removeAll { $0 == due }
-                continue
-            }
-            if job.isPaused || job.isParked {
+            } else if job.isPaused || job.isParked {
                 retry.removeAll { $0 == due }
                 jobs[due.job].held.append(due)
             } else if job.kind == .aimed, job.ending == .none {
@@ -292,8 +314,6 @@ extension ProjectState {
             {
                 addRetry(Due(ms: nowMs + 250, job: due.job, index: due.index))
             } else {
-                let costs = history.attempts > 0
-                guard !costs || order.retryRoom > 0 else { continue }
                 var at = given.firstIndex { $0.job == due.job }
                 if at == nil, given.count < order.most - order.claims.count {
                     at = given.count
@@ -302,14 +322,13 @@ extension ProjectState {
                 guard let at else { continue }
                 retry.removeAll { $0 == due }
                 given[at].indexes.append(due.index)
-                if costs { order.retryRoom -= 1 }
             }
         }
         for (job, indexes) in given {
             openRetry(job, indexes, &order, nowMs)
             setAsideSuspect(&order)
-            order.wanted -= indexes.count
         }
+        return given.reduce(0) { $0 + $1.indexes.count }
     }
 
     private mutating func claimQueue(

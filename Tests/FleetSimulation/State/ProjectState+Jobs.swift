@@ -91,8 +91,10 @@ extension ProjectState {
         parked.removeAll { $0 == id }
         scheduled.removeAll { $0.job == id }
         expiring.removeAll { $0.job == id }
-        for due in jobs[id].held { addRetry(due) }
-        jobs[id].held = []
+        // What a dead worker left of it may stand among others' that cannot go on now.
+        for names in [orphans, suspects] { jobs[id].orphans += names.filter { $0.job == id } }
+        orphans.removeAll { $0.job == id }
+        suspects.removeAll { $0.job == id }
         dequeue(id)
         slot.release(id)
         ending.append(id)
