@@ -103,4 +103,45 @@ private let data = #"{"data":{"k":"v"}}"#
             print("eviction policy: the worker went on by itself \(told.duration(to: .now)) after it had complained")
         }
     }
+
+    /// The secret that a worker fetches is good for an hour by its own word, so a wrong clock must not matter.
+    @Test(
+        .disabled("An open fault: see what is not promised about clocks, on the page on guarantees"),
+        arguments: [-3_600, 3_600]
+    )
+    func aWorkerWhoseClockIsWrongSends(ahead: Int) async throws {
+        let clocks = try SteppedClocks()
+        try await withRig { rig in
+            try await rig.startSandbox()
+            try await rig.startWorker(try rig.configuration(), environment: clocks.environment(ahead: ahead))
+            try await rig.push(["id": "skewed", "message": data, "token": "t", "results": "all"])
+            #expect(try await rig.finished("skewed", seconds: 20)["sent"] == "1")
+        }
+    }
+
+    /// What waits for its time has been told it by Redis' clock. Set back, that clock must not make it wait an hour more.
+    @Test(
+        .disabled("An open fault: see what is not promised about clocks, on the page on guarantees"),
+        arguments: [(3_600, 0), (0, -3_600)]
+    )
+    func aRetryComesThoughRedisClockIsSetBack(before: Int, after: Int) async throws {
+        let clocks = try SteppedClocks()
+        let redis = try RedisServer(environment: clocks.environment(ahead: before))
+        try await withRig(redis: redis) { rig in
+            try await rig.startSandbox()
+            try await rig.startWorker(try rig.configuration())
+            _ = try await rig.addFault(
+                #"{"match":{"path":"/v1/"},"action":{"status":503,"retry_after":"3"},"times":1}"#
+            )
+            try await rig.push(["id": "later", "message": data, "token": "t", "results": "all"])
+            try await Wait.until("the retry to wait") { try await rig.job("later")["retrying"] == "1" }
+            try await clocks.set(redis.pid, ahead: after)
+            let stepped = ContinuousClock.now
+            #expect(try await rig.finished("later", seconds: 30)["sent"] == "1")
+            #expect(try await rig.results("later").count == 1)
+            try await rig.push(["id": "next", "message": data, "token": "u", "results": "all"])
+            #expect(try await rig.finished("next", seconds: 10)["sent"] == "1")
+            print("a retry of 3 s came \(stepped.duration(to: .now)) after Redis' clock was set back by an hour")
+        }
+    }
 }

@@ -1,0 +1,71 @@
+import Foundation
+import RedisTransport
+import StreamWire
+import TestSupport
+import Testing
+
+/// Wall clocks that jump by an hour, Redis' and a worker's.
+@Suite struct ClockChaos {
+    private static let hour = 3_600
+
+    /// Forward and back from the right time, and back and forward.
+    private static func ahead(_ step: Int) -> Int { [hour, 0, -hour, 0][step % 4] }
+
+    @Test(
+        .disabled("An open fault: see what is not promised about clocks, on the page on guarantees"),
+        arguments: ["redis", "worker"]
+    )
+    func steppedClock(whose: String) async throws {
+        let steps = ChaosScale.rounds(short: 2, longShare: 0.2)
+        let clocks = try SteppedClocks()
+        let redis = try RedisServer(environment: clocks.environment())
+        var offsets: [Int64] = []
+        let (run, audit) = try await chaos(
+            "steppedClock \(whose)",
+            rounds: steps,
+            part: 1_500,
+            redis: redis,
+            environment: clocks.environment()
+        ) { run, round in
+            let ahead = Self.ahead(round - 1)
+            try await clocks.set(whose == "redis" ? redis.pid : run.fleet[0].process.pid, ahead: ahead)
+            run.harms += 1
+            try await watch(run, for: .seconds(3))
+            guard whose == "redis" else { return }
+            let time = try await run.rig.client.send(RedisCommand("TIME")).array?.first?.string.flatMap { Int64($0) }
+            offsets.append((time ?? 0) - Int64(Date().timeIntervalSince1970) - Int64(ahead))
+        }
+        #expect(offsets.allSatisfy { abs($0) <= 2 }, "the clock was set: \(offsets)")
+        #expect(audit.duplicates == 0 && audit.flagged == 0, "nobody was taken for dead")
+        #expect(run.recoveries.allSatisfy { $0 <= ChaosRun.leaseSeconds }, "stalled for \(run.recoveries) s")
+    }
+
+    /// Notes the longest time in which a project with a fan-out under way got no further, and expects that none is told
+    /// to stop.
+    private func watch(_ run: ChaosRun, for time: Duration) async throws {
+        let rig = run.rig
+        let end = ContinuousClock.now + time
+        var last: [String: (written: Int, at: ContinuousClock.Instant)] = [:]
+        var longest = Duration.zero
+        var blocks: Set<String> = []
+        while ContinuousClock.now < end {
+            for project in rig.projects {
+                let base = "fanfare:{\(project)}:"
+                if let block = try await rig.client.send(RedisCommand("HGET", base + "ctl", "block")).string {
+                    blocks.insert("\(project): \(block)")
+                }
+                let written = try await rig.length("results", in: project)
+                let isUnderWay = try await rig.client.send(RedisCommand("HLEN", base + "active")).integer != 0
+                let now = ContinuousClock.now
+                if let before = last[project], before.written == written, isUnderWay {
+                    longest = max(longest, before.at.duration(to: now))
+                } else {
+                    last[project] = (written, now)
+                }
+            }
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        run.recoveries.append(longest / .seconds(1))
+        #expect(blocks.isEmpty)
+    }
+}
