@@ -137,6 +137,15 @@ local function open_retry(base, id, spec, list, worker, window, now, how)
     spec.ending or '', how or '0' }
 end
 
+-- A batch that is a suspect by what it carries is run alone, later.
+local function is_set_aside(base, name, worker)
+  if tonumber(redis.call('HGET', base .. 'b:' .. name, 'crashes') or '0') < SUSPECT then return false end
+  redis.call('SREM', base .. 'claims:' .. worker, name)
+  redis.call('HSET', base .. 'b:' .. name, 'upto', '0')
+  redis.call('RPUSH', base .. 'suspects', name)
+  return true
+end
+
 -- Gathers what is due of one of the waiting sets into batches of one job each; returns how many recipients they hold.
 local function claim_retries(base, set, limit, most, worker, window, now, claims, how)
   local due = redis.call('ZRANGEBYSCORE', base .. set, '-inf', int(now), 'WITHSCORES', 'LIMIT', 0, limit)
@@ -174,15 +183,7 @@ local function claim_retries(base, set, limit, most, worker, window, now, claims
   for _, id in ipairs(order) do
     given = given + #by_job[id]
     local taken = open_retry(base, id, specs[id], by_job[id], worker, window, now, how)
-    -- A batch that is a suspect by what it carries is run alone, later.
-    local name = id .. '/' .. taken[2]
-    if (tonumber(redis.call('HGET', base .. 'b:' .. name, 'crashes') or '0')) >= SUSPECT then
-      redis.call('SREM', base .. 'claims:' .. worker, name)
-      redis.call('HSET', base .. 'b:' .. name, 'upto', '0')
-      redis.call('RPUSH', base .. 'suspects', name)
-    else
-      claims[#claims + 1] = taken
-    end
+    if not is_set_aside(base, id .. '/' .. taken[2], worker) then claims[#claims + 1] = taken end
   end
   return given
 end
@@ -191,8 +192,10 @@ end
 local function claim_again(base, id, spec, worker, window, now)
   redis.call('HDEL', base .. 'spec:' .. id, 'again')
   if not redis.call('HGET', base .. 'wait:' .. id, '0') then return nil end
+  local taken = open_retry(base, id, spec, { '0' }, worker, window, now)
+  if is_set_aside(base, id .. '/' .. taken[2], worker) then return nil end
   hold_slot_for_send(base, id)
-  return open_retry(base, id, spec, { '0' }, worker, window, now), 1
+  return taken, 1
 end
 
 -- A batch of a job that is ending: what was orphaned, then what was never claimed, then what waits for a retry.

@@ -50,10 +50,14 @@ local function lend(base, quota, now, returned, single, fanout)
   bucket.have = bucket.have - lent
   -- Single recipients that found nothing come again in a moment; what comes in until then is theirs.
   local owed = redis.call('HMGET', base .. 'ctl', 'owed', 'owed_until')
-  local debt = (tonumber(owed[2]) or 0) > now and tonumber(owed[1]) or 0
-  debt = math.max(math.max(0, debt - lent), single - lent)
-  if debt > 0 then
+  local missing = single - lent
+  local debt = (tonumber(owed[2]) or 0) > now and math.max(0, tonumber(owed[1]) - lent) or 0
+  debt = math.max(debt, missing)
+  if missing > 0 then
+    -- Only who asks in vain prolongs it: renewed by every call it would never end, and fan-outs never begin.
     redis.call('HSET', base .. 'ctl', 'owed', int(debt), 'owed_until', int(now + 150))
+  elseif debt > 0 then
+    redis.call('HSET', base .. 'ctl', 'owed', int(debt))
   elseif owed[1] then
     redis.call('HDEL', base .. 'ctl', 'owed', 'owed_until')
   end
