@@ -23,6 +23,7 @@ final class ProjectRunner {
     private let tokenLanes: LanePool?
     private let refresher: TokenRefresher?
     private var isRegistering = false
+    private var hasRegistered = false
     private var isPrepared = false
 
     var id: String { context.project.id }
@@ -144,7 +145,8 @@ final class ProjectRunner {
         }
         createGroup()
         recorder.reconnected(isSameServer: isSameServer) { reconcile(isSameServer: isSameServer) }
-        if !context.leaseHolds { register() } else { scheduler.askLater(0) }
+        // A name that was held is only ever renewed: after a burial it must not rise with batches that are others' now.
+        if hasRegistered { scheduler.askLater(0) } else { register() }
     }
 
     private var lastReconciled: UInt64 = 0
@@ -228,6 +230,7 @@ final class ProjectRunner {
             isRegistering = false
             switch result {
             case .success(let value):
+                hasRegistered = true
                 scheduler.heardUpTo(value.array?.dropFirst().first?.string ?? "0")
                 context.book.hold(id, until: sentAt + context.configuration.leaseSpanNs)
                 scheduler.askLater(0)
@@ -254,6 +257,7 @@ final class ProjectRunner {
         planner.fence()
         _ = dispatcher.dropUnsent()
         context.book.lost(id)
+        hasRegistered = false
         register()
     }
 

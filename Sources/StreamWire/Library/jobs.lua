@@ -83,6 +83,8 @@ local function orphan(base, name, now)
     return
   end
   local facts = redis.call('HMGET', batch, 'from', 'sent', 'crashes')
+  -- Whoever held it decides nothing any more, also before somebody else takes it.
+  redis.call('HDEL', batch, 'epoch')
   if spec.paused or spec.parked or spec.ending then
     redis.call('RPUSH', base .. 'stopped:' .. id, name)
     if spec.ending then redis.call('ZADD', base .. 'ending', int(now), id) end

@@ -3,7 +3,7 @@
 -- register: a worker announces itself, or comes back after it was declared dead under a new name.
 -- ARGV: worker. Returns {now_ms, the last of the news}: what was said before does not concern it.
 local function register(keys, args)
-  redis.call('HSET', keys[1] .. 'leases', args[1], '1')
+  redis.call('HINCRBY', keys[1] .. 'leases', args[1], 1)
   local last = redis.call('XREVRANGE', keys[1] .. 'news', '+', '-', 'COUNT', 1)[1]
   return { int(now_ms()), last and last[1] or '0' }
 end

@@ -50,7 +50,8 @@ local function record(keys, args)
     return { 'gone' }
   end
   local late = args[7] == '1'
-  local owned = not late and redis.call('HGET', batch, 'epoch') == epoch
+  local holder = redis.call('HMGET', batch, 'epoch', 'owner')
+  local owned = not late and holder[1] == epoch and holder[2] == args[4]
   if not owned and not late then
     -- A repeated call of the step that finished the batch has nothing new to say; one that was fenced may have.
     return { 'stale' }
