@@ -39,12 +39,14 @@ let package = Package(
         .systemLibrary(name: "CCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CHiredis", providers: [.apt(["libhiredis-dev"])]),
         .systemLibrary(name: "COpenSSL", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CExpat", providers: [.apt(["libexpat1-dev"])]),
 
         // The pure side: values and decisions. No I/O, no clock, no randomness of its own.
         .target(name: "FanfareJSON", swiftSettings: pure),
+        .target(name: "FanfareXML", swiftSettings: pure),
         .target(name: "FanfareModel", swiftSettings: pure),
         .target(name: "FanfareCore", dependencies: ["FanfareModel", "FanfareJSON"], swiftSettings: pure),
-        .target(name: "FCMWire", dependencies: ["FanfareModel", "FanfareJSON"], swiftSettings: pure),
+        .target(name: "FCMWire", dependencies: ["FanfareModel", "FanfareJSON", "FanfareXML"], swiftSettings: pure),
         .target(
             name: "StreamWire",
             dependencies: ["FanfareModel"],
@@ -73,6 +75,12 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(name: "OpenSSLKit", dependencies: ["COpenSSL"], swiftSettings: strict),
+        .target(name: "ExpatKit", dependencies: ["FanfareXML", "CExpat"], swiftSettings: strict),
+        .target(
+            name: "XMPPTransport",
+            dependencies: ["FanfareModel", "FanfareXML", "FCMWire", "ExpatKit", "EventLoop", "CurlTransport"],
+            swiftSettings: strict
+        ),
         .target(
             name: "RedisTransport",
             dependencies: ["EventLoop", "StreamWire", "OpenSSLKit", "CHiredis"],
@@ -82,7 +90,7 @@ let package = Package(
             name: "FanfareWorker",
             dependencies: [
                 "FanfareModel", "FanfareJSON", "FanfareCore", "FCMWire", "StreamWire",
-                "EventLoop", "CurlTransport", "RedisTransport", "OpenSSLKit",
+                "EventLoop", "CurlTransport", "RedisTransport", "OpenSSLKit", "XMPPTransport",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict
@@ -111,11 +119,11 @@ let package = Package(
         ),
 
         // The other end of the wire, for trials and tests.
-        .target(name: "FCMSimulator", dependencies: ["FanfareJSON"], swiftSettings: pure),
+        .target(name: "FCMSimulator", dependencies: ["FanfareJSON", "FanfareXML"], swiftSettings: pure),
         .target(
             name: "FanfareSandbox",
             dependencies: [
-                "FCMSimulator", "FanfareJSON",
+                "FCMSimulator", "FanfareJSON", "FanfareXML", "ExpatKit",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -165,10 +173,19 @@ let package = Package(
             dependencies: ["RedisTransport", "OpenSSLKit", "EventLoop", "StreamWire", "TestSupport"],
             swiftSettings: strict
         ),
+        .testTarget(name: "ExpatKitTests", dependencies: ["ExpatKit", "FanfareXML"], swiftSettings: strict),
+        .testTarget(
+            name: "XMPPTransportTests",
+            dependencies: [
+                "XMPPTransport", "FanfareModel", "FanfareXML", "FCMWire", "ExpatKit", "EventLoop", "CurlTransport",
+                "TestSupport",
+            ],
+            swiftSettings: strict
+        ),
         .testTarget(name: "FanfareJSONTests", dependencies: ["FanfareJSON"], swiftSettings: strict),
         .testTarget(
             name: "FCMWireTests",
-            dependencies: ["FCMWire", "FanfareJSON", "FanfareModel"],
+            dependencies: ["FCMWire", "FanfareJSON", "FanfareModel", "FanfareXML"],
             swiftSettings: strict
         ),
         .testTarget(
@@ -205,11 +222,15 @@ let package = Package(
             dependencies: ["CurlTransport", "EventLoop", "FanfareModel"],
             swiftSettings: strict
         ),
-        .testTarget(name: "FCMSimulatorTests", dependencies: ["FCMSimulator", "FanfareJSON"], swiftSettings: strict),
+        .testTarget(
+            name: "FCMSimulatorTests",
+            dependencies: ["FCMSimulator", "FanfareJSON", "FanfareXML", "FanfareClient"],
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "FanfareSandboxTests",
             dependencies: [
-                "FanfareSandbox", "FCMSimulator", "FanfareJSON",
+                "FanfareSandbox", "FCMSimulator", "FanfareJSON", "FanfareXML", "ExpatKit", "TestSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),

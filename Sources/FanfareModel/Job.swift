@@ -6,7 +6,15 @@ public struct Job: Equatable, Sendable {
     public var hasOwnID: Bool
     /// The stream entry this came from.
     public var entryID: String
+    public var operation: Operation
+    /// Where a message goes; of other operations the tokens of a subscription, or the group.
     public var target: Target
+    /// The bare name of the topic that a subscription is for; empty otherwise.
+    public var subscription: String
+    /// The name of the group that an operation is for; empty otherwise.
+    public var groupName: String
+    /// The tokens that a group operation is for, at most 20.
+    public var members: [String]
     /// The producer's `message`, byte for byte; checked against ``format``.
     public var message: [UInt8]
     public var format: MessageFormat
@@ -28,7 +36,11 @@ public struct Job: Equatable, Sendable {
         id: String,
         hasOwnID: Bool,
         entryID: String,
+        operation: Operation = .send,
         target: Target,
+        subscription: String = "",
+        groupName: String = "",
+        members: [String] = [],
         message: [UInt8],
         format: MessageFormat = .v1,
         priority: Int = 5,
@@ -44,7 +56,11 @@ public struct Job: Equatable, Sendable {
         self.id = id
         self.hasOwnID = hasOwnID
         self.entryID = entryID
+        self.operation = operation
         self.target = target
+        self.subscription = subscription
+        self.groupName = groupName
+        self.members = members
         self.message = message
         self.format = format
         self.priority = priority
@@ -57,6 +73,18 @@ public struct Job: Equatable, Sendable {
         self.tracestate = tracestate
         self.audienceSize = audienceSize
     }
+}
+
+/// What a job asks for. Everything but ``send`` is management: it carries no message and is never a fan-out.
+public enum Operation: String, Equatable, Sendable, CaseIterable {
+    case send, subscribe, unsubscribe
+    case groupCreate = "group.create"
+    case groupAdd = "group.add"
+    case groupRemove = "group.remove"
+    case groupGet = "group.get"
+
+    public var isSubscription: Bool { self == .subscribe || self == .unsubscribe }
+    public var isGroupOperation: Bool { self != .send && !isSubscription }
 }
 
 /// Where a job goes.

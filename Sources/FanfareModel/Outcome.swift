@@ -9,6 +9,8 @@ public enum RequestOutcome: Equatable, Sendable {
     case ambiguous(reason: String)
     /// A status and headers arrived.
     case answered(HTTPAnswer)
+    /// The JSON of an ack or a nack, as an XMPP stanza carried it.
+    case stanza([UInt8])
 }
 
 /// An HTTP answer, in whatever shape it arrived.

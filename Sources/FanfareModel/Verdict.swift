@@ -44,6 +44,8 @@ public enum Verdict: Equatable, Sendable {
     case sent(messageID: String, canonical: String?)
     /// Accepted for a device group, with members that did not get it.
     case sentPartly(messageID: String, failedTokens: [String])
+    /// A group operation was carried out. The key may look unlike the one that was given, and is as valid.
+    case managed(group: String)
     /// Final.
     case failed(Failure)
     /// Final: the outcome of the attempt is known to nobody, and the job is `at_most_once`. The failure is for logs;

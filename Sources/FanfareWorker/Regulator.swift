@@ -63,7 +63,7 @@ extension Verdict {
             case .recipient: return retry.cause != .unsent
             }
         case .unknown: return true
-        case .sent, .sentPartly, .failed, .refreshCredential, .blockProject: return false
+        case .sent, .sentPartly, .managed, .failed, .refreshCredential, .blockProject: return false
         }
     }
 }

@@ -84,7 +84,7 @@ final class Settler {
             case .retry(let retry): wait(retry, position: position, of: batch, random: random)
             case .blockProject(let failure), .refreshCredential(let failure):
                 park(failure, position: position, of: batch)
-            case .sent, .sentPartly, .failed, .unknown:
+            case .sent, .sentPartly, .managed, .failed, .unknown:
                 let recipient = batch.recipients[position]
                 let record = ResultRecord(
                     verdict,
@@ -106,7 +106,7 @@ final class Settler {
             // The end of trying is counted from the first try of any kind; a lifetime only from one that counts.
             if history.firstAttemptMs == 0 { history.firstAttemptMs = startedMs }
         case .blockProject, .refreshCredential: break
-        case .retry, .sent, .sentPartly, .failed, .unknown:
+        case .retry, .sent, .sentPartly, .managed, .failed, .unknown:
             history.attempts += 1
             if history.attempts == 1 { history.firstAttemptMs = startedMs }
         }
@@ -296,7 +296,7 @@ final class Settler {
             recorder.holdProject(milliseconds, batch: batch)
         }
         switch verdict {
-        case .sent, .sentPartly:
+        case .sent, .sentPartly, .managed:
             recorder.answered(batch, bad: nil)
         case .failed(let failure):
             recorder.answered(batch, bad: failure.action == .fixMessage ? failure : nil)

@@ -14,7 +14,7 @@ enum SharedVerdicts {
             return .retry(Retry(failure: transport(reason), cause: .refused, floorMs: 1_000))
         case .ambiguous(let reason):
             return unanswered(reason, httpStatus: 0, atMostOnce: atMostOnce)
-        case .answered:
+        case .answered, .stanza:
             return nil
         }
     }

@@ -17,6 +17,8 @@ public struct ResultRecord: Equatable, Sendable {
     public var failure: Failure?
     /// Members of a group that did not get the message; nil when none are known to be left out.
     public var failedTokens: [String]?
+    /// The name of the group that an operation was for; nil for a message.
+    public var groupName: String?
     /// Attempts that count.
     public var attempts: Int
     /// The recipient may have got the message more than once.
@@ -31,6 +33,7 @@ public struct ResultRecord: Equatable, Sendable {
         canonical: String? = nil,
         failure: Failure? = nil,
         failedTokens: [String]? = nil,
+        groupName: String? = nil,
         attempts: Int,
         maybeDup: Bool = false
     ) {
@@ -42,6 +45,7 @@ public struct ResultRecord: Equatable, Sendable {
         self.canonical = canonical
         self.failure = failure
         self.failedTokens = failedTokens
+        self.groupName = groupName
         self.attempts = attempts
         self.maybeDup = maybeDup
     }
@@ -70,6 +74,8 @@ public struct ResultRecord: Equatable, Sendable {
         case .sentPartly(let messageID, let failedTokens):
             self.messageID = messageID
             self.failedTokens = failedTokens
+        case .managed(let group):
+            self.recipient = group
         case .failed(let failure):
             status = .failed
             self.failure = failure
@@ -137,6 +143,7 @@ extension ResultRecord {
         bytes.append(contentsOf: String(index).utf8)
         bytes.append(member: kind.rawValue, recipient)
         bytes.append(member: "status", status.rawValue)
+        if let groupName { bytes.append(member: "group_name", groupName) }
         if status == .sent { bytes.append(member: "message_id", messageID) }
         bytes.append(member: "attempts", Int64(attempts))
         if maybeDup { bytes.append(contentsOf: ",\"maybe_dup\":true".utf8) }

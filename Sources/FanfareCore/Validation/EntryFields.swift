@@ -1,3 +1,5 @@
+internal import FanfareModel
+
 /// The fields that an entry of `jobs` may have.
 enum EntryField: String, CaseIterable {
     case message, format
@@ -12,15 +14,6 @@ enum EntryField: String, CaseIterable {
 
     /// The fields that say where a job goes, in the order in which they are looked for.
     static let targets: [EntryField] = [.token, .tokens, .fid, .fids, .topic, .condition, .group, .audience]
-}
-
-/// What `op` may say. Only ``send`` is carried out by this version.
-enum Operation: String {
-    case send, subscribe, unsubscribe
-    case groupCreate = "group.create"
-    case groupAdd = "group.add"
-    case groupRemove = "group.remove"
-    case groupGet = "group.get"
 }
 
 /// An entry's fields by name, each at most once, none unknown.
