@@ -6,6 +6,8 @@ public struct ClaimCall: Equatable, Sendable {
     /// Recipients of fan-outs, and of other jobs; no further batch is given once there are that many.
     public var wanted: Int
     public var wantedSingle: Int
+    /// Recipients of jobs without a message.
+    public var wantedManaged = 0
     /// How many sends of each batch may begin at once.
     public var window: Int
     /// Recipients that may be taken though they were sent to before: the retry budget.
@@ -49,6 +51,7 @@ public struct ClaimCall: Equatable, Sendable {
                 worker, String(most), String(wanted), String(wantedSingle), String(window), String(retries),
                 String(quotaPerMinute), String(returned), String(permitsSingle), String(permitsFanout),
                 String(activeFanouts), smear ? "1" : "0", String(backlogLimit), newsCursor, refusedCursor,
+                String(wantedManaged),
             ]
         )
     }

@@ -89,6 +89,14 @@ public enum FunctionLibrary {
     /// May a send begin to a recipient that FCM refused for its rate? Answers the milliseconds to wait, 0 for yes.
     public static func pace(_ keys: ProjectKeys, recipient: String) -> RedisCommand { call("pace", keys, [recipient]) }
 
+    /// May so many subscriptions or group operations begin? Answers the milliseconds to wait, 0 for yes.
+    public static func manage(_ keys: ProjectKeys, count: Int) -> RedisCommand { call("manage", keys, [String(count)]) }
+
+    /// Tells how many XMPP connections a worker has; asking for one more, answers the milliseconds to wait, 0 for yes.
+    public static func connect(_ keys: ProjectKeys, worker: String, open: Int, wantsMore: Bool) -> RedisCommand {
+        call("connect", keys, [worker, String(open), wantsMore ? "1" : "0"])
+    }
+
     public static func copy(_ keys: ProjectKeys, job: String, runID: String, step: Int) -> RedisCommand {
         call("copy", keys, [job, runID, String(step)])
     }

@@ -71,6 +71,7 @@ public struct IntakeCall: Sendable {
 
     /// How the job takes its turn among the project's; empty leaves it to the number of recipients.
     private var turnClass: String {
+        guard job.operation == .send else { return "managed" }
         switch job.target {
         case .topic, .condition: return "aimed"
         case .group: return "group"

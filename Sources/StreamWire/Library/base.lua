@@ -30,6 +30,7 @@
 --   held:<id>                       zset: the same of a job that was paused or parked
 --   queue singles groups            zsets, score 0: jobs with unclaimed batches, "<9 - priority><entry id>/<id>";
 --                                   queue: fan-outs that wait for the slot; groups: sends to device groups
+--   managed                         zset: jobs without a message, likewise
 --   active                          hash: fan-out that holds the slot -> "<epoch>|" and nothing, `?` while a
 --                                   topic's send is under way, or until when FCM is busy with it, Unix ms
 --   sched expiring                  zsets: jobs by not_before, and by expires_at
@@ -53,8 +54,9 @@
 --   news refused                    streams: what workers have to hear at once: of jobs, and of refused rates
 --   rates                           hash: "<kind>:<recipient>" that FCM refused for its rate -> until when, and its pace
 --   rated                           zset: the same by the time of the refusal
+--   connections                     hash: worker -> XMPP connections
 --   ctl                             hash: block, block_until, hold_until, pause, pressure, looked, alone, level, have, at,
---                                   owed, owed_until
+--                                   owed, owed_until, managed_at, connect_at
 
 local BATCH = 1000
 local HOUR = 3600000

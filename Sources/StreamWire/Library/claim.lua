@@ -50,7 +50,8 @@ end
 -- ARGV: 1 worker, 2 most batches, 3 recipients wanted of fan-outs, 4 of others, 5 window,
 --   6 retries of recipients that were sent before, 7 quota a minute, 8 permits given back, 9 permits wanted for single
 --   recipients, 10 for fan-outs, 11 fan-outs that may be active, 12 smear (1/0), 13 backlog limit, 14 the last that was heard of jobs,
---   15 and of refused rates.
+--   15 and of refused rates,
+--   16 recipients wanted of management.
 -- No further batch is given once that many recipients are.
 -- Returns {'fenced'} or
 --   {'ok', now_ms, ms to hold every send, ms until the project's probe (0 = not blocked), reason of the block,
@@ -189,6 +190,23 @@ local function claim(keys, args)
           wanted_single = wanted_single - count
           if queue == 'groups' then redis.call('SADD', base .. 'groups_on', id) end
         end
+      end
+    end
+    local wanted_managed = tonumber(args[16])
+    for _, head in ipairs(redis.call('ZRANGE', base .. 'managed', 0, 2 * most)) do
+      local _, id = string.match(head, '^([^/]*)/(.*)$')
+      while #claims < most and wanted_managed > 0 do
+        local spec = load_spec(base, id)
+        local taken, count
+        if spec and not spec.paused and not spec.parked and not spec.ending then
+          taken, count = claim_first_pass(base, id, spec, worker, window, now)
+        end
+        if not taken then
+          redis.call('ZREM', base .. 'managed', head)
+          break
+        end
+        claims[#claims + 1] = taken
+        wanted_managed = wanted_managed - count
       end
     end
     local active = redis.call('HKEYS', base .. 'active')

@@ -88,7 +88,7 @@ local function intake(keys, args)
     or (expires > 0 and expires <= now)
     or (class == 'group' and redis.call('SCARD', base .. 'groups_on') >= MOST_GROUPS)
     or redis.call('ZCARD', base .. 'singles') > 0 or redis.call('EXISTS', base .. 'rolled:' .. id) == 1
-  if not takes_turns(class) and source == 'inline' and args[6] ~= '' and not held and not stopped
+  if not takes_turns(class) and class ~= 'managed' and source == 'inline' and args[6] ~= '' and not held and not stopped
     and redis.call('HEXISTS', base .. 'leases', args[6]) == 1 then
     -- One batch, and the worker that read it has room: it need not come back for its recipients.
     redis.call('HSET', spec, 'next', int(total))

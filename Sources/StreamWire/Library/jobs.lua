@@ -2,10 +2,10 @@
 -- ---------------------------------------------------------------------------------------------------------------
 -- Jobs: how they begin, stop, go on and end.
 --
--- class: `single` (one batch), `group` (a device group), `fanout` (more than one batch) or `aimed` (a topic or a
--- condition). The last two take turns.
+-- class: `single` (one batch), `group` (a device group), `managed` (no message: subscriptions and groups), `fanout` (more
+-- than one batch) or `aimed` (a topic or a condition). The last two take turns.
 
-local QUEUES = { single = 'singles', group = 'groups', fanout = 'queue', aimed = 'queue' }
+local QUEUES = { single = 'singles', group = 'groups', managed = 'managed', fanout = 'queue', aimed = 'queue' }
 
 local function takes_turns(class)
   return class == 'fanout' or class == 'aimed'
@@ -36,7 +36,7 @@ local WAITING = { 'again', 'retry', 'retry_many' }
 
 local function schedule(base, id, spec_class, index, value, due)
   local set = 'retry'
-  if string.sub(value, 1, 2) == '0|' or spec_class == 'aimed' then
+  if string.sub(value, 1, 2) == '0|' or spec_class == 'aimed' or spec_class == 'managed' then
     set = 'again'
   elseif spec_class == 'fanout' then
     set = 'retry_many'

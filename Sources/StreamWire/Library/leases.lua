@@ -38,6 +38,7 @@ end
 
 local function free(base, worker, dead, now)
   redis.call('HDEL', base .. 'leases', worker)
+  redis.call('HDEL', base .. 'connections', worker)
   if redis.call('HGET', base .. 'ctl', 'alone') == worker then redis.call('HDEL', base .. 'ctl', 'alone') end
   local names = redis.call('SMEMBERS', base .. 'claims:' .. worker)
   table.sort(names)
