@@ -1,23 +1,3 @@
-/// One message on one device. What the device sees is drawn only when someone looks, since few do.
-struct Delivery: Equatable, Sendable {
-    enum Source: Equatable, Sendable { case v1([UInt8]), legacy([UInt8]), plainText([UInt8]) }
-
-    var token: String
-    var platform: Platform
-    var timeMs: Int64
-    var messageID: String
-    var senderID: String
-    /// `/topics/x` for a topic's subscriber.
-    var from: String?
-    var source: Source
-
-    var sourceSize: Int {
-        switch source {
-        case .v1(let body), .legacy(let body), .plainText(let body): return body.count
-        }
-    }
-}
-
 /// The latest deliveries, bounded by number and by bytes.
 struct DeliveryStore: Equatable, Sendable {
     static let mostBytes = 128 << 20

@@ -17,12 +17,18 @@ extension Delivery {
             view = platform == .apple ? LegacyContent.apple(root, of: self) : androidView(LegacyContent.common(root))
         case .plainText(let body):
             view = androidView(LegacyContent.plainText(body))
+        case .none: view = (JSONObject(), eventPayload)
         }
         let object: JSONObject = [
             "token": .string(token), "platform": .string(platform.rawValue), "time_ms": .number(JSONNumber(timeMs)),
             "message_id": .string(messageID), "headers": .object(view.headers), "payload": .object(view.payload),
         ]
         return JSONValue.object(object).jsonBytes + [UInt8(ascii: "\n")]
+    }
+
+    private var eventPayload: JSONObject {
+        guard case .deletedMessages(let count) = event else { return JSONObject() }
+        return ["message_type": "deleted_messages", "total_deleted": .string(String(count))]
     }
 
     /// Data keys at the top level, beside what the client library adds.

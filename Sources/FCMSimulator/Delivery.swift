@@ -1,0 +1,95 @@
+/// One message, or one event, on one device. What the device sees is drawn only when someone looks, since few do.
+struct Delivery: Equatable, Sendable {
+    /// The request that carried it.
+    enum Source: Equatable, Sendable {
+        case v1([UInt8]), legacy([UInt8]), plainText([UInt8])
+        /// No request did: an event of FCM's own.
+        case none
+    }
+
+    enum Event: Equatable, Sendable {
+        case message
+        /// Messages stored for the device were thrown away, this many of them, and the app should ask its server for
+        /// all it missed.
+        case deletedMessages(count: Int)
+    }
+
+    var token: String
+    var platform: Platform
+    /// When the device got it, Unix milliseconds.
+    var timeMs: Int64
+    /// When the send was answered, Unix milliseconds.
+    var acceptedMs: Int64
+    var messageID: String
+    var senderID: String
+    /// `/topics/x` for a topic's subscriber.
+    var from: String?
+    var source: Source
+    var event: Event
+    /// The app's package or bundle, where the device has a particular one.
+    var package: String?
+    /// The app's state at ``timeMs``; a device that was woken for the message still says `doze`.
+    var appState: AppState
+    /// As the sender asked for it.
+    var originalPriority: MessagePriority
+    /// As it was delivered: lower when FCM lowered it.
+    var deliveredPriority: MessagePriority
+
+    init(
+        token: String,
+        platform: Platform,
+        timeMs: Int64,
+        acceptedMs: Int64? = nil,
+        messageID: String,
+        senderID: String,
+        from: String? = nil,
+        source: Source,
+        event: Event = .message,
+        package: String? = nil,
+        appState: AppState = .foreground,
+        originalPriority: MessagePriority = .normal,
+        deliveredPriority: MessagePriority? = nil
+    ) {
+        self.token = token
+        self.platform = platform
+        self.timeMs = timeMs
+        self.acceptedMs = acceptedMs ?? timeMs
+        self.messageID = messageID
+        self.senderID = senderID
+        self.from = from
+        self.source = source
+        self.event = event
+        self.package = package
+        self.appState = appState
+        self.originalPriority = originalPriority
+        self.deliveredPriority = deliveredPriority ?? originalPriority
+    }
+
+    var sourceSize: Int {
+        switch source {
+        case .v1(let body), .legacy(let body), .plainText(let body): return body.count
+        case .none: return 0
+        }
+    }
+}
+
+/// What the app, or its device, is doing.
+enum AppState: String, Equatable, Sendable {
+    case foreground, background
+    /// Android: the device is idle.
+    case doze
+    /// Apple: swiped away by its user.
+    case forceQuit = "force_quit"
+    /// Apple: the device saves power.
+    case lowPower = "low_power"
+
+    func exists(on platform: Platform) -> Bool {
+        switch self {
+        case .foreground, .background: return true
+        case .doze: return platform == .android
+        case .forceQuit, .lowPower: return platform == .apple
+        }
+    }
+}
+
+enum MessagePriority: String, Equatable, Sendable { case normal, high }
