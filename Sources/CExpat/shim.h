@@ -1,7 +1,17 @@
-// Expat's whole interface can be called from Swift as it is; nothing needs a wrapper.
+// Expat's interface can be called from Swift as it is, but for what newer releases add.
 #ifndef FANFARE_CEXPAT_SHIM_H
 #define FANFARE_CEXPAT_SHIM_H
 
 #include <expat.h>
+
+// From 2.6 on expat may put off reading what it has until more arrives, and on a stream nothing more need come: an
+// acknowledgement would lie unread. What that guards against, the limits on tags bound already.
+static inline void cexpat_read_at_once(XML_Parser parser) {
+#if XML_MAJOR_VERSION > 2 || (XML_MAJOR_VERSION == 2 && XML_MINOR_VERSION >= 6)
+    XML_SetReparseDeferralEnabled(parser, XML_FALSE);
+#else
+    (void)parser;
+#endif
+}
 
 #endif

@@ -1,0 +1,195 @@
+internal import CExpat
+public import FanfareXML
+internal import Glibc
+
+/// Reads a document that arrives in pieces: its root's start tag, the whole children of the root, the end.
+///
+/// UTF-8 with namespaces, and no more than a protocol needs: a document type or entity declaration is a fault, nothing
+/// outside the document is ever read, comments and processing instructions are skipped. The same bytes give the same
+/// events however they are cut. Not thread-safe; used by one owner.
+public final class XMLStreamParser {
+    private let limits: XMLStreamLimits
+    private var expat: Expat
+    /// The fault that ended the stream: known as soon as it is met, also while events from before it are returned.
+    public private(set) var failure: XMLStreamError?
+
+    public init(limits: XMLStreamLimits = XMLStreamLimits()) {
+        self.limits = limits
+        expat = Expat(limits: limits)
+    }
+
+    deinit { expat.close() }
+
+    /// Reads a piece of any length.
+    ///
+    /// What was whole before a fault is not lost to it: those events are returned, and the fault is thrown by the next
+    /// call (which may be `feed([])`); without such events it is thrown at once. Every later call throws it again.
+    public func feed(_ bytes: [UInt8]) throws(XMLStreamError) -> [XMLStreamEvent] {
+        if let failure { throw failure }
+        let (events, fault) = expat.parse(bytes)
+        if let fault { failure = XMLStreamError(reason: fault) }
+        if let failure, events.isEmpty { throw failure }
+        return events
+    }
+
+    /// Forgets everything and expects a new document, as XMPP does after authentication.
+    public func restart() {
+        expat.close()
+        expat = Expat(limits: limits)
+        failure = nil
+    }
+}
+
+/// One document's parser. Expat holds it from `init` to `close()`, and calls back only within `parse(_:)`.
+private final class Expat {
+    /// No document may hold this character, not even as a reference, so no namespace can pretend to contain it.
+    static let separator: UInt8 = 1
+
+    private var parser: XML_Parser?
+    private var taken: Unmanaged<Expat>?
+    private var fed = 0
+    var builder: StanzaBuilder
+
+    init(limits: XMLStreamLimits) {
+        builder = StanzaBuilder(limits: limits)
+        guard let parser = XML_ParserCreateNS("UTF-8", XML_Char(Self.separator)) else {
+            builder.fail("out of memory")
+            return
+        }
+        self.parser = parser
+        let reference = Unmanaged.passRetained(self)
+        taken = reference
+        XML_SetUserData(parser, reference.toOpaque())
+        XML_SetElementHandler(parser, elementStarted, elementEnded)
+        XML_SetCharacterDataHandler(parser, textCame)
+        XML_SetCommentHandler(parser, commentCame)
+        XML_SetProcessingInstructionHandler(parser, instructionCame)
+        XML_SetStartDoctypeDeclHandler(parser, doctypeStarted)
+        XML_SetEntityDeclHandler(parser, entityDeclared)
+        cexpat_read_at_once(parser)
+    }
+
+    deinit { assert(parser == nil, "closed first") }
+
+    /// Frees the parser and takes back what it was given. Safe to call twice.
+    func close() {
+        if let parser { XML_ParserFree(parser) }
+        parser = nil
+        taken?.release()
+        taken = nil
+    }
+
+    func parse(_ bytes: [UInt8]) -> (events: [XMLStreamEvent], fault: String?) {
+        guard let parser else { return ([], builder.failure ?? "the parser is closed") }
+        bytes.withUnsafeBytes { buffer in
+            var rest = UnsafeRawBufferPointer(rebasing: buffer[...])
+            // A long piece in parts, so that a fault is met before all of it was taken in.
+            while !rest.isEmpty, builder.failure == nil {
+                let part = UnsafeRawBufferPointer(rebasing: rest.prefix(16_384))
+                rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(part.count))
+                fed += part.count
+                let chars = part.baseAddress?.assumingMemoryBound(to: CChar.self)
+                let status = XML_Parse(parser, chars, Int32(part.count), Int32(XML_FALSE))
+                if status != XML_STATUS_OK { builder.fail(Self.reason(parser)) }
+                builder.settle(token: max(0, XML_GetCurrentByteIndex(parser)), fed: fed)
+            }
+        }
+        return (builder.takeEvents(), builder.failure)
+    }
+
+    private static func reason(_ parser: XML_Parser) -> String {
+        let text = XML_ErrorString(XML_GetErrorCode(parser)).map { String(cString: $0) } ?? "unknown error"
+        return "not well-formed XML: \(text), byte \(XML_GetCurrentByteIndex(parser))"
+    }
+
+    /// Where the token stands that a callback is about.
+    private var bytes: Range<Int> {
+        guard let parser else { return 0..<0 }
+        let start = max(0, XML_GetCurrentByteIndex(parser))
+        return start..<start + Int(max(0, XML_GetCurrentByteCount(parser)))
+    }
+
+    /// Lets a callback write down its fact; once one was a fault, expat is told to return.
+    fileprivate static func note(
+        _ context: UnsafeMutableRawPointer?,
+        _ body: (inout StanzaBuilder, Range<Int>) -> Void
+    ) {
+        guard let context else { return }
+        let expat = Unmanaged<Expat>.fromOpaque(context).takeUnretainedValue()
+        guard expat.builder.failure == nil else { return }
+        body(&expat.builder, expat.bytes)
+        if expat.builder.failure != nil, let parser = expat.parser { XML_StopParser(parser, XML_Bool(XML_FALSE)) }
+    }
+
+    /// Expat writes a name as its namespace, the separator and the local part; without a namespace as the latter alone.
+    fileprivate static func name(_ text: UnsafePointer<XML_Char>) -> XMLName {
+        let bytes = UnsafeRawBufferPointer(start: text, count: strlen(text))
+        guard let mark = bytes.lastIndex(of: separator) else { return XMLName(String(decoding: bytes, as: UTF8.self)) }
+        let namespace = String(decoding: bytes[..<mark], as: UTF8.self)
+        return XMLName(String(decoding: bytes[(mark + 1)...], as: UTF8.self), in: namespace)
+    }
+}
+
+private func elementStarted(
+    _ context: UnsafeMutableRawPointer?,
+    _ name: UnsafePointer<XML_Char>?,
+    _ attributes: UnsafeMutablePointer<UnsafePointer<XML_Char>?>?
+) {
+    guard let name else { return }
+    var list: [(name: XMLName, value: String)] = []
+    var next = attributes
+    while let pair = next, let key = pair[0], let value = pair[1] {
+        list.append((Expat.name(key), String(cString: value)))
+        next = pair + 2
+    }
+    Expat.note(context) { builder, bytes in builder.start(Expat.name(name), list, bytes: bytes) }
+}
+
+private func elementEnded(_ context: UnsafeMutableRawPointer?, _ name: UnsafePointer<XML_Char>?) {
+    Expat.note(context) { builder, bytes in builder.end(bytes: bytes) }
+}
+
+private func textCame(_ context: UnsafeMutableRawPointer?, _ text: UnsafePointer<XML_Char>?, _ count: Int32) {
+    guard let text, count > 0 else { return }
+    text.withMemoryRebound(to: UInt8.self, capacity: Int(count)) { start in
+        let buffer = UnsafeBufferPointer(start: start, count: Int(count))
+        Expat.note(context) { builder, bytes in builder.text(buffer, bytes: bytes) }
+    }
+}
+
+private func commentCame(_ context: UnsafeMutableRawPointer?, _ text: UnsafePointer<XML_Char>?) {
+    Expat.note(context) { builder, bytes in builder.skipped(bytes: bytes) }
+}
+
+private func instructionCame(
+    _ context: UnsafeMutableRawPointer?,
+    _ target: UnsafePointer<XML_Char>?,
+    _ data: UnsafePointer<XML_Char>?
+) {
+    Expat.note(context) { builder, bytes in builder.skipped(bytes: bytes) }
+}
+
+private func doctypeStarted(
+    _ context: UnsafeMutableRawPointer?,
+    _ name: UnsafePointer<XML_Char>?,
+    _ systemID: UnsafePointer<XML_Char>?,
+    _ publicID: UnsafePointer<XML_Char>?,
+    _ hasInternalSubset: Int32
+) {
+    Expat.note(context) { builder, _ in builder.fail("a document type declaration") }
+}
+
+// Never reached while the handler above stops the parser first; a second bolt on the same door.
+private func entityDeclared(
+    _ context: UnsafeMutableRawPointer?,
+    _ name: UnsafePointer<XML_Char>?,
+    _ isParameter: Int32,
+    _ value: UnsafePointer<XML_Char>?,
+    _ valueCount: Int32,
+    _ base: UnsafePointer<XML_Char>?,
+    _ systemID: UnsafePointer<XML_Char>?,
+    _ publicID: UnsafePointer<XML_Char>?,
+    _ notation: UnsafePointer<XML_Char>?
+) {
+    Expat.note(context) { builder, _ in builder.fail("an entity declaration") }
+}
