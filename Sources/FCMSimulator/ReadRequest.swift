@@ -5,6 +5,7 @@ public struct ReadRequest: Equatable, Sendable {
         case v1(project: String, Result<V1Send, APIError>)
         case legacy(Result<LegacySend, LegacyRefusal>)
         case topics(Result<TopicRequest, TopicRefusal>)
+        case group(Result<GroupRequest, GroupRefusal>)
         case token(Result<TokenRequest, TokenRefusal>)
         /// A service that exists, but not in this version.
         case notYet
@@ -41,7 +42,12 @@ public struct ReadRequest: Equatable, Sendable {
         case "/iid/v1:batchAdd", "/iid/v1:batchRemove":
             guard request.method == "POST" else { return .wrongMethod(allowed: "POST") }
             return .topics(TopicRequest.read(request.body, isAdding: request.path == "/iid/v1:batchAdd"))
-        case "/fcm/notification": return .notYet
+        case "/fcm/notification":
+            switch request.method {
+            case "GET": return .group(GroupRequest.read(query: request.query))
+            case "POST": return .group(GroupRequest.read(request.body))
+            default: return .wrongMethod(allowed: "GET, POST")
+            }
         default: break
         }
         let parts = request.path.split(separator: "/", omittingEmptySubsequences: false)
@@ -68,6 +74,7 @@ public struct ReadRequest: Equatable, Sendable {
             case .topic, .condition: return false
             }
         case .topics(.success(let change)): return change.tokens.contains { $0.hasPrefix(prefix) }
+        case .group(.success(let change)): return change.tokens.contains { $0.hasPrefix(prefix) }
         default: return false
         }
     }

@@ -63,10 +63,10 @@ extension Simulator {
         guard let key = object["group"]?.string, Recipients.isToken(key) else { return Self.bad("group: its key") }
         let list = object["members"]?.array ?? []
         let members = list.compactMap(\.string)
-        guard object["members"]?.array != nil, members.count == list.count, members.count <= Devices.mostMembers,
+        guard object["members"]?.array != nil, members.count == list.count, members.count <= Groups.mostMembers,
             members.allSatisfy(Recipients.isToken)
-        else { return Self.bad("members: at most \(Devices.mostMembers) tokens") }
-        return devices.putGroup(key, members: members) ? Self.done : Self.bad("at most \(Devices.mostGroups) groups")
+        else { return Self.bad("members: at most \(Groups.mostMembers) tokens") }
+        return groups.describe(key, members: members) ? Self.done : Self.bad("at most \(Groups.most) groups")
     }
 
     private mutating func addSubscribers(_ object: JSONObject) -> SimulatorReply {

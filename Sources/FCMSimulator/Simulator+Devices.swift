@@ -59,6 +59,12 @@ extension Simulator {
     /// - Parameter isTrial: nothing reaches the device, and so nothing is taken out of its buckets.
     mutating func ask(_ token: String, traits: MessageTraits, isTrial: Bool = false, now: Int64) -> DeviceOutcome {
         guard Recipients.isToken(token) else { return .refused(.invalid) }
+        // A group's key is no device, whoever's group it is.
+        switch groups.lookup(token, project: "") {
+        case .notAGroup: break
+        case .gone: return .refused(.unregistered)
+        case .group, .foreign: return .refused(.invalid)
+        }
         var platform = Platform.android
         var delayMs: Int64 = 0
         var canonical: String?

@@ -22,7 +22,7 @@ extension Simulator {
         }
     }
 
-    /// - Returns: the devices that could not take the message.
+    /// - Returns: the devices that could not take the message, in their order.
     mutating func deliver(
         to tokens: some Sequence<String>,
         traits: MessageTraits,
@@ -31,12 +31,15 @@ extension Simulator {
         messageID: String,
         project: SimulatedProject,
         now: Int64
-    ) -> [String] {
-        var failed: [String] = []
+    ) -> [(token: String, reason: DeviceRefusal)] {
+        var failed: [(token: String, reason: DeviceRefusal)] = []
         for token in tokens {
-            guard case .accepted(let platform, _, _, _) = ask(token, traits: traits, now: now) else {
-                failed.append(token)
+            let platform: Platform
+            switch ask(token, traits: traits, now: now) {
+            case .refused(let reason):
+                failed.append((token, reason))
                 continue
+            case .accepted(let own, _, _, _): platform = own
             }
             deliveries.add(
                 Delivery(

@@ -27,7 +27,7 @@ extension Simulator {
     }
 
     /// The project whose key this is; a key of any other kind belongs to none.
-    private func legacyProject(_ request: SimulatorRequest, now: Int64) -> SimulatedProject? {
+    func legacyProject(_ request: SimulatorRequest, now: Int64) -> SimulatedProject? {
         guard let authorization = request.authorization else { return nil }
         var project: SimulatedProject?
         if authorization.hasPrefix("key=") {
@@ -63,9 +63,13 @@ extension Simulator {
 
     private mutating func answer(_ send: LegacySend, project: SimulatedProject, now: Int64) -> SimulatorReply {
         switch send.target {
-        case .single(let key) where devices.groups[key] != nil:
-            return sendToGroup(send, key: key, members: devices.groups[key] ?? [], project: project, now: now)
-        case .single(let token): return sendToDevices(send, [token], project: project, now: now)
+        // Plain text knows no groups: there a key is a token like any other.
+        case .single(let token) where send.isPlainText: return sendToDevices(send, [token], project: project, now: now)
+        case .single(let to):
+            switch groups.lookup(to, project: project.id) {
+            case .group(let group): return sendToGroup(send, key: to, group, project: project, now: now)
+            case .notAGroup, .gone, .foreign: return sendToDevices(send, [to], project: project, now: now)
+            }
         case .multicast(let tokens): return sendToDevices(send, tokens, project: project, now: now)
         case .topic(let topic):
             if stillFails("topic:" + topic, times: TokenBehaviour.topicRefusals(topic)) { return topicRate() }
@@ -150,35 +154,31 @@ extension Simulator {
     private mutating func sendToGroup(
         _ send: LegacySend,
         key: String,
-        members: [String],
+        _ group: Groups.Group,
         project: SimulatedProject,
         now: Int64
     ) -> SimulatorReply {
-        var failed: [String] = []
-        if send.dryRun {
-            for member in members {
-                if case .refused = ask(member, traits: send.traits, isTrial: true, now: now) { failed.append(member) }
-            }
-        } else {
-            let id = messageID(.android, now: now)
-            guard startGroupFanout(key, members: members.count, messageID: id, project: project, now: now) else {
-                return topicRate()
-            }
-            failed = deliver(
-                to: members,
-                traits: send.traits,
-                source: send.source,
-                messageID: id,
-                project: project,
-                now: now
-            )
-        }
-        if !members.isEmpty, failed.count == members.count {
+        let outcome = self.send(
+            toGroup: key,
+            group,
+            traits: send.traits,
+            source: send.source,
+            isTrial: send.dryRun,
+            project: project,
+            now: now
+        )
+        switch outcome {
+        case .tooMany: return topicRate()
+        case .sent(success: 0, _):
             statistics.countRejected("Unavailable")
             return SimulatorReply(status: 503, contentType: "text/plain; charset=UTF-8", text: "")
+        case .empty:
+            statistics.accepted += 1
+            return LegacyReply.group(success: 0, failed: [])
+        case .sent(let success, let failed):
+            statistics.accepted += 1
+            return LegacyReply.group(success: success, failed: failed)
         }
-        statistics.accepted += 1
-        return LegacyReply.group(success: members.count - failed.count, failed: failed)
     }
 
     private mutating func topicRate() -> SimulatorReply {

@@ -31,10 +31,11 @@ extension Simulator {
     private mutating func answer(_ send: V1Send, project: SimulatedProject, now: Int64) -> SimulatorReply {
         switch send.target {
         case .token(let token):
-            if let members = devices.groups[token] {
-                return sendToGroup(send, key: token, members: members, project: project, now: now)
+            switch groups.lookup(token, project: project.id) {
+            case .group(let group): return sendToGroup(send, key: token, group, project: project, now: now)
+            case .notAGroup, .gone, .foreign:
+                return sendToDevice(send, token: token, field: "message.token", project: project, now: now)
             }
-            return sendToDevice(send, token: token, field: "message.token", project: project, now: now)
         case .fid(let fid): return sendToDevice(send, token: fid, field: "message.fid", project: project, now: now)
         case .topic(let topic):
             if stillFails("topic:" + topic, times: TokenBehaviour.topicRefusals(topic)) {
@@ -118,28 +119,24 @@ extension Simulator {
         return Self.success(project, id)
     }
 
-    /// A group's answer names no message and no counts.
+    /// A group's answer names no message and no counts: what became of the members is not told.
     private mutating func sendToGroup(
         _ send: V1Send,
         key: String,
-        members: [String],
+        _ group: Groups.Group,
         project: SimulatedProject,
         now: Int64
     ) -> SimulatorReply {
-        if !send.validateOnly {
-            let id = messageID(.android, now: now)
-            guard startGroupFanout(key, members: members.count, messageID: id, project: project, now: now) else {
-                return refuse(.topicQuota, retryAfter: 1)
-            }
-            _ = deliver(
-                to: members,
-                traits: send.traits,
-                source: .v1(send.body),
-                messageID: id,
-                project: project,
-                now: now
-            )
-        }
+        let outcome = self.send(
+            toGroup: key,
+            group,
+            traits: send.traits,
+            source: .v1(send.body),
+            isTrial: send.validateOnly,
+            project: project,
+            now: now
+        )
+        if outcome == .tooMany { return refuse(.topicQuota, retryAfter: 1) }
         statistics.accepted += 1
         return SimulatorReply(status: 200, json: Array("{}\n".utf8))
     }

@@ -22,6 +22,7 @@ public struct Simulator: Sendable {
     var topicQuotas: [String: QuotaWindow] = [:]
     var buckets = DeviceBuckets()
     var subscriptions = Subscriptions()
+    var groups: Groups
     var fanouts: Fanouts
     /// How often each name that fails N times has failed.
     private var failuresSoFar: [UInt64: Int] = [:]
@@ -40,6 +41,7 @@ public struct Simulator: Sendable {
         projectsByKey = keys
         deliveries = DeliveryStore(limit: configuration.deliveryLimit)
         random = RandomStream(seed: configuration.seed)
+        groups = Groups(seed: configuration.seed)
         fanouts = Fanouts(rate: configuration.fanoutRate, defers: configuration.defersFanouts)
     }
 
@@ -65,6 +67,7 @@ public struct Simulator: Sendable {
         case .v1(let id, let send): return answerV1(read.request, project: projects[id], send: send, now: now)
         case .legacy(let send): return answerLegacy(read.request, send: send, now: now)
         case .topics(let change): return answerTopics(read.request, change: change, now: now)
+        case .group(let change): return answerGroups(read.request, change: change, now: now)
         case .token(.failure(let refusal)): return refusal.reply
         case .token(.success(let request)): return issueToken(request, proof: proof, now: now)
         case .notYet: return Pages.notYet
@@ -140,6 +143,7 @@ public struct Simulator: Sendable {
         topicQuotas = [:]
         buckets = DeviceBuckets()
         subscriptions = Subscriptions()
+        groups.removeAll()
         fanouts = Fanouts(rate: configuration.fanoutRate, defers: configuration.defersFanouts)
         clockOffsetMs = 0
         random = RandomStream(seed: configuration.seed)
