@@ -51,6 +51,20 @@ import Testing
         (.instanceID, ["TOO_MANY_TOPICS"], .tooManyTopics, .none),
         (.v1, ["HTTP 401", "HTTP 403", "HTTP 404"], .unspecified, .fixCredentials),
         (.legacy, ["HTTP 401", "HTTP 403", "HTTP 404", "DeprecatedApi"], .unspecified, .fixCredentials),
+        (
+            .deviceGroup,
+            [
+                "notification_key already exists", "notification_key not found", "no valid registration ids",
+                "notification_key_name doesn't match the group name of the notification_key", "HTTP 400",
+            ], .invalidArgument, .fixMessage
+        ),
+        (.deviceGroup, ["HTTP 401", "HTTP 403", "HTTP 404"], .unspecified, .fixCredentials),
+        (.deviceGroup, ["HTTP 429"], .quotaExceeded, .none),
+        (.deviceGroup, ["HTTP 5xx"], .unavailable, .none),
+        (.instanceID, ["HTTP 400"], .invalidArgument, .fixMessage),
+        (.instanceID, ["HTTP 401", "HTTP 403", "HTTP 404"], .unspecified, .fixCredentials),
+        (.instanceID, ["HTTP 429"], .quotaExceeded, .none),
+        (.instanceID, ["HTTP 5xx"], .unavailable, .none),
     ]
 
     @Test func everyRowIsExpectedAndEveryExpectationIsARow() throws {

@@ -110,6 +110,8 @@ import Testing
             #expect(atMostOnce)
         case .sent, .sentPartly:
             break
+        case .managed:
+            Issue.record("no send ends as a group operation")
         }
     }
 }

@@ -28,23 +28,15 @@ public struct RequestTemplate: Sendable {
         delivery: DeliveryMode,
         jobID: String
     ) throws(TranslationError) {
-        let parsed: JSONValue
-        do throws(JSONError) { parsed = try JSONParser.parse(message) } catch {
-            throw TranslationError([], "not JSON: \(error)")
-        }
-        guard let object = parsed.object else { throw TranslationError([], "must be an object") }
-        let targets = format == .v1 ? Self.v1Targets : Self.legacyTargets
-        for name in targets where object[name] != nil {
-            throw TranslationError([name], "the target belongs in the job's own field")
-        }
-        let own = format == .v1 ? MessageLifetime(v1: object) : MessageLifetime(legacy: object)
-        lifetime = own == MessageLifetime() ? nil : own
+        let source = try SourceMessage(message, format: format)
+        lifetime = source.lifetime
         isV1 = transport == .v1
         if transport == .v1 {
-            (tail, expiration) = try Self.v1Tail(object, format, validateOnly, delivery, jobID)
+            (tail, expiration) = try Self.v1Tail(source, validateOnly, delivery, jobID)
         } else {
             expiration = nil
-            tail = try Self.legacyTail(object, format, validateOnly, delivery, jobID)
+            let body = try source.legacy(.json, validateOnly: validateOnly, delivery: delivery, jobID: jobID)
+            tail = body.memberBytes + [UInt8(ascii: "}")]
         }
     }
 
@@ -100,28 +92,25 @@ public struct RequestTemplate: Sendable {
             (kind, Array("\"\(kind == .group ? "token" : kind.rawValue)\":".utf8))
         }
     )
-    private static let v1Targets = ["token", "fid", "topic", "condition"]
-    private static let legacyTargets = ["to", "registration_ids", "condition", "notification_key"]
 }
 
 extension RequestTemplate {
     private static func v1Tail(
-        _ source: JSONObject,
-        _ format: MessageFormat,
+        _ source: SourceMessage,
         _ validateOnly: Bool,
         _ delivery: DeliveryMode,
         _ jobID: String
     ) throws(TranslationError) -> ([UInt8], ExpirationSlot?) {
-        var message = source
+        var message = source.object
         var isDryRun = false
         var ttlSeconds: Int64?
-        if format == .legacy {
-            let translated = try LegacyToV1.translate(source)
+        if source.format == .legacy {
+            let translated = try LegacyToV1.translate(message)
             (message, isDryRun, ttlSeconds) = (translated.message, translated.isDryRun, translated.ttlSeconds)
         }
         if delivery == .replace { ReplaceMarks.addV1(to: &message, jobID: jobID) }
         if ttlSeconds != nil { Self.moveExpirationLast(in: &message) }
-        var tail = members(of: message)
+        var tail = message.memberBytes
         tail.append(UInt8(ascii: "}"))
         // The message now ends in `"apns-expiration":""}}}`: the slot is between those two quotes.
         let slot = ttlSeconds.map { ExpirationSlot(offset: tail.count - 4, ttlSeconds: $0) }
@@ -141,26 +130,13 @@ extension RequestTemplate {
         message["apns"] = nil
         message["apns"] = .object(apns)
     }
+}
 
-    private static func legacyTail(
-        _ source: JSONObject,
-        _ format: MessageFormat,
-        _ validateOnly: Bool,
-        _ delivery: DeliveryMode,
-        _ jobID: String
-    ) throws(TranslationError) -> [UInt8] {
-        var message = format == .v1 ? try V1ToLegacy.translate(source) : try LegacyData.withTextValues(source)
-        if delivery == .replace { ReplaceMarks.addLegacy(to: &message, jobID: jobID) }
-        if validateOnly { message["dry_run"] = true }
-        var tail = members(of: message)
-        tail.append(UInt8(ascii: "}"))
-        return tail
-    }
-
-    /// The object's members, each behind a comma: they follow the target.
-    private static func members(of object: JSONObject) -> [UInt8] {
+extension JSONObject {
+    /// The members, each behind a comma: they follow the target.
+    var memberBytes: [UInt8] {
         var bytes: [UInt8] = []
-        for member in object.members {
+        for member in members {
             bytes.append(UInt8(ascii: ","))
             bytes.appendJSONString(member.key)
             bytes.append(UInt8(ascii: ":"))

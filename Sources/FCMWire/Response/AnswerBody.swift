@@ -32,6 +32,14 @@ enum AnswerBody {
         return mediaType(type) == "application/json"
     }
 
+    /// The error that the body of another status names: the JSON's `error`, or a sentence in plain text. Pages are not a
+    /// word to keep.
+    static func errorText(_ answer: HTTPAnswer) -> String {
+        if let error = (try? JSONParser.parse(answer.body))?.object?["error"]?.string { return error }
+        guard let type = answer.contentType, mediaType(type) == "text/plain" else { return "" }
+        return RawError.clean(answer.body)
+    }
+
     /// The content type without parameters, in lower case.
     static func mediaType(_ contentType: String) -> String {
         let type = contentType.utf8.prefix { $0 != UInt8(ascii: ";") }

@@ -1,7 +1,7 @@
 internal import FanfareModel
 
 extension CodeTable {
-    public static let rows: [CodeRow] = v1Rows + legacyRows + xmppRows + instanceIDRows
+    public static let rows: [CodeRow] = v1Rows + legacyRows + xmppRows + instanceIDRows + deviceGroupRows
 
     private static let soon = Disposition.retry(floorMs: shortFloorMs, scope: .recipient)
 
@@ -70,13 +70,33 @@ extension CodeTable {
     ]
 
     /// Per-token errors of topic management. There a token is named by itself, so its `NOT_FOUND` is proof.
-    private static let instanceIDRows: [CodeRow] = [
-        CodeRow(.instanceID, "NOT_FOUND", .unregistered, .remove),
-        CodeRow(.instanceID, "INVALID_ARGUMENT", .invalidArgument, .remove),
-        CodeRow(.instanceID, "TOO_MANY_TOPICS", .tooManyTopics, .none),
-        CodeRow(.instanceID, "RESOURCE_EXHAUSTED", .quotaExceeded, .none, slow(.recipient)),
-        CodeRow(.instanceID, "UNAVAILABLE", .unavailable, .none, soon),
-        CodeRow(.instanceID, "DEADLINE_EXCEEDED", .unavailable, .none, soon),
-        CodeRow(.instanceID, "INTERNAL", .internalError, .none, soon),
-    ]
+    private static let instanceIDRows: [CodeRow] =
+        [
+            CodeRow(.instanceID, "NOT_FOUND", .unregistered, .remove),
+            CodeRow(.instanceID, "INVALID_ARGUMENT", .invalidArgument, .remove),
+            CodeRow(.instanceID, "TOO_MANY_TOPICS", .tooManyTopics, .none),
+            CodeRow(.instanceID, "RESOURCE_EXHAUSTED", .quotaExceeded, .none, slow(.recipient)),
+            CodeRow(.instanceID, "UNAVAILABLE", .unavailable, .none, soon),
+            CodeRow(.instanceID, "DEADLINE_EXCEEDED", .unavailable, .none, soon),
+            CodeRow(.instanceID, "INTERNAL", .internalError, .none, soon),
+        ] + managementRows(.instanceID)
+
+    /// The sentences are the bodies of a 400.
+    private static let deviceGroupRows: [CodeRow] =
+        [
+            "notification_key already exists", "notification_key not found", "no valid registration ids",
+            "notification_key_name doesn't match the group name of the notification_key",
+        ].map { CodeRow(.deviceGroup, $0, .invalidArgument, .fixMessage) } + managementRows(.deviceGroup)
+
+    /// Statuses of the older management interfaces, which speak of the whole request.
+    private static func managementRows(_ family: CodeFamily) -> [CodeRow] {
+        [
+            CodeRow(family, "HTTP 400", .invalidArgument, .fixMessage),
+            CodeRow(family, "HTTP 401", .unspecified, .fixCredentials, .refreshCredential),
+            CodeRow(family, "HTTP 403", .unspecified, .fixCredentials, .blockProject),
+            CodeRow(family, "HTTP 404", .unspecified, .fixCredentials, .blockProject),
+            CodeRow(family, "HTTP 429", .quotaExceeded, .none, slow(.recipient)),
+            CodeRow(family, "HTTP 5xx", .unavailable, .none, soon),
+        ]
+    }
 }

@@ -3,6 +3,8 @@ public import FanfareModel
 /// Which protocol a code comes from: the same word does not mean the same everywhere.
 public enum CodeFamily: String, Equatable, Sendable, CaseIterable {
     case v1, legacy, xmpp, instanceID
+    /// The management of device groups.
+    case deviceGroup
 }
 
 /// What an error code of the wire makes Fanfare do.
@@ -44,6 +46,12 @@ public struct CodeRow: Equatable, Sendable {
         self.disposition = disposition
     }
 
+    /// This row for a recipient of some kind: a topic or a condition cannot be removed, so who named it is at fault.
+    func blaming(_ kind: RecipientKind) -> CodeRow {
+        guard action == .remove, kind == .topic || kind == .condition else { return self }
+        return CodeRow(family, code, .invalidArgument, .fixMessage, disposition)
+    }
+
     /// The failure of one recipient that got this code, whose own spelling is kept.
     public func failure(rawError: String, httpStatus: Int) -> Failure {
         Failure(error: error, action: action, rawError: RawError.clean(rawError), httpStatus: httpStatus)
@@ -60,6 +68,12 @@ public enum CodeTable {
     /// The row of a code, or nil if the table does not know it: see ``unknown(_:)``.
     public static func row(_ family: CodeFamily, _ code: String) -> CodeRow? {
         index[family]?[code]
+    }
+
+    /// The row of a code that the table is known to have.
+    static func known(_ family: CodeFamily, _ code: String) -> CodeRow {
+        guard let row = row(family, code) else { preconditionFailure("the table of codes lacks \(family) \(code)") }
+        return row
     }
 
     /// What a code that the table does not know comes to: kept in `raw_error` and not retried.

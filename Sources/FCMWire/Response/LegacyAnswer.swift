@@ -10,20 +10,13 @@ struct LegacyAnswer: Equatable, Sendable {
         case unclear
     }
 
-    /// Counts of a group's members.
-    struct Group: Equatable, Sendable {
-        var success: Int64
-        var failure: Int64
-        var failedTokens: [String]
-    }
-
     /// All 64 bits; nil when absent, as for topics and groups.
     var multicastID: Int64?
     /// One per token, in the request's order; nil when absent or not an array.
     var results: [Entry]?
     /// The answer's own word: that of a topic or condition, or an error of the whole request.
     var whole: Entry
-    var group: Group?
+    var group: GroupCounts?
 
     /// Nil when the value is not an object.
     init?(_ value: JSONValue) {
@@ -31,16 +24,7 @@ struct LegacyAnswer: Equatable, Sendable {
         multicastID = object["multicast_id"]?.number?.int64
         results = object["results"]?.array.map { $0.map { Self.entry($0.object) } }
         whole = Self.entry(object)
-        if let success = object["success"]?.number?.wholeInt64, success >= 0,
-            let failure = object["failure"]?.number?.wholeInt64, failure >= 0
-        {
-            let failed = object["failed_registration_ids"]?.array ?? []
-            group = Group(
-                success: success,
-                failure: failure,
-                failedTokens: failed.compactMap(\.string).filter(Self.isToken)
-            )
-        }
+        group = GroupCounts(object)
     }
 
     /// An id is a string beside a token and a number beside a topic; either is kept as it is written.
@@ -52,25 +36,11 @@ struct LegacyAnswer: Equatable, Sendable {
         switch (messageID, code) {
         case (let messageID?, nil) where !messageID.isEmpty && error == .null:
             let canonical = object["registration_id"]?.string
-            return .accepted(messageID: messageID, canonical: canonical.flatMap { isToken($0) ? $0 : nil })
+            return .accepted(messageID: messageID, canonical: canonical.flatMap { TokenText.isToken($0) ? $0 : nil })
         case (nil, let code?) where !code.isEmpty:
             return .rejected(code: code)
         default:
             return .unclear
         }
-    }
-
-    /// What is handed to the producer as a token must be spelled like one.
-    private static func isToken(_ text: String) -> Bool {
-        (1...1_024).contains(text.utf8.count)
-            && text.utf8.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"):
-                    return true
-                default:
-                    return [UInt8(ascii: "_"), UInt8(ascii: ":"), UInt8(ascii: "."), UInt8(ascii: "-")].contains(byte)
-                }
-            }
     }
 }

@@ -53,7 +53,8 @@ enum LegacyToV1 {
     private static func refuseUnknown(_ source: JSONObject) throws(TranslationError) {
         let top = Set(TranslationTable.rows.compactMap(\.legacy.first)).union(TranslationTable.otherLegacyFields)
         for member in source.members where !top.contains(member.key) {
-            throw TranslationError([member.key], "unknown field")
+            let isReceipt = member.key == LegacyDialect.receipt
+            throw TranslationError([member.key], isReceipt ? LegacyDialect.receiptRule : "unknown field")
         }
         let inner = Set(TranslationTable.rows.filter { $0.legacy.count == 2 }.compactMap(\.legacy.last))
         for member in source["notification"]?.object?.members ?? [] where !inner.contains(member.key) {

@@ -3,9 +3,9 @@ internal import FanfareJSON
 /// A v1 message as a legacy body, by the rows of ``TranslationTable``, where nothing is lost: what has no counterpart is
 /// refused by name.
 enum V1ToLegacy {
-    static func translate(_ message: JSONObject) throws(TranslationError) -> JSONObject {
+    static func translate(_ message: JSONObject, _ dialect: LegacyDialect) throws(TranslationError) -> JSONObject {
         var leaves: [Leaf] = []
-        try collect(message, path: [], written: [], into: &leaves)
+        try collect(message, dialect, path: [], written: [], into: &leaves)
         let shows = leaves.contains { TranslationTable.rows[$0.row].legacy.first == "notification" }
         var found = [Int: Found]()
         for leaf in leaves {
@@ -18,6 +18,7 @@ enum V1ToLegacy {
                 throw TranslationError(leaf.written, error.rule)
             }
             guard let value else { continue }
+            if let rule = row.legacy.first.flatMap(dialect.refusal) { throw TranslationError(leaf.written, rule) }
             if let first = found[leaf.row], first.value != value {
                 let other = (["message"] + first.written).joined(separator: ".")
                 throw TranslationError(leaf.written, "differs from \(other); legacy has one value for all platforms")
@@ -58,6 +59,7 @@ enum V1ToLegacy {
 
     private static func collect(
         _ object: JSONObject,
+        _ dialect: LegacyDialect,
         path: [String],
         written: [String],
         into leaves: inout [Leaf]
@@ -73,9 +75,9 @@ enum V1ToLegacy {
                     Leaf(row: position.row, place: position.place, value: member.value, written: writtenHere)
                 )
             } else if let inner = member.value.object, leadsToPlace(here) {
-                try collect(inner, path: here, written: writtenHere, into: &leaves)
+                try collect(inner, dialect, path: here, written: writtenHere, into: &leaves)
             } else if !saysNothing(here, member.value) {
-                throw TranslationError(writtenHere, "has no counterpart in legacy")
+                throw TranslationError(writtenHere, "has no counterpart \(dialect.place)")
             }
         }
     }

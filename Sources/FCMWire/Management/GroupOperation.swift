@@ -1,0 +1,78 @@
+internal import FanfareJSON
+public import FanfareModel
+
+/// Device groups: making them, changing and reading them.
+///
+/// Keys are opaque. The same group may be named by another key in every answer; all are valid, and nothing compares
+/// them.
+public enum GroupOperation {
+    /// The most members that a group has.
+    public static let maximumMembers = 20
+
+    private static let path = "/fcm/notification"
+
+    /// - Parameters:
+    ///   - op: one of the group operations.
+    ///   - key: the group's `notification_key`; not used by create and get.
+    ///   - tokens: the members; not used by get.
+    public static func request(_ op: Operation, name: String, key: String, tokens: [String]) -> ManagementRequest {
+        guard let word = words[op] else {
+            return ManagementRequest(method: .get, path: "\(path)?notification_key_name=\(name.percentEncoded)")
+        }
+        var body: JSONObject = ["operation": .string(word), "notification_key_name": .string(name)]
+        if op != .groupCreate { body["notification_key"] = .string(key) }
+        body["registration_ids"] = .array(tokens.map { .string($0) })
+        return ManagementRequest(method: .post, path: path, body: JSONValue.object(body).jsonBytes)
+    }
+
+    /// `managed` with the key that came back. Where a 200 has lost its body, the operation was carried out all the same:
+    /// the key is then the one that was given, empty for create; a get is asked again.
+    ///
+    /// - Parameters:
+    ///   - key: the `notification_key` of the request, empty where it had none.
+    ///   - nowMs: Unix milliseconds, for a Retry-After date.
+    ///   - canRefresh: false for a server key, which cannot be renewed.
+    public static func verdict(
+        _ outcome: RequestOutcome,
+        op: Operation,
+        key: String,
+        nowMs: Int64,
+        canRefresh: Bool = true
+    ) -> Verdict {
+        let shared = ManagementVerdicts(family: .deviceGroup, canRefresh: canRefresh)
+        if let verdict = shared.withoutAnswer(outcome) { return verdict }
+        guard case .answered(let answer) = outcome, answer.status == 200 else {
+            return whole(outcome, shared, nowMs: nowMs)
+        }
+        switch AnswerBody(answer) {
+        case .foreign:
+            return shared.unclear("not FCM's answer", httpStatus: answer.status)
+        case .lost:
+            if op == .groupGet { return shared.unclear("the key was lost", httpStatus: answer.status) }
+            return .managed(group: key)
+        case .json(let value):
+            if let returned = value.object?["notification_key"]?.string, isKey(returned) {
+                return .managed(group: returned)
+            }
+            guard let error = value.object?["error"]?.string else {
+                return shared.unclear("no notification_key", httpStatus: answer.status)
+            }
+            let row = CodeTable.row(.deviceGroup, error) ?? CodeTable.unknown(.deviceGroup)
+            return shared.verdict(row, rawError: error, httpStatus: answer.status, retryAfterMs: nil)
+        }
+    }
+
+    private static let words: [Operation: String] = [
+        .groupCreate: "create", .groupAdd: "add", .groupRemove: "remove",
+    ]
+
+    private static func whole(_ outcome: RequestOutcome, _ shared: ManagementVerdicts, nowMs: Int64) -> Verdict {
+        guard case .answered(let answer) = outcome else { return shared.unclear("no answer", httpStatus: 0) }
+        return shared.wholeRequest(answer, nowMs: nowMs)
+    }
+
+    /// Opaque, but it goes into a result and from there into a job.
+    private static func isKey(_ text: String) -> Bool {
+        (1...1_024).contains(text.utf8.count) && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+    }
+}

@@ -1,0 +1,77 @@
+internal import FanfareJSON
+internal import FanfareModel
+
+/// Verdicts that the management interfaces share. Whatever they are asked can be asked again without harm, so nothing
+/// here is ambiguous: an outcome that nobody knows is tried again, and no result says `maybe_dup`.
+struct ManagementVerdicts {
+    let family: CodeFamily
+    /// False for a server key, which cannot be renewed: its refusal blocks the project at once.
+    let canRefresh: Bool
+
+    /// Nil if there is an answer.
+    func withoutAnswer(_ outcome: RequestOutcome) -> Verdict? {
+        switch outcome {
+        case .answered: return nil
+        case .stanza: return unclear("not an HTTP answer", httpStatus: 0)
+        case .ambiguous(let reason): return unclear(reason, httpStatus: 0)
+        case .unsent, .refused: return SharedVerdicts.withoutAnswer(outcome, atMostOnce: false)
+        }
+    }
+
+    /// Nobody's word.
+    func unclear(_ reason: String, httpStatus: Int) -> Verdict {
+        let failure = Failure(
+            error: .unspecified,
+            action: .none,
+            rawError: RawError.clean(reason),
+            httpStatus: httpStatus
+        )
+        return .retry(Retry(failure: failure, cause: .unanswered))
+    }
+
+    /// A status other than 200: it speaks of the request, never against one of several tokens.
+    func wholeRequest(_ answer: HTTPAnswer, nowMs: Int64) -> Verdict {
+        let retryAfterMs = SharedVerdicts.retryAfterMs(answer, nowMs: nowMs)
+        let code = errorText(answer)
+        switch answer.status {
+        case 500...599:
+            let named = CodeTable.row(family, code)
+            let isServers = named?.error == .unavailable || named?.error == .internalError
+            let row = isServers ? named : nil
+            let failure = (row ?? CodeTable.known(family, "HTTP 5xx")).failure(
+                rawError: code,
+                httpStatus: answer.status
+            )
+            return retry(failure, retryAfterMs: retryAfterMs)
+        case 400...499:
+            guard let row = CodeTable.row(family, "HTTP \(answer.status)") else {
+                let failure = CodeTable.unknown(family).failure(rawError: code, httpStatus: answer.status)
+                return retry(failure, retryAfterMs: retryAfterMs)
+            }
+            return verdict(row, rawError: code, httpStatus: answer.status, retryAfterMs: retryAfterMs)
+        default:
+            return unclear("unexpected status", httpStatus: answer.status)
+        }
+    }
+
+    func verdict(_ row: CodeRow, rawError: String, httpStatus: Int, retryAfterMs: Int64?) -> Verdict {
+        let verdict = SharedVerdicts.verdict(
+            row,
+            rawError: rawError,
+            httpStatus: httpStatus,
+            retryAfterMs: retryAfterMs
+        )
+        if case .refreshCredential(let failure) = verdict, !canRefresh { return .blockProject(failure) }
+        return verdict
+    }
+
+    /// The older interfaces answer `{"error":"words"}`, or Google's error object where a front end speaks.
+    private func errorText(_ answer: HTTPAnswer) -> String {
+        V1ErrorEnvelope(answer.body)?.rawCode ?? AnswerBody.errorText(answer)
+    }
+
+    /// The recipient waits alone: what management is refused says nothing of the project's sends.
+    private func retry(_ failure: Failure, retryAfterMs: Int64?) -> Verdict {
+        .retry(Retry(failure: failure, retryAfterMs: retryAfterMs, floorMs: CodeTable.shortFloorMs))
+    }
+}

@@ -1,0 +1,62 @@
+public import FanfareModel
+
+/// Topic management by the v1 API: one token and one topic a request.
+public enum TopicSubscription {
+    /// Nil when a name consists of dots alone: however it is escaped, a path reads it as a step up or as nothing, and
+    /// the request would speak of something else. Its verdict is ``unaddressable``.
+    ///
+    /// - Parameters:
+    ///   - op: subscribe or unsubscribe.
+    ///   - project: the project's id or number.
+    ///   - topic: bare, without `/topics/`.
+    public static func request(
+        _ op: Operation,
+        project: String,
+        token: String,
+        topic: String
+    ) -> ManagementRequest? {
+        let path = "/v1/projects/\(project.percentEncoded)/registrations/\(token.percentEncoded)/topicSubscriptions"
+        guard !isDots(project), !isDots(token) else { return nil }
+        if op == .subscribe {
+            let query = "?topicName=\(topic.percentEncoded)"
+            return ManagementRequest(method: .post, path: path + query, body: Array("{}".utf8))
+        }
+        guard !isDots(topic) else { return nil }
+        return ManagementRequest(method: .delete, path: "\(path)/\(topic.percentEncoded)?allowMissing=true")
+    }
+
+    public static let unaddressable = Verdict.failed(
+        Failure(error: .invalidArgument, action: .fixMessage, rawError: "a name of dots alone")
+    )
+
+    /// Success is `sent` with an empty id, and so is what was so already: a subscription that exists, one to be ended
+    /// that does not. Other answers are judged as those to a send, by `FcmError` first; but an outcome that nobody
+    /// knows is simply asked for again.
+    ///
+    /// - Parameter nowMs: Unix milliseconds, for a Retry-After date.
+    public static func verdict(_ outcome: RequestOutcome, op: Operation, nowMs: Int64) -> Verdict {
+        let shared = ManagementVerdicts(family: .v1, canRefresh: true)
+        if let verdict = shared.withoutAnswer(outcome) { return verdict }
+        guard case .answered(let answer) = outcome else { return shared.unclear("no answer", httpStatus: 0) }
+        switch answer.status {
+        case 200:
+            if case .foreign = AnswerBody(answer) { return shared.unclear("not FCM's answer", httpStatus: 200) }
+            return .sent(messageID: "", canonical: nil)
+        case 404 where op == .unsubscribe, 409 where op == .subscribe:
+            let envelope = V1ErrorEnvelope(answer.body)
+            let wanted = answer.status == 404 ? "NOT_FOUND" : "ALREADY_EXISTS"
+            if envelope?.status == wanted, envelope?.fcmCode == nil { return .sent(messageID: "", canonical: nil) }
+        default: break
+        }
+        let verdict = V1Response.verdict(outcome, kind: .token, nowMs: nowMs, atMostOnce: false)
+        guard case .retry(var retry) = verdict else { return verdict }
+        retry.isAmbiguous = false
+        // The quota of management is not that of sends, which go on.
+        if retry.scope == .project { retry.scope = .recipient }
+        return .retry(retry)
+    }
+
+    private static func isDots(_ name: String) -> Bool {
+        name == "." || name == ".."
+    }
+}

@@ -1,0 +1,60 @@
+internal import FanfareJSON
+internal import FanfareModel
+
+/// A job's message, read once: what every template starts from.
+struct SourceMessage {
+    let object: JSONObject
+    let format: MessageFormat
+    /// Nil when the message says nothing of its worth in time.
+    let lifetime: MessageLifetime?
+
+    /// - Throws: when the message is not an object or carries its own target.
+    init(_ message: [UInt8], format: MessageFormat) throws(TranslationError) {
+        let parsed: JSONValue
+        do throws(JSONError) { parsed = try JSONParser.parse(message) } catch {
+            throw TranslationError([], "not JSON: \(error)")
+        }
+        guard let object = parsed.object else { throw TranslationError([], "must be an object") }
+        for name in format == .v1 ? Self.v1Targets : Self.legacyTargets where object[name] != nil {
+            throw TranslationError([name], "the target belongs in the job's own field")
+        }
+        self.object = object
+        self.format = format
+        let own = format == .v1 ? MessageLifetime(v1: object) : MessageLifetime(legacy: object)
+        lifetime = own == MessageLifetime() ? nil : own
+    }
+
+    /// The message as a legacy body without its target.
+    ///
+    /// - Throws: naming the first field that cannot travel so.
+    func legacy(
+        _ dialect: LegacyDialect,
+        validateOnly: Bool,
+        delivery: DeliveryMode,
+        jobID: String
+    ) throws(TranslationError) -> JSONObject {
+        var message: JSONObject
+        if format == .v1 {
+            message = try V1ToLegacy.translate(object, dialect)
+        } else {
+            message = try LegacyData.withTextValues(try fields(for: dialect))
+        }
+        if delivery == .replace { ReplaceMarks.addLegacy(to: &message, jobID: jobID) }
+        if validateOnly { message["dry_run"] = true }
+        return message
+    }
+
+    private func fields(for dialect: LegacyDialect) throws(TranslationError) -> JSONObject {
+        for member in object.members where member.value != .null {
+            if let rule = dialect.refusal(of: member.key) { throw TranslationError([member.key], rule) }
+        }
+        guard dialect != .json else { return object }
+        // A null is no value, so nothing has been said of its name either.
+        return JSONObject(object.members.filter { $0.value != .null })
+    }
+
+    private static let v1Targets = ["token", "fid", "topic", "condition"]
+    private static let legacyTargets = [
+        "to", "registration_id", "registration_ids", "condition", "notification_key",
+    ]
+}

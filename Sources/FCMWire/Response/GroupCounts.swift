@@ -1,0 +1,33 @@
+internal import FanfareJSON
+internal import FanfareModel
+
+/// What an answer says of a device group's members.
+struct GroupCounts: Equatable, Sendable {
+    var success: Int64
+    var failure: Int64
+    /// Members that did not get it, without reasons; may be fewer than ``failure``.
+    var failedTokens: [String]
+
+    /// Nil when the object has no counts.
+    init?(_ object: JSONObject) {
+        guard let success = object["success"]?.number?.wholeInt64, success >= 0,
+            let failure = object["failure"]?.number?.wholeInt64, failure >= 0
+        else { return nil }
+        self.success = success
+        self.failure = failure
+        failedTokens = (object["failed_registration_ids"]?.array ?? []).compactMap(\.string).filter(TokenText.isToken)
+    }
+
+    /// Where some members got the message, the rest is to be addressed one by one; where none did, nothing was
+    /// delivered, and the group is tried again.
+    ///
+    /// - Parameter none: the verdict when no member got it.
+    func verdict(messageID: String, httpStatus: Int, none: @autoclosure () -> Verdict) -> Verdict {
+        switch (success, failure) {
+        case (0, 0): return .failed(Failure(error: .emptyGroup, action: .none, httpStatus: httpStatus))
+        case (0, _): return none()
+        case (_, 0) where failedTokens.isEmpty: return .sent(messageID: messageID, canonical: nil)
+        default: return .sentPartly(messageID: messageID, failedTokens: failedTokens)
+        }
+    }
+}

@@ -1,0 +1,104 @@
+internal import FanfareJSON
+internal import FanfareModel
+
+/// The verdicts on one answer of legacy HTTP, JSON or text: what all of its recipients share.
+struct LegacyVerdicts {
+    let answer: HTTPAnswer
+    let kind: RecipientKind
+    let retryAfterMs: Int64?
+    let atMostOnce: Bool
+
+    init(_ answer: HTTPAnswer, kind: RecipientKind, nowMs: Int64, atMostOnce: Bool) {
+        self.answer = answer
+        self.kind = kind
+        retryAfterMs = SharedVerdicts.retryAfterMs(answer, nowMs: nowMs)
+        self.atMostOnce = atMostOnce
+    }
+
+    func unclear(_ reason: String) -> Verdict {
+        SharedVerdicts.unanswered(reason, httpStatus: answer.status, atMostOnce: atMostOnce)
+    }
+
+    func verdicts(_ parsed: LegacyAnswer, recipients: [String]) -> [Verdict] {
+        if let results = parsed.results {
+            guard results.count == recipients.count else {
+                return recipients.map { _ in
+                    unclear("\(results.count) results for \(recipients.count) recipients")
+                }
+            }
+            return zip(results, recipients).map { verdict($0, recipient: $1) }
+        }
+        if case .rejected(let code) = parsed.whole {
+            return recipients.map { _ in rejected(code, isOneRecipient: recipients.count == 1) }
+        }
+        switch kind {
+        case .topic, .condition: return recipients.map { verdict(parsed.whole, recipient: $0) }
+        case .group: return recipients.map { _ in group(parsed) }
+        case .token, .fid: return recipients.map { _ in unclear("no results") }
+        }
+    }
+
+    func verdict(_ entry: LegacyAnswer.Entry, recipient: String) -> Verdict {
+        switch entry {
+        case .accepted(let messageID, let canonical):
+            return .sent(messageID: messageID, canonical: canonical == recipient ? nil : canonical)
+        case .rejected(let code): return rejected(code, isOneRecipient: true)
+        case .unclear: return unclear("neither message_id nor error")
+        }
+    }
+
+    /// An error of the whole request proves nothing against one token of many.
+    func rejected(_ code: String, isOneRecipient: Bool) -> Verdict {
+        let row = CodeTable.row(.legacy, code) ?? CodeTable.unknown(.legacy)
+        return SharedVerdicts.verdict(
+            row.action == .remove && !isOneRecipient ? Self.statusRow("HTTP 400") : row.blaming(kind),
+            rawError: code,
+            httpStatus: answer.status,
+            retryAfterMs: retryAfterMs
+        )
+    }
+
+    private func group(_ parsed: LegacyAnswer) -> Verdict {
+        let messageID: String
+        if case .accepted(let id, _) = parsed.whole { messageID = id } else { messageID = "" }
+        guard let group = parsed.group else {
+            return messageID.isEmpty ? unclear("no counts") : .sent(messageID: messageID, canonical: nil)
+        }
+        // A 503 is documented for a group of which nobody got it; counts that say so mean the same.
+        return group.verdict(
+            messageID: messageID,
+            httpStatus: answer.status,
+            none: rejected("Unavailable", isOneRecipient: true)
+        )
+    }
+
+    /// A status other than 200. `code` is the body's own word, empty when it has none.
+    func wholeRequest(_ code: String, isOneRecipient: Bool) -> Verdict {
+        let known = CodeTable.row(.legacy, code)
+        switch answer.status {
+        case 500...599:
+            let isServers = known?.error == .unavailable || known?.error == .internalError
+            let row = isServers ? known : nil
+            let failure = (row ?? Self.statusRow("HTTP 5xx")).failure(rawError: code, httpStatus: answer.status)
+            return SharedVerdicts.serverError(failure, retryAfterMs: retryAfterMs, atMostOnce: atMostOnce)
+        case 400...499:
+            if known != nil { return rejected(code, isOneRecipient: isOneRecipient) }
+            guard let row = CodeTable.row(.legacy, "HTTP \(answer.status)") else {
+                let failure = CodeTable.unknown(.legacy).failure(rawError: code, httpStatus: answer.status)
+                return .retry(Retry(failure: failure, retryAfterMs: retryAfterMs))
+            }
+            return SharedVerdicts.verdict(
+                row,
+                rawError: code,
+                httpStatus: answer.status,
+                retryAfterMs: retryAfterMs
+            )
+        default:
+            return unclear("unexpected status")
+        }
+    }
+
+    static func statusRow(_ code: String) -> CodeRow {
+        CodeTable.known(.legacy, code)
+    }
+}

@@ -1,0 +1,46 @@
+internal import FanfareJSON
+public import FanfareModel
+
+/// A message prepared once as the JSON of an XMPP stanza: a legacy body with a `message_id` of its own.
+public struct XMPPTemplate: Sendable {
+    /// What the message says of its own worth in time; nil when it says nothing.
+    public let lifetime: MessageLifetime?
+    /// What follows the target and the id, up to the end.
+    private let tail: [UInt8]
+
+    /// - Throws: naming the first field that cannot travel over XMPP, such as `message.restricted_package_name`.
+    public init(
+        message: [UInt8],
+        format: MessageFormat,
+        validateOnly: Bool,
+        delivery: DeliveryMode,
+        jobID: String
+    ) throws(TranslationError) {
+        let source = try SourceMessage(message, format: format)
+        lifetime = source.lifetime
+        let body = try source.legacy(.xmpp, validateOnly: validateOnly, delivery: delivery, jobID: jobID)
+        tail = body.memberBytes + [UInt8(ascii: "}")]
+    }
+
+    /// The lifetime of a recipient that was first tried at this moment (Unix milliseconds): 0 allows one attempt, nil
+    /// sets no limit.
+    public func lifetimeMs(firstAttemptMs: Int64) -> Int64? {
+        lifetime?.milliseconds(firstAttemptMs: firstAttemptMs)
+    }
+
+    /// Appends the JSON for one recipient, not escaped for XML. A topic comes without `/topics/`.
+    ///
+    /// - Parameter messageID: unique among the messages of the sender id; see ``XMPPMessageID``.
+    public func render(kind: RecipientKind, recipient: String, messageID: String, into json: inout [UInt8]) {
+        json.reserveCapacity(json.count + tail.count + recipient.utf8.count + messageID.utf8.count + 48)
+        json.append(contentsOf: kind == .condition ? Self.conditionHead : Self.toHead)
+        json.appendJSONString(kind == .topic ? "/topics/" + recipient : recipient)
+        json.append(contentsOf: Self.idHead)
+        json.appendJSONString(messageID)
+        json.append(contentsOf: tail)
+    }
+
+    private static let toHead = Array(#"{"to":"#.utf8)
+    private static let conditionHead = Array(#"{"condition":"#.utf8)
+    private static let idHead = Array(#","message_id":"#.utf8)
+}
