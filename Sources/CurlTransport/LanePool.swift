@@ -292,6 +292,8 @@ public final class LanePool {
         case .answered(let answer):
             counts.answered += 1
             if !answer.isComplete { counts.incomplete += 1 }
+        // What XMPP answers; no lane does.
+        case .stanza: break
         }
         completions.append((tag, outcome))
         wantTurn()

@@ -95,13 +95,14 @@ extension RequestOutcome {
         case .refused: "refused"
         case .ambiguous: "ambiguous"
         case .answered(let answer): answer.isComplete ? "\(answer.status)" : "\(answer.status) cut"
+        case .stanza: "stanza"
         }
     }
 
     var reason: String {
         switch self {
         case .unsent(let reason), .refused(let reason), .ambiguous(let reason): reason
-        case .answered: ""
+        case .answered, .stanza: ""
         }
     }
 }

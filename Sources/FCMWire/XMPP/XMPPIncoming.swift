@@ -1,0 +1,71 @@
+internal import FanfareJSON
+internal import FanfareModel
+
+/// What FCM brings over XMPP of its own accord, and sends again on another connection until it is acknowledged.
+public struct XMPPIncoming: Equatable, Sendable {
+    public enum Kind: Equatable, Sendable {
+        /// From an app.
+        case message
+        /// A message of ours reached its device, or what `status` says.
+        ///
+        /// - Parameters:
+        ///   - originalMessageID: as it was sent: ``XMPPMessageID`` reads it if it is one of ours.
+        ///   - token: the device's; empty when the receipt did not name it.
+        ///   - sentMs: Unix milliseconds, by FCM's clock; nil when the receipt did not say.
+        case receipt(status: String, originalMessageID: String, token: String, sentMs: Int64?)
+    }
+
+    public var kind: Kind
+    /// The sender's token; of a receipt FCM's own name. An acknowledgement is addressed to it.
+    public var from: String
+    /// The app's package or bundle name; may be empty.
+    public var category: String
+    public var messageID: String
+    /// A JSON object: the payload of a message, the whole `data` of a receipt.
+    public var data: [UInt8]
+
+    public init(kind: Kind, from: String, category: String, messageID: String, data: [UInt8]) {
+        self.kind = kind
+        self.from = from
+        self.category = category
+        self.messageID = messageID
+        self.data = data
+    }
+
+    /// The most bytes of an id or of a sender's name. What FCM sends is far below; the rest of a stanza is bounded as a
+    /// whole.
+    static let maximumNameBytes = 4_096
+
+    /// - Returns: nil when it names no sender or no id, and so could never be acknowledged.
+    init?(_ object: JSONObject, isReceipt: Bool) {
+        guard let from = object["from"]?.string, let messageID = object["message_id"]?.string,
+            !from.isEmpty, !messageID.isEmpty, from.utf8.count <= Self.maximumNameBytes,
+            messageID.utf8.count <= Self.maximumNameBytes
+        else { return nil }
+        let data = object["data"]?.object ?? JSONObject()
+        let kind: Kind
+        if isReceipt {
+            kind = .receipt(
+                status: RawError.clean(data["message_status"]?.string ?? ""),
+                originalMessageID: data["original_message_id"]?.string ?? "",
+                token: data["device_registration_id"]?.string ?? "",
+                sentMs: Self.milliseconds(data["message_sent_timestamp"])
+            )
+        } else {
+            kind = .message
+        }
+        self.init(
+            kind: kind,
+            from: from,
+            category: object["category"]?.string ?? "",
+            messageID: messageID,
+            data: JSONValue.object(data).jsonBytes
+        )
+    }
+
+    /// Written as a string in the documentation's sample, as a number elsewhere.
+    private static func milliseconds(_ value: JSONValue?) -> Int64? {
+        if let text = value?.string { return Int64(text) }
+        return value?.number?.wholeInt64
+    }
+}
