@@ -19,6 +19,7 @@ let package = Package(
     products: [
         .executable(name: "fanfare", targets: ["fanfare"]),
         .library(name: "FanfareClient", targets: ["FanfareClient"]),
+        .library(name: "FanfareReceiving", targets: ["FanfareReceiving"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -45,6 +46,8 @@ let package = Package(
         .target(name: "FanfareJSON", swiftSettings: pure),
         .target(name: "FanfareXML", swiftSettings: pure),
         .target(name: "FanfareModel", swiftSettings: pure),
+        // For apps: what a push holds. It is built without anything else of this package.
+        .target(name: "FanfareReceiving", dependencies: ["FanfareJSON"], swiftSettings: pure),
         .target(name: "FanfareCore", dependencies: ["FanfareModel", "FanfareJSON"], swiftSettings: pure),
         .target(name: "FCMWire", dependencies: ["FanfareModel", "FanfareJSON", "FanfareXML"], swiftSettings: pure),
         .target(
@@ -98,7 +101,7 @@ let package = Package(
 
         .target(
             name: "FanfareClient",
-            dependencies: ["FanfareModel", "FanfareJSON", "StreamWire", "RedisTransport"],
+            dependencies: ["FanfareModel", "FanfareJSON", "FanfareReceiving", "StreamWire", "RedisTransport"],
             swiftSettings: strict
         ),
         .target(

@@ -30,13 +30,15 @@ extension Simulator {
     ///
     /// - Parameter nowMs: Unix milliseconds.
     public mutating func control(_ request: SimulatorRequest, nowMs: Int64) -> SimulatorReply {
-        settleFanouts(now: nowMs &+ clockOffsetMs)
+        let now = nowMs &+ clockOffsetMs
+        settle(now: now)
         switch (request.method, request.path) {
-        case ("GET", "/stats"): return SimulatorReply(status: 200, json: statistics.json.jsonBytes)
+        case ("GET", "/stats"): return SimulatorReply(status: 200, json: statistics.json(stored: mailroom.messageCount).jsonBytes)
         case ("GET", "/quota"): return SimulatorReply(status: 200, json: quotaReport.jsonBytes)
         case ("GET", "/fanouts"): return listFanouts(request.query)
         case ("GET", "/deliveries"): return listDeliveries(request.query)
         case ("GET", "/faults"): return listFaults()
+        case ("GET", "/devices"): return showDevice(request.query, now: now)
         case ("DELETE", "/faults"): return removeFault(request.query)
         case ("POST", "/reset"):
             forgetAll()
@@ -49,14 +51,14 @@ extension Simulator {
                 case .failure(let refusal): return Self.bad(refusal.reason)
                 }
             }
-        case ("POST", "/devices"): return withObject(request) { $0.describe($1) }
+        case ("POST", "/devices"): return withObject(request) { $0.describe($1, now: now) }
         case ("POST", "/clock"):
             return withObject(request) { (simulator, object) -> SimulatorReply in
                 guard let step = object["advance_ms"]?.number?.int64, step >= 0, step <= 10 * 365 * 86_400_000,
                     simulator.clockOffsetMs <= 100 * 365 * 86_400_000
                 else { return Self.bad("advance_ms: 0 to ten years") }
                 simulator.clockOffsetMs += step
-                simulator.settleFanouts(now: nowMs &+ simulator.clockOffsetMs)
+                simulator.settle(now: nowMs &+ simulator.clockOffsetMs)
                 return Self.done
             }
         case ("POST", "/upstream"), ("POST", "/drain"): return Pages.notYet
@@ -80,9 +82,8 @@ extension Simulator {
     private func listDeliveries(_ query: String) -> SimulatorReply {
         let token = FormText.pairs(Array(query.utf8))?.last { $0.name == "token" }?.value
         // A listing is read by a person or a test: without a token only the newest thousand.
-        let found = deliveries.list(token: token).suffix(1_000)
-        var body: [UInt8] = []
-        for delivery in found { body += delivery.line }
+        let body = DeliveryLines(deliveries) { [devices] in devices[$0]?.app ?? AppTraits() }
+            .text(token: token, most: 1_000)
         return SimulatorReply(
             status: 200,
             headers: [SimulatorReply.Header("content-type", "application/x-ndjson")],

@@ -1,0 +1,79 @@
+import FanfareJSON
+
+/// The extras of the intent that an Android device gets, whom FCM's library calls with them, and what it shows.
+enum AndroidReception {
+    static let onMessageReceived = "onMessageReceived"
+    static let onDeletedMessages = "onDeletedMessages"
+
+    static func receive(_ content: AndroidContent, _ delivery: Delivery, app: AppTraits) -> Reception {
+        var result = Reception()
+        result.headers = content.options
+        let isShown = !content.notification.isEmpty
+        // FCM's own keys come last: no data key keeps a value under one of their names.
+        result.payload = content.data
+        var own = common(of: delivery)
+        own["google.ttl"] = .number(JSONNumber(content.lifetimeSeconds))
+        own["google.original_priority"] = .string(delivery.originalPriority.rawValue)
+        own["google.delivered_priority"] = .string(delivery.deliveredPriority.rawValue)
+        // A notification collapses by the app's package and ignores the key it was given.
+        if let key = isShown ? delivery.package ?? content.collapseKey : content.collapseKey {
+            own["collapse_key"] = .string(key)
+        }
+        if let label = content.analyticsLabel { own["google.c.a.m_l"] = label }
+        if isShown { own["notification"] = .object(content.notification) }
+        for member in own.members { result.payload[member.key] = member.value }
+
+        let data: [Callback.Part] = content.data.isEmpty ? [] : [.data]
+        switch (isShown, delivery.appState == .foreground) {
+        case (false, _): result.callbacks = [Callback(onMessageReceived, at: .arrival, carries: data)]
+        case (true, true):
+            result.callbacks = [Callback(onMessageReceived, at: .arrival, carries: [.notification] + data)]
+        case (true, false):
+            let action = content.notification["clickAction"]?.string
+            result.callbacks = [
+                Callback("tray", at: .arrival, carries: [.notification]),
+                Callback("intent", at: .tap, carries: data, opens: action ?? "android.intent.action.MAIN"),
+            ]
+            result.shown = shown(content.notification, app: app)
+        }
+        return result
+    }
+
+    static func deletedMessages(_ count: Int, of delivery: Delivery) -> Reception {
+        var result = Reception()
+        result.payload = common(of: delivery)
+        result.payload["message_type"] = "deleted_messages"
+        result.payload["total_deleted"] = .string(String(count))
+        result.callbacks = [Callback(onDeletedMessages, at: .arrival, carries: [])]
+        return result
+    }
+
+    private static func common(of delivery: Delivery) -> JSONObject {
+        [
+            "from": .string(delivery.from ?? delivery.senderID), "google.message_id": .string(delivery.messageID),
+            "google.sent_time": .number(JSONNumber(delivery.acceptedMs)),
+            "google.c.sender.id": .string(delivery.senderID),
+        ]
+    }
+
+    private static func shown(_ notification: JSONObject, app: AppTraits) -> ShownNotification {
+        func text(_ name: String) -> String? {
+            notification[name]?.string.flatMap { $0.isEmpty ? nil : $0 }
+        }
+        var shown = ShownNotification()
+        shown.title = text("title") ?? text("titleLocKey")
+        shown.body = text("body") ?? text("bodyLocKey")
+        shown.tag = text("tag")
+        let number = notification["id"]?.number?.wholeInt64
+        // Tag and number together name a notification; without either it stands for itself.
+        if shown.tag != nil || number != nil { shown.key = "\(number ?? 0):" + (shown.tag ?? "") }
+        let channel = text("channelId")
+        let exists = channel.map { app.channels?.contains($0) ?? true } ?? false
+        shown.channel = exists ? channel : AppTraits.ownDefault
+        shown.icon = text("icon") ?? AppTraits.ownDefault
+        shown.image = text("image")
+        // Not positive: it counts as one, like one that says nothing.
+        shown.count = max(1, notification["notificationCount"]?.number?.wholeInt64 ?? 1)
+        return shown
+    }
+}

@@ -1,0 +1,63 @@
+import FanfareJSON
+
+/// Which of an Apple app's methods a push reaches, and what the system shows of it.
+enum AppleScreen {
+    static let willPresent = "userNotificationCenter(_:willPresent:)"
+    static let didReceive = "userNotificationCenter(_:didReceive:)"
+    static let didReceiveRemote = "application(_:didReceiveRemoteNotification:fetchCompletionHandler:)"
+    static let extensionDidReceive = "UNNotificationServiceExtension.didReceive(_:withContentHandler:)"
+
+    /// Adds the callbacks and what is shown, from the finished payload.
+    static func complete(_ result: inout Reception, state: AppState) {
+        guard result.liveActivityToken == nil, let aps = result.payload["aps"]?.object else { return }
+        result.badge = aps["badge"]?.number?.wholeInt64.map { max(0, $0) }
+        let isNoticed = ["alert", "badge", "sound"].contains { aps[$0] != nil }
+        let wakes = isOn(aps["content-available"])
+        let isMutable = isOn(aps["mutable-content"])
+        guard isNoticed else {
+            // Nothing is shown and nobody can tap: it arrives now or never.
+            guard wakes, state == .foreground || state == .background else { return }
+            result.callbacks = [Callback(didReceiveRemote, at: .arrival, carries: [.data])]
+            return
+        }
+        let shown = notification(aps["alert"], of: result, isMutable: isMutable)
+        if shown != nil, isMutable {
+            result.callbacks.append(Callback(extensionDidReceive, at: .arrival, carries: [.notification, .data]))
+        }
+        if state == .foreground {
+            result.callbacks.append(Callback(willPresent, at: .arrival, carries: [.notification, .data]))
+        }
+        let wakesNow = wakes && (state == .foreground || state == .background)
+        if wakesNow {
+            result.callbacks.append(Callback(didReceiveRemote, at: .arrival, carries: [.notification, .data]))
+        }
+        // The app is taken to answer `willPresent` with list, banner, sound and badge.
+        result.shown = shown
+        guard shown != nil else { return }
+        result.callbacks.append(Callback(didReceive, at: .tap, carries: [.notification, .data]))
+        if !wakesNow, state != .foreground {
+            result.callbacks.append(Callback(didReceiveRemote, at: .tap, carries: [.notification, .data]))
+        }
+    }
+
+    private static func notification(_ alert: JSONValue?, of result: Reception, isMutable: Bool) -> ShownNotification? {
+        var shown = ShownNotification()
+        if let text = alert?.string {
+            shown.body = text
+        } else if let alert = alert?.object {
+            shown.title = alert["title"]?.string ?? alert["title-loc-key"]?.string
+            shown.subtitle = alert["subtitle"]?.string ?? alert["subtitle-loc-key"]?.string
+            shown.body = alert["body"]?.string ?? alert["loc-key"]?.string
+        }
+        guard [shown.title, shown.subtitle, shown.body].contains(where: { !($0 ?? "").isEmpty }) else { return nil }
+        // The system never loads an image by itself: a service extension does, if it is let.
+        if isMutable { shown.image = result.payload["fcm_options"]?.object?["image"]?.string }
+        shown.tag = result.headers["apns-collapse-id"]?.string
+        shown.key = shown.tag
+        return shown
+    }
+
+    private static func isOn(_ value: JSONValue?) -> Bool {
+        value?.number?.wholeInt64 == 1
+    }
+}

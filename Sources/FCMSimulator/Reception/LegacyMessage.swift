@@ -1,0 +1,82 @@
+import FanfareJSON
+
+/// A legacy message, whether it came as JSON, over XMPP or as plain text: its parts in one shape, its defaults filled.
+struct LegacyMessage {
+    static let defaultLifetimeSeconds: Int64 = 2_419_200
+
+    /// As it was written.
+    let notification: JSONObject
+    /// Texts, those under an option's name replaced by FCM's own value.
+    let data: JSONObject
+    /// Priority, lifetime and collapse key as they were given, and the priority that an absent one stands for.
+    let options: JSONObject
+    let isContentAvailable: Bool
+    let isMutable: Bool
+
+    init(json body: [UInt8]) {
+        self.init((try? JSONParser.parse(body))?.object ?? JSONObject())
+    }
+
+    /// Form fields are texts; the reader has refused what cannot be read as its type.
+    init(plainText body: [UInt8]) {
+        var root = JSONObject()
+        var data = JSONObject()
+        for (name, value) in FormText.pairs(body) ?? [] {
+            if name.hasPrefix("data.") {
+                data[String(name.dropFirst("data.".count))] = .string(value)
+            } else {
+                root[name] = .string(value)
+            }
+        }
+        root["data"] = .object(data)
+        self.init(root)
+    }
+
+    private init(_ root: JSONObject) {
+        notification = root["notification"]?.object ?? JSONObject()
+        isContentAvailable = root["content_available"] == .bool(true)
+        isMutable = root["mutable_content"] == .bool(true)
+        var options = JSONObject()
+        options["priority"] = root["priority"] ?? (notification.isEmpty ? "normal" : "high")
+        for name in ["time_to_live", "collapse_key"] { if let value = root[name] { options[name] = value } }
+        self.options = options
+        data = Self.texts(root["data"]?.object ?? JSONObject(), options: root, defaults: options)
+    }
+
+    var isHigh: Bool { options["priority"] == "high" }
+    var collapseKey: String? { options["collapse_key"]?.string.flatMap { $0.isEmpty ? nil : $0 } }
+
+    /// Seconds; nil where the sender left it to FCM.
+    var givenLifetime: Int64? {
+        options["time_to_live"].flatMap { $0.number?.wholeInt64 ?? $0.string.flatMap { Int64($0) } }
+    }
+
+    var lifetimeSeconds: Int64 { givenLifetime ?? Self.defaultLifetimeSeconds }
+
+    /// The names of the reference's own table, which may be used as data keys but arrive with FCM's value.
+    private static let optionNames = [
+        "collapse_key", "priority", "content_available", "mutable_content", "time_to_live", "restricted_package_name",
+        "dry_run",
+    ]
+
+    private static func texts(_ data: JSONObject, options: JSONObject, defaults: JSONObject) -> JSONObject {
+        var result = JSONObject()
+        for member in data.members { result[member.key] = .string(text(member.value)) }
+        for name in optionNames where result[name] != nil {
+            if let value = options[name] ?? defaults[name] { result[name] = .string(text(value)) }
+        }
+        return result
+    }
+
+    private static func text(_ value: JSONValue) -> String { value.string ?? value.jsonText }
+
+    /// A list of texts, however it was written: an array, or JSON in a string.
+    static func arguments(_ value: JSONValue?) -> JSONValue? {
+        guard let value else { return nil }
+        if value.array != nil { return value }
+        guard let text = value.string, case .array(let items)? = try? JSONParser.parse(Array(text.utf8)) else {
+            return nil
+        }
+        return .array(items)
+    }
+}

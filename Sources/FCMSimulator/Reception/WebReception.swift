@@ -1,0 +1,105 @@
+import FanfareJSON
+
+/// A message as browsers get it, with its own block merged in.
+struct WebContent {
+    var headers = JSONObject()
+    var notification = JSONObject()
+    var data: JSONObject?
+    var link: JSONValue?
+    var analyticsLabel: JSONValue?
+
+    init(v1 message: JSONObject) {
+        let block = message["webpush"]?.object ?? JSONObject()
+        for member in block["headers"]?.object?.members ?? [] {
+            headers[Self.spelling(member.key)] = member.value
+        }
+        notification = message["notification"]?.object ?? JSONObject()
+        for member in block["notification"]?.object?.members ?? [] { notification[member.key] = member.value }
+        data = block["data"]?.object ?? message["data"]?.object
+        let options = block["fcmOptions"]?.object
+        link = options?["link"]
+        analyticsLabel = options?["analyticsLabel"] ?? message["fcmOptions"]?.object?["analyticsLabel"]
+    }
+
+    init(legacy message: LegacyMessage) {
+        headers["TTL"] = .string(String(message.lifetimeSeconds))
+        headers["Urgency"] = message.isHigh ? "high" : "normal"
+        if let key = message.collapseKey, Self.isTopic(key) { headers["Topic"] = .string(key) }
+        for name in ["title", "body", "icon", "image"] {
+            if let value = message.notification[name] { notification[name] = value }
+        }
+        if !message.data.isEmpty { data = message.data }
+        link = message.notification["click_action"]
+    }
+
+    /// Header names have no case of their own, so each has one spelling here.
+    private static func spelling(_ name: String) -> String {
+        ["TTL", "Urgency", "Topic"].first { $0.lowercased() == name.lowercased() } ?? name
+    }
+
+    /// What a push service takes: 32 letters of base64 at most.
+    private static func isTopic(_ text: String) -> Bool {
+        !text.isEmpty && text.utf8.count <= 32
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+                    UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+                    return true
+                default: return false
+                }
+            }
+    }
+}
+
+/// The headers and body of a web push, and what the page or its service worker makes of it.
+enum WebReception {
+    static func receive(_ content: WebContent, _ delivery: Delivery) -> Reception {
+        var result = Reception()
+        result.headers = content.headers
+        // Push services refuse a push without one.
+        if result.headers["TTL"] == nil {
+            result.headers["TTL"] = .string(String(LegacyMessage.defaultLifetimeSeconds))
+        }
+        result.payload = [
+            "from": .string(delivery.from ?? delivery.senderID), "fcmMessageId": .string(delivery.messageID),
+        ]
+        let isShown = !content.notification.isEmpty
+        if isShown { result.payload["notification"] = .object(content.notification) }
+        if let data = content.data { result.payload["data"] = .object(data) }
+        var options = JSONObject()
+        if let link = content.link { options["link"] = link }
+        if let label = content.analyticsLabel { options["analyticsLabel"] = label }
+        if !options.isEmpty { result.payload["fcmOptions"] = .object(options) }
+
+        let parts: [Callback.Part] = (isShown ? [.notification] : []) + (content.data == nil ? [] : [.data])
+        guard delivery.appState != .foreground else {
+            result.callbacks = [Callback("onMessage", at: .arrival, carries: parts)]
+            return result
+        }
+        if isShown {
+            result.callbacks.append(Callback("shown", at: .arrival, carries: [.notification]))
+            result.shown = shown(content.notification)
+        }
+        result.callbacks.append(Callback("onBackgroundMessage", at: .arrival, carries: parts))
+        if isShown {
+            result.callbacks.append(
+                Callback("notificationclick", at: .tap, carries: parts, opens: content.link?.string)
+            )
+        }
+        return result
+    }
+
+    private static func shown(_ notification: JSONObject) -> ShownNotification {
+        func text(_ name: String) -> String? {
+            notification[name]?.string.flatMap { $0.isEmpty ? nil : $0 }
+        }
+        var shown = ShownNotification()
+        shown.title = text("title")
+        shown.body = text("body")
+        shown.tag = text("tag")
+        shown.key = shown.tag
+        shown.icon = text("icon")
+        shown.image = text("image")
+        return shown
+    }
+}
