@@ -30,15 +30,13 @@ extension Simulator {
     ///
     /// - Parameter nowMs: Unix milliseconds.
     public mutating func control(_ request: SimulatorRequest, nowMs: Int64) -> SimulatorReply {
-        let now = nowMs &+ clockOffsetMs
-        settle(now: now)
+        settleFanouts(now: nowMs &+ clockOffsetMs)
         switch (request.method, request.path) {
-        case ("GET", "/stats"): return SimulatorReply(status: 200, json: statistics.json(stored: mailroom.messageCount).jsonBytes)
+        case ("GET", "/stats"): return SimulatorReply(status: 200, json: statistics.json.jsonBytes)
         case ("GET", "/quota"): return SimulatorReply(status: 200, json: quotaReport.jsonBytes)
         case ("GET", "/fanouts"): return listFanouts(request.query)
         case ("GET", "/deliveries"): return listDeliveries(request.query)
         case ("GET", "/faults"): return listFaults()
-        case ("GET", "/devices"): return showDevice(request.query, now: now)
         case ("DELETE", "/faults"): return removeFault(request.query)
         case ("POST", "/reset"):
             forgetAll()
@@ -51,14 +49,14 @@ extension Simulator {
                 case .failure(let refusal): return Self.bad(refusal.reason)
                 }
             }
-        case ("POST", "/devices"): return withObject(request) { $0.describe($1, now: now) }
+        case ("POST", "/devices"): return withObject(request) { $0.describe($1) }
         case ("POST", "/clock"):
             return withObject(request) { (simulator, object) -> SimulatorReply in
                 guard let step = object["advance_ms"]?.number?.int64, step >= 0, step <= 10 * 365 * 86_400_000,
                     simulator.clockOffsetMs <= 100 * 365 * 86_400_000
                 else { return Self.bad("advance_ms: 0 to ten years") }
                 simulator.clockOffsetMs += step
-                simulator.settle(now: nowMs &+ simulator.clockOffsetMs)
+                simulator.settleFanouts(now: nowMs &+ simulator.clockOffsetMs)
                 return Self.done
             }
         case ("POST", "/upstream"), ("POST", "/drain"): return Pages.notYet
