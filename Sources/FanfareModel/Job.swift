@@ -120,9 +120,6 @@ public enum RecipientKind: String, Equatable, Sendable, CaseIterable {
 
 public enum MessageFormat: String, Equatable, Sendable, CaseIterable { case v1, legacy }
 
-/// How a project's sends travel.
-public enum Transport: String, Equatable, Sendable { case v1, legacy, xmpp }
-
 public enum ResultsPolicy: String, Equatable, Sendable, CaseIterable {
     case all, failures, none
     /// `all` up to 1,000 recipients, `failures` above.

@@ -27,6 +27,8 @@ final class Intake {
         self.planner = planner
         validator = IntakeValidator(
             transport: project.project.transport,
+            legacyBody: project.project.legacyBody,
+            hasSenderID: project.project.senderID != nil,
             projectKeyTag: "{\(project.project.id)}",
             prefix: project.configuration.prefix
         )
@@ -83,7 +85,7 @@ final class Intake {
     }
 
     private func accept(_ job: Job, _ entry: StreamEntry) {
-        let isSingle = IntakeCall.recipients(of: job.target)?.count == 1
+        let isSingle = IntakeCall.recipients(of: job)?.count == 1
         let configuration = project.configuration
         let takes = scheduler.canTake && project.blockReason == nil && !project.isHeld
         let call = IntakeCall(

@@ -59,7 +59,7 @@ final class Planner {
 
     /// A job of one batch, taken as it was handed over: its spec is at hand.
     func taken(_ job: Job, epoch: String, window: Int) {
-        let recipients = IntakeCall.recipients(of: job.target) ?? []
+        let recipients = IntakeCall.recipients(of: job) ?? []
         let claim = Claim(job: job.id, epoch: epoch, upto: window, taken: recipients)
         let spec = JobSpec(job: job, total: recipients.count)
         activate(claim, context(job.id, spec))

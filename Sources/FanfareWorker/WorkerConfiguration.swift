@@ -9,8 +9,19 @@ public struct WorkerConfiguration: Sendable {
         public var endpoint: String
         /// The service account file's bytes; nil with the legacy transport.
         public var serviceAccount: [UInt8]?
-        /// The legacy server key; nil with v1.
+        /// The server key of the legacy and XMPP transports; nil with v1.
         public var serverKey: String?
+        /// What the requests of the legacy transport hold.
+        public var legacyBody = LegacyBody.json
+        /// Which API changes topic subscriptions; ``TopicAPI/v1`` only with the v1 transport.
+        public var topicAPI = TopicAPI.iid
+        /// The origin of the Instance ID API.
+        public var iidEndpoint = "https://iid.googleapis.com"
+        /// Where XMPP connections go.
+        public var xmppHost = "fcm-xmpp.googleapis.com"
+        public var xmppPort = 5_235
+        /// Digits. XMPP logs in with it, and operations on groups name it; nil when not configured.
+        public var senderID: String?
         /// The project's send quota, messages a minute, over all workers.
         public var quotaPerMinute = 600_000
         /// Fan-outs that may be active at once.

@@ -36,7 +36,7 @@ public struct IntakeCall: Sendable {
     }
 
     public func command(_ keys: ProjectKeys) -> RedisCommand {
-        let recipients = Self.recipients(of: job.target)
+        let recipients = Self.recipients(of: job)
         var audience = ""
         if case .audience(let key) = job.target { audience = key }
         let member = ProjectKeys.queueMember(priority: job.priority, entryID: job.entryID, jobID: job.id)
@@ -85,15 +85,16 @@ public struct IntakeCall: Sendable {
         return min(86_400_000, overflow ? .max : scaled / Int64(max(1, fanoutRate)))
     }
 
-    /// The recipients that an entry itself names; nil for an audience.
-    public static func recipients(of target: Target) -> [String]? {
-        switch target {
+    /// The recipients that an entry itself names; nil for an audience. An operation on a group has one, the group: by its
+    /// key, or where that is only to be learned, by its name.
+    public static func recipients(of job: Job) -> [String]? {
+        switch job.target {
         case .tokens(let tokens): return tokens
         case .fids(let fids): return fids
         case .topic(let name): return [name]
         // A line separates recipients; inside a condition it is white space like any other.
         case .condition(let text): return [String(text.map { $0.isNewline ? " " : $0 })]
-        case .group(let key): return [key]
+        case .group(let key): return [key.isEmpty ? job.groupName : key]
         case .audience: return nil
         }
     }

@@ -2,6 +2,7 @@ public import FanfareModel
 
 /// What a worker needs to know of a job to send for it: written at intake, read by whoever claims a batch.
 public struct JobSpec: Equatable, Sendable {
+    public var operation: Operation
     public var kind: RecipientKind
     public var message: [UInt8]
     public var format: MessageFormat
@@ -14,8 +15,17 @@ public struct JobSpec: Equatable, Sendable {
     public var priority: Int
     public var traceparent: String?
     public var tracestate: String?
+    /// The bare name of the topic that a subscription is for; empty otherwise.
+    public var subscription: String
+    /// The name of the group that an operation is for; empty otherwise.
+    public var groupName: String
+    /// The key of that group; empty where it is only to be learned.
+    public var groupKey: String
+    /// The tokens that an operation on a group is for.
+    public var members: [String]
 
     public init(job: Job, total: Int) {
+        operation = job.operation
         kind = job.target.kind
         message = job.message
         format = job.format
@@ -26,6 +36,11 @@ public struct JobSpec: Equatable, Sendable {
         priority = job.priority
         traceparent = job.traceparent
         tracestate = job.tracestate
+        subscription = job.subscription
+        groupName = job.groupName
+        groupKey = ""
+        if job.operation.isGroupOperation, case .group(let key) = job.target { groupKey = key }
+        members = job.members
         self.total = total
     }
 
@@ -41,8 +56,10 @@ public struct JobSpec: Equatable, Sendable {
             let format = map["format"]?.string.flatMap({ MessageFormat(rawValue: $0) }),
             let delivery = map["delivery"]?.string.flatMap({ DeliveryMode(rawValue: $0) }),
             let results = map["results"]?.string.flatMap({ ResultsPolicy(rawValue: $0) }),
-            let total = map["total"]?.integer
+            let total = map["total"]?.integer,
+            let operation = Operation(rawValue: map["op"]?.string ?? Operation.send.rawValue)
         else { return nil }
+        self.operation = operation
         self.kind = kind
         self.message = message
         self.format = format
@@ -54,6 +71,10 @@ public struct JobSpec: Equatable, Sendable {
         priority = Int(map["priority"]?.integer ?? 5)
         traceparent = map["traceparent"]?.string
         tracestate = map["tracestate"]?.string
+        subscription = map["subscription"]?.string ?? ""
+        groupName = map["group_name"]?.string ?? ""
+        groupKey = map["group"]?.string ?? ""
+        members = (map["members"]?.string ?? "").split(separator: "\n").map(String.init)
     }
 
     /// What ``IntakeCall`` writes. `total` and `audience` are written by the function itself.
@@ -66,6 +87,13 @@ public struct JobSpec: Equatable, Sendable {
         ]
         if let traceparent { pairs.append(("traceparent", Array(traceparent.utf8))) }
         if let tracestate { pairs.append(("tracestate", Array(tracestate.utf8))) }
+        guard operation != .send else { return pairs }
+        pairs.append(("op", Array(operation.rawValue.utf8)))
+        let texts = [
+            ("subscription", subscription), ("group_name", groupName), ("group", groupKey),
+            ("members", members.joined(separator: "\n")),
+        ]
+        for (name, text) in texts where !text.isEmpty { pairs.append((name, Array(text.utf8))) }
         return pairs
     }
 }

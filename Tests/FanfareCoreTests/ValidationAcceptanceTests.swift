@@ -98,6 +98,7 @@ import Testing
         #"{"notification":{"title":"t"},"apns":{"headers":{"apns-priority":"10"}}}"#,
         #"{"apns":{"headers":{"apns-priority":"10"},"payload":{"aps":{"badge":0}}}}"#,
         #"{"apns":{"headers":{"apns-priority":"10","apns-push-type":"liveactivity"},"liveActivityToken":"x"}}"#,
+        #"{"notification":{"image":""}}"#, #"{"notification":{"image":"http://a.example"}}"#,
         everyField, everyFieldInSnakeCase, everyV2Field,
     ]
 
@@ -117,11 +118,6 @@ import Testing
         let job = EntryBuilder.job(["message": message, "format": "legacy"], over: .legacy)
         #expect(job?.message == Array(message.utf8))
         #expect(job?.format == .legacy)
-    }
-
-    @Test func receiptsMayBeAskedForOverXMPP() {
-        let message = #"{"delivery_receipt_requested":true}"#
-        #expect(EntryBuilder.reason(["message": message, "format": "legacy"], over: .xmpp) == nil)
     }
 
     @Test(arguments: [

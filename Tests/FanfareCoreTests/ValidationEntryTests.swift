@@ -13,11 +13,9 @@ import Testing
         BadEntry(["to\u{212A}en": "a", "token": "b"], "to\u{212A}en: unknown field"),
         BadEntry(["priority": "1", "priority": "1"], "priority: given more than once"),
         BadEntry(["token": "a", "token": "b"], "token: given more than once"),
-        BadEntry(["op": "subscribe", "topic": "t"], "op: subscribe is not supported by this version"),
-        BadEntry(["op": "group.create"], "op: group.create is not supported by this version"),
         BadEntry(["op": "SEND"], "op: \"SEND\" is not an operation"),
         BadEntry(["op": ""], "op: \"\" is not an operation"),
-        BadEntry(["group_name": "g"], "group_name: belongs to an op that is not supported by this version"),
+        BadEntry(["group_name": "g"], "group_name: only with a group operation"),
         BadEntry(
             ["token": nil],
             "target: required, exactly one of token, tokens, fid, fids, topic, condition, group, audience"

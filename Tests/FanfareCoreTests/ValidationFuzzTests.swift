@@ -10,7 +10,8 @@ import Testing
     ]
 
     private static let values = [
-        "{}", "[\"a\",\"b\"]", "a", "1", "0", "v1", "legacy", "all", "replace", "send", "subscribe", "{demo}:k",
+        "{}", "[\"a\",\"b\"]", "a", "1", "0", "v1", "legacy", "all", "replace", "send", "subscribe", "group.add",
+        "{demo}:k",
         "'a' in topics && ('b' in topics || 'c' in topics)", ValidationEntryTests.trace, "a=1,b@c=2", "",
         "9223372036854775807", "9223372036854775808", ValidationAcceptanceTests.everyField, "[", "\"", "'", "\\",
     ]

@@ -173,6 +173,29 @@ import Testing
         BadEntry(message: #"{"apns":{"payload":[]}}"#, "message.apns.payload: must be an object, not an array"),
     ]
 
+    static let images: [BadEntry] = [
+        BadEntry(
+            message: #"{"notification":{"image":"i.png"}}"#,
+            "message.notification.image: \"i.png\" is not an http:// or https:// URL"
+        ),
+        BadEntry(
+            message: #"{"android":{"notification":{"image":"ftp://a.example/i.png"}}}"#,
+            "message.android.notification.image: \"ftp://a.example/i.png\" is not an http:// or https:// URL"
+        ),
+        BadEntry(
+            message: #"{"androidV2":{"remoteNotification":{"notification":{"image":"https://"}}}}"#,
+            "message.androidV2.remoteNotification.notification.image: \"https://\" is not an http:// or https:// URL"
+        ),
+        BadEntry(
+            message: #"{"apns":{"fcmOptions":{"image":"https://a.example/i j.png"}}}"#,
+            "message.apns.fcmOptions.image: \"https://a.example/i j.png\" is not an http:// or https:// URL"
+        ),
+        BadEntry(
+            message: #"{"notification":{"image":7}}"#,
+            "message.notification.image: must be a string, not a number"
+        ),
+    ]
+
     static let headers: [BadEntry] = [
         BadEntry(
             message: #"{"webpush":{"fcmOptions":{"link":"http://a.example"}}}"#,
@@ -343,7 +366,7 @@ import Testing
         ),
     ]
 
-    @Test(arguments: syntax + fields + types + headers + legacy) func isRejectedByName(_ row: BadEntry) {
+    @Test(arguments: syntax + fields + types + images + headers + legacy) func isRejectedByName(_ row: BadEntry) {
         #expect(row.decision == .reject(jobID: EntryBuilder.entryID, reason: row.reason))
     }
 

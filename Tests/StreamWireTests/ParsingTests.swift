@@ -35,7 +35,7 @@ import Testing
             [.bulk(Array("ok".utf8)), zero, zero, zero, .bulk([]), zero, .bulk([]), zero, zero, .bulk([]), .bulk([])]
                 + [
                     .bulk(Array("7-1".utf8)), .bulk(Array("8-1".utf8)),
-                    .array(["end", "k", "cancelled"].map { .bulk(Array($0.utf8)) }), claim,
+                    .array(["end", "k", "cancelled"].map { .bulk(Array($0.utf8)) }), .bulk(Array("-9".utf8)), claim,
                 ]
         )
         guard case .reply(let parsed)? = ClaimReply.parse(reply) else {
@@ -46,6 +46,7 @@ import Testing
         #expect(parsed.news == [.end(job: "k", status: "cancelled")])
         #expect(parsed.newsCursor == "7-1")
         #expect(parsed.refusedCursor == "8-1")
+        #expect(parsed.leadMs == -9)
         #expect(parsed.claims.first?.isAlone == true)
         #expect(recipient == ClaimedRecipient(index: 4, value: condition, history: history))
     }
@@ -77,6 +78,81 @@ import Testing
             traceparent: "00-x",
             audienceSize: 1_000
         )
+        let (turn, flat) = try pairs(job)
+        #expect(turn == "aimed")
+        #expect(flat.suffix(2) == [.bulk(Array("hold_ms".utf8)), .bulk(Array("2000".utf8))])
+        #expect(try spec(flat, total: 1) == JobSpec(job: job, total: 1))
+    }
+
+    static let operations: [(Job, recipients: [String])] = [
+        (
+            Job(
+                id: "j",
+                hasOwnID: false,
+                entryID: "1-1",
+                operation: .unsubscribe,
+                target: .tokens(["a", "b"]),
+                subscription: "news",
+                message: []
+            ), ["a", "b"]
+        ),
+        (
+            Job(
+                id: "j",
+                hasOwnID: false,
+                entryID: "1-1",
+                operation: .groupCreate,
+                target: .group(""),
+                groupName: "é n",
+                members: ["a", "b"],
+                message: []
+            ), ["é n"]
+        ),
+        (
+            Job(
+                id: "j",
+                hasOwnID: false,
+                entryID: "1-1",
+                operation: .groupRemove,
+                target: .group("K"),
+                groupName: "n",
+                members: ["c"],
+                message: []
+            ), ["K"]
+        ),
+        (
+            Job(
+                id: "j",
+                hasOwnID: false,
+                entryID: "1-1",
+                operation: .groupGet,
+                target: .group(""),
+                groupName: "n",
+                message: []
+            ), ["n"]
+        ),
+    ]
+
+    @Test(arguments: operations.indices) func managementComesBackAsItWasWritten(_ row: Int) throws {
+        let (job, recipients) = Self.operations[row]
+        #expect(IntakeCall.recipients(of: job) == recipients)
+        let (turn, flat) = try pairs(job)
+        #expect(turn == "managed")
+        let total = recipients.count
+        let read = try spec(flat, total: total)
+        #expect(read == JobSpec(job: job, total: total))
+        #expect(read.operation == job.operation)
+        #expect(read.subscription == job.subscription)
+        #expect(read.groupName == job.groupName)
+        #expect(read.members == job.members)
+        #expect(Target.group(read.groupKey) == (job.operation.isGroupOperation ? job.target : .group("")))
+        // What a later version may write is not taken for a message.
+        let changed = flat.map { $0.string == job.operation.rawValue ? RedisValue.bulk(Array("what".utf8)) : $0 }
+        #expect(JobSpec(.array(changed + [.bulk(Array("total".utf8)), .bulk(Array("1".utf8))])) == nil)
+    }
+
+    /// The class that a call names, and the pairs that it holds as the hash will.
+    private func pairs(_ job: Job) throws -> (turn: String, flat: [RedisValue]) {
         let call = IntakeCall(
             job: job,
             dedupeMs: 1,
@@ -87,13 +163,12 @@ import Testing
             fanoutRate: 500
         )
         let command = call.command(ProjectKeys(project: "p"))
-        // From the number of pairs on, the call holds the pairs as the hash will.
         let words = (0..<command.count).map { Array(command.word($0)) }
-        let count = try #require(Int(String(decoding: words[18], as: UTF8.self)))
-        var flat = words[19..<(19 + 2 * count)].map { RedisValue.bulk($0) }
-        #expect(words[16] == Array("aimed".utf8))
-        #expect(flat.suffix(2) == [.bulk(Array("hold_ms".utf8)), .bulk(Array("2000".utf8))])
-        flat += [.bulk(Array("total".utf8)), .bulk(Array("1".utf8))]
-        #expect(try #require(JobSpec(.array(flat))) == JobSpec(job: job, total: 1))
+        let count = try #require(Int(String(decoding: words[20], as: UTF8.self)))
+        return (String(decoding: words[16], as: UTF8.self), words[21..<(21 + 2 * count)].map { .bulk($0) })
+    }
+
+    private func spec(_ flat: [RedisValue], total: Int) throws -> JobSpec {
+        try #require(JobSpec(.array(flat + [.bulk(Array("total".utf8)), .bulk(Array(String(total).utf8))])))
     }
 }

@@ -18,6 +18,10 @@ indirect enum FieldRule: Sendable {
     case anyData
     /// May be there only where `transport` is XMPP.
     case onlyOverXMPP(FieldRule)
+    /// May be there only where `transport` is not XMPP.
+    case notOverXMPP(FieldRule)
+    /// May be there only where a request is not plain text.
+    case notAsText(FieldRule)
     /// Known, and refused with this rule.
     case refused(String)
 }
@@ -29,6 +33,8 @@ enum TextRule: Sendable {
     case color
     case analyticsLabel
     case httpsLink
+    /// An `http://` or `https://` URL, or nothing: to protobuf an empty text is an absent one.
+    case image
     case digits
     /// Seconds with up to nine decimals and an `s`, from 0 to so many seconds.
     case duration(maxSeconds: Int64)

@@ -32,7 +32,7 @@ struct HeaderRules {
         case "apns-priority": try checkOneOf(["1", "5", "10"], value, at: path)
         case "apns-expiration":
             // As milliseconds it must still fit 64 bits.
-            guard let seconds = DecimalText.parse(Array(value.utf8)), seconds <= IntakeValidator.latestTime / 1_000
+            guard let seconds = DecimalText.parse(Array(value.utf8)), seconds <= GeneralFields.latestTime / 1_000
             else {
                 throw EntryFault(path, "\(Excerpt.quoted(value)) is not a Unix time in seconds")
             }

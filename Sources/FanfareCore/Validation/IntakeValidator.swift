@@ -15,18 +15,27 @@ public enum IntakeDecision: Equatable, Sendable {
 /// The first broken rule is the reason, in this order: repeated and unknown fields as they stand in the entry, `id`,
 /// `op`, the choice of target, the other fields, the target's value, the message.
 public struct IntakeValidator: Sendable {
-    /// 9999-12-31T23:59:59.999Z.
-    static let latestTime: Int64 = 253_402_300_799_999
-
     private let transport: Transport
+    private let legacyBody: LegacyBody
+    private let management: ManagementRules
     private let audience: AudienceRules
 
     /// - Parameters:
     ///   - transport: how this project's sends travel.
+    ///   - legacyBody: what the requests of the legacy transport hold.
+    ///   - hasSenderID: whether the project's sender id is known, which operations on groups have to name.
     ///   - projectKeyTag: the project's id in braces.
     ///   - prefix: what the names of Fanfare's own keys start with, without the colon.
-    public init(transport: Transport, projectKeyTag: String, prefix: String) {
+    public init(
+        transport: Transport,
+        legacyBody: LegacyBody,
+        hasSenderID: Bool,
+        projectKeyTag: String,
+        prefix: String
+    ) {
         self.transport = transport
+        self.legacyBody = legacyBody
+        management = ManagementRules(hasSenderID: hasSenderID)
         audience = AudienceRules(projectKeyTag: projectKeyTag, prefix: prefix)
     }
 
@@ -49,7 +58,8 @@ public struct IntakeValidator: Sendable {
 
     private func job(entryID: String, fields: EntryFields) throws(EntryFault) -> Job {
         if let id = fields[.id] { try RecipientRules.checkID(id, at: EntryField.id.rawValue) }
-        try checkOperation(fields)
+        let operation = try ManagementRules.operation(fields)
+        guard operation == .send else { return try management.job(operation, entryID: entryID, fields: fields) }
         let targetField = try chooseTarget(fields)
         guard let message = fields[.message] else { throw EntryFault(EntryField.message.rawValue, "required") }
         let format = try fields.choice(.format, of: MessageFormat.self, unless: .v1)
@@ -57,45 +67,23 @@ public struct IntakeValidator: Sendable {
         guard fields[.audienceSize] == nil || targetField == .topic || targetField == .condition else {
             throw EntryFault(EntryField.audienceSize.rawValue, "only with topic or condition")
         }
-        let priority = try fields.number(.priority, in: 0...9) ?? 5
-        let (notBefore, expiresAt) = try times(fields)
+        let general = try GeneralFields(fields, entryID: entryID)
         let validateOnly = try fields.number(.validateOnly, in: 0...1) == 1
-        let results = try fields.choice(.results, of: ResultsPolicy.self, unless: .unsaid)
         let delivery = try fields.choice(.delivery, of: DeliveryMode.self, unless: .atLeastOnce)
-        try checkTrace(fields)
         let target = try target(targetField, fields[targetField] ?? [])
-        try MessageChecker(format: format, transport: transport, isBroadcast: target.kind.isBroadcast).check(message)
-        return Job(
-            id: fields[.id].map { String(decoding: $0, as: UTF8.self) } ?? entryID,
-            hasOwnID: fields[.id] != nil,
-            entryID: entryID,
-            target: target,
-            message: message,
+        try MessageChecker(
             format: format,
-            priority: Int(priority),
-            notBefore: notBefore,
-            expiresAt: expiresAt,
-            validateOnly: validateOnly,
-            results: results,
-            delivery: delivery,
-            traceparent: fields[.traceparent].map { String(decoding: $0, as: UTF8.self) },
-            tracestate: fields[.tracestate].map { String(decoding: $0, as: UTF8.self) },
-            audienceSize: audienceSize
-        )
-    }
-
-    private func checkOperation(_ fields: EntryFields) throws(EntryFault) {
-        if let name = fields[.op] {
-            guard let operation = Operation(rawValue: String(decoding: name, as: UTF8.self)) else {
-                throw EntryFault(EntryField.op.rawValue, "\(Excerpt.quoted(name)) is not an operation")
-            }
-            guard operation == .send else {
-                throw EntryFault(EntryField.op.rawValue, "\(operation.rawValue) is not supported by this version")
-            }
-        }
-        guard fields[.groupName] == nil else {
-            throw EntryFault(EntryField.groupName.rawValue, "belongs to an op that is not supported by this version")
-        }
+            transport: transport,
+            legacyBody: legacyBody,
+            isBroadcast: target.kind.isBroadcast
+        ).check(message)
+        var job = general.job(.send, target: target)
+        job.message = message
+        job.format = format
+        job.validateOnly = validateOnly
+        job.delivery = delivery
+        job.audienceSize = audienceSize
+        return job
     }
 
     private func chooseTarget(_ fields: EntryFields) throws(EntryFault) -> EntryField {
@@ -110,30 +98,12 @@ public struct IntakeValidator: Sendable {
         return target
     }
 
-    private func times(_ fields: EntryFields) throws(EntryFault) -> (notBefore: Int64, expiresAt: Int64) {
-        let notBefore = try fields.number(.notBefore, in: 0...Self.latestTime) ?? 0
-        // 0 stands for no end within a job, so a producer cannot mean it.
-        let expiresAt = try fields.number(.expiresAt, in: 1...Self.latestTime) ?? 0
-        guard expiresAt == 0 || expiresAt > notBefore else {
-            throw EntryFault(EntryField.expiresAt.rawValue, "\(expiresAt) is not after not_before \(notBefore)")
-        }
-        return (notBefore, expiresAt)
-    }
-
-    private func checkTrace(_ fields: EntryFields) throws(EntryFault) {
-        if let parent = fields[.traceparent] { try TraceContextRules.checkParent(parent) }
-        guard let state = fields[.tracestate] else { return }
-        guard fields[.traceparent] != nil else {
-            throw EntryFault(EntryField.tracestate.rawValue, "only with traceparent")
-        }
-        try TraceContextRules.checkState(state)
-    }
-
     private func target(_ field: EntryField, _ value: [UInt8]) throws(EntryFault) -> Target {
         let path = field.rawValue
         if field == .fid || field == .fids, transport != .v1 {
             throw EntryFault(path, "only with the v1 transport, this project's is \(transport.rawValue)")
         }
+        if transport == .legacy, legacyBody == .text { try PlainTextRules.check(target: field) }
         switch field {
         case .tokens, .fids:
             var scanner = TokenListScanner(field: path, bytes: value)

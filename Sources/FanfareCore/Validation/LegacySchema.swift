@@ -3,16 +3,16 @@ enum LegacySchema {
     static let message = ObjectSchema(
         [
             "collapse_key": text,
-            "priority": .choice(["normal", "high"], anyCase: false),
-            "content_available": .boolean,
-            "mutable_content": .boolean,
+            "priority": .notAsText(.choice(["normal", "high"], anyCase: false)),
+            "content_available": .notAsText(.boolean),
+            "mutable_content": .notAsText(.boolean),
             "time_to_live": .integer(0...MessageSchema.maximumLifetime),
-            "restricted_package_name": text,
+            "restricted_package_name": .notOverXMPP(text),
             "dry_run": .boolean,
             // Of Google Cloud Messaging; FCM ignores it.
-            "delay_while_idle": .boolean,
+            "delay_while_idle": .notAsText(.boolean),
             "data": .anyData,
-            "notification": .object(notification),
+            "notification": .notAsText(.object(notification)),
             "delivery_receipt_requested": .onlyOverXMPP(.boolean),
             "message_id": .refused("chosen by the worker"),
             "notification_key": .refused("withdrawn, give the entry's group instead"),

@@ -10,6 +10,7 @@ struct MessageChecker {
 
     let format: MessageFormat
     let transport: Transport
+    let legacyBody: LegacyBody
     /// True for topics and conditions.
     let isBroadcast: Bool
 
@@ -22,7 +23,8 @@ struct MessageChecker {
         let value = try parse(bytes)
         try checkDuplicates(value, at: Self.path)
         let schema = format == .v1 ? MessageSchema.message : LegacySchema.message
-        try SchemaChecker(transport: transport).check(value, .object(schema), at: Self.path)
+        let checker = SchemaChecker(transport: transport, legacyBody: legacyBody)
+        try checker.check(value, .object(schema), at: Self.path)
         // The schema has made sure of it.
         guard let message = value.object else { return }
         if format == .v1 {

@@ -29,7 +29,7 @@ enum MessageSchema {
     private static let notification = ObjectSchema([
         "title": text,
         "body": text,
-        "image": text,
+        "image": .text(.image),
     ])
 
     private static let labelOptions = ObjectSchema(["analyticsLabel": .text(.analyticsLabel)])
@@ -96,7 +96,7 @@ enum MessageSchema {
         "visibility": .choice(["VISIBILITY_UNSPECIFIED", "PRIVATE", "PUBLIC", "SECRET"], anyCase: false),
         "notificationCount": int32,
         "lightSettings": .object(lightSettings),
-        "image": text,
+        "image": .text(.image),
     ]
 
     private static let lightSettings = ObjectSchema(
@@ -122,7 +122,7 @@ enum MessageSchema {
     private static let apns = ObjectSchema([
         "headers": .texts(.apnsHeaders),
         "payload": .anyObject,
-        "fcmOptions": .object(ObjectSchema(["analyticsLabel": .text(.analyticsLabel), "image": text])),
+        "fcmOptions": .object(ObjectSchema(["analyticsLabel": .text(.analyticsLabel), "image": .text(.image)])),
         "liveActivityToken": text,
     ])
 }

@@ -4,6 +4,8 @@ internal import FanfareModel
 /// Holds a JSON value against a ``FieldRule``. Faults are found in the order in which the message was written.
 struct SchemaChecker {
     let transport: Transport
+    /// Counts only where ``transport`` is legacy.
+    let legacyBody: LegacyBody
 
     func check(_ value: JSONValue, _ rule: FieldRule, at path: String) throws(EntryFault) {
         switch rule {
@@ -38,6 +40,14 @@ struct SchemaChecker {
         case .onlyOverXMPP(let rule):
             guard transport == .xmpp else {
                 throw EntryFault(path, "only with the xmpp transport, this project's is \(transport.rawValue)")
+            }
+            try check(value, rule, at: path)
+        case .notOverXMPP(let rule):
+            guard transport != .xmpp else { throw EntryFault(path, "no counterpart over XMPP") }
+            try check(value, rule, at: path)
+        case .notAsText(let rule):
+            guard transport != .legacy || legacyBody == .json else {
+                throw EntryFault(path, PlainTextRules.noCounterpart)
             }
             try check(value, rule, at: path)
         case .refused(let rule): throw EntryFault(path, rule)

@@ -14,7 +14,13 @@ enum TextRules {
             }
         case .analyticsLabel: try checkLabel(bytes, at: path)
         case .httpsLink:
-            guard isHTTPSLink(bytes) else { throw EntryFault(path, "\(Excerpt.quoted(text)) is not an https:// URL") }
+            guard isLink(bytes, "https://") else {
+                throw EntryFault(path, "\(Excerpt.quoted(text)) is not an https:// URL")
+            }
+        case .image:
+            guard bytes.isEmpty || isLink(bytes, "https://") || isLink(bytes, "http://") else {
+                throw EntryFault(path, "\(Excerpt.quoted(text)) is not an http:// or https:// URL")
+            }
         case .digits:
             guard DecimalText.parse(bytes) != nil else {
                 throw EntryFault(path, "\(Excerpt.quoted(text)) is not a number in digits")
@@ -56,8 +62,8 @@ enum TextRules {
         }
     }
 
-    private static func isHTTPSLink(_ bytes: [UInt8]) -> Bool {
-        let scheme = Array("https://".utf8)
+    private static func isLink(_ bytes: [UInt8], _ scheme: String) -> Bool {
+        let scheme = Array(scheme.utf8)
         guard bytes.count > scheme.count, bytes.allSatisfy({ $0 > 0x20 && $0 != 0x7F }),
             zip(bytes, scheme).allSatisfy({ $0 == $1 || UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0 && $0 | 0x20 == $1 }
             )
