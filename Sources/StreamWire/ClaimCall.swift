@@ -24,6 +24,10 @@ public struct ClaimCall: Equatable, Sendable {
     /// The last that this worker has heard of jobs, and of refused rates.
     public var newsCursor = "0"
     public var refusedCursor = "0"
+    /// Number of the worker's connection to Redis: a call that an earlier one still delivers is refused.
+    public var connection = 0
+    /// What the worker takes the project's time for; 0 when it knows none yet.
+    public var nowMs: Int64 = 0
 
     public init(
         worker: String,
@@ -51,7 +55,7 @@ public struct ClaimCall: Equatable, Sendable {
                 worker, String(most), String(wanted), String(wantedSingle), String(window), String(retries),
                 String(quotaPerMinute), String(returned), String(permitsSingle), String(permitsFanout),
                 String(activeFanouts), smear ? "1" : "0", String(backlogLimit), newsCursor, refusedCursor,
-                String(wantedManaged),
+                String(wantedManaged), String(connection), String(nowMs),
             ]
         )
     }

@@ -1,13 +1,15 @@
 /// The answer of `claim`: work, and what holds it back.
 public struct ClaimReply: Equatable, Sendable {
-    /// Redis TIME in Unix milliseconds.
+    /// The project's time in milliseconds: it goes on evenly when Redis' clock is set.
     public var nowMs: Int64
+    /// The project's time less Redis TIME, Unix milliseconds.
+    public var leadMs: Int64
     /// Every send of the project waits this long; 0 when nothing holds it.
     public var holdMs: Int64
     /// Time to the next probe of a blocked project; 0 when it is not blocked.
     public var probeMs: Int64
     public var blockReason: String
-    /// When the next retry or held-back job is due, Unix milliseconds; 0 when there is none.
+    /// When the next retry or held-back job is due, in the project's time; 0 when there is none.
     public var nextDueMs: Int64
     /// A job whose audience is being copied; empty when there is none.
     public var copying: String
@@ -33,21 +35,22 @@ public struct ClaimReply: Equatable, Sendable {
     public static func parse(_ value: RedisValue) -> ParseResult? {
         guard let parts = value.array, let word = parts.first?.string else { return nil }
         if word == "fenced" { return .fenced }
-        guard word == "ok", parts.count >= 14,
+        guard word == "ok", parts.count >= 15,
             let nowMs = parts[1].integer, let holdMs = parts[2].integer, let probeMs = parts[3].integer,
             let reason = parts[4].string, let nextDueMs = parts[5].integer, let copying = parts[6].string,
             let unfinished = parts[7].integer, let permits = parts[8].integer, let pause = parts[9].string,
             let pressure = parts[10].string, let cursor = parts[11].string, let refused = parts[12].string,
-            let news = News.list(parts[13])
+            let news = News.list(parts[13]), let leadMs = parts[14].integer
         else { return nil }
         var claims: [Claim] = []
-        for part in parts[14...] {
+        for part in parts[15...] {
             guard let claim = Claim(part) else { return nil }
             claims.append(claim)
         }
         return .reply(
             ClaimReply(
                 nowMs: nowMs,
+                leadMs: leadMs,
                 holdMs: holdMs,
                 probeMs: probeMs,
                 blockReason: reason,

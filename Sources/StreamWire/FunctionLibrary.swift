@@ -59,16 +59,18 @@ public enum FunctionLibrary {
     }
 
     /// - Parameters:
+    ///   - connection: number of the worker's connection; the answer to an earlier one's call is an error.
     ///   - isSameServer: Redis has lost nothing, so what this worker does not know of was never sent by it.
     ///   - known: all batches that this worker believes to hold.
     public static func reconcile(
         _ keys: ProjectKeys,
         worker: String,
+        connection: Int = 0,
         isSameServer: Bool,
         known: [KnownBatch]
     ) -> RedisCommand {
         let batches = known.flatMap { [$0.name, String($0.call), String($0.upto)] }
-        return call("reconcile", keys, [worker, isSameServer ? "1" : "0"] + batches)
+        return call("reconcile", keys, [worker, String(connection), isSameServer ? "1" : "0"] + batches)
     }
 
     public static func leave(_ keys: ProjectKeys, worker: String) -> RedisCommand { call("leave", keys, [worker]) }
@@ -87,7 +89,11 @@ public enum FunctionLibrary {
     }
 
     /// May a send begin to a recipient that FCM refused for its rate? Answers the milliseconds to wait, 0 for yes.
-    public static func pace(_ keys: ProjectKeys, recipient: String) -> RedisCommand { call("pace", keys, [recipient]) }
+    ///
+    /// - Parameter nowMs: what the worker takes the project's time for; 0 when it knows none yet.
+    public static func pace(_ keys: ProjectKeys, recipient: String, nowMs: Int64 = 0) -> RedisCommand {
+        call("pace", keys, [recipient, String(nowMs)])
+    }
 
     /// May so many subscriptions or group operations begin? Answers the milliseconds to wait, 0 for yes.
     public static func manage(_ keys: ProjectKeys, count: Int) -> RedisCommand { call("manage", keys, [String(count)]) }

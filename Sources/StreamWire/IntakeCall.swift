@@ -12,6 +12,10 @@ public struct IntakeCall: Sendable {
     public var quotaPerMinute: Int
     /// FCM's own fan-out, recipients a second: how long a topic or condition keeps the slot.
     public var fanoutRate: Int
+    /// Number of the worker's connection to Redis: what an earlier one still delivers is queued, not taken.
+    public var connection = 0
+    /// What the worker takes the project's time for; 0 when it knows none yet.
+    public var nowMs: Int64 = 0
     /// The entry's own fields, kept for the person who finds the job parked. Message and recipients are kept anyway.
     public var originals: [(name: String, value: [UInt8])]
 
@@ -47,6 +51,7 @@ public struct IntakeCall: Sendable {
                 job.entryID, job.id, job.hasOwnID ? "1" : "0", String(dedupeMs), String(keepMs), taker ?? "",
                 String(window), String(recipients?.count ?? -1), audience, String(job.notBefore),
                 String(job.expiresAt), member, turnClass, String(quotaPerMinute),
+                String(connection), String(nowMs),
             ]
         )
         var pairs = JobSpec(job: job, total: recipients?.count ?? 0).pairs

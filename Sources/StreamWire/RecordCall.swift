@@ -23,7 +23,7 @@ public struct RecordCall: Equatable, Sendable {
 
     public struct Retry: Equatable, Sendable {
         public var index: Int
-        /// Unix milliseconds.
+        /// In the project's time.
         public var dueMs: Int64
         /// True when it waits for the project's probe.
         public var parked: Bool
@@ -64,7 +64,7 @@ public struct RecordCall: Equatable, Sendable {
     public struct RefusedRate: Equatable, Sendable {
         /// `<kind>:<recipient>`
         public var recipient: String
-        /// Unix milliseconds before which no send to it begins, in any job and any worker.
+        /// The project's time before which no send to it begins, in any job and any worker.
         public var untilMs: Int64
         public init(recipient: String, untilMs: Int64) {
             self.recipient = recipient
@@ -107,7 +107,8 @@ public struct RecordCall: Equatable, Sendable {
         self.epoch = epoch
     }
 
-    public func command(_ keys: ProjectKeys, worker: String) -> RedisCommand {
+    /// - Parameter nowMs: what the worker takes the project's time for; 0 when it knows none yet.
+    public func command(_ keys: ProjectKeys, worker: String, nowMs: Int64 = 0) -> RedisCommand {
         var command = FunctionLibrary.call(
             "record",
             keys,
@@ -116,7 +117,7 @@ public struct RecordCall: Equatable, Sendable {
                 String(holdMs), blockReason, projectAnswers ? "1" : probeUnused ? "2" : "0", String(answers),
                 String(badAnswers),
                 badAnswer, String(results.count), String(retries.count), String(feedback.count), String(number),
-                allSent ? "1" : "0", String(refusedRates.count),
+                allSent ? "1" : "0", String(refusedRates.count), String(nowMs),
             ]
         )
         for result in results {

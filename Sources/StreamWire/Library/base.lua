@@ -13,7 +13,8 @@
 --   * called twice with the same arguments it answers the same and changes nothing more (a lost reply is repeated);
 --   * decisions (hand over, retry, finish, release) carry an epoch and are refused when it is old;
 --   * facts (recipient n was answered r) are set once and accepted from anyone;
---   * time that workers share is Redis TIME.
+--   * what producers name as a time of the day (not_before, expires_at), and what people read, is Redis TIME; how long
+--     something waits is measured on the project's own clock, which goes on evenly when the server's is set.
 --
 -- Keys behind the base:
 --   jobs results feedback dead      streams, public
@@ -24,7 +25,7 @@
 --   copy:<id>                       list: the private copy of a SET audience
 --   done:<id>                       bitmap: recipients that have their result
 --   wait:<id>                       hash: recipient -> "attempts|first_ms|dup|recipient", until it has its result
---   again retry retry_many          zsets: "<id>/<recipient>" by due time, Unix ms: what was never sent, retries of
+--   again retry retry_many          zsets: "<id>/<recipient>" by due time: what was never sent, retries of
 --                                   jobs of one batch, retries of fan-outs
 --   rolled:<id>                     hash: batch -> watermark, of batches that Redis forgot to have given out
 --   held:<id>                       zset: the same of a job that was paused or parked
@@ -32,8 +33,8 @@
 --                                   queue: fan-outs that wait for the slot; groups: sends to device groups
 --   managed                         zset: jobs without a message, likewise
 --   active                          hash: fan-out that holds the slot -> "<epoch>|" and nothing, `?` while a
---                                   topic's send is under way, or until when FCM is busy with it, Unix ms
---   sched expiring                  zsets: jobs by not_before, and by expires_at
+--                                   topic's send is under way, or until when FCM is busy with it
+--   sched expiring                  zsets: jobs by not_before, and by expires_at, in Redis TIME
 --   copying                         set: jobs whose audience is being copied
 --   jobs_open                       set: jobs that are not over and need no person
 --   jobs_parked                     set: jobs that need a person
@@ -50,17 +51,21 @@
 --   stopped:<id>                    list: the same of a job that may not be sent now
 --   suspects                        list: batches that took their worker down three times in a row
 --   leases                          hash: worker -> renew counter
+--   links                           hash: worker -> number of its latest connection to Redis
 --   epoch                           string: the last epoch given out
 --   news refused                    streams: what workers have to hear at once: of jobs, and of refused rates
 --   rates                           hash: "<kind>:<recipient>" that FCM refused for its rate -> until when, and its pace
 --   rated                           zset: the same by the time of the refusal
 --   connections                     hash: worker -> XMPP connections
 --   ctl                             hash: block, block_until, hold_until, pause, pressure, looked, alone, level, have, at,
---                                   owed, owed_until, managed_at, connect_at
+--                                   owed, owed_until, managed_at, connect_at, clock, lead, said, refused
+--
+-- Due times are of the project's own clock.
 
 local BATCH = 1000
 local HOUR = 3600000
 
+-- The time of the day. Set back or forward, it must not lengthen or shorten what waits: see steady_ms.
 local function now_ms()
   local time = redis.call('TIME')
   return time[1] * 1000 + math.floor(time[2] / 1000)
@@ -70,10 +75,40 @@ local function int(value)
   return string.format('%.0f', value)
 end
 
+-- A smaller difference than this is not taken for a step.
+local STEP = 2000
+
+-- The project's own clock: Redis TIME plus `lead`, which is changed by as much as the server's clock is set. That it was
+-- set back shows in the latest time that was seen (`clock`). That it was set forward, and not merely nobody came by for
+-- a while, shows in what the calling worker takes the time for: its clock counts from the machine's start.
+-- `told`: that time; 0 from a worker that knows none yet; nil where nobody can tell: such a call changes nothing.
+local function steady_ms(base, told)
+  local known = redis.call('HMGET', base .. 'ctl', 'clock', 'lead')
+  local seen, lead = tonumber(known[1]), tonumber(known[2] or '0')
+  local wall = now_ms()
+  local now = wall + lead
+  if not seen then seen = now end
+  if now < seen - STEP then
+    now = seen
+  elseif now > seen + STEP then
+    if not told then return seen + STEP end
+    local expected = math.max(seen, told)
+    if told > 0 and now > expected + STEP then now = expected end
+  end
+  if told then
+    if now ~= wall + lead then
+      redis.call('HSET', base .. 'ctl', 'lead', int(now - wall), 'clock', int(now))
+    elseif not known[1] or now >= seen + 250 then
+      redis.call('HSET', base .. 'ctl', 'clock', int(now))
+    end
+  end
+  return now
+end
+
 -- Grows even when Redis came back with an older state: a rollback must not hand out an epoch twice.
 local function next_epoch(base, now)
   local stored = tonumber(redis.call('GET', base .. 'epoch') or '0')
-  local epoch = math.max(stored + 1, now)
+  local epoch = math.max(stored + 1, now, now_ms())
   redis.call('SET', base .. 'epoch', int(epoch))
   return int(epoch)
 end
@@ -88,11 +123,34 @@ local function split_name(name)
   return string.match(name, '^(.*)/([^/]+)$')
 end
 
+-- Which of two stream ids comes first; '0' is before all.
+local function before(left, right)
+  local lms, lseq = string.match(left, '^(%d+)-?(%d*)$')
+  local rms, rseq = string.match(right, '^(%d+)-?(%d*)$')
+  if lms ~= rms then return tonumber(lms) < tonumber(rms) end
+  return (tonumber(lseq) or 0) < (tonumber(rseq) or 0)
+end
+
 -- Tells every worker with the next call that it makes. Refused rates have a stream of their own, so that thousands of
--- them hold up no command. Both are kept for an hour, which is what a refused rate is remembered for.
-local function tell(base, now, kind, name, value)
-  redis.call('XADD', base .. 'news', '*', 'kind', kind, 'name', name, 'value', value)
-  redis.call('XTRIM', base .. 'news', 'MINID', '~', int(now - HOUR))
+-- them hold up no command. Both are kept for an hour, which is what a refused rate is remembered for. A stream counts
+-- in Redis TIME.
+local function tell(base, kind, name, value)
+  local id = redis.call('XADD', base .. 'news', '*', 'kind', kind, 'name', name, 'value', value)
+  redis.call('HSET', base .. 'ctl', 'said', id)
+  redis.call('XTRIM', base .. 'news', 'MINID', '~', int(now_ms() - HOUR))
+end
+
+-- Calls that were delayed on a connection which the worker has given up are not carried out: what they take, nobody
+-- would hear of, and what they give back may have been taken since. A worker counts its connections.
+local function is_current(base, worker, link)
+  local latest = tonumber(redis.call('HGET', base .. 'links', worker) or '0')
+  link = tonumber(link) or 0
+  if link > latest then redis.call('HSET', base .. 'links', worker, int(link)) end
+  return link >= latest
+end
+
+local function old_link()
+  return redis.error_reply('OLDLINK this worker has a later connection')
 end
 
 local function load_spec(base, id)

@@ -51,24 +51,26 @@ end
 --   6 retries of recipients that were sent before, 7 quota a minute, 8 permits given back, 9 permits wanted for single
 --   recipients, 10 for fan-outs, 11 fan-outs that may be active, 12 smear (1/0), 13 backlog limit, 14 the last that was heard of jobs,
 --   15 and of refused rates,
---   16 recipients wanted of management.
+--   16 recipients wanted of management, 17 number of the worker's connection, 18 what it takes the time for (0 = unknown).
 -- No further batch is given once that many recipients are.
--- Returns {'fenced'} or
---   {'ok', now_ms, ms to hold every send, ms until the project's probe (0 = not blocked), reason of the block,
---    next due retry, job or end of a topic's turn (Unix ms, 0 = none), a job whose audience is being copied ('' = none),
+-- Returns {'fenced'}, the error OLDLINK, or
+--   {'ok', the project's time, ms to hold every send, ms until the project's probe (0 = not blocked), reason of the block,
+--    next due retry, job or end of a topic's turn (0 = none), a job whose audience is being copied ('' = none),
 --    entries and jobs that are not over, permits lent, reason of a pause ('' = none), what presses ('' = nothing),
---    what was last said of jobs, and of refused rates, {kind, name, value, ...}, claim, claim, ...}
+--    what was last said of jobs, and of refused rates, {kind, name, value, ...}, the project's time less Redis TIME,
+--    claim, claim, ...}
 local function claim(keys, args)
   local base, worker, most, window = keys[1], args[1], tonumber(args[2]), args[5]
   local wanted, wanted_single = tonumber(args[3]), tonumber(args[4])
   if redis.call('HEXISTS', base .. 'leases', worker) == 0 then return { 'fenced' } end
-  local now = now_ms()
+  if not is_current(base, worker, args[17]) then return old_link() end
+  local now, wall = steady_ms(base, tonumber(args[18])), now_ms()
   local claims = {}
-  for _, id in ipairs(redis.call('ZRANGEBYSCORE', base .. 'expiring', '-inf', int(now), 'LIMIT', 0, 100)) do
+  for _, id in ipairs(redis.call('ZRANGEBYSCORE', base .. 'expiring', '-inf', int(wall), 'LIMIT', 0, 100)) do
     redis.call('ZREM', base .. 'expiring', id)
     end_job(base, id, 'expired', now)
   end
-  for _, id in ipairs(redis.call('ZRANGEBYSCORE', base .. 'sched', '-inf', int(now), 'LIMIT', 0, 100)) do
+  for _, id in ipairs(redis.call('ZRANGEBYSCORE', base .. 'sched', '-inf', int(wall), 'LIMIT', 0, 100)) do
     redis.call('ZREM', base .. 'sched', id)
     local spec = load_spec(base, id)
     if spec and not spec.parked and not spec.paused and not spec.ending then
@@ -219,6 +221,7 @@ local function claim(keys, args)
         local name = redis.call('LPOP', base .. 'orphans:' .. id)
         if name then
           taken, count = claim_orphan(base, name, worker, now)
+          if taken and spec.class == 'aimed' then hold_slot_for_send(base, id) end
         elseif spec.again == '1' then
           taken, count = claim_again(base, id, spec, worker, window, now)
           if not taken then break end
@@ -240,9 +243,11 @@ local function claim(keys, args)
     stopped and 0 or tonumber(args[10]))
 
   local next_due = math.huge
-  for _, set in ipairs({ 'again', 'retry', 'retry_many', 'sched' }) do
+  for _, set in ipairs(WAITING) do
     next_due = math.min(next_due, tonumber(redis.call('ZRANGE', base .. set, 0, 0, 'WITHSCORES')[2]) or math.huge)
   end
+  local scheduled = tonumber(redis.call('ZRANGE', base .. 'sched', 0, 0, 'WITHSCORES')[2])
+  if scheduled then next_due = math.min(next_due, scheduled + now - wall) end
   if redis.call('ZCARD', base .. 'queue') > 0 then
     -- Somebody waits for the slot: the moment at which FCM is done with a topic is worth coming back for.
     for _, value in ipairs(redis.call('HVALS', base .. 'active')) do
@@ -253,17 +258,27 @@ local function claim(keys, args)
   local copying = redis.call('SRANDMEMBER', base .. 'copying') or ''
   local unfinished = redis.call('SCARD', base .. 'jobs_open') + redis.call('XLEN', base .. 'jobs')
   local news, cursors = {}, { args[14], args[15] }
+  local said = redis.call('HMGET', base .. 'ctl', 'said', 'refused')
   for i, stream in ipairs({ 'news', 'refused' }) do
-    for _, event in ipairs(redis.call('XRANGE', base .. stream, '(' .. cursors[i], '+', 'COUNT', 500)) do
-      cursors[i] = event[1]
-      local map = pairs_to_map(event[2])
-      news[#news + 1] = map.kind or 'rate'
-      news[#news + 1] = map.name
-      news[#news + 1] = map.value
+    if said[i] and said[i] ~= cursors[i] then
+      -- What was heard last is beyond what was said last: Redis came back with an older state. What was said since then
+      -- has lower numbers, and to hear the rest twice does no harm.
+      if before(said[i], cursors[i]) then cursors[i] = '0' end
+      for _, event in ipairs(redis.call('XRANGE', base .. stream, '(' .. cursors[i], '+', 'COUNT', 500)) do
+        cursors[i] = event[1]
+        local map = pairs_to_map(event[2])
+        -- Of an earlier job under the same name nobody needs to hear that it ended.
+        local progress = map.kind == 'end' and redis.call('HMGET', base .. 'spec:' .. map.name, 'total', 'ending')
+        if not progress or progress[2] or not progress[1] then
+          news[#news + 1] = map.kind or 'rate'
+          news[#news + 1] = map.name
+          news[#news + 1] = map.value
+        end
+      end
     end
   end
   local reply = { 'ok', int(now), int(hold_ms), int(probe), ctl[3] or '', int(next_due), copying, int(unfinished),
-    int(permits), pause, press, cursors[1], cursors[2], news }
+    int(permits), pause, press, cursors[1], cursors[2], news, int(now - wall) }
   for _, taken in ipairs(claims) do reply[#reply + 1] = taken end
   return reply
 end

@@ -21,7 +21,7 @@ local function cancel(keys, args)
     redis.call('HDEL', keys[1] .. 'active', args[1])
     return state
   end
-  end_job(keys[1], args[1], 'cancelled', now_ms())
+  end_job(keys[1], args[1], 'cancelled', steady_ms(keys[1]))
   return { 'ok', redis.call('HGET', keys[1] .. 'job:' .. args[1], 'state') }
 end
 
@@ -40,8 +40,7 @@ local function pause(keys, args)
     dequeue(base, spec)
     release_slot(base, id)
     -- Batches with a later epoch were claimed after a resume.
-    local now = now_ms()
-    tell(base, now, 'stop', id, next_epoch(base, now))
+    tell(base, 'stop', id, next_epoch(base, now_ms()))
   end
   return { 'ok', 'paused' }
 end
@@ -55,7 +54,7 @@ local function go_on(base, id, spec)
     redis.call('HDEL', key, 'run', 'restarts')
     redis.call('SADD', base .. 'copying', id)
   end
-  restore(base, id, spec, now_ms())
+  restore(base, id, spec, steady_ms(base))
   local state = natural_state(base, id, spec)
   redis.call('HSET', base .. 'job:' .. id, 'state', state)
   redis.call('HDEL', base .. 'job:' .. id, 'reason')
@@ -82,11 +81,12 @@ local function resume_project(keys)
   local ctl = keys[1] .. 'ctl'
   redis.call('HDEL', ctl, 'pause')
   if redis.call('HEXISTS', ctl, 'block') == 1 then
-    redis.call('HSET', ctl, 'block_until', int(now_ms()))
+    local now = int(steady_ms(keys[1]))
+    redis.call('HSET', ctl, 'block_until', now)
     -- What waits for the probe waits for its old time: the first of it is due now.
     for _, set in ipairs(WAITING) do
       local member = redis.call('ZRANGE', keys[1] .. set, 0, 0)[1]
-      if member then redis.call('ZADD', keys[1] .. set, 'LT', int(now_ms()), member) end
+      if member then redis.call('ZADD', keys[1] .. set, 'LT', now, member) end
     end
   end
   return { 'ok' }
@@ -142,16 +142,16 @@ local function drop(keys, args)
   redis.call('XDEL', base .. 'dead', args[1])
   if fields.kind == 'parked' then
     local spec = load_spec(base, fields.job)
-    if spec and spec.parked then end_job(base, fields.job, 'cancelled', now_ms()) end
+    if spec and spec.parked then end_job(base, fields.job, 'cancelled', steady_ms(base)) end
   end
   return { 'dropped', fields.job }
 end
 
 -- overview: what the project is doing; a flat map.
 local function overview(keys)
-  local base, now = keys[1], now_ms()
+  local base, now = keys[1], steady_ms(keys[1])
   local ctl = redis.call('HMGET', base .. 'ctl', 'pause', 'block', 'hold_until', 'pressure', 'level')
-  return { 'now_ms', int(now), 'paused', ctl[1] and '1' or '0', 'pause_reason', ctl[1] or '', 'block', ctl[2] or '',
+  return { 'now_ms', int(now_ms()), 'paused', ctl[1] and '1' or '0', 'pause_reason', ctl[1] or '', 'block', ctl[2] or '',
     'hold_ms', int(math.max(0, (tonumber(ctl[3]) or 0) - now)), 'pressure', ctl[4] or '',
     'open', int(redis.call('SCARD', base .. 'jobs_open')), 'parked', int(redis.call('SCARD', base .. 'jobs_parked')),
     'entries', int(redis.call('XLEN', base .. 'jobs')), 'retrying', int(redis.call('ZCARD', base .. 'retry') + redis.call('ZCARD', base .. 'retry_many')),
@@ -163,13 +163,6 @@ end
 
 -- trim: takes old entries out of an outgoing stream, but nothing that an existing group has not acknowledged.
 -- ARGV: stream's name behind the base, ms to keep. Returns the number of entries taken out.
-local function before(left, right)
-  local lms, lseq = string.match(left, '(%d+)-(%d+)')
-  local rms, rseq = string.match(right, '(%d+)-(%d+)')
-  if lms ~= rms then return tonumber(lms) < tonumber(rms) end
-  return tonumber(lseq) < tonumber(rseq)
-end
-
 local function trim(keys, args)
   local stream = keys[1] .. args[1]
   if redis.call('EXISTS', stream) == 0 then return 0 end

@@ -17,7 +17,7 @@ local function mark_active(base, id, now)
   local state = redis.call('HGET', job, 'state')
   if state == 'waiting' or state == 'scheduled' then
     redis.call('HSET', job, 'state', 'active')
-    redis.call('HSETNX', job, 'started_ms', int(now))
+    redis.call('HSETNX', job, 'started_ms', int(now_ms()))
   end
 end
 
@@ -37,7 +37,8 @@ end
 -- intake: hands a checked entry over: the entry leaves `jobs` in the step that writes the job.
 -- ARGV: 1 entry id, 2 job id, 3 own id (1/0), 4 dedupe ms, 5 keep ms, 6 worker ('' = do not take), 7 window,
 --   8 total (-1 = audience), 9 audience key, 10 not_before, 11 expires_at, 12 member, 13 class ('' = by total),
---   14 quota a minute, 15 number of spec pairs, pairs..., recipients of batch 0, 1, ...
+--   14 quota a minute, 15 number of the worker's connection, 16 what it takes the time for, 17 number of spec pairs,
+--   pairs..., recipients of batch 0, 1, ...
 -- Returns {'gone'} (another worker did), {'duplicate'}, {'reject', reason}, {'queued'}, {'done'} (nobody to send to),
 --   or {'taken', epoch, permits} when the job is one batch and `worker` holds it now.
 local function intake(keys, args)
@@ -64,32 +65,32 @@ local function intake(keys, args)
     end
   end
 
-  local now = now_ms()
-  local npairs = tonumber(args[15])
+  local wall, now = now_ms(), steady_ms(base, tonumber(args[16]))
+  local npairs = tonumber(args[17])
   if not take_entry(jobs, entry) then return { 'gone' } end
-  new_job(job, 'waiting', total, now)
+  new_job(job, 'waiting', total, wall)
   if own then redis.call('SET', base .. 'seen:' .. id, entry, 'PX', args[4]) end
   local class = args[13]
   if class == '' then class = total > BATCH and 'fanout' or 'single' end
   redis.call('HSET', spec, 'entry', entry, 'total', int(total), 'left', int(total), 'next', '0', 'passed', '0',
     'source', source, 'audience', audience, 'keep', args[5], 'member', args[12], 'class', class, 'answers', '0',
     'bad', '0')
-  for i = 16, 15 + 2 * npairs, 2 do redis.call('HSET', spec, args[i], args[i + 1]) end
+  for i = 18, 17 + 2 * npairs, 2 do redis.call('HSET', spec, args[i], args[i + 1]) end
   redis.call('SADD', base .. 'jobs_open', id)
   if total == 0 then
     finish_job(base, id, now)
     return { 'done' }
   end
-  local first = 16 + 2 * npairs
-  local held, expires = tonumber(args[10]) > now, tonumber(args[11])
+  local first = 18 + 2 * npairs
+  local held, expires = tonumber(args[10]) > wall, tonumber(args[11])
   if expires > 0 then redis.call('ZADD', base .. 'expiring', int(expires), id) end
   local ctl = redis.call('HMGET', base .. 'ctl', 'block', 'pause', 'pressure', 'alone', 'hold_until')
   local stopped = ctl[1] or ctl[2] or ctl[3] or ctl[4] == args[6] or (tonumber(ctl[5]) or 0) > now
-    or (expires > 0 and expires <= now)
+    or (expires > 0 and expires <= wall)
     or (class == 'group' and redis.call('SCARD', base .. 'groups_on') >= MOST_GROUPS)
     or redis.call('ZCARD', base .. 'singles') > 0 or redis.call('EXISTS', base .. 'rolled:' .. id) == 1
   if not takes_turns(class) and class ~= 'managed' and source == 'inline' and args[6] ~= '' and not held and not stopped
-    and redis.call('HEXISTS', base .. 'leases', args[6]) == 1 then
+    and redis.call('HEXISTS', base .. 'leases', args[6]) == 1 and is_current(base, args[6], args[15]) then
     -- One batch, and the worker that read it has room: it need not come back for its recipients.
     redis.call('HSET', spec, 'next', int(total))
     redis.call('HSET', base .. 'rcpt:' .. id, '0', args[first])
@@ -142,7 +143,7 @@ end
 local function copy(keys, args)
   local base, id = keys[1], args[1]
   local spec, list = base .. 'spec:' .. id, base .. 'copy:' .. id
-  local now = now_ms()
+  local now = steady_ms(base)
   local values = redis.call('HMGET', spec, 'audience', 'total', 'cursor', 'run', 'member', 'restarts')
   if not values[1] or redis.call('SISMEMBER', base .. 'copying', id) == 0 then return { 'gone' } end
   local total = tonumber(values[2])

@@ -22,7 +22,7 @@ end
 -- Something of the first pass is left that no worker holds; of an aimed job also a send that has to be made again.
 local function has_first_pass(base, id, spec)
   return tonumber(spec.next) < tonumber(spec.total) or spec.again == '1'
-    or (spec.class == 'fanout' and redis.call('LLEN', base .. 'orphans:' .. id) > 0)
+    or (takes_turns(spec.class) and redis.call('LLEN', base .. 'orphans:' .. id) > 0)
 end
 
 -- Gives the slot up. A topic that FCM is busy with, or may be in a moment, keeps it until that is over.
@@ -82,7 +82,7 @@ local function orphan(base, name, now)
     redis.call('SREM', base .. 'groups_on', id)
     return
   end
-  local facts = redis.call('HMGET', batch, 'from', 'sent', 'crashes')
+  local facts = redis.call('HMGET', batch, 'from', 'sent', 'crashes', 'upto')
   -- Whoever held it decides nothing any more, also before somebody else takes it.
   redis.call('HDEL', batch, 'epoch')
   if spec.paused or spec.parked or spec.ending then
@@ -90,10 +90,15 @@ local function orphan(base, name, now)
     if spec.ending then redis.call('ZADD', base .. 'ending', int(now), id) end
   elseif (tonumber(facts[3]) or 0) >= SUSPECT then
     redis.call('RPUSH', base .. 'suspects', name)
-  elseif spec.class == 'fanout' and facts[1] and not facts[2] then
+  elseif (spec.class == 'fanout' and facts[1] and not facts[2]) or (spec.class == 'aimed' and facts[4] == '0') then
     redis.call('RPUSH', base .. 'orphans:' .. id, name)
-    -- It needs its turn, like what was never claimed.
-    if redis.call('HEXISTS', base .. 'active', id) == 0 then enqueue(base, spec) end
+    -- It needs its turn, like what was never claimed. A topic's send that did not begin leaves the turn that it has.
+    local turn = redis.call('HGET', base .. 'active', id)
+    if not turn then
+      enqueue(base, spec)
+    elseif string.sub(turn, -1) == '?' then
+      redis.call('HSET', base .. 'active', id, string.sub(turn, 1, -2))
+    end
   else
     redis.call('RPUSH', base .. 'orphans', name)
   end
@@ -129,8 +134,9 @@ local function finish_job(base, id, now)
   if (tonumber(counters[1]) or 0) > 0 then state = 'cancelled' end
   local spec = load_spec(base, id)
   local keep = redis.call('HGET', base .. 'spec:' .. id, 'keep')
-  redis.call('HSET', job, 'state', state, 'retrying', '0', 'finished_ms', int(now))
-  redis.call('HSETNX', job, 'first_pass_ms', int(now))
+  local wall = int(now_ms())
+  redis.call('HSET', job, 'state', state, 'retrying', '0', 'finished_ms', wall)
+  redis.call('HSETNX', job, 'first_pass_ms', wall)
   redis.call('HDEL', job, 'reason')
   redis.call('PEXPIRE', job, keep)
   dequeue(base, spec)
@@ -167,7 +173,7 @@ local function park(base, id, reason, now, evidence)
   if spec.parked then return end
   if spec.ending then return end_anyway(base, id, spec.ending, evidence ~= nil, now) end
   local entry = { 'XADD', base .. 'dead', '*', 'job', id, 'reason', reason, 'kind', 'parked',
-    'entry_id', spec.entry, 'at_ms', int(now) }
+    'entry_id', spec.entry, 'at_ms', int(now_ms()) }
   for _, value in ipairs(evidence or {}) do entry[#entry + 1] = value end
   entry[#entry + 1] = 'f.message'
   entry[#entry + 1] = spec.message
@@ -185,7 +191,7 @@ local function park(base, id, reason, now, evidence)
   redis.call('HSET', base .. 'spec:' .. id, 'parked', '1')
   redis.call('HSET', base .. 'job:' .. id, 'state', 'parked', 'reason', reason)
   -- Batches with a later epoch were claimed after a replay.
-  tell(base, now, 'stop', id, next_epoch(base, now))
+  tell(base, 'stop', id, next_epoch(base, now))
 end
 
 -- Ends a job before its time: workers give each unfinished recipient its result (`cancelled` or `expired`) without a
@@ -220,5 +226,5 @@ local function end_job(base, id, status, now)
     redis.call('HSET', job, 'state', natural_state(base, id, spec))
     redis.call('HDEL', job, 'reason')
   end
-  tell(base, now, 'end', id, status)
+  tell(base, 'end', id, status)
 end

@@ -4,8 +4,7 @@
 -- ARGV: worker. Returns {now_ms, the last of the news}: what was said before does not concern it.
 local function register(keys, args)
   redis.call('HINCRBY', keys[1] .. 'leases', args[1], 1)
-  local last = redis.call('XREVRANGE', keys[1] .. 'news', '+', '-', 'COUNT', 1)[1]
-  return { int(now_ms()), last and last[1] or '0' }
+  return { int(now_ms()), redis.call('HGET', keys[1] .. 'ctl', 'said') or '0' }
 end
 
 -- renew: keeps a worker's lease, and shows the others' counters, by which it judges them on its own clock.
@@ -39,6 +38,7 @@ end
 local function free(base, worker, dead, now)
   redis.call('HDEL', base .. 'leases', worker)
   redis.call('HDEL', base .. 'connections', worker)
+  redis.call('HDEL', base .. 'links', worker)
   if redis.call('HGET', base .. 'ctl', 'alone') == worker then redis.call('HDEL', base .. 'ctl', 'alone') end
   local names = redis.call('SMEMBERS', base .. 'claims:' .. worker)
   table.sort(names)
@@ -58,14 +58,14 @@ end
 -- ARGV: worker, the counter that was seen. Returns the number of batches freed, or -1 when the counter has moved.
 local function bury(keys, args)
   if redis.call('HGET', keys[1] .. 'leases', args[1]) ~= args[2] then return -1 end
-  return free(keys[1], args[1], true, now_ms())
+  return free(keys[1], args[1], true, steady_ms(keys[1]))
 end
 
 -- leave: a worker that has nothing on the wire any more gives everything back and goes.
 -- ARGV: worker. Returns the number of batches given back.
 local function leave(keys, args)
   if redis.call('HEXISTS', keys[1] .. 'leases', args[1]) == 0 then return 0 end
-  return free(keys[1], args[1], false, now_ms())
+  return free(keys[1], args[1], false, steady_ms(keys[1]))
 end
 
 -- reconcile: a connection is new, and with the old one perhaps the answer to a claim or an intake was lost. What is held
@@ -73,12 +73,14 @@ end
 -- Redis may also have come back with an older state. A batch that stands before the last call that was confirmed, or is
 -- not there at all, has gone back in time: what the worker decided since is forgotten, so it is taken from it, with the
 -- watermark that the worker knows; its facts come in as late ones.
--- ARGV: worker, 1 when Redis has lost nothing, then of each batch that the worker knows: name, number of the last call
---   that was confirmed, watermark. Returns {number of batches given back, name of a batch that was taken, ...}.
+-- ARGV: worker, number of its connection, 1 when Redis has lost nothing, then of each batch that the worker knows: name,
+--   number of the last call that was confirmed, watermark.
+-- Returns {number of batches given back, name of a batch that was taken, ...}, or the error OLDLINK.
 local function reconcile(keys, args)
   local base, worker, known, freed = keys[1], args[1], {}, 0
-  local now, reply = now_ms(), {}
-  for i = 3, #args, 3 do
+  if not is_current(base, worker, args[2]) then return old_link() end
+  local now, reply = steady_ms(base), {}
+  for i = 4, #args, 3 do
     local name, call, upto = args[i], tonumber(args[i + 1]), args[i + 2]
     local batch = base .. 'b:' .. name
     local held = redis.call('HMGET', batch, 'owner', 'call', 'upto')
@@ -107,7 +109,7 @@ local function reconcile(keys, args)
     if not known[name] then
       local batch = base .. 'b:' .. name
       -- A batch that was taken over may have been sent by the holder before.
-      if args[2] == '1' and redis.call('HGET', batch, 'deliveries') == '1' then redis.call('HSET', batch, 'upto', '0') end
+      if args[3] == '1' and redis.call('HGET', batch, 'deliveries') == '1' then redis.call('HSET', batch, 'upto', '0') end
       redis.call('SREM', base .. 'claims:' .. worker, name)
       redis.call('HDEL', batch, 'alone')
       orphan(base, name, now)
@@ -129,6 +131,6 @@ local function release(keys, args)
   end
   redis.call('HDEL', batch, 'alone')
   if args[4] ~= '' then redis.call('HSET', batch, 'upto', args[4]) end
-  orphan(base, args[2], now_ms())
+  orphan(base, args[2], steady_ms(base))
   return 1
 end

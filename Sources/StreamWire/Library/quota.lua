@@ -73,9 +73,9 @@ local function lend(base, quota, now, returned, single, fanout)
 end
 
 -- pace: may a send to a recipient that FCM refused for its rate begin now? 240 a minute, evenly, and 5,000 an hour.
--- ARGV: "<kind>:<recipient>". Returns the ms to wait; 0: it may, and has been counted.
+-- ARGV: "<kind>:<recipient>", what the worker takes the time for. Returns the ms to wait; 0: it may, and has been counted.
 local function pace(keys, args)
-  local base, now = keys[1], now_ms()
+  local base, now = keys[1], steady_ms(keys[1], tonumber(args[2]))
   local value = redis.call('HGET', base .. 'rates', args[1]) or '0|0|0|0'
   local held, next_at, since, count = string.match(value, '^(%d+)|(%d+)|(%d+)|(%d+)$')
   held, next_at, since, count = tonumber(held), tonumber(next_at), tonumber(since), tonumber(count)
@@ -125,8 +125,9 @@ local function hold_recipient(base, name, until_ms, now)
   local held, rest = string.match(value, '^(%d+)(|.*)$')
   redis.call('HSET', base .. 'rates', name, int(math.max(tonumber(held), until_ms)) .. rest)
   redis.call('ZADD', base .. 'rated', int(now), name)
-  redis.call('XADD', base .. 'refused', 'MAXLEN', '~', '20000', '*', 'name', name, 'value', int(until_ms))
-  redis.call('XTRIM', base .. 'refused', 'MINID', '~', int(now - HOUR))
+  local id = redis.call('XADD', base .. 'refused', 'MAXLEN', '~', '20000', '*', 'name', name, 'value', int(until_ms))
+  redis.call('HSET', base .. 'ctl', 'refused', id)
+  redis.call('XTRIM', base .. 'refused', 'MINID', '~', int(now_ms() - HOUR))
   local old = redis.call('ZRANGEBYSCORE', base .. 'rated', '-inf', int(now - HOUR), 'LIMIT', 0, 20)
   for _, name_ in ipairs(old) do
     redis.call('HDEL', base .. 'rates', name_)
@@ -142,7 +143,7 @@ local function hold_project(base, ms, now)
   return held
 end
 
--- hold: every send of the project waits. ARGV: ms. Returns the time until which, Unix ms.
+-- hold: every send of the project waits. ARGV: ms. Returns the time until which.
 local function hold(keys, args)
-  return int(hold_project(keys[1], tonumber(args[1]), now_ms()))
+  return int(hold_project(keys[1], tonumber(args[1]), steady_ms(keys[1])))
 end

@@ -6,11 +6,11 @@
 --   10 the project answers (1), or the probe was not sent (2), or neither (0),
 --   11 answers of the first pass, 12 of them 400s that do not name the recipient, 13 such an error as JSON,
 --   14 number of results, 15 of retries, 16 of feedback entries, 17 number of the call within the batch,
---   18 every send of the batch has begun (1/0), 19 number of refused rates, then
+--   18 every send of the batch has begun (1/0), 19 number of refused rates, 20 what the worker takes the time for, then
 --   results: index, status letter (s f u c x), JSON object ('' = not wanted)
---   retries: index, due Unix ms, 1 = wait for the probe, "attempts|first_ms|dup|recipient"
+--   retries: index, due, 1 = wait for the probe, "attempts|first_ms|dup|recipient"
 --   feedback: index, kind, recipient, action, replacement, error
---   rates: "<kind>:<recipient>", until when no send to it begins, Unix ms
+--   rates: "<kind>:<recipient>", until when no send to it begins
 -- Returns {'ok', abort} (abort: the error that ends every unsent recipient, '' = none), {'stale'} (another worker
 --   holds the batch: nothing was written, send the results again as late), or {'gone'} (the job is over).
 local LETTERS = { s = 'sent', f = 'failed', u = 'unknown', c = 'cancelled', x = 'expired' }
@@ -22,7 +22,7 @@ local function pass(base, id, batch, now)
   local passed = redis.call('HINCRBY', spec_key, 'passed', 1)
   local progress = redis.call('HMGET', spec_key, 'total', 'class')
   if passed * BATCH < tonumber(progress[1]) then return end
-  redis.call('HSETNX', job, 'first_pass_ms', int(now))
+  redis.call('HSETNX', job, 'first_pass_ms', int(now_ms()))
   if redis.call('HGET', job, 'state') == 'active' then redis.call('HSET', job, 'state', 'retrying') end
   if progress[2] == 'fanout' then release_slot(base, id) end
 end
@@ -60,12 +60,12 @@ local function record(keys, args)
     -- Redis came back with an older state, in which this batch was not claimed yet: whoever claims it must look.
     redis.call('HSETNX', base .. 'rolled:' .. id, n, '0')
   end
-  local now = now_ms()
+  local now = steady_ms(base, tonumber(args[20]))
   local job, done, waiting = base .. 'job:' .. id, base .. 'done:' .. id, base .. 'wait:' .. id
   local had_waiting = redis.call('EXISTS', waiting) == 1
   local nresults, nretries, nfeedback = tonumber(args[14]), tonumber(args[15]), tonumber(args[16])
   local aimed = progress[5] == 'aimed'
-  local at, fresh, objects, counts, new = 20, 0, {}, {}, {}
+  local at, fresh, objects, counts, new = 21, 0, {}, {}, {}
   -- A call that is repeated because its answer was lost counts and holds nothing twice.
   local first_time = owned and tonumber(args[17]) > tonumber(redis.call('HGET', batch, 'call') or '0')
   if first_time then redis.call('HSET', batch, 'call', args[17]) end

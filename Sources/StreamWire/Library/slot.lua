@@ -16,8 +16,8 @@ end
 
 -- Two minutes on either side of a quarter of an hour FCM is busiest: with `smear` no fan-out starts then, and each
 -- project has a moment of its own within the minute after.
-local function is_smeared(base, now)
-  local quarter = now % 900000
+local function is_smeared(base)
+  local quarter = now_ms() % 900000
   if quarter >= 780000 then return true end
   local spread = tonumber(string.sub(redis.sha1hex(base), 1, 6), 16) % 60000
   return quarter < 120000 + spread
@@ -46,7 +46,7 @@ local function fill_slot(base, now, limit, smear)
     if not spec or spec.paused or spec.parked or spec.ending or not has_first_pass(base, id, spec) then
       redis.call('ZREM', base .. 'queue', head)
     else
-      if smear and is_smeared(base, now) then return end
+      if smear and is_smeared(base) then return end
       if count >= limit then
         if spec.priority < 9 then return end
         local victim
