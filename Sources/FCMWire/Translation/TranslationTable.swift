@@ -60,7 +60,10 @@ enum TranslationTable {
         ),
         Row(
             legacy: ["notification", "sound"],
-            places: [Place("android/notification/sound", .androidSound), Place("apns/payload/aps/sound", .appleSound)]
+            places: [
+                Place("android/notification/sound", .androidSound), Place("apns/payload/aps/sound", .appleSound),
+                Place("android/notification/defaultSound", .defaultSound),
+            ]
         ),
         Row(legacy: ["notification", "badge"], places: [Place("apns/payload/aps/badge", .badge)]),
         Row(

@@ -97,8 +97,15 @@ enum V1ToLegacy {
     private static func saysNothing(_ path: [String], _ value: JSONValue) -> Bool {
         if path == ["name"] { return true }
         if path == ["apns", "headers", "apns-push-type"] { return value == "alert" || value == "background" }
+        if unspecified[path] == value.string, value.string != nil { return true }
         return !isFree(path) && (value == false || value == .object(JSONObject()) && leadsToPlace(path))
     }
+
+    private static let unspecified = [
+        ["android", "notification", "notificationPriority"]: "PRIORITY_UNSPECIFIED",
+        ["android", "notification", "visibility"]: "VISIBILITY_UNSPECIFIED",
+        ["android", "notification", "proxy"]: "PROXY_UNSPECIFIED",
+    ]
 
     /// Names below these are the producer's own or another protocol's, and are taken as written.
     private static func isFree(_ path: [String]) -> Bool {

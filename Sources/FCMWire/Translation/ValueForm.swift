@@ -16,6 +16,8 @@ enum ValueForm: Equatable, Sendable {
     case badge
     case drawable, imageURL, link
     case androidSound, appleSound
+    /// A true boolean is the sound named `default`; never written.
+    case defaultSound
     /// Legacy: a JSON array written as a string; v1: an array of strings.
     case arguments
 
@@ -23,7 +25,7 @@ enum ValueForm: Equatable, Sendable {
     func fromLegacy(_ value: JSONValue) throws(FormError) -> JSONValue? {
         switch self {
         case .text: return .string(try value.requireString())
-        case .override: return nil
+        case .override, .defaultSound: return nil
         case .data: return value
         case .flag: return try value.requireBool() ? 1 : nil
         case .androidPriority: return try value.requirePriority() == "high" ? "HIGH" : "NORMAL"
@@ -51,6 +53,9 @@ enum ValueForm: Equatable, Sendable {
         case .text, .override, .collapseKey, .collapseID, .webTopic, .drawable, .imageURL, .link, .androidSound:
             return .string(try value.requireString())
         case .data, .appleSound: return value
+        case .defaultSound:
+            guard let flag = value.bool else { throw FormError("must be a boolean, not \(value.kindName)") }
+            return flag ? "default" : nil
         case .flag:
             if value == .bool(true) || value.number?.wholeInt64 == 1 { return true }
             if value == .bool(false) || value.number?.wholeInt64 == 0 { return nil }
@@ -72,7 +77,9 @@ enum ValueForm: Equatable, Sendable {
             }
             return 0
         case .badge:
-            guard let count = value.number?.wholeInt64 else { throw FormError("must be an integer") }
+            guard let count = value.number?.wholeInt64, count >= 0 else {
+                throw FormError("must be a whole number, 0 or more")
+            }
             return .string(String(count))
         case .arguments:
             guard let array = value.array, array.allSatisfy({ $0.string != nil }) else {
