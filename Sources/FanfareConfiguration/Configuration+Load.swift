@@ -51,7 +51,7 @@ extension Configuration {
         var configuration = ResolvedValues(values: values, directory: directory).configuration(
             projects: merger.projects
         )
-        configuration.warnings = merger.warnings
+        configuration.warnings = merger.warnings + configuration.idleSettings()
         let problems = configuration.contradictions()
         guard problems.isEmpty else { throw ConfigurationError(problems: problems) }
         return configuration
@@ -74,6 +74,19 @@ extension Configuration {
         if prefix.contains(where: { "{}:\" ".contains($0) }) || prefix.utf8.count > 64 {
             problems.append("prefix: at most 64 bytes, without braces, colons, quotes and spaces")
         }
+        for project in projects where project.topicAPI == .v1 && project.transport != .v1 {
+            problems.append(
+                "projects.\(project.id).topic_api: v1 needs a service account, and so transport v1, not "
+                    + "\(project.transport.rawValue)"
+            )
+        }
         return problems
+    }
+
+    /// What was said and changes nothing, where somebody may count on it.
+    private func idleSettings() -> [String] {
+        projects.filter { $0.legacyBody == .text && $0.transport != .legacy }.map {
+            "projects.\($0.id).legacy_body: text has no effect with transport \($0.transport.rawValue)"
+        }
     }
 }

@@ -18,7 +18,9 @@ public struct Configuration: Equatable, Sendable {
         public var credentials: String?
         /// `https://host[:port]`, without a slash at its end.
         public var endpoint: String
+        /// Holds the server key of the legacy and XMPP transports.
         public var serverKeyFile: String?
+        /// Digits.
         public var senderID: String?
         public var xmppHost: String
         public var xmppPort: Int
@@ -26,9 +28,13 @@ public struct Configuration: Equatable, Sendable {
         public var activeFanouts: Int
         public var fanoutRate: Int64
         public var smear: Bool
-        public var legacyBody: String
-        public var topicAPI: String
+        public var legacyBody: LegacyBody
+        public var topicAPI: TopicAPI
+        /// As ``endpoint``.
         public var iidEndpoint: String
+
+        /// Where its sends go.
+        public var destination: String { transport == .xmpp ? "\(xmppHost):\(xmppPort)" : endpoint }
     }
 
     public struct Worker: Equatable, Sendable {

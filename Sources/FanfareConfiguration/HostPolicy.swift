@@ -29,7 +29,20 @@ public struct HostPolicy: Sendable {
         guard let host = Self.host(authority: String(decoding: rest[..<end], as: UTF8.self)) else {
             return "has no valid host and port"
         }
-        return allows(host: host) ? nil : "host \(host) is not Google's, this machine's or listed in allowed_hosts"
+        return refusal(foreign: host)
+    }
+
+    /// The same for a host alone; an IPv6 address stands in brackets.
+    func refusal(ofHost text: String) -> String? {
+        // With a port it would be an authority, whose host is shorter.
+        guard let host = Self.host(authority: text), host.utf8.count == text.utf8.count else {
+            return "\(text) is not a host name (no scheme, no port)"
+        }
+        return refusal(foreign: host)
+    }
+
+    private func refusal(foreign host: String) -> String? {
+        allows(host: host) ? nil : "host \(host) is not Google's, this machine's or listed in allowed_hosts"
     }
 
     func allows(host: String) -> Bool {

@@ -59,8 +59,8 @@ struct ResolvedValues {
             activeFanouts: Int(number(base + "active_fanouts")),
             fanoutRate: number(base + "fanout_rate"),
             smear: text(base + "smear") == "true",
-            legacyBody: text(base + "legacy_body"),
-            topicAPI: text(base + "topic_api"),
+            legacyBody: LegacyBody(rawValue: text(base + "legacy_body")) ?? .json,
+            topicAPI: TopicAPI(rawValue: text(base + "topic_api")) ?? .iid,
             iidEndpoint: origin(base + "iid_endpoint")
         )
     }

@@ -5,7 +5,7 @@ internal import FanfareModel
 public struct Secrets: Sendable {
     /// Service account files, byte for byte, by project.
     public var serviceAccounts: [String: [UInt8]] = [:]
-    /// Legacy server keys, by project.
+    /// Server keys of the legacy and XMPP transports, by project.
     public var serverKeys: [String: String] = [:]
     /// Files that others may read: one sentence each.
     public var warnings: [String] = []
@@ -28,7 +28,9 @@ extension Configuration {
             switch project.transport {
             case .v1: load(credentialsOf: project, place + ".credentials", into: &secrets, &problems)
             case .legacy: load(serverKeyOf: project, place + ".server_key_file", into: &secrets, &problems)
-            case .xmpp: problems.append("\(place).transport: xmpp is not offered by this version")
+            case .xmpp:
+                if project.senderID == nil { problems.append("\(place).sender_id: none; xmpp logs in with it") }
+                load(serverKeyOf: project, place + ".server_key_file", into: &secrets, &problems)
             }
         }
         let certificates = [("tls.ca_file", caFile), ("redis.cert_file", redis.certificateFile)]
@@ -70,7 +72,7 @@ extension Configuration {
         _ problems: inout [String]
     ) {
         guard let file = project.serverKeyFile else {
-            problems.append("\(place): none named; legacy needs a server key")
+            problems.append("\(place): none named; \(project.transport.rawValue) needs a server key")
             return
         }
         guard let content = read(file, place, limit: 4_096, &problems) else { return }

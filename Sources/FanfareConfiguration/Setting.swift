@@ -12,6 +12,9 @@ public struct Setting: Sendable {
         case origin
         /// A Redis URL; it may hold a password, so no message ever shows it.
         case redisURL
+        /// A host's name or address, without scheme and port, of Google, this machine or an allowed host.
+        case host
+        case digits
         /// `http://host:port`.
         case proxy
         /// `host:port`; port 0 takes a free one.

@@ -32,6 +32,8 @@ extension Setting.Kind {
         case .choice(let choices): return choices.map { "`\($0)`" }.joined(separator: ", ")
         case .file: return "file"
         case .origin: return "`https://host[:port]`"
+        case .host: return "host"
+        case .digits: return "digits"
         case .redisURL: return "URL"
         case .proxy: return "`http://host:port`"
         case .address: return "`host:port`"

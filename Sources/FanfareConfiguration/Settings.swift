@@ -27,7 +27,7 @@ public enum Settings {
             "allowed_hosts",
             .hosts,
             "",
-            "Hosts that `endpoint`, `iid_endpoint` and a credential's `token_uri` may name besides Google's and this machine's."
+            "Hosts that `endpoint`, `iid_endpoint`, `host` and a credential's `token_uri` may name besides Google's and this machine's."
         ),
         Setting("proxy", .proxy, "", "An HTTP proxy for FCM. The environment's proxy variables are never read."),
         Setting(
@@ -154,16 +154,52 @@ public enum Settings {
             "v1: the OAuth2 service account file (JSON), at most 65536 bytes. Where none is named, "
                 + "`GOOGLE_APPLICATION_CREDENTIALS` counts. Readable by others: a warning."
         ),
-        Setting("projects.*.endpoint", .origin, "https://fcm.googleapis.com", "FCM's origin."),
         Setting(
             "projects.*.server_key_file",
             .file,
             "",
-            "legacy: a file that holds the server key. Readable by others: a warning."
+            "legacy and xmpp: a file that holds the server key. Readable by others: a warning."
         ),
-        Setting("projects.*.sender_id", .text, "", isInEffect: false, "legacy: the sender id, digits."),
-        Setting("projects.*.host", .text, "fcm-xmpp.googleapis.com", isInEffect: false, "xmpp: the host."),
-        Setting("projects.*.port", .integer(1...65_535), "5235", isInEffect: false, "xmpp: the port."),
+        Setting(
+            "projects.*.sender_id",
+            .digits,
+            "",
+            "The number that Google gave the project. xmpp needs it to log in, and with every transport the operations on "
+                + "device groups (`group.create` and the like) need it: without it they are rejected."
+        ),
+        Setting(
+            "projects.*.endpoint",
+            .origin,
+            "https://fcm.googleapis.com",
+            "FCM's origin: sends over v1 and legacy; with every transport device groups, and topics with `topic_api` v1."
+        ),
+        Setting("projects.*.host", .host, "fcm-xmpp.googleapis.com", "xmpp: the host to connect to, with TLS."),
+        Setting(
+            "projects.*.port",
+            .integer(1...65_535),
+            "5235",
+            "xmpp: the port; FCM's own is 5235, and 5236 was for trials."
+        ),
+        Setting(
+            "projects.*.legacy_body",
+            .choice(["json", "text"]),
+            "json",
+            "legacy: what a request holds. `text` carries one token and only data, so that jobs with anything else are "
+                + "rejected; see the page on jobs."
+        ),
+        Setting(
+            "projects.*.topic_api",
+            .choice(["iid", "v1"]),
+            "iid",
+            "Which API changes topic subscriptions: `iid`, the Instance ID API, takes 1000 tokens a request; `v1` takes "
+                + "one, and needs transport v1."
+        ),
+        Setting(
+            "projects.*.iid_endpoint",
+            .origin,
+            "https://iid.googleapis.com",
+            "The Instance ID API's origin, for topic subscriptions with `topic_api` iid."
+        ),
         Setting(
             "projects.*.quota_per_minute",
             .integer(1...1_000_000_000),
@@ -187,27 +223,6 @@ public enum Settings {
             .choice(["false", "true"]),
             "false",
             "No fan-out starts within two minutes of :00, :15, :30 and :45, when FCM is busiest."
-        ),
-        Setting(
-            "projects.*.legacy_body",
-            .choice(["json", "text"]),
-            "json",
-            isInEffect: false,
-            "legacy: JSON or plain-text requests."
-        ),
-        Setting(
-            "projects.*.topic_api",
-            .choice(["iid", "v1"]),
-            "iid",
-            isInEffect: false,
-            "Which API manages topic subscriptions."
-        ),
-        Setting(
-            "projects.*.iid_endpoint",
-            .origin,
-            "https://iid.googleapis.com",
-            isInEffect: false,
-            "The Instance ID API's origin."
         ),
     ]
 }

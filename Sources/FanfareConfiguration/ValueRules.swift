@@ -17,6 +17,8 @@ struct ValueRules {
         case .choice(let choices):
             return choices.contains(value.text) ? nil : "\(value.text) is none of \(choices.joined(separator: ", "))"
         case .origin: return hosts.refusal(of: value.text, allowsPath: false)
+        case .host: return hosts.refusal(ofHost: value.text)
+        case .digits: return Self.digits(value.text)
         case .redisURL: return Self.redisURL(value.text)
         case .proxy: return Self.proxy(value.text)
         case .address: return Self.address(value.text)
@@ -33,6 +35,11 @@ struct ValueRules {
             return "\(text) is not a whole number"
         }
         return range.contains(number) ? nil : "\(number), must be \(range.lowerBound) to \(range.upperBound)"
+    }
+
+    private static func digits(_ text: String) -> String? {
+        let isNumber = (1...32).contains(text.utf8.count) && text.utf8.allSatisfy { (0x30...0x39).contains($0) }
+        return isNumber ? nil : "\(text) is not 1 to 32 digits"
     }
 
     private static func redisURL(_ text: String) -> String? {

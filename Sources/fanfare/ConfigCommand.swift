@@ -43,7 +43,7 @@ struct ConfigCheckCommand: ParsableCommand {
         report(problems: [], warnings: configuration.warnings + secrets.warnings)
         guard !json else { return }
         for project in configuration.projects {
-            Console.line("project \(project.id): \(project.transport.rawValue), \(project.endpoint)")
+            Console.line("project \(project.id): \(project.transport.rawValue), \(project.destination)")
         }
         Console.line("The configuration is fine.")
     }

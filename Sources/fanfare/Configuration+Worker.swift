@@ -19,6 +19,12 @@ extension Configuration {
             result.activeFanouts = project.activeFanouts
             result.fanoutRate = Int(project.fanoutRate)
             result.smear = project.smear
+            result.legacyBody = project.legacyBody
+            result.topicAPI = project.topicAPI
+            result.iidEndpoint = project.iidEndpoint
+            result.xmppHost = project.xmppHost
+            result.xmppPort = project.xmppPort
+            result.senderID = project.senderID
             return result
         }
         var result = WorkerConfiguration(

@@ -91,6 +91,32 @@ import Testing
         #expect(configuration.warnings.isEmpty)
     }
 
+    @Test func aProjectsProtocolsAreReadAsTheyAreSaid() throws {
+        let configuration = try Configuration.load(
+            yaml: """
+                projects:
+                  a: {}
+                  b: { transport: legacy, legacy_body: text, sender_id: 123456789012, iid_endpoint: https://localhost:1/ }
+                  c: { transport: xmpp, host: "[::1]", port: 5236, sender_id: "0123" }
+                  d: { topic_api: v1 }
+                """
+        )
+        let projects = configuration.projects
+        #expect(projects.map(\.legacyBody) == [.json, .text, .json, .json])
+        #expect(projects.map(\.topicAPI) == [.iid, .iid, .iid, .v1])
+        #expect(projects.map(\.senderID) == [nil, "123456789012", "0123", nil])
+        #expect(projects.map(\.iidEndpoint)[..<2] == ["https://iid.googleapis.com", "https://localhost:1"])
+        let google = "https://fcm.googleapis.com"
+        #expect(projects.map(\.destination) == [google, google, "[::1]:5236", google])
+        #expect(projects[0].xmppHost == "fcm-xmpp.googleapis.com" && projects[0].xmppPort == 5_235)
+        #expect(configuration.warnings.isEmpty)
+    }
+
+    @Test func aBodyThatTheTransportHasNotIsAWarning() throws {
+        let configuration = try Configuration.load(yaml: "projects: { a: { legacy_body: text } }")
+        #expect(configuration.warnings == ["projects.a.legacy_body: text has no effect with transport v1"])
+    }
+
     @Test func googleVariableCountsOnlyWhereTheFileNamesNone() throws {
         let configuration = try Configuration.load(
             yaml: "projects: { a: { credentials: own.json }, b: {} }",
@@ -129,6 +155,8 @@ import Testing
         case .integer(let range): return String(range.upperBound)
         case .choice(let choices): return choices[choices.count - 1]
         case .origin: return "https://localhost:8443"
+        case .host: return "localhost"
+        case .digits: return "123456789012"
         case .redisURL: return "unix:///run/redis.sock"
         case .proxy: return "http://proxy:3128"
         case .address: return "[::1]:0"

@@ -48,6 +48,36 @@ import Testing
             yaml: "worker: { renew_ms: 5000 }",
             problem: "worker.renew_ms: 5000, at most a third of worker.lease_ms (10000)"
         ),
+        Row(
+            yaml: "projects: { a: { transport: legacy, topic_api: v1 } }",
+            problem: "projects.a.topic_api: v1 needs a service account, and so transport v1, not legacy"
+        ),
+        Row(
+            yaml: "projects: { a: { transport: xmpp, topic_api: v1 } }",
+            problem: "projects.a.topic_api: v1 needs a service account, and so transport v1, not xmpp"
+        ),
+        Row(
+            yaml: "projects: { a: { legacy_body: xml } }",
+            problem: "projects.a.legacy_body (line 1): xml is none of json, text"
+        ),
+        Row(
+            yaml: "projects: { a: { sender_id: my-app } }",
+            problem: "projects.a.sender_id (line 1): my-app is not 1 to 32 digits"
+        ),
+        Row(
+            yaml: "projects: { a: { host: xmpp.example } }",
+            problem: "projects.a.host (line 1): host xmpp.example is not Google's, this machine's or listed in "
+                + "allowed_hosts"
+        ),
+        Row(
+            yaml: "projects: { a: { host: \"localhost:5236\" } }",
+            problem: "projects.a.host (line 1): localhost:5236 is not a host name (no scheme, no port)"
+        ),
+        Row(
+            yaml: "projects: { a: { iid_endpoint: https://iid.example } }",
+            problem: "projects.a.iid_endpoint (line 1): host iid.example is not Google's, this machine's or listed in "
+                + "allowed_hosts"
+        ),
         Row(yaml: "redis: { cert_file: a }", problem: "redis: cert_file and key_file go together"),
         Row(
             yaml: "prefix: \"a:b\"",

@@ -23,11 +23,16 @@ import Testing
 
     @Test func filesAreReadFromTheConfigurationsFolder() throws {
         let secrets = try load(
-            "projects: { a: { credentials: a.json }, b: { transport: legacy, server_key_file: b.key } }",
+            """
+            projects:
+              a: { credentials: a.json }
+              b: { transport: legacy, server_key_file: b.key }
+              c: { transport: xmpp, sender_id: 7, server_key_file: b.key }
+            """,
             ["a.json": Self.account, "b.key": "AAAA:key\n"]
         )
         #expect(secrets.serviceAccounts["a"] == Array(Self.account.utf8))
-        #expect(secrets.serverKeys == ["b": "AAAA:key"])
+        #expect(secrets.serverKeys == ["b": "AAAA:key", "c": "AAAA:key"])
         #expect(secrets.warnings.isEmpty)
     }
 
@@ -80,7 +85,15 @@ import Testing
             content: "SECRET\r\nInjected: header",
             problem: "must hold one key"
         ),
-        Row(yaml: "projects: { a: { transport: xmpp } }", problem: "xmpp is not offered by this version"),
+        Row(
+            yaml: "projects: { a: { transport: xmpp, sender_id: 1 } }",
+            problem: "projects.a.server_key_file: none named; xmpp needs a server key"
+        ),
+        Row(
+            yaml: "projects: { a: { transport: xmpp, server_key_file: x } }",
+            content: "SECRET",
+            problem: "projects.a.sender_id: none; xmpp logs in with it"
+        ),
         Row(
             yaml: "projects: { a: { credentials: x } }\ntls: { ca_file: no.pem }",
             content: account,
