@@ -1,0 +1,141 @@
+import FCMWire
+import FanfareModel
+import Testing
+
+@Suite struct GroupOperationTests {
+    static let operations: [Operation] = [.groupCreate, .groupAdd, .groupRemove, .groupGet]
+
+    static func verdict(
+        _ outcome: RequestOutcome,
+        _ op: Operation = .groupAdd,
+        key: String = "K",
+        canRefresh: Bool = true
+    ) -> Verdict {
+        GroupOperation.verdict(outcome, op: op, key: key, nowMs: responseNow, canRefresh: canRefresh)
+    }
+
+    @Test(arguments: [
+        (
+            Operation.groupCreate,
+            #"{"operation":"create","notification_key_name":"n \"1\"","registration_ids":["a:1","b"]}"#
+        ),
+        (
+            .groupAdd,
+            #"{"operation":"add","notification_key_name":"n \"1\"","notification_key":"K","registration_ids":["a:1","b"]}"#
+        ),
+        (
+            .groupRemove,
+            #"{"operation":"remove","notification_key_name":"n \"1\"","notification_key":"K","#
+                + #""registration_ids":["a:1","b"]}"#
+        ),
+    ])
+    func postsAChange(op: Operation, body: String) {
+        let request = GroupOperation.request(op, name: #"n "1""#, key: "K", tokens: ["a:1", "b"])
+        #expect(request.method == .post && request.path == "/fcm/notification")
+        #expect(String(decoding: request.body, as: UTF8.self) == body)
+    }
+
+    @Test func getsByName() {
+        let request = GroupOperation.request(.groupGet, name: "a&b=c/é", key: "", tokens: [])
+        #expect(
+            request
+                == ManagementRequest(method: .get, path: "/fcm/notification?notification_key_name=a%26b%3Dc%2F%C3%A9")
+        )
+    }
+
+    @Test(arguments: operations)
+    func theReturnedKeyIsTheGroupsWhateverItLooksLike(op: Operation) {
+        #expect(Self.verdict(answer(200, #"{"notification_key":"APA91bOther"}"#), op) == .managed(group: "APA91bOther"))
+    }
+
+    @Test func aLostBodyLosesTheKeyOnly() {
+        for op in Self.operations {
+            let verdict = Self.verdict(
+                answer(200, #"{"notific"#, isComplete: false),
+                op,
+                key: op == .groupCreate ? "" : "K"
+            )
+            switch op {
+            case .groupGet:
+                guard case .retry(let retry) = verdict else {
+                    Issue.record("a get is asked again")
+                    continue
+                }
+                #expect(!retry.isAmbiguous)
+            case .groupCreate: #expect(verdict == .managed(group: ""))
+            default: #expect(verdict == .managed(group: "K"))
+            }
+        }
+    }
+
+    @Test(arguments: [
+        "notification_key already exists", "notification_key not found", "no valid registration ids",
+        "notification_key_name doesn't match the group name of the notification_key", "too many members, somehow",
+    ])
+    func aRefusalIsTheAuthorsToFixInItsOwnWords(words: String) {
+        let failure = Failure(error: .invalidArgument, action: .fixMessage, rawError: words, httpStatus: 400)
+        #expect(Self.verdict(answer(400, #"{"error":"\#(words)"}"#)) == .failed(failure))
+        // A mangled content type changes nothing, and neither does plain text.
+        #expect(Self.verdict(answer(400, #"{"error":"\#(words)"}"#, type: nil)) == .failed(failure))
+        #expect(Self.verdict(answer(400, words, type: "text/plain")) == .failed(failure))
+    }
+
+    @Test func hostileWordsAreCleanAndShort() {
+        let words = "x\\u0000\\n" + String(repeating: "é", count: 500)
+        guard case .failed(let failure) = Self.verdict(answer(400, #"{"error":"\#(words)"}"#)) else {
+            Issue.record("failed")
+            return
+        }
+        #expect(failure.rawError.hasPrefix("x??") && failure.rawError.utf8.count <= RawError.maximumBytes)
+    }
+
+    @Test(arguments: [
+        "{}", "[]", #"{"notification_key":""}"#, #"{"notification_key":5}"#, #"{"notification_key":"a b"}"#,
+        #"{"notification_key":"\u0000"}"#, #"{"error":{}}"#,
+    ])
+    func aShapeThatSaysNothingIsAskedAgain(body: String) {
+        guard case .retry(let retry) = Self.verdict(answer(200, body)) else {
+            Issue.record("asked again")
+            return
+        }
+        #expect(!retry.isAmbiguous && retry.cause == .unanswered)
+    }
+
+    @Test(arguments: [
+        RequestOutcome.ambiguous(reason: "reset"), .unsent(reason: "dns"), .refused(reason: "goaway"), .stanza([]),
+        answer(200, "<html>", type: "text/html"), answer(302), answer(502, "<html>", type: "text/html"), answer(500),
+        answer(418),
+    ])
+    func whatNobodyKnowsIsAskedAgainAndNeverADuplicate(outcome: RequestOutcome) {
+        for op in Self.operations {
+            guard case .retry(let retry) = Self.verdict(outcome, op) else {
+                Issue.record("asked again")
+                continue
+            }
+            #expect(!retry.isAmbiguous && retry.scope == .recipient)
+        }
+    }
+
+    @Test func credentialsAreTheProjects() {
+        guard case .refreshCredential = Self.verdict(answer(401)),
+            case .blockProject = Self.verdict(answer(401), canRefresh: false),
+            case .blockProject = Self.verdict(answer(403)), case .blockProject = Self.verdict(answer(404))
+        else {
+            Issue.record("the project, not the group")
+            return
+        }
+    }
+
+    @Test func waitsAsItIsTold() {
+        guard case .retry(let busy) = Self.verdict(answer(503, retryAfter: "7")),
+            case .retry(let limited) = Self.verdict(answer(429)),
+            case .retry(let told) = Self.verdict(answer(429, retryAfter: "30"))
+        else {
+            Issue.record("tried again")
+            return
+        }
+        #expect(busy.retryAfterMs == 7_000 && busy.floorMs == 10_000 && busy.failure.error == .unavailable)
+        #expect(limited.floorMs == 60_000 && limited.failure.error == .quotaExceeded)
+        #expect(told.retryAfterMs == 30_000 && told.floorMs == 10_000)
+    }
+}

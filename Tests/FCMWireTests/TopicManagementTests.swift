@@ -1,0 +1,188 @@
+import FCMWire
+import FanfareModel
+import Testing
+
+@Suite struct TopicBatchTests {
+    static let sent = Verdict.sent(messageID: "", canonical: nil)
+
+    static func verdicts(_ outcome: RequestOutcome, _ tokens: [String], canRefresh: Bool = true) -> [Verdict] {
+        TopicBatch.verdicts(outcome, tokens: tokens, nowMs: responseNow, canRefresh: canRefresh)
+    }
+
+    static func failed(_ error: ErrorCode, _ action: RemedyAction, _ raw: String, _ status: Int = 200) -> Verdict {
+        .failed(Failure(error: error, action: action, rawError: raw, httpStatus: status))
+    }
+
+    @Test func namesTopicAndTokens() {
+        var body: [UInt8] = []
+        TopicBatch.body(topic: "a%20b", tokens: ["t:1", "t2"][...], into: &body)
+        #expect(String(decoding: body, as: UTF8.self) == #"{"to":"/topics/a%20b","registration_tokens":["t:1","t2"]}"#)
+        #expect(TopicBatch.path(.subscribe) == "/iid/v1:batchAdd")
+        #expect(TopicBatch.path(.unsubscribe) == "/iid/v1:batchRemove")
+    }
+
+    @Test func eachTokenHasItsWord() {
+        let body =
+            #"{"results":[{},{"error":"NOT_FOUND"},{"error":"INVALID_ARGUMENT"},{"error":"TOO_MANY_TOPICS"},"#
+            + #"{"error":"RESOURCE_EXHAUSTED"},{"error":"INTERNAL"},{"error":"DEADLINE_EXCEEDED"},"#
+            + #"{"error":"UNKNOWN"},{"error":null},7,{"error":{}}]}"#
+        let verdicts = Self.verdicts(answer(200, body), (0..<11).map { "t\($0)" })
+        #expect(verdicts[0] == Self.sent && verdicts[8] == Self.sent)
+        #expect(verdicts[1] == Self.failed(.unregistered, .remove, "NOT_FOUND"))
+        #expect(verdicts[2] == Self.failed(.invalidArgument, .remove, "INVALID_ARGUMENT"))
+        #expect(verdicts[3] == Self.failed(.tooManyTopics, .none, "TOO_MANY_TOPICS"))
+        #expect(verdicts[7] == Self.failed(.unspecified, .none, "UNKNOWN"))
+        for (index, error, floorMs) in [
+            (4, ErrorCode.quotaExceeded, Int64(60_000)), (5, .internalError, 10_000), (6, .unavailable, 10_000),
+            (9, .unspecified, 10_000), (10, .unspecified, 10_000),
+        ] {
+            guard case .retry(let retry) = verdicts[index] else {
+                Issue.record("tried again: \(index)")
+                continue
+            }
+            #expect(retry.failure.error == error && retry.floorMs == floorMs && !retry.isAmbiguous, "\(index)")
+        }
+    }
+
+    @Test(arguments: [
+        #"{"results":[{}]}"#, #"{"results":[{},{},{}]}"#, #"{"results":{}}"#, "{}", "[]", #"{"results":[{},{"#, "",
+    ])
+    func anAnswerThatDoesNotFitIsAskedForAgain(body: String) {
+        let verdicts = Self.verdicts(answer(200, body), ["a", "b"])
+        #expect(verdicts.count == 2)
+        for verdict in verdicts {
+            guard case .retry(let retry) = verdict else {
+                Issue.record("asked again: \(verdict)")
+                continue
+            }
+            #expect(!retry.isAmbiguous && retry.cause == .unanswered)
+        }
+    }
+
+    /// What is said of the whole request is never held against one of its tokens.
+    @Test(arguments: [
+        (400, #"{"error":"INVALID_ARGUMENT"}"#, "INVALID_ARGUMENT"), (400, #"{"error":"NOT_FOUND"}"#, "NOT_FOUND"),
+        (400, "", ""),
+    ])
+    func aRefusedRequestIsItsAuthors(status: Int, body: String, raw: String) {
+        #expect(Self.verdicts(answer(status, body), ["a"]) == [Self.failed(.invalidArgument, .fixMessage, raw, status)])
+    }
+
+    @Test func credentialsAreTheProjects() {
+        let body = #"{"error":{"code":401,"message":"m","status":"UNAUTHENTICATED"}}"#
+        guard case .refreshCredential(let failure)? = Self.verdicts(answer(401, body), ["a"]).first,
+            case .blockProject? = Self.verdicts(answer(401, body), ["a"], canRefresh: false).first,
+            case .blockProject? = Self.verdicts(answer(403, #"{"error":"PERMISSION_DENIED"}"#), ["a"]).first,
+            case .blockProject? = Self.verdicts(answer(404, #"{"error":"NOT_FOUND"}"#), ["a"]).first
+        else {
+            Issue.record("the project, not a token")
+            return
+        }
+        #expect(failure.rawError == "UNAUTHENTICATED")
+    }
+
+    @Test func waitsAsItIsTold() {
+        let limited = answer(429, #"{"error":"RESOURCE_EXHAUSTED"}"#, retryAfter: "20")
+        for verdict in Self.verdicts(limited, ["a", "b"]) + Self.verdicts(answer(503, retryAfter: "20"), ["a"]) {
+            guard case .retry(let retry) = verdict else {
+                Issue.record("tried again: \(verdict)")
+                continue
+            }
+            #expect(retry.retryAfterMs == 20_000 && retry.scope == .recipient && !retry.isAmbiguous)
+        }
+    }
+
+    @Test func noBodyTrapsAndTheCountIsAlwaysRight() {
+        var generator = ResponseGenerator(seed: 0x70B)
+        for _ in 0..<10_000 {
+            let body = Array(#"{"results":[{},{"error":"NOT_FOUND"},{"error":"INTERNAL"}]}"#.utf8)
+            let httpAnswer = HTTPAnswer(
+                status: [200, 200, 400, 429, 503, 0].randomElement(using: &generator) ?? 200,
+                body: body.mutated(using: &generator),
+                isComplete: Bool.random(using: &generator),
+                contentType: ["application/json", nil].randomElement(using: &generator) ?? nil
+            )
+            let count = Int.random(in: 1...4, using: &generator)
+            let tokens = (0..<count).map { "t\($0)" }
+            let verdicts = Self.verdicts(.answered(httpAnswer), tokens)
+            #expect(verdicts.count == count)
+            for case .retry(let retry) in verdicts { #expect(!retry.isAmbiguous) }
+        }
+    }
+}
+
+@Suite struct TopicSubscriptionTests {
+    static func verdict(_ outcome: RequestOutcome, _ op: Operation = .subscribe) -> Verdict {
+        TopicSubscription.verdict(outcome, op: op, nowMs: responseNow)
+    }
+
+    @Test func requests() throws {
+        let subscribe = TopicSubscription.request(.subscribe, project: "demo", token: "a:b", topic: "x%7E~/y")
+        #expect(
+            subscribe
+                == ManagementRequest(
+                    method: .post,
+                    path: "/v1/projects/demo/registrations/a%3Ab/topicSubscriptions?topicName=x%257E~%2Fy",
+                    body: Array("{}".utf8)
+                )
+        )
+        let unsubscribe = TopicSubscription.request(.unsubscribe, project: "demo", token: "a:b", topic: "news")
+        #expect(
+            unsubscribe
+                == ManagementRequest(
+                    method: .delete,
+                    path: "/v1/projects/demo/registrations/a%3Ab/topicSubscriptions/news?allowMissing=true"
+                )
+        )
+    }
+
+    /// `DELETE …/topicSubscriptions/..` would speak of the registration.
+    @Test(arguments: [".", ".."])
+    func dotsAreNoSegment(dots: String) {
+        #expect(TopicSubscription.request(.unsubscribe, project: "p", token: "t", topic: dots) == nil)
+        #expect(TopicSubscription.request(.unsubscribe, project: "p", token: dots, topic: "t") == nil)
+        #expect(TopicSubscription.request(.subscribe, project: "p", token: dots, topic: "t") == nil)
+        #expect(TopicSubscription.request(.subscribe, project: "p", token: "t", topic: dots) != nil)
+        #expect(TopicSubscription.request(.unsubscribe, project: "p", token: "t", topic: "...") != nil)
+    }
+
+    @Test func whatIsSoAlreadyIsSuccess() {
+        let sent = Verdict.sent(messageID: "", canonical: nil)
+        let exists = answer(409, V1Body.envelope(409, "ALREADY_EXISTS"))
+        let missing = answer(404, V1Body.envelope(404, "NOT_FOUND"))
+        #expect(Self.verdict(answer(200, #"{"name":"projects/p"}"#)) == sent)
+        #expect(Self.verdict(answer(200, "{}"), .unsubscribe) == sent)
+        #expect(Self.verdict(answer(200, "", isComplete: false), .unsubscribe) == sent)
+        #expect(Self.verdict(exists) == sent)
+        #expect(Self.verdict(missing, .unsubscribe) == sent)
+        #expect(Self.verdict(exists, .unsubscribe) != sent)
+        #expect(Self.verdict(missing) != sent)
+        #expect(Self.verdict(answer(404, "<html>", type: "text/html"), .unsubscribe) != sent)
+        #expect(Self.verdict(answer(409, "<html>", type: "text/html")) != sent)
+    }
+
+    @Test func aDeadTokenIsOneBothWays() {
+        let body = V1Body.envelope(404, "NOT_FOUND", "m", V1Body.fcmError("UNREGISTERED"))
+        for op in [Operation.subscribe, .unsubscribe] {
+            guard case .failed(let failure) = Self.verdict(answer(404, body), op) else {
+                Issue.record("failed")
+                continue
+            }
+            #expect(failure.error == .unregistered && failure.action == .remove)
+        }
+    }
+
+    @Test(arguments: [
+        RequestOutcome.ambiguous(reason: "reset"), .unsent(reason: "dns"), .refused(reason: "goaway"), .stanza([]),
+        answer(200, "<html>", type: "text/html"), answer(500), answer(503, retryAfter: "9"), answer(302),
+        answer(429, V1Body.envelope(429, "RESOURCE_EXHAUSTED", "m", V1Body.errorInfo("RATE_LIMIT_EXCEEDED"))),
+    ])
+    func whatNobodyKnowsIsAskedAgainAndHoldsNoSend(outcome: RequestOutcome) {
+        let verdict = Self.verdict(outcome)
+        guard case .retry(let retry) = verdict else {
+            Issue.record("asked again: \(verdict)")
+            return
+        }
+        #expect(!retry.isAmbiguous && verdict.holdProjectMs == nil)
+    }
+}
