@@ -27,8 +27,25 @@ public struct FanfareOperator<Redis: RedisSending>: Sendable {
     /// Gives up every recipient that has no result yet: no new send begins later than a second after this.
     ///
     /// Workers then write the results, `cancelled`, or `unknown` for a recipient that may have been reached; the job is
-    /// over when the last one is written. Safe to repeat.
+    /// over when the last one is written. A job that no worker has taken yet is looked for among the entries of `jobs`, and
+    /// ends when one takes it. Safe to repeat.
     public func cancel(_ job: String) async throws -> JobControlReply {
+        let reply = try await cancelTaken(job)
+        // Of a rejected job nothing is left, and its id may have been pushed again.
+        guard reply == .missing || reply == .over(state: JobStatus.State.rejected.rawValue) else { return reply }
+        var behind: String?
+        while true {
+            let command = FunctionLibrary.cancelEntry(keys, job: job, behind: behind)
+            switch try answer(EntryCancelReply(await redis.reply(to: command)), "cancel_entry") {
+            case .found: return .ok(state: JobStatus.State.waiting.rawValue)
+            case .more(let entry): behind = entry
+            // It may have been taken while it was looked for.
+            case .missing: return try await cancelTaken(job)
+            }
+        }
+    }
+
+    private func cancelTaken(_ job: String) async throws -> JobControlReply {
         try answer(JobControlReply(await redis.reply(to: FunctionLibrary.cancel(keys, job: job))), "cancel")
     }
 

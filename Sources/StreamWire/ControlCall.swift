@@ -3,6 +3,13 @@ extension FunctionLibrary {
     /// Ends every recipient of a job that has no result yet as `cancelled`.
     public static func cancel(_ keys: ProjectKeys, job: String) -> RedisCommand { call("cancel", keys, [job]) }
 
+    /// The same for a job that no worker has taken yet: an entry of `jobs`, known by its own id or by the producer's.
+    ///
+    /// - Parameter entry: entries up to this one have been looked at; nil for none.
+    public static func cancelEntry(_ keys: ProjectKeys, job: String, behind entry: String? = nil) -> RedisCommand {
+        call("cancel_entry", keys, [job, entry ?? "-"])
+    }
+
     /// Nothing of the job is sent until it is resumed; a fan-out gives up its slot.
     public static func pause(_ keys: ProjectKeys, job: String) -> RedisCommand { call("pause", keys, [job]) }
 

@@ -21,6 +21,25 @@ public enum JobControlReply: Equatable, Sendable {
     }
 }
 
+/// The answer to `cancel_entry`.
+public enum EntryCancelReply: Equatable, Sendable {
+    /// It ends as soon as a worker takes it.
+    case found
+    /// Not found yet; the search goes on behind this entry.
+    case more(behind: String)
+    case missing
+
+    public init?(_ value: RedisValue) {
+        guard let parts = value.array, let word = parts.first?.string else { return nil }
+        switch (word, parts.count > 1 ? parts[1].string : nil) {
+        case ("ok", _): self = .found
+        case ("more", let entry?): self = .more(behind: entry)
+        case ("missing", _): self = .missing
+        default: return nil
+        }
+    }
+}
+
 /// The answer to `replay`.
 public enum ReplayReply: Equatable, Sendable {
     /// The parked job goes on with its unfinished recipients; the entry has left `dead`.

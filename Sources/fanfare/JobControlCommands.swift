@@ -9,7 +9,8 @@ struct JobCancelCommand: AsyncParsableCommand {
         abstract: "Gives up every recipient that has no result yet.",
         discussion: """
             No new send begins later than a second after this, in any worker. The job is over when each of its recipients \
-            has a result: `cancelled`, or `unknown` where the message may have arrived. It cannot be taken back.
+            has a result: `cancelled`, or `unknown` where the message may have arrived. It cannot be taken back. A job that no \
+            worker has taken yet ends when one takes it.
 
             Example:
               fanfare job cancel newsletter-7 --project demo

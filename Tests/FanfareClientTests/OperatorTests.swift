@@ -121,6 +121,17 @@ import Testing
         }
     }
 
+    @Test func aJobThatNobodyHasTakenIsCancelled() async throws {
+        try await withBench { bench in
+            for index in 0..<30 {
+                let id = "j\(index)"
+                _ = try await bench.client.send(RedisCommand("XADD", bench.keys.jobs, "*", "id", id, "message", "{}"))
+            }
+            #expect(try await bench.desk.cancel("j29") == .ok(state: "waiting"))
+            #expect(try await bench.desk.cancel("none") == .missing)
+        }
+    }
+
     @Test func whatIsOverStaysOver() async throws {
         try await withBench { bench in
             _ = try await bench.reject("j")

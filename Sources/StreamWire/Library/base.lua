@@ -19,6 +19,7 @@
 -- Keys behind the base:
 --   jobs results feedback dead      streams, public
 --   job:<id>                        hash, public: state and counters
+--   unwanted                        set: entries of `jobs` that were cancelled before a worker took them
 --   seen:<id>                       string: the id is taken, for the dedupe window
 --   spec:<id>                       hash: what a worker needs to run the job, and its progress; gone when it is over
 --   rcpt:<id>                       hash: batch number -> recipients, one a line; an entry goes with its batch

@@ -25,6 +25,30 @@ local function cancel(keys, args)
   return { 'ok', redis.call('HGET', keys[1] .. 'job:' .. args[1], 'state') }
 end
 
+-- cancel_entry: a job that no worker has taken yet is an entry of `jobs`; it ends as soon as one takes it.
+-- ARGV: job id, which may be the entry's, entry to look behind ('-' = from the first).
+-- Returns {'ok'}, {'missing'}, or {'more', entry to go on behind}: a call looks at a few entries, which may be
+-- large.
+local function cancel_entry(keys, args)
+  local base, id, start = keys[1], args[1], args[2]
+  local jobs = base .. 'jobs'
+  if string.match(id, '^%d+%-%d+$') and #redis.call('XRANGE', jobs, id, id) == 1 then
+    redis.call('SADD', base .. 'unwanted', id)
+    return { 'ok' }
+  end
+  local entries = redis.call('XRANGE', jobs, start == '-' and start or '(' .. start, '+', 'COUNT', 20)
+  for _, entry in ipairs(entries) do
+    for i = 1, #entry[2], 2 do
+      if entry[2][i] == 'id' and entry[2][i + 1] == id then
+        redis.call('SADD', base .. 'unwanted', entry[1])
+        return { 'ok' }
+      end
+    end
+  end
+  if #entries < 20 then return { 'missing' } end
+  return { 'more', entries[#entries][1] }
+end
+
 -- pause: nothing of the job is sent until it is resumed; a fan-out gives up the slot. ARGV: job id.
 -- Also {'parked'}: the job waits for a person already.
 local function pause(keys, args)

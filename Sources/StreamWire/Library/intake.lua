@@ -21,11 +21,13 @@ local function mark_active(base, id, now)
   end
 end
 
--- Takes an entry out of `jobs`; false when another worker has handed it over already.
-local function take_entry(jobs, entry)
+-- Takes an entry out of `jobs`; false when another worker has handed it over already. Also returns whether it was
+-- cancelled while it stood there.
+local function take_entry(base, entry)
+  local jobs = base .. 'jobs'
   -- Without the group (somebody deleted it) there is nothing to acknowledge, and the entry still has to go.
   redis.pcall('XACK', jobs, 'fanfare', entry)
-  return redis.call('XDEL', jobs, entry) == 1
+  return redis.call('XDEL', jobs, entry) == 1, redis.call('SREM', base .. 'unwanted', entry) == 1
 end
 
 local function new_job(job, state, total, now)
@@ -44,10 +46,10 @@ end
 local function intake(keys, args)
   local base = keys[1]
   local entry, id, own = args[1], args[2], args[3] == '1'
-  local jobs, job = base .. 'jobs', base .. 'job:' .. id
+  local job = base .. 'job:' .. id
   local spec = base .. 'spec:' .. id
   if redis.call('EXISTS', spec) == 1 or (own and redis.call('EXISTS', base .. 'seen:' .. id) == 1) then
-    if not take_entry(jobs, entry) then return { 'gone' } end
+    if not take_entry(base, entry) then return { 'gone' } end
     if redis.call('EXISTS', job) == 1 then redis.call('HINCRBY', job, 'duplicates', 1) end
     return { 'duplicate' }
   end
@@ -67,7 +69,8 @@ local function intake(keys, args)
 
   local wall, now = now_ms(), steady_ms(base, tonumber(args[16]))
   local npairs = tonumber(args[17])
-  if not take_entry(jobs, entry) then return { 'gone' } end
+  local taken, unwanted = take_entry(base, entry)
+  if not taken then return { 'gone' } end
   new_job(job, 'waiting', total, wall)
   if own then redis.call('SET', base .. 'seen:' .. id, entry, 'PX', args[4]) end
   local class = args[13]
@@ -85,7 +88,7 @@ local function intake(keys, args)
   local held, expires = tonumber(args[10]) > wall, tonumber(args[11])
   if expires > 0 then redis.call('ZADD', base .. 'expiring', int(expires), id) end
   local ctl = redis.call('HMGET', base .. 'ctl', 'block', 'pause', 'pressure', 'alone', 'hold_until')
-  local stopped = ctl[1] or ctl[2] or ctl[3] or ctl[4] == args[6] or (tonumber(ctl[5]) or 0) > now
+  local stopped = unwanted or ctl[1] or ctl[2] or ctl[3] or ctl[4] == args[6] or (tonumber(ctl[5]) or 0) > now
     or (expires > 0 and expires <= wall)
     or (class == 'group' and redis.call('SCARD', base .. 'groups_on') >= MOST_GROUPS)
     or redis.call('ZCARD', base .. 'singles') > 0 or redis.call('EXISTS', base .. 'rolled:' .. id) == 1
@@ -108,6 +111,7 @@ local function intake(keys, args)
   elseif source ~= 'set' then
     enqueue(base, { class = class, member = args[12] })
   end
+  if unwanted then end_job(base, id, 'cancelled', now) end
   return { 'queued' }
 end
 
@@ -116,8 +120,8 @@ end
 local function reject(keys, args)
   local base = keys[1]
   local entry, id = args[1], args[2]
-  local jobs, job = base .. 'jobs', base .. 'job:' .. id
-  if not take_entry(jobs, entry) then return { 'gone' } end
+  local job = base .. 'job:' .. id
+  if not take_entry(base, entry) then return { 'gone' } end
   local now = now_ms()
   local dead = { 'XADD', base .. 'dead', '*', 'job', id, 'reason', args[3], 'kind', 'rejected',
     'entry_id', entry, 'at_ms', int(now) }
