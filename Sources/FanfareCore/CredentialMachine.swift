@@ -1,5 +1,5 @@
 /// When to fetch an access token: five minutes before the old one ends, one fetch at a time however many sends wait,
-/// and again at once when FCM refuses the current one.
+/// and again at once when FCM refuses the current one. Times are milliseconds on a clock that is never set.
 public struct CredentialMachine: Equatable, Sendable {
     /// Which token a send used. A refusal of an older one says nothing of the current one.
     public typealias Generation = Int
@@ -85,6 +85,19 @@ public struct CredentialMachine: Equatable, Sendable {
         if case .refreshing(let ends) = state { old = ends }
         state = .retrying(atMs: nowMs + Int64(wait), endsMs: old)
     }
+
+    /// The endpoint refused the times that the request named, and they can be put right: asked again at once.
+    public mutating func fetchAgain() {
+        switch state {
+        case .fetching: state = .none
+        case .refreshing(let ends): state = .retrying(atMs: .min, endsMs: ends)
+        case .none, .valid, .retrying, .failed: break
+        }
+    }
+
+    /// There is no token, and it is not known when there will be one: what this worker would send is better sent by
+    /// another.
+    public func isStuck(nowMs: Int64) -> Bool { failures > 0 && readiness(nowMs: nowMs) == .wait }
 
     /// The endpoint refused the credential itself.
     public mutating func fetchRefused(reason: String, nowMs: Int64) {

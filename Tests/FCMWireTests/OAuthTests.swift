@@ -133,6 +133,24 @@ import Testing
         #expect("\(error)" == description)
     }
 
+    @Test(arguments: [
+        (
+            "Invalid JWT: Token must be a short-lived token (60 minutes) and in a reasonable timeframe. "
+                + "Check your iat and exp values in the JWT claim.",
+            true
+        ),
+        ("Invalid JWT Signature.", false), ("Invalid grant: account not found", false), ("", false),
+        ("Invalid JWT: Failed audience check.", false),
+    ])
+    func tellsAWrongClockFromAWrongCredential(detail: String, isAboutTime: Bool) {
+        let body = Array(#"{"error":"invalid_grant","error_description":"\#(detail)"}"#.utf8)
+        guard case .failure(let error) = TokenRequest.parse(HTTPAnswer(status: 400, body: body)) else {
+            Issue.record("a token out of a refusal")
+            return
+        }
+        #expect(error.isAboutTime == isAboutTime && !error.isRetryable)
+    }
+
     @Test func distrustsABodyCutShort() {
         let answer = HTTPAnswer(status: 200, body: Array(#"{"access_token":"a"}"#.utf8), isComplete: false)
         guard case .failure(let error) = TokenRequest.parse(answer) else {

@@ -56,6 +56,39 @@ import Testing
         }
     }
 
+    /// The times in the request were wrong and are known now: no patience is needed, and no person.
+    @Test(arguments: [false, true]) func wrongTimesAreAskedWithAgainAtOnce(hasToken: Bool) {
+        var machine = CredentialMachine()
+        _ = machine.poll(nowMs: 0)
+        if hasToken {
+            machine.fetched(lifetimeMs: Self.hour, nowMs: 0)
+            #expect(machine.poll(nowMs: Self.hour - 300_000) == .fetch)
+        }
+        machine.fetchAgain()
+        #expect(machine.readiness(nowMs: Self.hour - 300_000) == (hasToken ? .ready(1) : .wait))
+        #expect(machine.poll(nowMs: Self.hour - 300_000) == .fetch)
+        #expect(machine.poll(nowMs: Self.hour - 300_000) == .none)
+        #expect(!machine.isStuck(nowMs: Self.hour - 300_000))
+    }
+
+    @Test func aWorkerThatGetsNoTokenIsStuckUntilItHasOne() {
+        var machine = CredentialMachine()
+        #expect(!machine.isStuck(nowMs: 0))
+        _ = machine.poll(nowMs: 0)
+        #expect(!machine.isStuck(nowMs: 0))
+        machine.fetchDelayed(nowMs: 0)
+        #expect(machine.isStuck(nowMs: 0))
+        _ = machine.poll(nowMs: 1_000)
+        #expect(machine.isStuck(nowMs: 1_000))
+        machine.fetched(lifetimeMs: Self.hour, nowMs: 1_000)
+        #expect(!machine.isStuck(nowMs: 1_000))
+        // While the old token works, a fetch that fails matters to nobody.
+        _ = machine.poll(nowMs: Self.hour)
+        machine.fetchDelayed(nowMs: Self.hour)
+        #expect(!machine.isStuck(nowMs: Self.hour + 999))
+        #expect(machine.isStuck(nowMs: Self.hour + 1_000))
+    }
+
     @Test func aRefusedCredentialWaitsForTheProbe() {
         var machine = CredentialMachine()
         _ = machine.poll(nowMs: 0)

@@ -112,6 +112,15 @@ public struct TokenError: Error, Equatable, Sendable, CustomStringConvertible {
     /// False when a person must act: a deleted key, a wrong clock, a missing right.
     public let isRetryable: Bool
 
+    /// The claim's times did not suit the endpoint: a clock is wrong, here or there, and not the credential. Google's
+    /// words are "Invalid JWT: Token must be a short-lived token (60 minutes) and in a reasonable timeframe. Check your
+    /// iat and exp values in the JWT claim."
+    public var isAboutTime: Bool {
+        guard code == "invalid_grant" else { return false }
+        let words = detail.lowercased().split { !$0.isLetter }
+        return words.contains { ["iat", "exp", "nbf", "timeframe", "expired"].contains($0) }
+    }
+
     public var description: String {
         let parts = [code, detail].filter { !$0.isEmpty }.joined(separator: ": ")
         return parts.isEmpty ? "HTTP \(status)" : "HTTP \(status): \(parts)"
