@@ -31,15 +31,32 @@ import Testing
     @Test(arguments: zip(1...9, [10, 20, 40, 80, 160, 320, 600, 600, 600] as [Int64]))
     func backoffDoublesToTheCap(attempts: Int, seconds: Int64) {
         let retry = Retry(failure: Self.unavailable)
-        #expect(decide(retry, attempts: attempts) == .wait(untilMs: Self.start + seconds * 1_000))
+        let now = Self.start + Self.waited(attempts, 10_000)
+        let decision = decide(retry, attempts: attempts, after: now - Self.start)
+        #expect(decision == .wait(untilMs: now + seconds * 1_000))
         // Full jitter: up to the same again.
-        #expect(decide(retry, attempts: attempts, random: 0.5) == .wait(untilMs: Self.start + seconds * 1_500))
+        let later = decide(retry, attempts: attempts, after: now - Self.start, random: 0.5)
+        #expect(later == .wait(untilMs: now + seconds * 1_500))
+    }
+
+    /// How long the waits before an attempt took at least, when every attempt was refused.
+    private static func waited(_ attempts: Int, _ stepMs: Int64) -> Int64 {
+        (1..<attempts).reduce(0) { $0 + min(600_000, stepMs << Int64($1 - 1)) }
+    }
+
+    /// Five crashes in ten seconds make five attempts, and say nothing of FCM.
+    @Test func attemptsThatACrashCutShortDoNotLengthenTheBackoff() {
+        let retry = Retry(failure: Self.unavailable)
+        #expect(decide(retry, attempts: 6, after: 10_000) == .wait(untilMs: Self.start + 10_000 + 20_000))
+        #expect(decide(retry, attempts: 6, after: 0) == .wait(untilMs: Self.start + 10_000))
     }
 
     @Test(arguments: zip(1...5, [60, 120, 240, 480, 600] as [Int64]))
     func aRateLimitStartsAtAMinute(attempts: Int, seconds: Int64) {
         let retry = Retry(failure: Self.unavailable, floorMs: 60_000)
-        #expect(decide(retry, attempts: attempts) == .wait(untilMs: Self.start + seconds * 1_000))
+        let waited = Self.waited(attempts, 60_000)
+        let decision = decide(retry, attempts: attempts, after: waited)
+        #expect(decision == .wait(untilMs: Self.start + waited + seconds * 1_000))
     }
 
     @Test func retryAfterWinsOverAShorterBackoffOnly() {

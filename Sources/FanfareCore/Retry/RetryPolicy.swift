@@ -7,6 +7,10 @@ public import FanfareModel
 /// floor if that is longer, and on top of it a full jitter: a random part of the backoff, so that recipients that
 /// failed together do not come back together. The wait is never shorter than Retry-After or the floor.
 ///
+/// The doubling follows refusals, not accidents: attempts that a crash cut short count, too, and come in quick
+/// succession, so a backoff is never longer than the time since the first attempt and one step more. Where every
+/// attempt was refused that is what the doubling has come to anyway.
+///
 /// **Attempts that never reached FCM** (`unsent`, `refused`) back off shortly instead: from their own floor, up to
 /// ``shortCapMs``. What doubles is the time since the first try, since an unsent try is not counted as an attempt.
 ///
@@ -89,7 +93,8 @@ public struct RetryPolicy: Equatable, Sendable {
             // Beyond 62 doublings every step is past any cap; a shift by more would lose the number.
             let doublings = Int64(min(max(1, attempts) - 1, 62))
             let (doubled, overflow) = step.multipliedReportingOverflow(by: 1 << doublings)
-            return overflow ? capMs : min(capMs, doubled)
+            let most = add(step, max(0, elapsedMs))
+            return overflow ? min(capMs, most) : min(capMs, doubled, most)
         }
     }
 
