@@ -1,6 +1,6 @@
 /// One request, complete before it is handed over: nothing of it changes afterwards.
 public struct HTTPRequest: Equatable, Sendable {
-    public enum Method: Equatable, Sendable { case get, post }
+    public enum Method: Equatable, Sendable { case get, post, delete }
 
     /// The caller's own name for it; comes back with the outcome.
     public var tag: UInt64

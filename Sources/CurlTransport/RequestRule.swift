@@ -20,7 +20,7 @@ struct RequestRule {
             }
             lastHeaders = request.headers
         }
-        return request.method == .get && !request.body.isEmpty ? "body: not with GET" : nil
+        return request.method != .post && !request.body.isEmpty ? "body: only with POST" : nil
     }
 
     /// `https://host[:port]`, in lower case, or nil when the URL is not absolute https or holds a byte that a URL

@@ -85,8 +85,11 @@ final class Transfer {
             Curl.set(easy, CURLOPT_URL, url)
         }
         if method != request.method {
+            let isOther = method == .delete || request.method == .delete
             method = request.method
             Curl.set(easy, request.method == .post ? CURLOPT_POST : CURLOPT_HTTPGET, 1)
+            // A GET by another name: neither has a body, and both may be sent twice.
+            if isOther { Curl.set(easy, CURLOPT_CUSTOMREQUEST, request.method == .delete ? "DELETE" : nil) }
         }
         if request.method == .post {
             let code = ccurl_set_offset(easy, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(request.body.count))

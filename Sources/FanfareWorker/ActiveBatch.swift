@@ -1,3 +1,4 @@
+internal import FanfareCore
 internal import FanfareModel
 internal import StreamWire
 
@@ -38,7 +39,6 @@ final class ActiveBatch {
 
     /// Its job was paused or parked: what is unsent has been taken out, and the batch goes back when its last answer is in.
     var isStopping = false
-    var isReleasing = false
     /// The last answer was that FCM has no capacity: others go first for a while.
     var isTroubled = false
     /// It is in the queue of what is to be sent, counted with this many recipients.
@@ -83,6 +83,20 @@ final class ActiveBatch {
     }
 
     var count: Int { recipients.count }
+
+    /// Permits that the next request needs at least: a round of a group's members is begun as a whole.
+    var permitsForNext: Int {
+        guard job.spec.kind == .group, let value = recipients.first?.value, let progress = GroupProgress(value) else {
+            return 1
+        }
+        return max(1, progress.pending.count)
+    }
+
+    /// What a recipient is called in its result. A group's value may hold how far its members have been sent to.
+    func name(of position: Int) -> String {
+        let value = recipients[position].value
+        return job.spec.kind == .group ? GroupProgress.key(in: value) : value
+    }
 
     /// Positions whose sending an earlier worker may have begun.
     var doubtful: [Int] { recipients.indices.filter { recipients[$0].fate == .maybeSent } }

@@ -1,33 +1,25 @@
-internal import CurlTransport
 internal import EventLoop
 internal import FCMWire
+internal import FanfareCore
 internal import FanfareModel
 internal import RedisTransport
 internal import StreamWire
 
 /// Feeds the sends of a project's batches into its lanes, in order, as far as leave, slots and the project allow.
 final class Dispatcher {
-    private struct Flight {
-        let batch: ActiveBatch
-        let positions: [Int]
-        let credential: Int
-        let startedMs: Int64
-        let startedAt: UInt64
-    }
-
-    private let project: ProjectContext
-    private let lanes: LanePool
-    private let credentials: any CredentialSource
-    private let recorder: Recorder
-    private let settler: Settler
+    let project: ProjectContext
+    let outlets: Outlets
+    let credentials: any CredentialSource
+    let recorder: Recorder
+    let settler: Settler
     private let pacer: Pacer
-    private let url: String
+    let management: ManagementLeave
     private(set) var queue = SendQueue()
-    private var flights: [Flight?] = []
-    private var freeTags: [Int] = []
+    private var flights = Flights()
     private var wake: TimerID?
+    private var messageCount: UInt64 = 0
 
-    private(set) var inFlight = 0
+    var inFlight: Int { flights.count }
 
     private var lastTrouble: UInt64?
     /// How long batches stand behind the others after FCM had no capacity for one of their sends.
@@ -40,25 +32,21 @@ final class Dispatcher {
 
     init(
         project: ProjectContext,
-        lanes: LanePool,
+        outlets: Outlets,
         credentials: any CredentialSource,
         recorder: Recorder,
         settler: Settler,
         pacer: Pacer
     ) {
         self.project = project
-        self.lanes = lanes
+        self.outlets = outlets
         self.credentials = credentials
         self.recorder = recorder
         self.settler = settler
         self.pacer = pacer
-        url = FCMEndpoint.sendURL(
-            origin: project.project.endpoint,
-            project: project.project.id,
-            transport: project.project.transport,
-            credentialProject: credentials.projectID
-        )
-        lanes.onCompletion = { [weak self] tag, outcome in self?.completed(Int(tag), outcome) }
+        management = ManagementLeave(project: project)
+        outlets.onCompletion = { [weak self] tag, outcome in self?.completed(tag, outcome) }
+        management.onGranted = { [weak self] in self?.pump() }
     }
 
     var isIdle: Bool { inFlight == 0 && queue.isEmpty }
@@ -88,6 +76,8 @@ final class Dispatcher {
             let ordered = queue.batches.filter { !$0.isTroubled } + queue.batches.filter(\.isTroubled)
             _ = sendAll(ordered, done: &done)
         } else if sendAll(queue.singles, done: &done) {
+            // Management has a rate of its own: what it cannot send keeps no fan-out waiting.
+            _ = sendAll(queue.managed, done: &done)
             _ = sendAll(queue.fanouts, done: &done)
         }
         if queue.sweep(done: done) { onDemand() }
@@ -146,40 +136,51 @@ final class Dispatcher {
             for position in batch.takeUnsent() { settler.fail(error, position: position, of: batch) }
             return true
         }
-        guard case .success(let template) = batch.job.template else {
+        guard case .success(let carriage) = batch.job.carriage else {
             for position in batch.takeUnsent() { settler.failUntranslatable(position: position, of: batch) }
             return true
         }
-        if let upto = batch.watermarkToRequest(window: project.window) { recorder.watermark(upto, of: batch) }
-        let isMulticast = project.project.transport == .legacy && batch.job.spec.kind == .token
+        let most = carriage.most(batch.job.spec.kind)
+        // What shares a request has to be covered as a whole before it begins.
+        let window = max(project.window, most)
+        if let upto = batch.watermarkToRequest(window: window) { recorder.watermark(upto, of: batch) }
         while batch.unsentCount > 0 {
-            guard inFlight < min(project.regulator.limit, project.configuration.maxInFlight), lanes.freeSlots > 0 else {
-                return false
-            }
-            let permits = project.permits.available
-            guard permits > 0 else {
-                onStarved()
-                return false
-            }
-            guard project.regulator.mayTake else {
-                wakeUp(at: project.regulator.nextAt)
-                return false
-            }
-            let positions = isMulticast ? batch.takeAll(most: permits) : batch.next().map { [$0] } ?? []
+            guard let room = room(for: batch, carriage: carriage, most: most) else { return carriage.isManagement }
+            let positions = most > 1 ? batch.takeAll(most: room) : batch.next().map { [$0] } ?? []
             guard !positions.isEmpty else { return true }
             let nowMs = project.nowMs
-            let due = positions.filter { maySend($0, of: batch, template: template, nowMs: nowMs) }
-            if !due.isEmpty { submit(due, of: batch, template: template, nowMs: nowMs) }
-            if !isMulticast, let upto = batch.watermarkToRequest(window: project.window) {
-                recorder.watermark(upto, of: batch)
-            }
+            let due = positions.filter { maySend($0, of: batch, carriage: carriage, nowMs: nowMs) }
+            if !due.isEmpty { submit(due, of: batch, carriage: carriage, nowMs: nowMs) }
+            if most == 1, let upto = batch.watermarkToRequest(window: window) { recorder.watermark(upto, of: batch) }
         }
         return true
     }
 
+    /// Recipients that the next request may carry; nil when none can begin now.
+    private func room(for batch: ActiveBatch, carriage: Carriage, most: Int) -> Int? {
+        let limit = carriage.isManagement ? project.configuration.maxInFlight : project.regulator.limit
+        guard inFlight < min(limit, project.configuration.maxInFlight), outlets.freeSlots(carriage.way) > 0 else {
+            return nil
+        }
+        if carriage.isManagement {
+            let count = min(most, batch.unsentCount)
+            return management.take(count, ahead: queue.unsentManaged) ? count : nil
+        }
+        let permits = project.permits.available
+        guard permits >= batch.permitsForNext else {
+            onStarved()
+            return nil
+        }
+        guard project.regulator.mayTake else {
+            wakeUp(at: project.regulator.nextAt)
+            return nil
+        }
+        return permits
+    }
+
     /// Asked before every send. A recipient that may not be sent now gets its result, or its wait, here.
-    private func maySend(_ position: Int, of batch: ActiveBatch, template: RequestTemplate, nowMs: Int64) -> Bool {
-        guard settler.maySend(position, of: batch, template: template, nowMs: nowMs) else { return false }
+    private func maySend(_ position: Int, of batch: ActiveBatch, carriage: Carriage, nowMs: Int64) -> Bool {
+        guard settler.maySend(position, of: batch, carriage: carriage, nowMs: nowMs) else { return false }
         guard !batch.wasLetThrough(position) else { return true }
         let recipient = batch.recipients[position].value
         switch pacer.decide(recipient, of: batch.job) {
@@ -204,62 +205,90 @@ final class Dispatcher {
         }
     }
 
-    private func submit(_ positions: [Int], of batch: ActiveBatch, template: RequestTemplate, nowMs: Int64) {
-        var body: [UInt8] = []
-        if positions.count > 1 {
-            template.renderMulticast(positions.map { batch.recipients[$0].value }, nowMs: nowMs, into: &body)
+    private func submit(_ positions: [Int], of batch: ActiveBatch, carriage: Carriage, nowMs: Int64) {
+        if batch.job.spec.kind == .group, !carriage.isManagement,
+            let progress = GroupProgress(batch.recipients[positions[0]].value)
+        {
+            let round = GroupRound(position: positions[0], batch: batch, progress: progress, startedMs: nowMs)
+            guard !progress.pending.isEmpty else { return settler.settle(round) }
+            for member in progress.pending {
+                send(Flight(batch: batch, positions: positions, member: (round, member)), carriage: carriage)
+            }
         } else {
-            let recipient = batch.recipients[positions[0]].value
-            template.render(kind: batch.job.spec.kind, recipient: recipient, nowMs: nowMs, into: &body)
+            send(Flight(batch: batch, positions: positions, member: nil), carriage: carriage)
         }
-        let tag = freeTags.popLast() ?? flights.count
-        let flight = Flight(
-            batch: batch,
-            positions: positions,
-            credential: credentials.generation,
-            startedMs: nowMs,
-            startedAt: project.loop.now
+    }
+
+    private func send(_ flight: Flight, carriage: Carriage) {
+        var flight = flight
+        let batch = flight.batch
+        flight.credential = credentials.generation
+        flight.startedMs = project.nowMs
+        flight.startedAt = project.loop.now
+        let first = batch.recipients[flight.positions[0]]
+        var messageID = ""
+        if carriage.way == .xmpp {
+            messageCount += 1
+            messageID =
+                XMPPMessageID(
+                    job: batch.job.id,
+                    index: first.index,
+                    attempt: first.history.attempts,
+                    nonce: messageCount
+                ).description
+        }
+        let request = carriage.request(
+            flight.recipients,
+            kind: flight.kind,
+            credentialProject: credentials.projectID ?? project.project.id,
+            messageID: messageID,
+            nowMs: project.wallMs
         )
-        if tag == flights.count { flights.append(flight) } else { flights[tag] = flight }
-        inFlight += 1
-        // Asked for before, so it cannot fail; what a multicast carries counts one by one.
-        _ = project.permits.take(positions.count)
-        project.regulator.take()
-        project.regulator.sent(isRetry: batch.recipients[positions[0]].history.attempts > 0)
+        if !carriage.isManagement {
+            // Asked for before, so it cannot fail; what a multicast carries counts one by one.
+            _ = project.permits.take(flight.positions.count)
+            project.regulator.take()
+            project.regulator.sent(isRetry: first.history.attempts > 0)
+        }
         batch.inFlight += 1
         batch.wasSent = true
-        lanes.send(
-            HTTPRequest(
-                tag: UInt64(tag),
-                method: .post,
-                url: url,
-                headers: credentials.headers,
-                body: body,
-                timeoutMs: project.configuration.requestTimeoutMs
-            )
+        outlets.send(
+            request,
+            tag: flights.add(flight),
+            way: carriage.way,
+            headers: credentials.headers.lines(for: carriage),
+            messageID: messageID
         )
     }
 
     // MARK: Answers
 
     private func completed(_ tag: Int, _ outcome: RequestOutcome) {
-        guard tag < flights.count, let flight = flights[tag] else { return }
-        flights[tag] = nil
-        freeTags.append(tag)
-        inFlight -= 1
+        guard let flight = flights.remove(tag) else { return }
         flight.batch.inFlight -= 1
         let batch = flight.batch
+        guard case .success(let carriage) = batch.job.carriage else { return }
         // Sent again from here at once: the lanes themselves hold back while their origin cannot be reached.
-        if case .unsent = outcome, !project.isDraining, !batch.isFenced, !batch.isStopping, batch.job.ending == nil,
+        if case .unsent = outcome, flight.member == nil, !project.isDraining, !batch.isFenced, !batch.isStopping,
+            batch.job.ending == nil,
             flight.positions.allSatisfy({ batch.sendUnsentAgain($0) })
         {
             return queue.add(batch)
         }
-        let verdicts = settler.verdicts(outcome, positions: flight.positions, of: batch)
-        let isTroubled = verdicts.contains(where: \.isOverload)
-        if isTroubled { lastTrouble = project.loop.now }
-        batch.isTroubled = isTroubled
-        project.regulator.answered(verdicts, startedAt: flight.startedAt, inFlight: inFlight + 1)
+        let verdicts = carriage.verdicts(
+            outcome,
+            recipients: flight.recipients,
+            kind: flight.kind,
+            nowMs: project.wallMs,
+            atMostOnce: batch.job.isAtMostOnce
+        )
+        if !carriage.isManagement {
+            let isTroubled = verdicts.contains(where: \.isOverload)
+            if isTroubled { lastTrouble = project.loop.now }
+            batch.isTroubled = isTroubled
+            project.regulator.answered(verdicts, startedAt: flight.startedAt, inFlight: inFlight + 1)
+        }
+        if let (round, member) = flight.member { return heard(verdicts[0], of: member, round, flight) }
         for (position, verdict) in zip(flight.positions, verdicts) {
             if case .refreshCredential(let failure) = verdict {
                 credentials.refused(flight.credential)
@@ -276,6 +305,11 @@ final class Dispatcher {
                 settler.settle(verdict, position: position, of: batch, startedMs: flight.startedMs)
             }
         }
+    }
+
+    private func heard(_ verdict: Verdict, of member: String, _ round: GroupRound, _ flight: Flight) {
+        if case .refreshCredential = verdict { credentials.refused(flight.credential) }
+        if round.heard(verdict, of: member) { settler.settle(round) }
     }
 
     /// The credential itself is refused: one recipient is parked with the reason, which blocks the project until the

@@ -3,11 +3,15 @@ internal import FanfareModel
 /// Addresses built from a fixed origin and validated segments, never from anything a job says.
 enum FCMEndpoint {
     static func sendURL(origin: String, project: String, transport: Transport, credentialProject: String?) -> String {
-        let origin = origin.hasSuffix("/") ? String(origin.dropLast()) : origin
         switch transport {
-        case .v1: return "\(origin)/v1/projects/\(credentialProject ?? project)/messages:send"
-        case .legacy, .xmpp: return "\(origin)/fcm/send"
+        case .v1: return url(origin: origin, path: "/v1/projects/\(credentialProject ?? project)/messages:send")
+        case .legacy, .xmpp: return url(origin: origin, path: "/fcm/send")
         }
+    }
+
+    /// - Parameter path: with its query, escaped.
+    static func url(origin: String, path: String) -> String {
+        (origin.hasSuffix("/") ? String(origin.dropLast()) : origin) + path
     }
 }
 

@@ -70,14 +70,7 @@ final class Intake {
     /// A message that has no counterpart on the project's transport is refused before anything is sent.
     private func untranslatable(_ job: Job) -> String? {
         do throws(TranslationError) {
-            _ = try RequestTemplate(
-                message: job.message,
-                format: job.format,
-                transport: project.project.transport,
-                validateOnly: job.validateOnly,
-                delivery: job.delivery,
-                jobID: job.id
-            )
+            _ = try Carriage(JobSpec(job: job, total: 1), job: job.id, project: project.project)
             return nil
         } catch {
             return error.reason
@@ -88,7 +81,7 @@ final class Intake {
         let isSingle = IntakeCall.recipients(of: job)?.count == 1
         let configuration = project.configuration
         let takes = scheduler.canTake && project.blockReason == nil && !project.isHeld
-        let call = IntakeCall(
+        var call = IntakeCall(
             job: job,
             dedupeMs: configuration.dedupeMs,
             keepMs: isSingle && !job.hasOwnID ? configuration.keepSingleJobMs : configuration.keepJobMs,
@@ -98,6 +91,8 @@ final class Intake {
             fanoutRate: project.project.fanoutRate,
             originals: entry.fields
         )
+        call.connection = project.connection
+        call.nowMs = project.toldMs
         let askedAt = project.loop.now
         let name = project.leaseName
         project.durable.send(call.command(project.keys)) { [weak self] result in

@@ -8,8 +8,8 @@ final class JobContext {
     let id: String
     let spec: JobSpec
     let results: ResultsPolicy
-    /// The prepared request, or why there can be none: a job that was accepted for another transport.
-    let template: Result<RequestTemplate, TranslationError>
+    /// How its recipients travel, or why they cannot: a job that was accepted for another transport.
+    let carriage: Result<Carriage, TranslationError>
     /// Ends every recipient not yet sent; set when the fan-out's first answers say that the message is wrong.
     var abort: Failure?
     /// What every recipient gets that has no result yet, because the job ends before its time; nil while it goes on.
@@ -19,29 +19,37 @@ final class JobContext {
     /// How many batches of it this worker holds; the context goes with the last.
     var batches = 0
 
-    init(id: String, spec: JobSpec, transport: Transport) {
+    init(id: String, spec: JobSpec, project: WorkerConfiguration.Project) {
         self.id = id
         self.spec = spec
         if spec.total > 240 * Batch.maximumSize { sketch = RepeatSketch() }
         results = spec.results.resolved(total: spec.total)
         do throws(TranslationError) {
-            template = .success(
-                try RequestTemplate(
-                    message: spec.message,
-                    format: spec.format,
-                    transport: transport,
-                    validateOnly: spec.validateOnly,
-                    delivery: spec.delivery,
-                    jobID: id
-                )
-            )
+            carriage = .success(try Carriage(spec, job: id, project: project))
         } catch {
-            template = .failure(error)
+            carriage = .failure(error)
         }
     }
 
     /// A fan-out takes turns with the project's others; see <doc:LifeCycle>.
-    var isFanout: Bool { spec.total > Batch.maximumSize || spec.kind == .topic || spec.kind == .condition }
+    var isFanout: Bool {
+        !isManagement && (spec.total > Batch.maximumSize || spec.kind == .topic || spec.kind == .condition)
+    }
+
+    /// It carries no message: a subscription, or an operation on a group.
+    var isManagement: Bool { spec.operation != .send }
+
+    /// Several recipients travel in one request.
+    var sharesRequests: Bool {
+        guard case .success(let carriage) = carriage else { return false }
+        return carriage.most(spec.kind) > 1
+    }
+
+    /// The message's own lifetime allows no second attempt.
+    func isOneAttempt(firstAttemptMs: Int64) -> Bool {
+        guard case .success(let carriage) = carriage else { return false }
+        return carriage.lifetimeMs(firstAttemptMs: firstAttemptMs) == 0
+    }
 
     /// How often this worker has been about to send to the recipient in the last minute; 0 for jobs too small to tell.
     func repeats(_ recipient: String, now: UInt64) -> Int { sketch?.count(recipient, now: now) ?? 0 }

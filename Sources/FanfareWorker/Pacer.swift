@@ -56,7 +56,7 @@ final class Pacer {
     /// - Parameter completion: the milliseconds to wait; 0 when the send may begin and has been counted.
     func ask(_ recipient: String, of job: JobContext, _ completion: @escaping (Int64) -> Void) {
         let name = Self.name(recipient, kind: job.spec.kind)
-        project.redis.send(FunctionLibrary.pace(project.keys, recipient: name)) { result in
+        project.redis.send(FunctionLibrary.pace(project.keys, recipient: name, nowMs: project.toldMs)) { result in
             guard case .success(let value) = result, let wait = value.integer else { return completion(1_000) }
             completion(wait)
         }

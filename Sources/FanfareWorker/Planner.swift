@@ -113,7 +113,7 @@ final class Planner {
 
     private func context(_ id: String, _ spec: JobSpec) -> JobContext {
         if let known = jobs[id] { return known }
-        let context = JobContext(id: id, spec: spec, transport: project.project.transport)
+        let context = JobContext(id: id, spec: spec, project: project.project)
         jobs[id] = context
         return context
     }
@@ -163,6 +163,11 @@ final class Planner {
     func giveUpAlone() {
         guard project.isolation.holder == project.project.id else { return }
         for batch in held.values where !batch.isFenced { putBack(batch) }
+    }
+
+    /// This worker cannot send for a while, others can: all that was not sent goes back.
+    func giveUpAll() {
+        for batch in held.values where !batch.isFenced && batch.job.ending == nil { putBack(batch) }
     }
 
     /// The job ends: whoever has no result yet gets this one.

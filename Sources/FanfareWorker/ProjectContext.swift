@@ -57,13 +57,34 @@ final class ProjectContext {
         durable = DurableWrites(loop: loop, redis: redis, replicas: configuration.safeReplicas, logger: logger)
     }
 
-    /// Redis' clock less this machine's, in milliseconds.
-    private var clockOffsetMs: Int64 = 0
+    /// The project's time less this machine's time since boot, and less Redis TIME, in milliseconds.
+    private var clockOffsetMs = WallClock.nowMs - WallClock.bootMs
+    private var leadMs: Int64 = 0
+    private var knowsTime = false
 
-    /// Unix milliseconds on Redis' clock: due times are compared with it, by whichever worker comes for them.
-    var nowMs: Int64 { WallClock.nowMs + clockOffsetMs }
+    /// The project's time, by which everything waits. Counted from the machine's start, so that no clock that is set,
+    /// here or at Redis, moves it.
+    var nowMs: Int64 { WallClock.bootMs + clockOffsetMs }
+    /// The same as Redis is told it, which judges by it whether its own clock was set; 0 before Redis has said it once.
+    var toldMs: Int64 { knowsTime ? nowMs : 0 }
+    /// The time of day by Redis' clock, Unix milliseconds: for what producers and FCM name as such.
+    var wallMs: Int64 { nowMs - leadMs }
 
-    func learnClock(redisMs: Int64) { clockOffsetMs = redisMs - WallClock.nowMs }
+    func wall(_ projectMs: Int64) -> Int64 { projectMs - leadMs }
+    func projectTime(_ wallMs: Int64) -> Int64 { wallMs + leadMs }
+
+    func learnClock(projectMs: Int64, leadMs: Int64) {
+        clockOffsetMs = projectMs - WallClock.bootMs
+        self.leadMs = leadMs
+        knowsTime = true
+    }
+
+    /// Counts this process's connections to Redis: what an earlier one still delivers must not be carried out.
+    private(set) var connection = 1
+    func connectionChanged() {
+        isReady = false
+        connection += 1
+    }
     func blockIsWritten() { blockedAt = loop.now }
 
     var leaseName: String { book.name(in: project.id) }

@@ -19,7 +19,8 @@ final class ProjectRunner {
     private let reclaimer: Reclaimer
     private let copier: AudienceCopier
     private let janitor: Janitor
-    private let lanes: LanePool
+    private let outlets: Outlets
+    private var link: XMPPLink?
     private let tokenLanes: LanePool?
     private let refresher: TokenRefresher?
     private var isRegistering = false
@@ -32,8 +33,8 @@ final class ProjectRunner {
         self.context = context
         var origin = OriginConfiguration(caFile: context.configuration.caFile, proxy: context.configuration.proxy)
         origin.maxLanes = context.configuration.maxLanes
-        lanes = LanePool(loop: context.loop, configuration: origin)
         let credentials: any CredentialSource
+        var serverKey: ServerKeyCredential?
         if let file = context.project.serviceAccount {
             let account = try ServiceAccount.parse(file)
             let tokenLanes = LanePool(loop: context.loop, configuration: origin)
@@ -44,15 +45,26 @@ final class ProjectRunner {
         } else {
             tokenLanes = nil
             refresher = nil
-            credentials = ServerKeyCredential(serverKey: context.project.serverKey ?? "")
+            let key = ServerKeyCredential(
+                serverKey: context.project.serverKey ?? "",
+                senderID: context.project.senderID ?? ""
+            )
+            serverKey = key
+            credentials = key
         }
+        outlets = Outlets(
+            loop: context.loop,
+            origin: origin,
+            project: context,
+            credentialProject: credentials.projectID
+        )
         recorder = Recorder(project: context)
         let pacer = Pacer(project: context)
         self.pacer = pacer
         let settler = Settler(project: context, recorder: recorder, policy: RetryPolicy(), pacer: pacer)
         dispatcher = Dispatcher(
             project: context,
-            lanes: lanes,
+            outlets: outlets,
             credentials: credentials,
             recorder: recorder,
             settler: settler,
@@ -70,6 +82,9 @@ final class ProjectRunner {
         copier = AudienceCopier(project: context)
         janitor = Janitor(project: context)
         self.settler = settler
+        if let pool = outlets.xmpp, let serverKey {
+            link = XMPPLink(project: context, pool: pool, credential: serverKey)
+        }
         connect()
     }
 
@@ -84,7 +99,11 @@ final class ProjectRunner {
         context.isolation.join(id) { [weak self] in
             self.map { $0.dispatcher.inFlight == 0 && $0.recorder.isIdle } ?? true
         }
-        refresher?.onChange = { [weak self] in self?.needsPump = true }
+        refresher?.onChange = { [weak self] in
+            guard let self else { return }
+            needsPump = true
+            if refresher?.isStuck == true { planner.giveUpAll() }
+        }
         scheduler.onCopying = { [weak self] job in self?.copier.copy(job) }
         scheduler.onFenced = { [weak self] name in self?.fenced(name: name) }
         scheduler.onFunctionsMissing = { [weak self] in self?.onFunctionsMissing() }
@@ -144,6 +163,8 @@ final class ProjectRunner {
         context.redis.send(RedisCommand("SADD", ProjectKeys.projects(prefix: context.configuration.prefix), id)) { _ in
         }
         createGroup()
+        // Another server's news may have other numbers; to hear them twice does no harm.
+        if !isSameServer { scheduler.hearAgain() }
         recorder.reconnected(isSameServer: isSameServer) { reconcile(isSameServer: isSameServer) }
         // A name that was held is only ever renewed: after a burial it must not rise with batches that are others' now.
         if hasRegistered { scheduler.askLater(0) } else { register() }
@@ -162,7 +183,7 @@ final class ProjectRunner {
     }
 
     /// The connection is gone: whatever is ours has to be asked anew.
-    func disconnected() { context.isReady = false }
+    func disconnected() { context.connectionChanged() }
 
     /// An answer may have been lost with the connection, and with it a claim that only Redis knows of.
     private func reconcile(isSameServer: Bool) {
@@ -177,6 +198,7 @@ final class ProjectRunner {
         let command = FunctionLibrary.reconcile(
             context.keys,
             worker: context.leaseName,
+            connection: context.connection,
             isSameServer: isSameServer,
             known: planner.known
         )
@@ -292,7 +314,7 @@ final class ProjectRunner {
     }
 
     func close() {
-        lanes.close()
+        outlets.close()
         tokenLanes?.close()
     }
 }

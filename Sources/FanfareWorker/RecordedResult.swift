@@ -27,8 +27,12 @@ extension ResultRecord {
         }
     }
 
-    var callFeedback: RecordCall.Feedback? {
-        guard let feedback else { return nil }
+    var callFeedback: [RecordCall.Feedback] {
+        guard !memberFeedback.isEmpty else { return feedback.map { [entry($0)] } ?? [] }
+        return memberFeedback.map(entry)
+    }
+
+    private func entry(_ feedback: Feedback) -> RecordCall.Feedback {
         let (action, replacement, error): (String, String, String)
         switch feedback.action {
         case .remove(let code): (action, replacement, error) = ("remove", "", code.rawValue)

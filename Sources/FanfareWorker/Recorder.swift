@@ -154,7 +154,8 @@ final class Recorder {
 
     private func send(_ id: UInt64) {
         guard let call = unanswered[id]?.call else { return }
-        project.durable.send(call.command(project.keys, worker: project.leaseName)) { [weak self] result in
+        project.durable.send(call.command(project.keys, worker: project.leaseName, nowMs: project.toldMs)) {
+            [weak self] result in
             self?.completed(id, result)
         }
     }
@@ -268,7 +269,7 @@ private struct Flush {
         var call = RecordCall(job: batch.job.id, batch: batch.batch, epoch: batch.epoch)
         call.late = isLate
         call.results = pending.records.map { $0.callResult(policy: batch.job.results, isLate: isLate) }
-        call.feedback = pending.records.compactMap(\.callFeedback)
+        call.feedback = pending.records.flatMap(\.callFeedback)
         guard !isLate else { return call }
         call.number = batch.calls
         call.finish = finish

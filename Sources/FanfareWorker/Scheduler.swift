@@ -1,4 +1,5 @@
 internal import EventLoop
+internal import FanfareModel
 internal import Logging
 internal import RedisTransport
 internal import StreamWire
@@ -54,7 +55,7 @@ final class Scheduler {
 
     var canTake: Bool {
         project.isReady && singleRoom > 0 && batchRoom > 0 && !project.isDraining && project.leaseHolds
-            && project.isolation.holder == nil
+            && project.isolation.holder == nil && !credentials.isStuck
     }
 
     func ask() {
@@ -63,14 +64,15 @@ final class Scheduler {
         }
         // A worker with its hands full still takes the probe of a blocked project: all of them may be full.
         let isBlocked = project.blockReason != nil
-        let hasRoom = (room > 0 || singleRoom > 0) && project.isolation.admits(project.project.id)
+        let hasRoom =
+            (room > 0 || singleRoom > 0) && project.isolation.admits(project.project.id) && !credentials.isStuck
         isAsking = true
         foundNothing = false
         let askedAt = project.loop.now
         let name = project.leaseName
         var call = ClaimCall(
             worker: name,
-            most: isBlocked ? 1 : hasRoom ? max(0, min(64, batchRoom)) : 0,
+            most: isBlocked && !credentials.isStuck ? 1 : hasRoom ? max(0, min(64, batchRoom)) : 0,
             wanted: isBlocked ? 1 : room,
             wantedSingle: isBlocked ? 1 : singleRoom,
             window: project.window,
@@ -85,11 +87,14 @@ final class Scheduler {
         call.permitsSingle = max(atLeast, queue.unsentSingles - available)
         available -= min(available, queue.unsentSingles)
         call.permitsFanout = max(0, queue.unsentFanouts - available)
+        call.wantedManaged = isBlocked ? 0 : max(0, 2 * Batch.maximumSize - queue.unsentManaged)
         call.activeFanouts = project.project.activeFanouts
         call.smear = project.project.smear
         call.backlogLimit = project.configuration.backlogLimit
         call.newsCursor = newsCursor
         call.refusedCursor = refusedCursor
+        call.connection = project.connection
+        call.nowMs = project.toldMs
         askedPermits = call.permitsSingle + call.permitsFanout
         project.durable.send(call.command(project.keys)) { [weak self] result in
             self?.isAsking = false
@@ -108,7 +113,7 @@ final class Scheduler {
         guard case .reply(let reply) = parsed else { return onFenced(name) }
         // Asked under a name that is dead meanwhile: what came with it is for others.
         guard name == project.leaseName else { return askLater(0) }
-        project.learnClock(redisMs: reply.nowMs)
+        project.learnClock(projectMs: reply.nowMs, leadMs: reply.leadMs)
         project.permits.lent(reply.permits, askedAt: askedAt)
         project.hold(milliseconds: reply.holdMs)
         updateStops(reply)
@@ -135,6 +140,11 @@ final class Scheduler {
 
     /// Registered anew: what was said up to here does not concern what is claimed from now on.
     func heardUpTo(_ cursor: String) { newsCursor = cursor }
+
+    func hearAgain() {
+        newsCursor = "0"
+        refusedCursor = "0"
+    }
 
     /// Sends wait for permits: asked for at once, unless there were too few of them a moment ago.
     func starved() {

@@ -24,54 +24,34 @@ final class Settler {
     // MARK: Before a send
 
     /// Asked before every send. A recipient that may no longer be sent gets its result here.
-    func maySend(_ position: Int, of batch: ActiveBatch, template: RequestTemplate, nowMs: Int64) -> Bool {
+    func maySend(_ position: Int, of batch: ActiveBatch, carriage: Carriage, nowMs: Int64) -> Bool {
         let recipient = batch.recipients[position]
         let spec = batch.job.spec
         if batch.job.ending != nil {
             end(position, of: batch)
             return false
         }
-        guard RecipientRule.accepts(recipient.value, kind: spec.kind) else {
-            let failure = Failure(error: .invalidArgument, action: .remove, rawError: "not a registration token")
+        if let failure = carriage.refusal(of: recipient.value, kind: spec.kind) {
             fail(failure, position: position, of: batch)
             return false
         }
         let history = recipient.history
-        var isOver = spec.expiresAt > 0 && nowMs >= spec.expiresAt
+        var isOver = spec.expiresAt > 0 && project.wallMs >= spec.expiresAt
         // With a lifetime of 0 only one attempt may be looked at, and the policy has decided whether that has been.
-        if history.attempts > 0, let lifetime = template.lifetimeMs(firstAttemptMs: history.firstAttemptMs),
-            lifetime > 0
+        if history.attempts > 0,
+            let lifetime = carriage.lifetimeMs(firstAttemptMs: project.wall(history.firstAttemptMs)), lifetime > 0
         {
             isOver = isOver || nowMs - history.firstAttemptMs >= lifetime
         }
         guard isOver else { return true }
         // With an unanswered attempt behind it nobody knows whether it arrived.
+        if finishRounds(position: position, of: batch) { return false }
         let status: ResultStatus = history.maybeDuplicate ? .unknown : .expired
         for position in batch.group(position) { write(status, position: position, of: batch) }
         return false
     }
 
     // MARK: After a send
-
-    func verdicts(_ outcome: RequestOutcome, positions: [Int], of batch: ActiveBatch) -> [Verdict] {
-        let nowMs = project.nowMs
-        if project.project.transport == .legacy {
-            return LegacyResponse.verdicts(
-                outcome,
-                recipients: positions.map { batch.recipients[$0].value },
-                kind: batch.job.spec.kind,
-                nowMs: nowMs,
-                atMostOnce: batch.job.isAtMostOnce
-            )
-        }
-        let verdict = V1Response.verdict(
-            outcome,
-            kind: batch.job.spec.kind,
-            nowMs: nowMs,
-            atMostOnce: batch.job.isAtMostOnce
-        )
-        return positions.map { _ in verdict }
-    }
 
     /// Writes a verdict for a position and for those that share its recipient.
     func settle(_ verdict: Verdict, position: Int, of batch: ActiveBatch, startedMs: Int64) {
@@ -81,6 +61,8 @@ final class Settler {
         for position in batch.group(position) {
             count(verdict, position: position, of: batch, startedMs: startedMs)
             switch verdict {
+            case .sentPartly(let messageID, let tokens) where batch.job.spec.kind == .group && !tokens.isEmpty:
+                beginRounds(messageID, tokens, position: position, of: batch, random: random)
             case .retry(let retry): wait(retry, position: position, of: batch, random: random)
             case .blockProject(let failure), .refreshCredential(let failure):
                 park(failure, position: position, of: batch)
@@ -90,13 +72,19 @@ final class Settler {
                     verdict,
                     index: Int64(recipient.index),
                     kind: batch.job.spec.kind,
-                    recipient: recipient.value,
+                    recipient: batch.name(of: position),
                     attempts: recipient.history.attempts,
                     maybeDup: recipient.history.maybeDuplicate
                 )
-                if let record { recorder.result(record, position: position, of: batch) }
+                if let record { report(record, position: position, of: batch) }
             }
         }
+    }
+
+    func report(_ record: ResultRecord, position: Int, of batch: ActiveBatch) {
+        var record = record
+        if batch.job.spec.operation.isGroupOperation { record.groupName = batch.job.spec.groupName }
+        recorder.result(record, position: position, of: batch)
     }
 
     private func count(_ verdict: Verdict, position: Int, of batch: ActiveBatch, startedMs: Int64) {
@@ -118,7 +106,7 @@ final class Settler {
     }
 
     func failUntranslatable(position: Int, of batch: ActiveBatch) {
-        guard case .failure(let error) = batch.job.template else { return }
+        guard case .failure(let error) = batch.job.carriage else { return }
         fail(
             Failure(error: .invalidArgument, action: .fixMessage, rawError: error.reason),
             position: position,
@@ -134,15 +122,17 @@ final class Settler {
         if history.attempts == 1 { history.firstAttemptMs = project.nowMs }
         batch.recipients[position].history = history
         var lifetimeMs: Int64?
-        if case .success(let template) = batch.job.template {
-            lifetimeMs = template.lifetimeMs(firstAttemptMs: history.firstAttemptMs)
+        if case .success(let carriage) = batch.job.carriage {
+            lifetimeMs = carriage.lifetimeMs(firstAttemptMs: project.wall(history.firstAttemptMs))
         }
         // The end of trying holds for doubt, too.
         let isOver = project.nowMs - history.firstAttemptMs >= 3_600_000
         if batch.job.isAtMostOnce || lifetimeMs == 0 || isOver || batch.job.ending != nil {
+            if finishRounds(position: position, of: batch) { return }
             return write(.unknown, position: position, of: batch)
         }
-        history.maybeDuplicate = true
+        // What was done twice to a subscription or a group was done once.
+        history.maybeDuplicate = !batch.job.isManagement
         schedule(at: project.nowMs + Self.doubtfulMs, history, position: position, of: batch, parked: false)
     }
 
@@ -167,6 +157,7 @@ final class Settler {
     /// was reached.
     func end(_ position: Int, of batch: ActiveBatch) {
         guard let status = batch.job.ending else { return }
+        if finishRounds(position: position, of: batch) { return }
         for position in batch.group(position) {
             let isDoubtful = batch.recipients[position].history.maybeDuplicate
             write(isDoubtful ? .unknown : status, position: position, of: batch)
@@ -178,12 +169,12 @@ final class Settler {
 
     // MARK: Parts
 
-    private func wait(_ retry: Retry, position: Int, of batch: ActiveBatch, random: Double) {
+    func wait(_ retry: Retry, position: Int, of batch: ActiveBatch, random: Double) {
         let recipient = batch.recipients[position]
         var history = recipient.history
         var lifetimeMs: Int64?
-        if case .success(let template) = batch.job.template {
-            lifetimeMs = template.lifetimeMs(firstAttemptMs: history.firstAttemptMs)
+        if case .success(let carriage) = batch.job.carriage {
+            lifetimeMs = carriage.lifetimeMs(firstAttemptMs: project.wall(history.firstAttemptMs))
         }
         let decision = policy.decide(
             retry,
@@ -191,33 +182,34 @@ final class Settler {
             firstAttemptMs: history.firstAttemptMs,
             nowMs: project.nowMs,
             lifetimeMs: lifetimeMs,
-            expiresAtMs: batch.job.spec.expiresAt,
+            expiresAtMs: batch.job.spec.expiresAt > 0 ? project.projectTime(batch.job.spec.expiresAt) : 0,
             random: random
         )
         if case .wait(let untilMs) = decision {
-            if retry.isAmbiguous { history.maybeDuplicate = true }
+            if retry.isAmbiguous, !batch.job.isManagement { history.maybeDuplicate = true }
             if batch.job.ending != nil {
                 batch.recipients[position].history = history
                 return end(position, of: batch)
             }
             if retry.scope == .device || retry.scope == .topic { refuseRate(position, of: batch, untilMs: untilMs) }
             // Legacy retries of one second share a request, so they are moved to its end; none is sent earlier.
-            let due = project.project.transport == .legacy ? (untilMs + 999) / 1_000 * 1_000 : untilMs
+            let due = batch.job.sharesRequests ? (untilMs + 999) / 1_000 * 1_000 : untilMs
             return schedule(at: due, history, position: position, of: batch, parked: false)
         }
+        if finishRounds(position: position, of: batch) { return }
         let record = ResultRecord(
             decision,
             index: Int64(recipient.index),
             kind: batch.job.spec.kind,
-            recipient: recipient.value,
+            recipient: batch.name(of: position),
             attempts: history.attempts,
             maybeDup: history.maybeDuplicate
         )
-        if let record { recorder.result(record, position: position, of: batch) }
+        if let record { report(record, position: position, of: batch) }
     }
 
     private func refuseRate(_ position: Int, of batch: ActiveBatch, untilMs: Int64) {
-        let name = Pacer.name(batch.recipients[position].value, kind: batch.job.spec.kind)
+        let name = Pacer.name(batch.name(of: position), kind: batch.job.spec.kind)
         pacer.refused(name, untilMs: untilMs)
         recorder.refuseRate(RecordCall.RefusedRate(recipient: name, untilMs: untilMs), batch: batch)
     }
@@ -275,11 +267,11 @@ final class Settler {
 
     private func write(_ status: ResultStatus, _ failure: Failure? = nil, position: Int, of batch: ActiveBatch) {
         let recipient = batch.recipients[position]
-        recorder.result(
+        report(
             ResultRecord(
                 index: Int64(recipient.index),
                 kind: batch.job.spec.kind,
-                recipient: recipient.value,
+                recipient: batch.name(of: position),
                 status: status,
                 failure: failure,
                 attempts: recipient.history.attempts,

@@ -14,9 +14,16 @@ final class TokenRefresher: CredentialSource {
     private let lanes: LanePool
     private var machine = CredentialMachine()
     private var nextTag: UInt64 = 0
+    /// The endpoint's time less this machine's time since boot, once the machine's own time of day was refused.
+    private var endpointOffsetMs: Int64?
+    private var signedMs: Int64 = 0
+    /// Times of the endpoint that were tried since the last token.
+    private var corrections = 0
+    /// A smaller difference is not what a claim is refused for.
+    private static let skewMs: Int64 = 30_000
 
     private(set) var generation = 0
-    private(set) var headers: [String] = []
+    private(set) var headers: RequestHeaders
     let canRefresh = true
     var projectID: String? { account.projectID }
 
@@ -27,6 +34,7 @@ final class TokenRefresher: CredentialSource {
         self.project = project
         self.account = account
         self.lanes = lanes
+        headers = RequestHeaders(authorization: "", isOAuth: true, senderID: "")
         signer = try RS256Signer(pem: account.privateKey)
         lanes.onCompletion = { [weak self] _, outcome in self?.completed(outcome) }
     }
@@ -35,7 +43,7 @@ final class TokenRefresher: CredentialSource {
 
     func readiness() -> CredentialReadiness {
         poll()
-        switch machine.readiness(nowMs: WallClock.nowMs) {
+        switch machine.readiness(nowMs: WallClock.bootMs) {
         case .ready: return .ready
         case .wait: return .wait
         case .failed(let reason):
@@ -44,6 +52,8 @@ final class TokenRefresher: CredentialSource {
             )
         }
     }
+
+    var isStuck: Bool { machine.isStuck(nowMs: WallClock.bootMs) }
 
     func refused(_ generation: Int) { machine.refused(generation) }
     func retryFailed() { machine.forceRetry() }
@@ -54,12 +64,13 @@ final class TokenRefresher: CredentialSource {
     }
 
     private func poll() {
-        if machine.poll(nowMs: WallClock.nowMs) == .fetch { fetch() }
+        if machine.poll(nowMs: WallClock.bootMs) == .fetch { fetch() }
     }
 
     private func fetch() {
         // About a millisecond of CPU once an hour: not worth a thread to hand the key to.
-        let input = TokenRequest.signingInput(account: account, nowSeconds: WallClock.nowMs / 1_000)
+        signedMs = endpointOffsetMs.map { WallClock.bootMs + $0 } ?? WallClock.nowMs
+        let input = TokenRequest.signingInput(account: account, nowSeconds: signedMs / 1_000)
         do {
             let signature = try signer.sign(input)
             nextTag += 1
@@ -74,30 +85,64 @@ final class TokenRefresher: CredentialSource {
                 )
             )
         } catch {
-            machine.fetchRefused(reason: "the private key cannot sign: \(error)", nowMs: WallClock.nowMs)
+            machine.fetchRefused(reason: "the private key cannot sign: \(error)", nowMs: WallClock.bootMs)
             onChange()
         }
     }
 
     private func completed(_ outcome: RequestOutcome) {
-        let nowMs = WallClock.nowMs
+        let nowMs = WallClock.bootMs
         guard case .answered(let answer) = outcome else {
             project.logger.warning("The token endpoint cannot be reached.", metadata: ["outcome": "\(outcome)"])
-            return machine.fetchDelayed(nowMs: nowMs)
+            machine.fetchDelayed(nowMs: nowMs)
+            return onChange()
         }
         switch TokenRequest.parse(answer) {
         case .success(let token):
+            corrections = 0
             machine.fetched(lifetimeMs: token.lifetimeMs, nowMs: nowMs)
             if case .ready(let current) = machine.readiness(nowMs: nowMs) { generation = current }
-            headers = ["Authorization: Bearer \(token.value)", "Content-Type: application/json; charset=utf-8"]
+            headers = RequestHeaders(
+                authorization: "Bearer \(token.value)",
+                isOAuth: true,
+                senderID: project.project.senderID ?? ""
+            )
             onChange()
         case .failure(let error) where error.isRetryable:
             project.logger.warning("The token endpoint asks for patience.", metadata: ["error": "\(error)"])
             machine.fetchDelayed(nowMs: nowMs)
+            onChange()
+        case .failure(let error) where error.code == "invalid_grant" && correct(by: answer, nowMs: nowMs):
+            machine.fetchAgain()
+            poll()
+        case .failure(let error) where error.isAboutTime:
+            // Other workers' clocks may be right, so the project is not to blame.
+            endpointOffsetMs = nil
+            corrections = 0
+            project.logger.error(
+                "The token endpoint takes this machine's clock for wrong, so this worker sends nothing: set it by NTP.",
+                metadata: ["error": "\(error)", "machine_time_ms": "\(WallClock.nowMs)"]
+            )
+            machine.fetchDelayed(nowMs: nowMs)
+            onChange()
         case .failure(let error):
             project.logger.error("The token endpoint refused the credential.", metadata: ["error": "\(error)"])
             machine.fetchRefused(reason: "\(error)", nowMs: nowMs)
             onChange()
         }
+    }
+
+    /// A refused claim that was signed by another time than the answer's: signed again by the answer's.
+    private func correct(by answer: HTTPAnswer, nowMs: Int64) -> Bool {
+        guard let theirMs = answer.date.flatMap({ HTTPDate.milliseconds($0.utf8) }), corrections < 2,
+            abs(theirMs - signedMs) > Self.skewMs
+        else { return false }
+        corrections += 1
+        endpointOffsetMs = theirMs - nowMs
+        project.logger.warning(
+            "This machine's clock is not the token endpoint's, whose time is signed with: set it by NTP.",
+            metadata: ["ahead_ms": "\(signedMs - theirMs)"]
+        )
+        return true
     }
 }

@@ -1,7 +1,7 @@
 internal import Glibc
 
-/// The two clocks that decisions are given. Wall time is for what other machines see (due times, tokens, lifetimes);
-/// leases are measured on a clock that no step can move and that goes on while the machine sleeps.
+/// The two clocks that decisions are given. The time of day is only where every other count begins, for it may be set;
+/// leases, waits and lifetimes are measured on a clock that no step can move and that goes on while the machine sleeps.
 enum WallClock {
     /// Unix milliseconds.
     static var nowMs: Int64 {
@@ -9,6 +9,9 @@ enum WallClock {
         clock_gettime(CLOCK_REALTIME, &time)
         return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
     }
+
+    /// Milliseconds since boot.
+    static var bootMs: Int64 { Int64(bootNs / 1_000_000) }
 
     /// Nanoseconds since boot.
     static var bootNs: UInt64 {

@@ -13,6 +13,7 @@ public struct ProjectKeys: Equatable, Sendable {
     public var results: String { base + "results" }
     public var feedback: String { base + "feedback" }
     public var dead: String { base + "dead" }
+    public var upstream: String { base + "upstream" }
     public func job(_ id: String) -> String { base + "job:" + id }
 
     /// The set of project ids seen; the one key outside the project's slot.

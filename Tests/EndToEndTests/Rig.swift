@@ -12,6 +12,7 @@ final class Rig {
     private(set) var sandbox: ChildProcess?
     private(set) var tlsPort = 0
     private(set) var controlPort = 0
+    private(set) var xmppPort = 0
     private var workers: [ChildProcess] = []
     /// The first is what everything is about that names no project.
     let projects: [String]
@@ -49,7 +50,7 @@ final class Rig {
     func startSandbox(_ options: [String] = []) async throws -> ChildProcess {
         let process = try ChildProcess(
             [
-                "sandbox", "--port", "0", "--control-port", "0", "--state", state.path, "--json",
+                "sandbox", "--port", "0", "--xmpp-port", "0", "--control-port", "0", "--state", state.path, "--json",
             ] + projects.flatMap { ["--project", $0] } + options
         )
         try await process.printed("control_port")
@@ -57,11 +58,13 @@ final class Rig {
         sandbox = process
         tlsPort = ports.port
         controlPort = ports.control_port
+        xmppPort = ports.xmpp_port
         return process
     }
 
     private struct SandboxPorts: Decodable {
         var port: Int
+        var xmpp_port: Int
         var control_port: Int
     }
 
@@ -77,6 +80,23 @@ final class Rig {
         var duplicates: Int
         var connections: Int
         var rejected: [String: Int]
+    }
+
+    /// What a device received, a line each.
+    func deliveries(_ token: String) async throws -> [Substring] {
+        String(decoding: try await control("GET", "/deliveries?token=\(token)"), as: UTF8.self).split(separator: "\n")
+    }
+
+    var senderID: String {
+        get throws {
+            try String(contentsOfFile: "\(state.path)/sender-id-\(project)", encoding: .utf8)
+                .trimmingCharacters(in: .whitespacesAndNewlines)
+        }
+    }
+
+    /// Settings of a project that is sent to over XMPP.
+    var xmppSettings: String {
+        get throws { "host: localhost\n    port: \(xmppPort)\n    sender_id: \"\(try senderID)\"" }
     }
 
     func stats() async throws -> Stats {
@@ -189,6 +209,8 @@ final class Rig {
         var topic: String?
         var condition: String?
         var group: String?
+        var group_name: String?
+        var failed_tokens: [String]?
         var status: String
         var message_id: String?
         var attempts: Int?

@@ -3,7 +3,12 @@ import FanfareModel
 import Testing
 
 @Suite struct GroupProgressTests {
-    private let unregistered = Failure(error: .unregistered, action: .remove, rawError: "NotRegistered", httpStatus: 200)
+    private let unregistered = Failure(
+        error: .unregistered,
+        action: .remove,
+        rawError: "NotRegistered",
+        httpStatus: 200
+    )
     private let busy = Retry(failure: Failure(error: .unavailable, action: .none))
 
     @Test func membersAreReachedFailOrWaitEachOnTheirOwn() {

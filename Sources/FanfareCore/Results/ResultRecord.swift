@@ -17,6 +17,8 @@ public struct ResultRecord: Equatable, Sendable {
     public var failure: Failure?
     /// Members of a group that did not get the message; nil when none are known to be left out.
     public var failedTokens: [String]?
+    /// Of a device group: members whose tokens the app should forget.
+    public var memberFeedback: [Feedback] = []
     /// The name of the group that an operation was for; nil for a message.
     public var groupName: String?
     /// Attempts that count.

@@ -1,0 +1,56 @@
+internal import FanfareModel
+internal import StreamWire
+
+/// A request that is under way.
+struct Flight {
+    let batch: ActiveBatch
+    let positions: [Int]
+    /// Set for one of the members of a device group that are sent to on their own.
+    let member: (round: GroupRound, token: String)?
+    /// Which secret it was sent with.
+    var credential = 0
+    /// In the project's time.
+    var startedMs: Int64 = 0
+    var startedAt: UInt64 = 0
+
+    init(batch: ActiveBatch, positions: [Int], member: (GroupRound, String)?) {
+        self.batch = batch
+        self.positions = positions
+        self.member = member
+    }
+
+    /// Who the request names.
+    var recipients: [String] {
+        if let member { return [member.token] }
+        return positions.map { batch.name(of: $0) }
+    }
+
+    var kind: RecipientKind { member == nil ? batch.job.spec.kind : .token }
+}
+
+/// Requests under way by their tags, which are used again.
+struct Flights {
+    private var all: [Flight?] = []
+    private var free: [Int] = []
+    private(set) var count = 0
+
+    /// - Returns: the tag by which it is found again.
+    mutating func add(_ flight: Flight) -> Int {
+        count += 1
+        guard let tag = free.popLast() else {
+            all.append(flight)
+            return all.count - 1
+        }
+        all[tag] = flight
+        return tag
+    }
+
+    /// Nil for a tag that is not under way.
+    mutating func remove(_ tag: Int) -> Flight? {
+        guard all.indices.contains(tag), let flight = all[tag] else { return nil }
+        all[tag] = nil
+        free.append(tag)
+        count -= 1
+        return flight
+    }
+}

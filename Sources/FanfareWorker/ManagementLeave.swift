@@ -1,0 +1,56 @@
+internal import EventLoop
+internal import RedisTransport
+internal import StreamWire
+
+/// Leave to change subscriptions and groups: FCM takes 3,000 such operations a second of a project, whichever worker
+/// they come from, so Redis spaces them. Asked for in blocks, one question at a time.
+final class ManagementLeave {
+    private let project: ProjectContext
+    private var granted = 0
+    private var isAsking = false
+    /// Called when there is leave for something.
+    var onGranted: () -> Void = {}
+
+    /// Operations asked for at once where each is a request of its own: a thirtieth of a second's share.
+    private static let block = 100
+
+    init(project: ProjectContext) { self.project = project }
+
+    /// Takes leave for so many operations; false when there is none yet, and it has been asked for.
+    ///
+    /// - Parameter ahead: operations that are waiting, these included.
+    func take(_ count: Int, ahead: Int) -> Bool {
+        guard granted < count else {
+            granted -= count
+            return true
+        }
+        ask(for: max(count - granted, min(ahead, Self.block)))
+        return false
+    }
+
+    private func ask(for count: Int) {
+        guard !isAsking else { return }
+        isAsking = true
+        project.redis.send(FunctionLibrary.manage(project.keys, count: count)) { [weak self] result in
+            guard let self else { return }
+            guard case .success(let value) = result, let waitMs = value.integer, waitMs <= 0 else {
+                var waitMs: Int64 = 1_000
+                if case .success(let value) = result, let asked = value.integer { waitMs = asked }
+                return again(for: count, afterMs: waitMs)
+            }
+            isAsking = false
+            granted += count
+            onGranted()
+        }
+    }
+
+    private func again(for count: Int, afterMs: Int64) {
+        project.loop.schedule(afterMilliseconds: max(1, min(afterMs, 1_000))) { [weak self] in
+            guard let self else { return }
+            isAsking = false
+            // Whoever wanted it may be gone; who still does comes by here again.
+            if project.isDraining { return }
+            ask(for: count)
+        }
+    }
+}

@@ -1,0 +1,77 @@
+internal import FanfareCore
+internal import FanfareModel
+internal import StreamWire
+
+/// A device group of which FCM reached some members only: the others are sent to one by one, in rounds, and the group's
+/// one result is written when that has ended.
+extension Settler {
+    /// How the first round waits: the members' failures have no reasons, so a capacity that was missing is assumed.
+    private static let missed = Retry(
+        failure: Failure(error: .unavailable, action: .none, rawError: "failed_registration_ids", httpStatus: 200)
+    )
+
+    /// FCM's limit of members of a group; what an answer lists beyond it is not of this group.
+    private static let mostMembers = 20
+
+    func beginRounds(
+        _ messageID: String,
+        _ tokens: [String],
+        position: Int,
+        of batch: ActiveBatch,
+        random: Double
+    ) {
+        var progress = GroupProgress(
+            key: batch.name(of: position),
+            messageID: messageID,
+            pending: Array(tokens.prefix(Self.mostMembers))
+        )
+        guard !batch.job.isOneAttempt(firstAttemptMs: batch.recipients[position].history.firstAttemptMs) else {
+            progress.giveUp()
+            return finish(progress, position: position, of: batch)
+        }
+        batch.recipients[position].value = progress.text
+        wait(Self.missed, position: position, of: batch, random: random)
+    }
+
+    /// All members of a round have been heard of.
+    func settle(_ round: GroupRound) {
+        let (position, batch) = (round.position, round.batch)
+        batch.recipients[position].value = round.progress.text
+        if let failure = round.block {
+            return settle(.blockProject(failure), position: position, of: batch, startedMs: round.startedMs)
+        }
+        guard let retry = round.retry else { return finish(round.progress, position: position, of: batch) }
+        settle(.retry(retry), position: position, of: batch, startedMs: round.startedMs)
+    }
+
+    /// The group's result: some of it was reached.
+    func finish(_ progress: GroupProgress, position: Int, of batch: ActiveBatch) {
+        let recipient = batch.recipients[position]
+        var record = ResultRecord(
+            index: Int64(recipient.index),
+            kind: .group,
+            recipient: progress.key,
+            status: .sent,
+            messageID: progress.messageID,
+            failedTokens: progress.failed.isEmpty ? nil : progress.failedTokens,
+            attempts: recipient.history.attempts,
+            maybeDup: recipient.history.maybeDuplicate
+        )
+        record.memberFeedback = progress.failed.compactMap { member in
+            guard member.isDead, let error = member.error else { return nil }
+            return Feedback(kind: .token, recipient: member.token, action: .remove(error))
+        }
+        report(record, position: position, of: batch)
+    }
+
+    /// The tries are over, or the job is, while members of a group were still to be reached; false for what is no such
+    /// group.
+    func finishRounds(position: Int, of batch: ActiveBatch) -> Bool {
+        guard batch.job.spec.kind == .group, var progress = GroupProgress(batch.recipients[position].value) else {
+            return false
+        }
+        progress.giveUp()
+        finish(progress, position: position, of: batch)
+        return true
+    }
+}

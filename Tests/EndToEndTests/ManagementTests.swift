@@ -1,0 +1,181 @@
+import Foundation
+import TestSupport
+import Testing
+
+private let hello = #"{"notification":{"title":"Hello","body":"World"}}"#
+
+/// Topics and device groups, changed and sent to through jobs.
+@Suite struct ManagementTests {
+    @Test(arguments: ["iid", "v1"])
+    func aTopicIsSubscribedToSentToAndLeft(api: String) async throws {
+        try await withRig { rig in
+            try await rig.startSandbox()
+            try await rig.startWorker(
+                try rig.configuration(
+                    project: "topic_api: \(api)\n    iid_endpoint: https://localhost:\(rig.tlsPort)"
+                )
+            )
+            let count = api == "iid" ? 2_500 : 300
+            var tokens = (0..<count).map { "device-\($0)" }
+            tokens[7] = "sbx-unregistered-7"
+            tokens[8] = "sbx-invalid-8"
+            try await rig.push([
+                "id": "subscribe", "op": "subscribe", "topic": "/topics/news", "tokens": Rig.tokens(tokens),
+                "results": "all",
+            ])
+            let job = try await rig.finished("subscribe")
+            #expect(job["sent"] == "\(count - 2)" && job["failed"] == "2", "\(job)")
+            let results = try await rig.results("subscribe").sorted { $0.i < $1.i }
+            #expect(results.map(\.token) == tokens)
+            #expect(results[7].error == "UNREGISTERED" && results[7].action == "remove")
+            #expect(results[8].error == "INVALID_ARGUMENT")
+            #expect(results.allSatisfy { $0.maybe_dup != true })
+            let feedback = try await rig.entries("feedback")
+            #expect(Set(feedback.compactMap { $0["token"] }) == ["sbx-unregistered-7", "sbx-invalid-8"])
+
+            try await rig.push(["id": "send", "message": hello, "topic": "news", "audience_size": "100"])
+            try await rig.finished("send")
+            let last = "device-\(count - 1)"
+            try await Wait.until("the topic to reach \(last)") { try await rig.deliveries(last).count == 1 }
+
+            try await rig.push([
+                "id": "leave", "op": "unsubscribe", "topic": "news", "tokens": Rig.tokens([last, "x"]),
+            ])
+            let left = try await rig.finished("leave")
+            #expect(left["sent"] == "2", "leaving what one was never in is no error: \(left)")
+            try await rig.push(["id": "again", "message": hello, "topic": "news"])
+            try await rig.finished("again")
+            try await Wait.until("the others to be reached") { try await rig.deliveries("device-0").count == 2 }
+            #expect(try await rig.deliveries(last).count == 1)
+        }
+    }
+
+    @Test func subscriptionsStayBelowThreeThousandASecond() async throws {
+        try await withRig { rig in
+            try await rig.startSandbox()
+            let configuration = try rig.configuration(
+                project: "iid_endpoint: https://localhost:\(rig.tlsPort)"
+            )
+            try await rig.startWorker(configuration)
+            try await rig.startWorker(configuration)
+            for job in 0..<4 {
+                let tokens = (0..<2_500).map { "t-\(job)-\($0)" }
+                try await rig.push([
+                    "id": "s\(job)", "op": "subscribe", "topic": "t", "tokens": Rig.tokens(tokens), "results": "all",
+                ])
+            }
+            for job in 0..<4 {
+                let done = try await rig.finished("s\(job)")
+                #expect(done["sent"] == "2500", "\(done)")
+                #expect(try await rig.results("s\(job)").allSatisfy { $0.attempts == 1 }, "none was refused")
+            }
+        }
+    }
+
+    @Test func aGroupIsMadeChangedReadAndEmptied() async throws {
+        try await withRig { rig in
+            try await rig.startSandbox()
+            try await rig.startWorker(try rig.configuration(project: "sender_id: \"\(try rig.senderID)\""))
+            func run(_ fields: [String: String]) async throws -> Rig.Recipient {
+                let id = try await rig.push(fields)
+                try await rig.finished(id)
+                return try #require(try await rig.results(id).first)
+            }
+            let made = try await run(["op": "group.create", "group_name": "tom", "tokens": Rig.tokens(["a", "b"])])
+            #expect(made.status == "sent" && made.group_name == "tom")
+            let key = try #require(made.group)
+            let second = try await run(["op": "group.create", "group_name": "tom", "tokens": Rig.tokens(["c"])])
+            #expect(second.status == "failed" && second.error == "INVALID_ARGUMENT")
+            #expect(second.raw_error == "notification_key already exists")
+            #expect(second.group_name == "tom")
+            let read = try await run(["op": "group.get", "group_name": "tom"])
+            #expect(read.status == "sent" && read.group?.isEmpty == false)
+            let added = try await run([
+                "op": "group.add", "group_name": "tom", "group": key, "tokens": Rig.tokens(["c"]),
+            ])
+            #expect(added.status == "sent")
+            let send = try await run(["message": hello, "group": read.group ?? ""])
+            #expect(send.status == "sent")
+            for member in ["a", "b", "c"] {
+                try await Wait.until("\(member) to be reached") { try await rig.deliveries(member).count == 1 }
+            }
+            let removed = try await run([
+                "op": "group.remove", "group_name": "tom", "group": added.group ?? "",
+                "tokens": Rig.tokens(["a", "b", "c"]),
+            ])
+            #expect(removed.status == "sent")
+            let gone = try await run(["op": "group.get", "group_name": "tom"])
+            #expect(gone.status == "failed" && gone.raw_error == "notification_key not found")
+        }
+    }
+
+    /// FCM names the members that it did not reach and not why: each is sent to on its own, and the group's one result
+    /// says which were lost.
+    @Test(arguments: ["legacy", "xmpp"])
+    func membersThatWereNotReachedAreSentToOneByOne(transport: String) async throws {
+        try await withRig { rig in
+            try await rig.startSandbox()
+            let configuration = try rig.configuration(
+                transport: transport,
+                project: transport == "xmpp" ? try rig.xmppSettings : "sender_id: \"\(try rig.senderID)\""
+            )
+            try await rig.startWorker(configuration)
+            let members = ["well", "sbx-unregistered-gone", "sbx-unavailable-1-busy"]
+            try await rig.push([
+                "id": "make", "op": "group.create", "group_name": "g", "tokens": Rig.tokens(["well", "x", "y"]),
+            ])
+            try await rig.finished("make")
+            let key = try #require(try await rig.results("make").first?.group)
+            _ = try await rig.control(
+                "POST",
+                "/devices",
+                #"{"group":"trio","tokens":\#(Rig.tokens(members))}"#
+            )
+            try await rig.push(["id": "send", "message": hello, "group": "trio"])
+            try await rig.finished("send")
+            let result = try #require(try await rig.results("send").first)
+            #expect(result.status == "sent" && result.group == "trio")
+            #expect(result.failed_tokens == ["sbx-unregistered-gone"])
+            #expect(result.attempts == 2)
+            #expect(try await rig.deliveries("well").count == 1, "who was reached is not sent to again")
+            #expect(try await rig.deliveries("sbx-unavailable-1-busy").count == 1)
+            let feedback = try await rig.entries("feedback")
+            #expect(feedback.map { $0["token"] } == ["sbx-unregistered-gone"])
+
+            try await rig.push(["id": "whole", "message": hello, "group": key])
+            try await rig.finished("whole")
+            let whole = try #require(try await rig.results("whole").first)
+            #expect(whole.status == "sent" && whole.failed_tokens == nil && whole.attempts == 1)
+        }
+    }
+
+    @Test func theCommandsDoTheSame() async throws {
+        try await withRig { rig in
+            try await rig.startSandbox()
+            let configuration = try rig.configuration(
+                project:
+                    "sender_id: \"\(try rig.senderID)\"\n    iid_endpoint: https://localhost:\(rig.tlsPort)"
+            )
+            try await rig.startWorker(configuration)
+            let made = try await rig.fanfare(
+                configuration,
+                ["group", "create", "--name", "g", "--token", "a", "--token", "b", "--wait"]
+            )
+            let key = made.trimmingCharacters(in: .whitespacesAndNewlines)
+            #expect(!key.isEmpty && !key.contains(" "), "standard output is the key alone")
+            try await rig.fanfare(
+                configuration,
+                ["group", "add", "--name", "g", "--group", key, "--token", "c", "--wait"]
+            )
+            try await rig.fanfare(
+                configuration,
+                ["topic", "subscribe", "--topic", "news", "--token", "a", "--wait"]
+            )
+            try await rig.fanfare(
+                configuration,
+                ["send", "--topic", "news", "--title", "Hi", "--body", "there", "--wait"]
+            )
+            try await Wait.until("a to be reached") { try await rig.deliveries("a").count == 1 }
+        }
+    }
+}
