@@ -1,3 +1,5 @@
+internal import FCMWire
+
 /// One project's way to FCM over XMPP. There is no way to switch certificate checks off.
 public struct XMPPConfiguration: Equatable, Sendable {
     public var host: String
@@ -45,4 +47,21 @@ public struct XMPPConfiguration: Equatable, Sendable {
         self.senderID = senderID
         self.serverKey = serverKey
     }
+    var session: XMPPSessionSettings {
+        XMPPSessionSettings(
+            user: authenticationID ?? XMPPSessionSettings.user(senderID: senderID),
+            password: serverKey,
+            window: window,
+            handshakeMs: handshakeTimeoutMs,
+            ackMs: ackTimeoutMs,
+            keepaliveMs: keepaliveMs,
+            silenceMs: silenceMs,
+            drainGraceMs: drainGraceMs
+        )
+    }
+}
+
+extension XMPPConfiguration: CustomStringConvertible {
+    /// Without the key.
+    public var description: String { "\(senderID) at \(host):\(port)" }
 }

@@ -11,7 +11,7 @@ public final class XMPPPool {
     /// A message's tag and what became of it. It may send.
     public var onCompletion: (UInt64, RequestOutcome) -> Void = { _, _ in }
     /// An upstream message or a receipt. The second argument acknowledges it, on the connection that carried it if
-    /// that is still there; without it FCM sends it again on another connection. To be called on the loop, once.
+    /// that is still there; without it FCM sends it again on another connection. To be called on the loop.
     public var onIncoming: (XMPPIncoming, _ acknowledge: @escaping () -> Void) -> Void = { _, _ in }
     /// Asked before each new connection; has to be answered, on the loop, at once or later.
     public var leaveToConnect: (@escaping (Bool) -> Void) -> Void = { $0(true) }
@@ -19,7 +19,30 @@ public final class XMPPPool {
     public var onConnections: (Int) -> Void = { _ in }
     /// FCM refused the sender id or the key, and why.
     public var onRefusedCredential: (String) -> Void = { _ in }
+    /// For the log: why a connection ended that was not meant to, and what FCM could not read.
+    public var onTrouble: (String) -> Void = { _ in }
 
+    private let loop: EventLoop
+    private let configuration: XMPPConfiguration
+    private let random: () -> Double
+    private var planner: ConnectionPlanner
+    private var connections: [XMPPConnection] = []
+    /// Ended in this turn: whoever calls from within one must find it alive.
+    private var ended: [XMPPConnection] = []
+    private var waiting = WaitingMessages()
+    private var counts = XMPPStatistics()
+    private var unanswered = 0
+
+    private var completions: [(tag: UInt64, outcome: RequestOutcome)] = []
+    private var arrivals: [(incoming: XMPPIncoming, connection: XMPPConnection, number: UInt64)] = []
+    private var troubles: [String] = []
+    private var refusals: [String] = []
+    private var written: [XMPPConnection] = []
+    private var reportedConnections = 0
+
+    private var nextTurn: TimerID?
+    private var reminder: (id: TimerID, atMs: Int64)?
+    private var isDelivering = false
     private var isClosed = false
 
     /// - Parameter random: in 0..<1, spreads the reconnects.
@@ -27,24 +50,293 @@ public final class XMPPPool {
         loop: EventLoop,
         configuration: XMPPConfiguration,
         random: @escaping () -> Double = { Double.random(in: 0..<1) }
-    ) {}
+    ) {
+        self.loop = loop
+        self.configuration = configuration
+        self.random = random
+        planner = ConnectionPlanner(configuration)
+        loop.onTurnEnd { [weak self] in self?.endTurn() }
+        // The first connection is opened once the owner has set what is called then.
+        wantTurn()
+    }
 
     deinit { assert(isClosed, "closed on the loop first") }
 
-    /// How many more messages will be taken now.
-    public var freeSlots: Int { 0 }
+    // MARK: The outside
+
+    /// How many more messages will be taken now. It falls to 0 while FCM cannot be reached; the loop makes a turn when
+    /// it rises again.
+    public var freeSlots: Int {
+        guard !isClosed else { return 0 }
+        let (ready, opening) = tally()
+        let room = connections.reduce(0) { $0 + $1.session.room }
+        return max(0, room + planner.promised(ready: ready, opening: opening, nowMs: nowMs) - waiting.count)
+    }
+
     /// Messages taken and not answered yet, those that wait for a connection included.
-    public var inFlight: Int { 0 }
+    public var inFlight: Int { unanswered + waiting.count }
+
     /// True when every message has had its outcome.
-    public var isIdle: Bool { true }
+    public var isIdle: Bool { inFlight == 0 && completions.isEmpty }
+
+    public var statistics: XMPPStatistics {
+        var result = counts
+        result.connections = connections.count
+        result.ready = tally().ready
+        return result
+    }
 
     /// Takes a message. Beyond ``freeSlots`` its outcome is `.unsent`.
     ///
     /// - Parameters:
     ///   - messageID: the `message_id` in `json`; an answer is known by it. Unique among those in flight.
     ///   - json: what `<gcm>` holds, not yet escaped for XML.
-    public func send(tag: UInt64, messageID: String, json: [UInt8]) {}
+    public func send(tag: UInt64, messageID: String, json: [UInt8]) {
+        guard freeSlots > 0 else {
+            return complete(tag, .unsent(reason: isClosed ? "the pool is closed" : "no free slot"))
+        }
+        let deadline = nowMs + configuration.ackTimeoutMs
+        waiting.append(WaitingMessage(tag: tag, messageID: messageID, json: json, deadlineMs: deadline))
+        wantTurn()
+    }
 
     /// Ends everything: what is still under way gets its outcome from within this call. The last call.
-    public func close() { isClosed = true }
+    public func close() {
+        guard !isClosed else { return }
+        isClosed = true
+        for timer in [nextTurn, reminder?.id] { if let timer { loop.cancel(timer) } }
+        for connection in connections { connection.stop("the pool was closed") }
+        // FCM sends again what was not acknowledged.
+        arrivals = []
+        failWaiting("the pool was closed")
+        // Within a completion the delivery under way goes on with these.
+        if !isDelivering { deliver() }
+        report()
+    }
+
+    // MARK: A turn
+
+    private var nowMs: Int64 { Int64(loop.now / 1_000_000) }
+
+    private func tally() -> (ready: Int, opening: Int) {
+        connections.reduce(into: (0, 0)) { count, connection in
+            if connection.session.phase == .ready { count.0 += 1 }
+            if connection.isOpening { count.1 += 1 }
+        }
+    }
+
+    private func wantTurn() {
+        guard nextTurn == nil, !isClosed else { return }
+        nextTurn = loop.schedule(afterNanoseconds: 0) { [unowned self] in nextTurn = nil }
+    }
+
+    /// Tell what happened, hand out what waits, open what that needs, and only then write.
+    private func endTurn() {
+        guard !isClosed else { return }
+        ended = []
+        deliver()
+        guard !isClosed else { return }
+        feed()
+        dropLate()
+        openConnections()
+        for connection in written {
+            connection.isListed = false
+            connection.flush()
+        }
+        written.removeAll(keepingCapacity: true)
+        report()
+        if !completions.isEmpty || !arrivals.isEmpty { wantTurn() }
+        remind()
+    }
+
+    private func deliver() {
+        isDelivering = true
+        defer { isDelivering = false }
+        while !completions.isEmpty {
+            let batch = completions
+            completions = []
+            for completion in batch { onCompletion(completion.tag, completion.outcome) }
+            if !isClosed { break }
+        }
+        let (lines, reasons) = (troubles, refusals)
+        (troubles, refusals) = ([], [])
+        for line in lines { onTrouble(line) }
+        for reason in reasons { onRefusedCredential(reason) }
+        let batch = arrivals
+        arrivals = []
+        for arrival in batch where !isClosed {
+            let number = arrival.number
+            onIncoming(arrival.incoming) { [weak self, weak connection = arrival.connection] in
+                guard let self, let connection else { return }
+                connection.acknowledge(number)
+                list(connection)
+            }
+        }
+    }
+
+    private func report() {
+        guard reportedConnections != connections.count else { return }
+        reportedConnections = connections.count
+        onConnections(reportedConnections)
+    }
+
+    private func list(_ connection: XMPPConnection) {
+        wantTurn()
+        guard !connection.isListed else { return }
+        connection.isListed = true
+        written.append(connection)
+    }
+
+    // MARK: Messages
+
+    private func feed() {
+        for connection in connections {
+            guard !waiting.isEmpty else { return }
+            guard connection.session.room > 0 else { continue }
+            while connection.session.room > 0, let message = waiting.popFirst() {
+                unanswered += 1
+                connection.send(tag: message.tag, messageID: message.messageID, json: message.json)
+            }
+            list(connection)
+        }
+    }
+
+    private func dropLate() {
+        while let first = waiting.first, first.deadlineMs <= nowMs {
+            _ = waiting.popFirst()
+            complete(first.tag, .unsent(reason: "no connection took it in time"))
+        }
+    }
+
+    private func failWaiting(_ reason: String) {
+        while let message = waiting.popFirst() { complete(message.tag, .unsent(reason: reason)) }
+    }
+
+    private func complete(_ tag: UInt64, _ outcome: RequestOutcome) {
+        switch outcome {
+        case .unsent: counts.unsent += 1
+        case .refused: counts.refused += 1
+        case .ambiguous: counts.ambiguous += 1
+        case .answered, .stanza: counts.answered += 1
+        }
+        completions.append((tag, outcome))
+        wantTurn()
+    }
+
+    // MARK: Connections
+
+    private func openConnections() {
+        let (ready, opening) = tally()
+        let wanted = planner.wanted(queued: waiting.count, ready: ready, opening: opening, nowMs: nowMs)
+        for _ in 0..<wanted {
+            planner.asked()
+            var isAnswered = false
+            leaveToConnect { [weak self] isGranted in
+                guard let self, !isAnswered else { return }
+                isAnswered = true
+                leaveAnswered(isGranted)
+            }
+        }
+    }
+
+    private func leaveAnswered(_ isGranted: Bool) {
+        planner.answered(isGranted, nowMs: nowMs, random: random())
+        wantTurn()
+        guard isGranted, !isClosed else { return failWaitingIfCutOff("no leave to connect") }
+        let connection = XMPPConnection(loop: loop, configuration: configuration)
+        connection.onAction = { [unowned self] connection, action in perform(action, for: connection) }
+        connection.onEnd = { [unowned self] connection, reason in connectionEnded(connection, reason) }
+        connections.append(connection)
+        connection.open()
+    }
+
+    private func perform(_ action: XMPPSession.Action, for connection: XMPPConnection) {
+        wantTurn()
+        switch action {
+        case .becameReady: counts.opened += 1
+        case .complete(let tag, let outcome):
+            unanswered -= 1
+            complete(tag, outcome)
+        case .deliver(let incoming, let number):
+            counts.incoming += 1
+            arrivals.append((incoming, connection, number))
+        case .note(let note): take(note)
+        case .refusedCredential(let reason):
+            connection.isRefused = true
+            refusals.append(reason)
+        case .startedDraining: connection.isMeantToEnd = true
+        case .write, .restartParser, .close: break
+        }
+    }
+
+    private func take(_ note: XMPPNote) {
+        switch note {
+        case .badAck(let messageID, let isRepeated):
+            counts.badAcks += 1
+            troubles.append("FCM could not read the ack of \(messageID)" + (isRepeated ? "; it was repeated" : ""))
+        case .strayError(let text):
+            counts.strayErrors += 1
+            troubles.append("FCM reported an error of a message that it did not name: \(text)")
+        case .unknownControl(let type): troubles.append("FCM sent an unknown control message: \(type)")
+        }
+    }
+
+    private func connectionEnded(_ connection: XMPPConnection, _ reason: String) {
+        connections.removeAll { $0 === connection }
+        ended.append(connection)
+        wantTurn()
+        guard !isClosed, !connection.isMeantToEnd else { return }
+        counts.lost += 1
+        troubles.append("an XMPP connection ended: \(reason)")
+        let servedMs = connection.readySinceMs.map { nowMs - $0 }
+        if connections.contains(where: { isSettled($0) }) { planner.settled() }
+        planner.failed(servedMs: servedMs, isRefused: connection.isRefused, nowMs: nowMs, random: random())
+        failWaitingIfCutOff(reason)
+    }
+
+    private func isSettled(_ connection: XMPPConnection) -> Bool {
+        connection.readySinceMs.map { nowMs - $0 >= ConnectionPlanner.settledMs } ?? false
+    }
+
+    /// Nobody will take messages for a while. Said at once, it is theirs to wait where waiting is durable.
+    private func failWaitingIfCutOff(_ reason: String) {
+        let (ready, opening) = tally()
+        guard ready + opening + planner.asking == 0, planner.isPausing(nowMs: nowMs) else { return }
+        failWaiting("FCM cannot be reached: \(reason)")
+    }
+
+    // MARK: Time
+
+    /// Arms one timer for whatever is due first: the end of a pause, a message that waits too long, an idle connection.
+    private func remind() {
+        var due = Int64.max
+        if let first = waiting.first { due = first.deadlineMs }
+        if planner.isPausing(nowMs: nowMs) { due = min(due, planner.nextOpeningMs) }
+        if let idle = idleConnection() { due = min(due, max(nowMs + 1, idle.lastUsedMs + configuration.idleMs)) }
+        guard due < Int64.max else { return }
+        if let reminder {
+            if reminder.atMs <= due { return }
+            loop.cancel(reminder.id)
+        }
+        let id = loop.schedule(afterMilliseconds: max(0, due - nowMs)) { [unowned self] in
+            reminder = nil
+            closeIdle()
+            wantTurn()
+        }
+        reminder = (id, due)
+    }
+
+    /// The one beyond the least number that was used longest ago.
+    private func idleConnection() -> XMPPConnection? {
+        let ready = connections.filter { $0.session.phase == .ready }
+        guard ready.count > max(0, configuration.leastConnections) else { return nil }
+        return ready.filter(\.session.isQuiet).min { $0.lastUsedMs < $1.lastUsedMs }
+    }
+
+    private func closeIdle() {
+        while let idle = idleConnection(), nowMs - idle.lastUsedMs >= configuration.idleMs {
+            idle.isMeantToEnd = true
+            idle.stop("idle")
+        }
+    }
 }

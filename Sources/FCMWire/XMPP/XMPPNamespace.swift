@@ -1,0 +1,13 @@
+internal import FanfareXML
+
+/// The namespaces of the protocol: an element is known by its namespace and its local name, whatever its prefix.
+enum XMPPNamespace {
+    static let client = "jabber:client"
+    static let streams = "http://etherx.jabber.org/streams"
+    static let sasl = "urn:ietf:params:xml:ns:xmpp-sasl"
+    static let bind = "urn:ietf:params:xml:ns:xmpp-bind"
+    static let session = "urn:ietf:params:xml:ns:xmpp-session"
+    static let stanzas = "urn:ietf:params:xml:ns:xmpp-stanzas"
+    static let streamErrors = "urn:ietf:params:xml:ns:xmpp-streams"
+    static let gcm = "google:mobile:data"
+}

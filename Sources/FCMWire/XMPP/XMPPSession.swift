@@ -1,0 +1,248 @@
+public import FanfareModel
+public import FanfareXML
+
+/// One connection to FCM over XMPP, from the open socket to its end: an event and the time go in, what to do comes out.
+///
+///     idle ─► opening ─► authenticating ─► restarting ─► binding ─► ready ─► draining
+///               └──────────────┴─── any fault, any loss ───┴──────────┴─────────┴──► closing ─► closed
+///
+/// It writes nothing, reads no clock and knows no XML parser. Each message that it takes gets exactly one outcome.
+public struct XMPPSession: Equatable, Sendable {
+    public enum Event: Equatable, Sendable {
+        /// The socket is open, TLS included.
+        case connected
+        /// Bytes came, blanks between stanzas included.
+        case heard
+        case arrived(XMLStreamEvent)
+        /// What came cannot be read any further.
+        case unreadable(reason: String)
+        /// A message to send. `json` is escaped here.
+        case send(tag: UInt64, messageID: String, json: [UInt8])
+        /// What was delivered under that number is safe.
+        case acknowledge(UInt64)
+        /// The owner wants the connection closed.
+        case stop(reason: String)
+        /// The time in ``XMPPSession/nextDeadlineMs`` has come, or any other.
+        case tick
+        /// The socket is gone; the last event. `handedOver` is how many of the bytes written may have left.
+        case lost(reason: String, handedOver: UInt64)
+    }
+
+    public enum Action: Equatable, Sendable {
+        case write([UInt8])
+        /// What comes now is a new document.
+        case restartParser
+        case becameReady
+        /// No new message on this connection; it still carries answers.
+        case startedDraining
+        case complete(tag: UInt64, RequestOutcome)
+        /// To be acknowledged by the number, once it is safe.
+        case deliver(XMPPIncoming, number: UInt64)
+        case note(XMPPNote)
+        /// The user or the password is wrong; ``close(reason:)`` follows.
+        case refusedCredential(String)
+        /// Close the socket, then say `.lost`. The last action.
+        case close(reason: String)
+    }
+
+    public enum Phase: Equatable, Sendable {
+        case idle
+        /// Our header is out: the server's and its features are due.
+        case opening
+        case authenticating
+        /// Our second header is out.
+        case restarting
+        case binding
+        case ready
+        case draining
+        /// The socket is being closed for that reason.
+        case closing(reason: String)
+        case closed
+    }
+
+    /// What takes leave of a peer, to be written last.
+    public static var footer: [UInt8] { XMPPStanza.footer }
+
+    let settings: XMPPSessionSettings
+    public internal(set) var phase = Phase.idle
+    /// Whether the root of the present document has come.
+    private var isOpen = false
+    private var wantsSession = false
+    var window = XMPPWindow()
+    var acks = XMPPAckBook()
+    /// Errors that named no message of those in the window. They are told apart when nothing else is unanswered.
+    var strays: [XMPPRejection] = []
+    /// All bytes ever written.
+    var written: UInt64 = 0
+    private var handshakeDueMs: Int64 = 0
+    private var lastWrittenMs: Int64 = 0
+    private var lastHeardMs: Int64 = 0
+    /// As above, blanks left out.
+    private var lastArrivedMs: Int64 = 0
+
+    public init(_ settings: XMPPSessionSettings) { self.settings = settings }
+
+    /// How many more messages it takes now.
+    public var room: Int { phase == .ready ? max(0, settings.window - window.count) : 0 }
+    /// Messages without an outcome.
+    public var unanswered: Int { window.count }
+    /// Neither a message nor an acknowledgement is owed by anyone.
+    public var isQuiet: Bool { window.isEmpty && acks.isEmpty }
+
+    public mutating func handle(_ event: Event, nowMs: Int64) -> [Action] {
+        var actions: [Action]
+        switch event {
+        case .lost(let reason, let handedOver): return end(reason, handedOver: handedOver)
+        case .send(let tag, let messageID, let json):
+            actions = send(tag: tag, messageID: messageID, json: json, nowMs: nowMs)
+        case .connected: actions = connected(nowMs)
+        case .heard:
+            lastHeardMs = nowMs
+            return []
+        case .arrived(let arrival): actions = isClosing ? [] : arrived(arrival, nowMs)
+        case .unreadable(let reason): actions = isClosing ? [] : close(reason)
+        case .acknowledge(let number): actions = isClosing ? [] : acknowledge(number)
+        case .stop(let reason): actions = isClosing && phase != .idle ? [] : close(reason)
+        case .tick: actions = isClosing ? [] : tick(nowMs)
+        }
+        for case .write(let bytes) in actions {
+            written += UInt64(bytes.count)
+            lastWrittenMs = nowMs
+        }
+        return actions
+    }
+
+    private var isClosing: Bool {
+        switch phase {
+        case .idle, .closing, .closed: true
+        case .opening, .authenticating, .restarting, .binding, .ready, .draining: false
+        }
+    }
+
+    mutating func close(_ reason: String) -> [Action] {
+        phase = .closing(reason: reason)
+        return [.close(reason: reason)]
+    }
+
+    private mutating func end(_ reason: String, handedOver: UInt64) -> [Action] {
+        guard phase != .closed else { return [] }
+        var reason = reason
+        if case .closing(let cause) = phase { reason = cause }
+        phase = .closed
+        return window.removeAll().map { entry in
+            // Not a byte of it went to the socket: nobody can have seen it.
+            let outcome: RequestOutcome =
+                entry.start >= handedOver ? .unsent(reason: reason) : .ambiguous(reason: reason)
+            return .complete(tag: entry.tag, outcome)
+        }
+    }
+
+    // MARK: Time
+
+    /// When to say `.tick`; nil when nothing is due by itself.
+    public var nextDeadlineMs: Int64? {
+        switch phase {
+        case .idle, .closing, .closed: return nil
+        case .opening, .authenticating, .restarting, .binding: return handshakeDueMs
+        case .ready, .draining:
+            var next = lastWrittenMs + settings.keepaliveMs
+            if let due = window.dueMs { return min(next, due) }
+            next = min(next, lastHeardMs + settings.silenceMs)
+            return phase == .draining ? min(next, drainedMs) : next
+        }
+    }
+
+    /// When a draining connection on which all is answered has nothing more to wait for. While an acknowledgement is
+    /// owed, longer: it counts on this connection only.
+    private var drainedMs: Int64 {
+        lastArrivedMs + (acks.isEmpty ? settings.drainGraceMs : max(settings.ackMs, settings.drainGraceMs))
+    }
+
+    private mutating func tick(_ nowMs: Int64) -> [Action] {
+        guard phase == .ready || phase == .draining else {
+            return nowMs >= handshakeDueMs ? close("no answer in time while \(phase)") : []
+        }
+        if window.isLate(nowMs: nowMs) { return close("no ack within \(settings.ackMs) ms") }
+        if window.isEmpty {
+            if phase == .draining, nowMs >= drainedMs { return close("drained") }
+            if nowMs >= lastHeardMs + settings.silenceMs {
+                return close("nothing arrived for \(settings.silenceMs) ms")
+            }
+        }
+        return nowMs >= lastWrittenMs + settings.keepaliveMs ? [.write(XMPPStanza.keepalive)] : []
+    }
+
+    // MARK: Arrivals
+
+    private mutating func connected(_ nowMs: Int64) -> [Action] {
+        guard phase == .idle else { return [] }
+        phase = .opening
+        handshakeDueMs = nowMs + settings.handshakeMs
+        lastHeardMs = nowMs
+        return [.write(XMPPStanza.header())]
+    }
+
+    private mutating func arrived(_ event: XMLStreamEvent, _ nowMs: Int64) -> [Action] {
+        switch event {
+        case .opened(let name, _):
+            guard !isOpen, phase == .opening || phase == .restarting else { return close("a second stream header") }
+            guard name == XMLName("stream", in: XMPPNamespace.streams) else {
+                return close("the peer's document is not an XMPP stream")
+            }
+            isOpen = true
+            return []
+        case .closed: return close("the peer closed the stream")
+        case .element(let element):
+            guard isOpen else { return close("an element before the stream's header") }
+            lastArrivedMs = nowMs
+            let arrival = XMPPArrival(element)
+            // Valid at any time, and never anything but the end.
+            if case .streamError(let condition) = arrival { return close("stream error: \(condition)") }
+            switch phase {
+            case .ready, .draining: return served(arrival)
+            default: return negotiated(arrival)
+            }
+        }
+    }
+
+    private mutating func negotiated(_ arrival: XMPPArrival) -> [Action] {
+        switch (phase, arrival) {
+        case (.opening, .features(let features)):
+            guard features.mechanisms.contains("PLAIN") else { return close("the peer does not offer PLAIN") }
+            phase = .authenticating
+            return [.write(XMPPStanza.auth(user: settings.user, password: settings.password))]
+        case (.authenticating, .authenticated):
+            phase = .restarting
+            isOpen = false
+            return [.restartParser, .write(XMPPStanza.header())]
+        case (.authenticating, .refused(let condition)):
+            // Of all conditions only this one says nothing about the user and the password.
+            if condition == "temporary-auth-failure" { return close("authentication failed: \(condition)") }
+            let reason = "authentication failed: \(condition)"
+            return [.refusedCredential(condition)] + close(reason)
+        case (.restarting, .features(let features)):
+            guard features.offersBind else { return close("the peer does not offer to bind a resource") }
+            phase = .binding
+            wantsSession = features.wantsSession
+            return [.write(XMPPStanza.bind())]
+        case (.binding, .iq("result", XMPPStanza.bindID, _)):
+            phase = .ready
+            // Its answer is not waited for: what comes before the first message is done before it.
+            let session: [Action] = wantsSession ? [.write(XMPPStanza.session())] : []
+            return session + [.becameReady]
+        case (.binding, .iq("error", XMPPStanza.bindID, let condition)):
+            return close("the peer did not bind a resource: \(condition)")
+        case (_, .unexpected(let what)): return close("\(what) while \(phase)")
+        default: return close("an unexpected \(arrival.word) while \(phase)")
+        }
+    }
+}
+
+/// What happened on a connection that decides nothing, for logs and counters.
+public enum XMPPNote: Equatable, Sendable {
+    /// FCM could not read an acknowledgement of ours. `isRepeated`: it was sent once more; otherwise it was let go.
+    case badAck(messageID: String, isRepeated: Bool)
+    /// An error that names no message. The text is FCM's.
+    case strayError(String)
+    case unknownControl(String)
+}

@@ -1,0 +1,142 @@
+internal import CurlTransport
+internal import EventLoop
+internal import ExpatKit
+internal import FCMWire
+
+/// One connection: performs what its ``XMPPSession`` decides. The pool learns what concerns it through `onAction`, never
+/// from within a call it makes, but for `send`'s and `close`'s own outcomes.
+final class XMPPConnection {
+    private let loop: EventLoop
+    private let stream: TLSStream
+    private let parser: XMLStreamParser
+    private(set) var session: XMPPSession
+    private var timer: (id: TimerID, atMs: Int64)?
+
+    /// What the pool has to do: outcomes, deliveries, notes.
+    var onAction: (XMPPConnection, XMPPSession.Action) -> Void = { _, _ in }
+    /// The end, with its reason. Nothing follows.
+    var onEnd: (XMPPConnection, String) -> Void = { _, _ in }
+
+    /// Since when messages may be sent; nil before.
+    private(set) var readySinceMs: Int64?
+    /// When a message was last sent.
+    private(set) var lastUsedMs: Int64
+    /// Its end will be no failure.
+    var isMeantToEnd = false
+    /// FCM did not accept the credential.
+    var isRefused = false
+    /// Set while it is on the pool's list of connections to flush.
+    var isListed = false
+
+    init(loop: EventLoop, configuration: XMPPConfiguration) {
+        self.loop = loop
+        var address = TLSStreamConfiguration(
+            host: configuration.host,
+            port: configuration.port,
+            caFile: configuration.caFile
+        )
+        address.connectTimeoutMs = configuration.connectTimeoutMs
+        address.userTimeoutMs = configuration.userTimeoutMs
+        stream = TLSStream(loop: loop, configuration: address)
+        parser = XMLStreamParser()
+        session = XMPPSession(configuration.session)
+        lastUsedMs = Int64(loop.now / 1_000_000)
+        stream.onEvent = { [unowned self] event in happened(event) }
+    }
+
+    private var nowMs: Int64 { Int64(loop.now / 1_000_000) }
+
+    var isOpening: Bool {
+        switch session.phase {
+        case .idle, .opening, .authenticating, .restarting, .binding: true
+        case .ready, .draining, .closing, .closed: false
+        }
+    }
+
+    func open() { stream.open() }
+
+    func send(tag: UInt64, messageID: String, json: [UInt8]) {
+        lastUsedMs = nowMs
+        handle(.send(tag: tag, messageID: messageID, json: json))
+    }
+
+    func acknowledge(_ number: UInt64) { handle(.acknowledge(number)) }
+
+    func stop(_ reason: String) { handle(.stop(reason: reason)) }
+
+    func flush() { stream.flush() }
+
+    // MARK: Events
+
+    private func happened(_ event: TLSStream.Event) {
+        switch event {
+        case .opened: handle(.connected)
+        case .received(let bytes): received(bytes)
+        case .closed(let reason): ended(reason)
+        }
+    }
+
+    private func received(_ bytes: [UInt8]) {
+        handle(.heard)
+        do throws(XMLStreamError) {
+            for event in try parser.feed(bytes) { handle(.arrived(event)) }
+            if let failure = parser.failure { throw failure }
+        } catch {
+            handle(.unreadable(reason: error.reason))
+        }
+    }
+
+    private func handle(_ event: XMPPSession.Event) {
+        for action in session.handle(event, nowMs: nowMs) { perform(action) }
+        arm()
+    }
+
+    private func perform(_ action: XMPPSession.Action) {
+        switch action {
+        case .write(let bytes): stream.send(bytes)
+        case .restartParser: parser.restart()
+        case .becameReady:
+            readySinceMs = nowMs
+            onAction(self, action)
+        case .close(let reason): hangUp(reason)
+        case .startedDraining, .complete, .deliver, .note, .refusedCredential: onAction(self, action)
+        }
+    }
+
+    /// Takes leave if nothing else waits to be written: behind a message that has not left, it would take that along.
+    private func hangUp(_ reason: String) {
+        let handedOver = stream.handedOver
+        if stream.accepted == handedOver {
+            stream.send(XMPPSession.footer)
+            stream.flush()
+        }
+        stream.close()
+        finish(reason, handedOver: handedOver)
+    }
+
+    private func ended(_ reason: String) { finish(reason, handedOver: stream.handedOver) }
+
+    private func finish(_ reason: String, handedOver: UInt64) {
+        guard session.phase != .closed else { return }
+        let actions = session.handle(.lost(reason: reason, handedOver: handedOver), nowMs: nowMs)
+        if let timer { loop.cancel(timer.id) }
+        timer = nil
+        for action in actions { onAction(self, action) }
+        onEnd(self, reason)
+    }
+
+    /// The timer may be early, never late: an early one finds nothing due and is set anew. So it is left alone when a
+    /// deadline moves away, as they do with every message.
+    private func arm() {
+        guard let due = session.nextDeadlineMs else { return }
+        if let timer {
+            if timer.atMs <= due { return }
+            loop.cancel(timer.id)
+        }
+        let id = loop.schedule(afterMilliseconds: max(0, due - nowMs)) { [unowned self] in
+            timer = nil
+            handle(.tick)
+        }
+        timer = (id, due)
+    }
+}

@@ -1,0 +1,22 @@
+/// What a pool has seen since it was made.
+public struct XMPPStatistics: Equatable, Sendable {
+    /// Open or opening now.
+    public var connections = 0
+    /// Of those, ready for messages.
+    public var ready = 0
+    /// Since the beginning, those that became ready.
+    public var opened = 0
+    /// Ended, or never made, without being meant to.
+    public var lost = 0
+    public var answered = 0
+    public var unsent = 0
+    public var refused = 0
+    public var ambiguous = 0
+    public var incoming = 0
+    /// Acknowledgements of ours that FCM could not read.
+    public var badAcks = 0
+    /// Errors that named no message.
+    public var strayErrors = 0
+
+    public init() {}
+}
