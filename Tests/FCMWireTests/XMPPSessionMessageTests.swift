@@ -1,0 +1,258 @@
+import FanfareModel
+import Testing
+
+@testable import FCMWire
+
+@Suite struct XMPPSessionMessageTests {
+    private func ready() -> XMPPStory {
+        var story = XMPPStory()
+        story.negotiate(until: .ready)
+        return story
+    }
+
+    private func ackOutcome(_ number: UInt64) -> RequestOutcome { .stanza(Array(XMPPStory.ackText(number).utf8)) }
+
+    @Test func theWindowIsWhatMayBeUnanswered() {
+        var story = ready()
+        for number: UInt64 in 1...3 { #expect(story.send(number).count == 1) }
+        #expect(story.session.room == 0)
+        let refusal = RequestOutcome.unsent(reason: "the connection takes no message now")
+        #expect(story.send(4) == [.complete(tag: 4, refusal)])
+        #expect(story.handle(XMPPStory.ack(2)) == [.complete(tag: 2, ackOutcome(2))])
+        #expect(story.session.room == 1)
+        // Acknowledgements of ours do not count.
+        for _ in 0..<10 { _ = story.handle(XMPPStory.gcm(#"{"from":"t","message_id":"u"}"#)) }
+        #expect(story.session.room == 1)
+    }
+
+    @Test func anIDUnderWayIsNotSentTwice() {
+        var story = ready()
+        _ = story.send(1)
+        let refusal = RequestOutcome.unsent(reason: "a message of that id is under way")
+        #expect(story.handle(.send(tag: 9, messageID: "m1", json: [])) == [.complete(tag: 9, refusal)])
+        #expect(story.handle(XMPPStory.ack(1)) == [.complete(tag: 1, ackOutcome(1))])
+    }
+
+    @Test func anAnswerToNothingEndsTheConnection() {
+        var story = ready()
+        _ = story.send(1)
+        let reason = "an answer to a message that is not unanswered: m7"
+        #expect(story.handle(XMPPStory.ack(7)) == [.close(reason: reason)])
+        #expect(
+            story.handle(.lost(reason: "x", handedOver: .max)) == [.complete(tag: 1, .ambiguous(reason: reason))]
+        )
+    }
+
+    @Test func aLossTellsWhatLeftFromWhatDidNot() {
+        var story = ready()
+        let before = story.session.written
+        _ = story.send(1)
+        let between = story.session.written
+        _ = story.send(2)
+        _ = story.send(3)
+        #expect(before < between)
+        // A single byte of the second was offered to the socket.
+        #expect(
+            story.handle(.lost(reason: "reset", handedOver: between + 1)) == [
+                .complete(tag: 1, .ambiguous(reason: "reset")), .complete(tag: 2, .ambiguous(reason: "reset")),
+                .complete(tag: 3, .unsent(reason: "reset")),
+            ]
+        )
+        #expect(story.handle(.lost(reason: "again", handedOver: 0)) == [])
+        #expect(story.phase == .closed)
+    }
+
+    @Test func nothingOfAMessageLeftIsUnsent() {
+        var story = ready()
+        let before = story.session.written
+        _ = story.send(1)
+        let lost = XMPPSession.Event.lost(reason: "reset", handedOver: before)
+        #expect(story.handle(lost) == [.complete(tag: 1, .unsent(reason: "reset"))])
+    }
+
+    // MARK: Draining
+
+    @Test func aNackOfDrainingRefusesItsMessageAndStopsTheRest() {
+        var story = ready()
+        _ = story.send(1)
+        _ = story.send(2)
+        #expect(
+            story.handle(XMPPStory.nack(1, "CONNECTION_DRAINING")) == [
+                .complete(tag: 1, .refused(reason: "CONNECTION_DRAINING")), .startedDraining,
+            ]
+        )
+        #expect(story.session.room == 0)
+        #expect(story.handle(XMPPStory.ack(2)) == [.complete(tag: 2, ackOutcome(2))])
+    }
+
+    @Test func aDrainedConnectionWaitsAndIsClosed() {
+        var story = ready()
+        _ = story.send(1)
+        let control = XMPPStory.gcm(#"{"message_type":"control","control_type":"CONNECTION_DRAINING"}"#)
+        #expect(story.handle(control) == [.startedDraining])
+        #expect(story.handle(control) == [])
+        story.nowMs = 30_000
+        #expect(story.handle(.tick) == [])
+        _ = story.handle(XMPPStory.ack(1))
+        // Receipts still come, and are acknowledged.
+        _ = story.handle(XMPPStory.gcm(#"{"from":"t","message_id":"u"}"#))
+        story.nowMs = 41_000
+        #expect(story.handle(.tick) == [])
+        #expect(story.written(.acknowledge(1)).count == 1)
+        #expect(story.session.nextDeadlineMs == 40_000)
+        #expect(story.handle(.tick) == [.close(reason: "drained")])
+    }
+
+    @Test func aDrainingConnectionDoesNotWaitForAnOwedAckForEver() {
+        var story = ready()
+        _ = story.handle(XMPPStory.gcm(#"{"from":"t","message_id":"u"}"#))
+        _ = story.handle(XMPPStory.gcm(#"{"message_type":"control","control_type":"CONNECTION_DRAINING"}"#))
+        story.nowMs = 59_999
+        #expect(story.handle(.tick) == [])
+        story.nowMs = 60_000
+        #expect(story.handle(.tick) == [.close(reason: "drained")])
+    }
+
+    // MARK: What FCM sends of its own accord
+
+    @Test func anUpstreamMessageIsDeliveredAndAcknowledgedOnce() {
+        var story = ready()
+        let text = #"{"category":"c","data":{"k":"v"},"from":"t","message_id":"u<1>"}"#
+        let incoming = XMPPIncoming(
+            kind: .message,
+            from: "t",
+            category: "c",
+            messageID: "u<1>",
+            data: Array(#"{"k":"v"}"#.utf8)
+        )
+        #expect(story.handle(XMPPStory.gcm(text)) == [.deliver(incoming, number: 1)])
+        let ack = XMPPStanza.ack(to: "t", messageID: "u<1>")
+        #expect(story.written(.acknowledge(1)) == [ack])
+        #expect(story.handle(.acknowledge(1)) == [])
+        #expect(story.handle(.acknowledge(99)) == [])
+        #expect(String(decoding: ack, as: UTF8.self).contains("u&lt;1&gt;"))
+        #expect(String(decoding: ack, as: UTF8.self).contains("{&quot;to&quot;:&quot;t&quot;,"))
+    }
+
+    @Test func aReceiptSaysWhatItIsOf() throws {
+        var story = ready()
+        let data =
+            #"{"message_status":"MESSAGE_SENT_TO_DEVICE","original_message_id":"job/1/1/a","#
+            + #""device_registration_id":"tok","message_sent_timestamp":"1430277821658"}"#
+        let text = #"{"message_type":"receipt","from":"gcm.googleapis.com","message_id":"dr2:m","data":\#(data)}"#
+        guard case .deliver(let incoming, let number)? = story.handle(XMPPStory.gcm(text)).first else {
+            Issue.record("not delivered")
+            return
+        }
+        #expect(
+            incoming.kind
+                == .receipt(
+                    status: "MESSAGE_SENT_TO_DEVICE",
+                    originalMessageID: "job/1/1/a",
+                    token: "tok",
+                    sentMs: 1_430_277_821_658
+                )
+        )
+        #expect(incoming.data == Array(data.utf8))
+        let ack = try #require(story.written(.acknowledge(number)).first)
+        // To whoever sent it, by its whole id.
+        #expect(ack == XMPPStanza.ack(to: "gcm.googleapis.com", messageID: "dr2:m"))
+    }
+
+    @Test func aPeerThatWaitsForNoAckIsEnded() {
+        var story = ready()
+        var delivered = 0
+        while story.phase == .ready {
+            delivered += 1
+            _ = story.handle(XMPPStory.gcm(#"{"from":"t","message_id":"u"}"#))
+        }
+        #expect(delivered == 1_001)
+    }
+
+    @Test func aBadAckIsRepeatedOnceAndTouchesNoRecipient() {
+        var story = ready()
+        _ = story.send(1)
+        // By chance the id of one of ours.
+        _ = story.handle(XMPPStory.gcm(#"{"from":"t","message_id":"m1"}"#))
+        _ = story.handle(.acknowledge(1))
+        #expect(
+            story.handle(XMPPStory.nack(1, "BAD_ACK")) == [
+                .note(.badAck(messageID: "m1", isRepeated: true)), .write(XMPPStanza.ack(to: "t", messageID: "m1")),
+            ]
+        )
+        #expect(story.handle(XMPPStory.nack(1, "BAD_ACK")) == [.note(.badAck(messageID: "m1", isRepeated: false))])
+        #expect(story.handle(XMPPStory.nack(7, "BAD_ACK")) == [.note(.badAck(messageID: "m7", isRepeated: false))])
+        #expect(story.handle(XMPPStory.ack(1)) == [.complete(tag: 1, ackOutcome(1))])
+    }
+
+    @Test func anErrorOfAnAckIsABadAck() {
+        var story = ready()
+        _ = story.send(1)
+        _ = story.handle(XMPPStory.gcm(#"{"from":"t","message_id":"u"}"#))
+        _ = story.handle(.acknowledge(1))
+        #expect(
+            story.handle(XMPPStory.error(id: "+u")) == [
+                .note(.badAck(messageID: "u", isRepeated: true)), .write(XMPPStanza.ack(to: "t", messageID: "u")),
+            ]
+        )
+        #expect(story.session.unanswered == 1)
+    }
+
+    // MARK: Errors of stanzas
+
+    private func nackOutcome(_ number: UInt64, _ code: String) -> RequestOutcome {
+        let json =
+            #"{"message_type":"nack","message_id":"m\#(number)","error":"\#(code)","error_description":"why"}"#
+        return .stanza(Array(json.utf8))
+    }
+
+    @Test(arguments: [
+        ("bad-request", "INVALID_JSON"), ("internal-server-error", "INTERNAL_SERVER_ERROR"),
+        ("service-unavailable", "SERVICE_UNAVAILABLE"), ("not-acceptable", "not-acceptable"),
+    ])
+    func anErrorIsANackOfTheMessageItNames(condition: String, code: String) {
+        let events = [
+            XMPPStory.error(id: "m2", condition: condition),
+            XMPPStory.error(id: "", json: #"{"message_id":"m2"}"#, condition: condition),
+        ]
+        for event in events {
+            var story = ready()
+            _ = story.send(1)
+            _ = story.send(2)
+            #expect(story.handle(event) == [.complete(tag: 2, nackOutcome(2, code))])
+            #expect(story.phase == .ready)
+        }
+    }
+
+    @Test func anErrorThatNamesNoneIsOfWhoeverStaysUnanswered() {
+        var story = ready()
+        for number: UInt64 in 1...3 { _ = story.send(number) }
+        #expect(story.handle(XMPPStory.error(id: "")) == [.note(.strayError("why")), .startedDraining])
+        #expect(story.handle(XMPPStory.ack(1)) == [.complete(tag: 1, ackOutcome(1))])
+        #expect(
+            story.handle(XMPPStory.ack(3)) == [
+                .complete(tag: 3, ackOutcome(3)), .complete(tag: 2, nackOutcome(2, "INVALID_JSON")),
+            ]
+        )
+    }
+
+    @Test func anErrorOfTheOnlyMessageIsItsNack() {
+        var story = ready()
+        _ = story.send(1)
+        #expect(
+            story.handle(XMPPStory.error(id: "", json: "{}")) == [
+                .note(.strayError("why")), .complete(tag: 1, nackOutcome(1, "INVALID_JSON")),
+            ]
+        )
+        #expect(story.phase == .ready)
+    }
+
+    @Test func anErrorOfNothingEndsTheConnection() {
+        for id in ["", "m9"] {
+            var story = ready()
+            if !id.isEmpty { _ = story.send(1) }
+            let reason = "an error for a message that is not unanswered: why"
+            #expect(story.handle(XMPPStory.error(id: id)) == [.close(reason: reason)])
+        }
+    }
+}
