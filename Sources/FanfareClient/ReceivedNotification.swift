@@ -1,5 +1,3 @@
-public import FanfareReceiving
-
-/// A push as an Apple app gets it, taken apart. An app that needs this alone depends on the product `FanfareReceiving`,
-/// which brings no Redis client along.
-public typealias ReceivedNotification = FanfareReceiving.ReceivedNotification
+// What a push holds is a module of its own, so that an app can have it without the Redis client; who has this module
+// has that one too.
+@_exported public import FanfareReceiving

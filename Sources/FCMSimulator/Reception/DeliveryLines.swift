@@ -33,6 +33,9 @@ struct DeliveryLines {
     /// The screen as it was before the last `count` deliveries of the token.
     private func before(_ token: String, listed count: Int) -> Stepper {
         var stepper = Stepper(app: app(token))
+        for former in stepper.app.formerTokens {
+            for delivery in store.list(token: former).suffix(Self.mostFolded) { stepper.pass(delivery) }
+        }
         for delivery in store.list(token: token).suffix(max(Self.mostFolded, count)).dropLast(count) {
             stepper.pass(delivery)
         }

@@ -51,10 +51,12 @@ struct Callback: Equatable, Sendable {
     }
 }
 
-/// What the app on a device brought along, as far as a notification's look depends on it.
+/// What is known of the app on a device, as far as its screen depends on it.
 struct AppTraits: Equatable, Sendable {
     /// The Android channels it created; nil where nobody said, and then every channel exists.
     var channels: Set<String>?
+    /// Tokens that it had before, oldest first: its screen is still the same.
+    var formerTokens: [String] = []
 
     /// Stands for whatever the app itself says: its default channel, its default icon.
     static let ownDefault = "default"
