@@ -30,6 +30,9 @@ final class XMPPLink {
         }
         pool.onIncoming = { [weak self] incoming, acknowledge in self?.received(incoming, acknowledge) }
         pool.onRefusedCredential = { [weak self] reason in self?.refused(reason) }
+        pool.onTrouble = { [weak self] text in
+            self?.project.logger.warning("XMPP has trouble.", metadata: ["trouble": "\(text)"])
+        }
     }
 
     // MARK: Connections
