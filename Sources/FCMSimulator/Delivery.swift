@@ -65,8 +65,12 @@ struct Delivery: Equatable, Sendable {
         self.deliveredPriority = deliveredPriority ?? originalPriority
     }
 
-    var sourceSize: Int {
-        switch source {
+    var sourceSize: Int { source.size }
+}
+
+extension Delivery.Source {
+    var size: Int {
+        switch self {
         case .v1(let body), .legacy(let body), .plainText(let body): return body.count
         case .none: return 0
         }

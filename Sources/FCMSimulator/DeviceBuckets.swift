@@ -47,6 +47,21 @@ struct DeviceBuckets: Equatable, Sendable {
         return nil
     }
 
+    /// What was taken in the windows that are open.
+    func used(_ token: String, nowMs: Int64) -> (minute: Int, hour: Int) {
+        let hash = TokenHash.of(token)
+        let minute = minutes[hash].map { nowMs - $0.startedMs < Self.minuteMs ? $0.count : 0 } ?? 0
+        let hour = hours[hash].map { nowMs - $0.startedMs < Self.hourMs ? $0.count : 0 } ?? 0
+        return (minute, max(minute, hour))
+    }
+
+    /// A device with a new token is the same one.
+    mutating func rename(_ old: String, to new: String) {
+        let (from, to) = (TokenHash.of(old), TokenHash.of(new))
+        minutes[to] = minutes.removeValue(forKey: from)
+        hours[to] = hours.removeValue(forKey: from)
+    }
+
     private func seconds(until endMs: Int64, _ nowMs: Int64) -> Int64 {
         max(1, (endMs - nowMs + 999) / 1_000)
     }

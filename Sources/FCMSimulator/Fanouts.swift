@@ -77,7 +77,7 @@ struct Fanouts: Sendable {
         return true
     }
 
-    /// - Returns: the fan-outs that ended since the last call, with what they have to deliver.
+    /// - Returns: the fan-outs that ended since the last call, in that order, with what they have to deliver.
     mutating func advance(to nowMs: Int64) -> [(Fanout, FanoutMessage?)] {
         guard !open.isEmpty else { return [] }
         var ended: [(Fanout, FanoutMessage?)] = []
@@ -95,7 +95,8 @@ struct Fanouts: Sendable {
             }
         }
         if finished.count > 2 * Self.mostFinished { finished.removeFirst(finished.count - Self.mostFinished) }
-        return ended
+        // Each project's are in order; all of them together have to be.
+        return ended.sorted { ($0.0.finishedMs ?? 0, $0.0.id) < ($1.0.finishedMs ?? 0, $1.0.id) }
     }
 
     /// In the order of their acceptance.

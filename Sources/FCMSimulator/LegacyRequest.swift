@@ -8,6 +8,13 @@ struct LegacySend: Equatable, Sendable {
         case multicast([String])
         case topic(String)
         case condition(Condition)
+
+        var isTopics: Bool {
+            switch self {
+            case .topic, .condition: return true
+            case .single, .multicast: return false
+            }
+        }
     }
 
     var target: Target
@@ -48,6 +55,11 @@ enum LegacyRequest {
                 : "Unexpected character (\(String(decoding: [body[max(error.offset, 0)]], as: UTF8.self)))"
             return .failure(.sentence("JSON_PARSING_ERROR: \(what) at position \(error.offset)."))
         }
+        return read(object, body: body)
+    }
+
+    /// - Parameter body: what it was read from, of which a delivery is drawn later.
+    static func read(_ object: JSONObject, body: [UInt8]) -> Result<LegacySend, LegacyRefusal> {
         if let sentence = LegacySchema.firstBroken(by: object) { return .failure(.sentence(sentence)) }
         do throws(LegacyRefusal) {
             let target = try target(of: object)
@@ -56,9 +68,7 @@ enum LegacyRequest {
                 LegacySend(
                     target: target,
                     dryRun: object["dry_run"]?.bool ?? false,
-                    traits: MessageTraits(
-                        restrictedPackage: object["restricted_package_name"]?.string.flatMap { $0.isEmpty ? nil : $0 }
-                    ),
+                    traits: LegacyOptions.traits(of: object, isForTopics: target.isTopics),
                     body: body
                 )
             )

@@ -6,15 +6,22 @@ enum PlainTextRequest {
         }
         guard let pairs = FormText.pairs(body) else { return refuse("InvalidParameters") }
         var token: String?
-        var traits = MessageTraits()
+        var collapseKey: String?
+        var lifetime: Int64?
+        var package: String?
         var dryRun = false
         var size = 0
         for (name, value) in pairs {
             switch name {
-            case "registration_id": token = value
-            case "collapse_key", "delay_while_idle": break
-            case "time_to_live": if !LegacyRules.isTTL(Int64(value)) { return refuse("InvalidTtl") }
-            case "restricted_package_name": traits.restrictedPackage = value.isEmpty ? nil : value
+            case "registration_id":
+                guard token == nil else { return refuse("InvalidParameters") }
+                token = value
+            case "collapse_key": collapseKey = value
+            case "delay_while_idle": break
+            case "time_to_live":
+                lifetime = Int64(value)
+                if !LegacyRules.isTTL(lifetime) { return refuse("InvalidTtl") }
+            case "restricted_package_name": package = value.isEmpty ? nil : value
             case "dry_run": dryRun = value == "true" || value == "1"
             default:
                 guard name.hasPrefix("data.") else { return refuse("InvalidParameters") }
@@ -25,6 +32,11 @@ enum PlainTextRequest {
         }
         guard let token, !token.isEmpty else { return refuse("MissingRegistration") }
         guard size <= 4_096 else { return refuse("MessageTooBig") }
+        let traits = LegacyOptions.plainText(
+            collapseKey: collapseKey,
+            lifetimeSeconds: lifetime,
+            restrictedPackage: package
+        )
         return .success(
             LegacySend(target: .single(token), dryRun: dryRun, traits: traits, isPlainText: true, body: body)
         )

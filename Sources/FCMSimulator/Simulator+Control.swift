@@ -30,13 +30,18 @@ extension Simulator {
     ///
     /// - Parameter nowMs: Unix milliseconds.
     public mutating func control(_ request: SimulatorRequest, nowMs: Int64) -> SimulatorReply {
-        settleFanouts(now: nowMs &+ clockOffsetMs)
+        let now = nowMs &+ clockOffsetMs
+        settle(now: now)
         switch (request.method, request.path) {
-        case ("GET", "/stats"): return SimulatorReply(status: 200, json: statistics.json.jsonBytes)
+        case ("GET", "/stats"):
+            var report = statistics.json(stored: mailroom.messageCount)
+            report["xmpp"] = xmppReport
+            return SimulatorReply(status: 200, json: JSONValue.object(report).jsonBytes)
         case ("GET", "/quota"): return SimulatorReply(status: 200, json: quotaReport.jsonBytes)
         case ("GET", "/fanouts"): return listFanouts(request.query)
         case ("GET", "/deliveries"): return listDeliveries(request.query)
         case ("GET", "/faults"): return listFaults()
+        case ("GET", "/devices"): return showDevice(request.query, now: now)
         case ("DELETE", "/faults"): return removeFault(request.query)
         case ("POST", "/reset"):
             forgetAll()
@@ -49,17 +54,19 @@ extension Simulator {
                 case .failure(let refusal): return Self.bad(refusal.reason)
                 }
             }
-        case ("POST", "/devices"): return withObject(request) { $0.describe($1) }
+        case ("POST", "/devices"): return withObject(request) { $0.describe($1, now: now) }
         case ("POST", "/clock"):
             return withObject(request) { (simulator, object) -> SimulatorReply in
                 guard let step = object["advance_ms"]?.number?.int64, step >= 0, step <= 10 * 365 * 86_400_000,
                     simulator.clockOffsetMs <= 100 * 365 * 86_400_000
                 else { return Self.bad("advance_ms: 0 to ten years") }
                 simulator.clockOffsetMs += step
-                simulator.settleFanouts(now: nowMs &+ simulator.clockOffsetMs)
+                simulator.settle(now: nowMs &+ simulator.clockOffsetMs)
                 return Self.done
             }
-        case ("POST", "/upstream"), ("POST", "/drain"): return Pages.notYet
+        case ("POST", "/upstream"): return withObject(request) { $0.sendUpstream($1, now: now) }
+        case ("POST", "/drain") where request.body.isEmpty: return drainAll(JSONObject(), now: now)
+        case ("POST", "/drain"): return withObject(request) { $0.drainAll($1, now: now) }
         default: return SimulatorReply(status: 404, json: Array(#"{"error":"not found"}"#.utf8))
         }
     }

@@ -2,10 +2,10 @@ import FanfareJSON
 
 /// `POST /devices`: one device, one group, or a number of anonymous subscribers.
 extension Simulator {
-    mutating func describe(_ object: JSONObject) -> SimulatorReply {
+    mutating func describe(_ object: JSONObject, now: Int64) -> SimulatorReply {
         let known: Set<String>
         if object["token"] != nil {
-            known = ["token", "platform", "state", "package", "topics"]
+            known = DeviceRequest.names
         } else if object["group"] != nil {
             known = ["group", "members"]
         } else {
@@ -14,49 +14,63 @@ extension Simulator {
         if let stranger = object.members.first(where: { !known.contains($0.key) }) {
             return Self.bad("\(stranger.key): unknown")
         }
-        if object["token"] != nil { return putDevice(object) }
+        if object["token"] != nil { return putDevice(object, now: now) }
         if object["group"] != nil { return putGroup(object) }
         return addSubscribers(object)
     }
 
-    private mutating func putDevice(_ object: JSONObject) -> SimulatorReply {
-        guard let token = object["token"]?.string, Recipients.isToken(token) else { return Self.bad("token: a token") }
-        var device = devices[token] ?? Devices.Device(platform: TokenBehaviour(token).platform)
-        if let value = object["platform"] {
-            guard let platform = value.string.flatMap(Platform.init(rawValue:)) else {
-                return Self.bad("platform: android, apple or web")
+    private mutating func putDevice(_ object: JSONObject, now: Int64) -> SimulatorReply {
+        do throws(DeviceRequest.Refusal) {
+            try put(try DeviceRequest(object), now: now)
+            return Self.done
+        } catch {
+            return Self.bad(error.reason)
+        }
+    }
+
+    private mutating func put(_ request: DeviceRequest, now: Int64) throws(DeviceRequest.Refusal) {
+        let token = request.token
+        guard devices.successor(of: token) == nil else {
+            throw DeviceRequest.Refusal("token: was replaced; describe the one it was refreshed to")
+        }
+        let before = devices[token] ?? Devices.Device(platform: TokenBehaviour(token).platform)
+        let device = try request.applied(to: before, nowMs: now)
+        if let new = request.refreshedTo, devices.isTaken(new) {
+            throw DeviceRequest.Refusal("refreshed_to: a device already")
+        }
+        guard devices.put(token, device) else { throw DeviceRequest.Refusal("at most \(Devices.most) devices") }
+        if let topics = request.topics { try resubscribe(token, to: topics) }
+        var instance = token
+        if let new = request.refreshedTo {
+            guard devices.replace(token, by: new, worksUntilMs: now + request.oldTokenWorksMs) else {
+                throw DeviceRequest.Refusal("at most \(Devices.most) devices")
             }
-            device.platform = platform
+            try moveBelongings(of: token, to: new)
+            instance = new
         }
-        if let value = object["state"] {
-            guard let state = value.string.flatMap(Devices.Device.State.init(rawValue:)) else {
-                return Self.bad("state: healthy, unregistered or disabled")
-            }
-            device.state = state
-        }
-        if let value = object["package"] {
-            guard let package = value.string, package.utf8.count <= 255 else { return Self.bad("package: a string") }
-            device.package = package
-        }
-        var topics: Set<String>?
-        if let value = object["topics"] {
-            let names = value.array?.compactMap(\.string) ?? []
-            guard let array = value.array, names.count == array.count, names.count <= Subscriptions.mostTopics,
-                names.allSatisfy(Recipients.isTopic)
-            else { return Self.bad("topics: at most \(Subscriptions.mostTopics) topic names") }
-            topics = Set(names)
-        }
-        guard devices.put(token, device) else { return Self.bad("at most \(Devices.most) devices") }
-        guard let topics else { return Self.done }
+        openMailbox(instance, now: now)
+    }
+
+    private mutating func resubscribe(_ token: String, to topics: Set<String>) throws(DeviceRequest.Refusal) {
         for topic in subscriptions.topics(of: token).subtracting(topics) {
             subscriptions.unsubscribe(token, from: topic)
         }
         do throws(Subscriptions.Refusal) {
             for topic in topics { try subscriptions.subscribe(token, to: topic) }
-            return Self.done
         } catch {
-            return Self.bad("at most \(Subscriptions.mostTokens) subscribed tokens")
+            throw DeviceRequest.Refusal("at most \(Subscriptions.mostTokens) subscribed tokens")
         }
+    }
+
+    /// Whatever FCM keeps is kept of the app instance, which has another token now.
+    private mutating func moveBelongings(of old: String, to new: String) throws(DeviceRequest.Refusal) {
+        let topics = subscriptions.topics(of: old)
+        try resubscribe(old, to: [])
+        try resubscribe(new, to: topics)
+        throttle.rename(old, to: new)
+        buckets.rename(old, to: new)
+        // The caller opens it next, and so it gets its due time.
+        if let box = mailroom.take(old) { mailroom.put(new, box, dueMs: nil) }
     }
 
     private mutating func putGroup(_ object: JSONObject) -> SimulatorReply {

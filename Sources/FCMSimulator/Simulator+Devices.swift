@@ -57,7 +57,13 @@ enum DeviceRefusal: Equatable, Sendable {
 
 extension Simulator {
     /// - Parameter isTrial: nothing reaches the device, and so nothing is taken out of its buckets.
-    mutating func ask(_ token: String, traits: MessageTraits, isTrial: Bool = false, now: Int64) -> DeviceOutcome {
+    mutating func ask(
+        _ token: String,
+        traits: MessageTraits,
+        project: SimulatedProject,
+        isTrial: Bool = false,
+        now: Int64
+    ) -> DeviceOutcome {
         guard Recipients.isToken(token) else { return .refused(.invalid) }
         // A group's key is no device, whoever's group it is.
         switch groups.lookup(token, project: "") {
@@ -80,23 +86,60 @@ extension Simulator {
         case .slow(let milliseconds): delayMs = milliseconds
         case .lost(let times): isLost = stillFails(token, times: times)
         }
-        if let device = devices[token] {
+        var instance = token
+        switch devices.instance(token, nowMs: now) {
+        case .unknown: break
+        case .replaced: return .refused(.unregistered)
+        case .known(let current, let device):
+            if let refusal = refusal(of: device, traits: traits, project: project, now: now) {
+                return .refused(refusal)
+            }
             platform = device.platform
-            switch device.state {
-            case .healthy: break
-            case .unregistered: return .refused(platform == .apple ? .appleUnregistered : .unregistered)
-            case .disabled: return .refused(.appleDisabled)
-            }
-            if platform == .android, let wanted = traits.restrictedPackage, let package = device.package,
-                wanted != package
-            {
-                return .refused(.package)
-            }
+            instance = current
+            if current != token { canonical = current }
         }
         if platform == .apple, traits.isUrgentAppleData { return .refused(.urgentAppleData) }
-        if platform == .android, !isTrial, let seconds = buckets.take(token, nowMs: now) {
+        if !isTrial, let seconds = takeRate(instance, platform, now: now) {
             return .refused(.tooOften(seconds: seconds))
         }
         return .accepted(platform, canonical: canonical, delayMs: delayMs, isLost: isLost)
+    }
+
+    private func refusal(
+        of device: Devices.Device,
+        traits: MessageTraits,
+        project: SimulatedProject,
+        now: Int64
+    ) -> DeviceRefusal? {
+        switch device.state {
+        case .healthy, .uninstalled: break
+        case .unregistered: return device.platform == .apple ? .appleUnregistered : .unregistered
+        case .disabled: return .appleDisabled
+        }
+        if DevicePolicy.isExpired(device, nowMs: now) { return .unregistered }
+        if let senders = device.senders, !senders.contains(project.senderID) { return .mismatch }
+        if device.platform == .android, let wanted = traits.restrictedPackage, let package = device.package,
+            wanted != package
+        {
+            return .package
+        }
+        return nil
+    }
+
+    /// Takes one message out of what the device may be sent.
+    ///
+    /// - Returns: nil, or the whole seconds until it takes more.
+    private mutating func takeRate(_ instance: String, _ platform: Platform, now: Int64) -> Int64? {
+        switch platform {
+        case .android: return buckets.take(instance, nowMs: now)
+        case .web: return nil
+        case .apple:
+            guard var device = devices[instance], var rate = device.rate else { return nil }
+            let isFree = rate.take(1, nowMs: now)
+            device.rate = rate
+            // It is there already, and so there is room for it.
+            _ = devices.put(instance, device)
+            return isFree ? nil : rate.secondsLeft(nowMs: now)
+        }
     }
 }

@@ -1,25 +1,23 @@
 extension Simulator {
-    /// Brings all fan-outs up to this time. Tokens get their message when the fan-out that carries it ends: whoever is
-    /// subscribed by then, so that nothing is kept of a large audience in the meantime.
-    mutating func settleFanouts(now: Int64) {
-        for (fanout, message) in fanouts.advance(to: now) {
-            guard let message else { continue }
-            let tokens: [String]
-            switch message.audience {
-            case .topic(let topic): tokens = subscriptions.tokens(topic: topic)
-            case .condition(let condition): tokens = self.tokens(matching: condition).sorted()
-            }
-            // More than are kept for reading need not be made.
-            _ = deliver(
-                to: tokens.prefix(configuration.deliveryLimit),
-                traits: message.traits,
-                from: message.from,
-                source: message.source,
-                messageID: fanout.messageID,
-                project: message.project,
-                now: fanout.finishedMs ?? now
-            )
+    /// Serves tokens when the fan-out that carries their message ends: whoever is subscribed by then, so that nothing is
+    /// kept of a large audience in the meantime.
+    mutating func deliver(_ message: FanoutMessage, of fanout: Fanout, now: Int64) {
+        let tokens: [String]
+        switch message.audience {
+        case .topic(let topic): tokens = subscriptions.tokens(topic: topic)
+        case .condition(let condition): tokens = self.tokens(matching: condition).sorted()
         }
+        // More than are kept for reading need not be made.
+        _ = deliver(
+            to: tokens.prefix(configuration.deliveryLimit),
+            traits: message.traits,
+            from: message.from,
+            source: message.source,
+            messageID: fanout.messageID,
+            project: message.project,
+            acceptedMs: fanout.acceptedMs,
+            now: now
+        )
     }
 
     /// - Returns: the devices that could not take the message, in their order.
@@ -30,27 +28,26 @@ extension Simulator {
         source: Delivery.Source,
         messageID: String,
         project: SimulatedProject,
+        acceptedMs: Int64? = nil,
         now: Int64
     ) -> [(token: String, reason: DeviceRefusal)] {
         var failed: [(token: String, reason: DeviceRefusal)] = []
         for token in tokens {
-            let platform: Platform
-            switch ask(token, traits: traits, now: now) {
-            case .refused(let reason):
+            if case .refused(let reason) = ask(token, traits: traits, project: project, now: now) {
                 failed.append((token, reason))
                 continue
-            case .accepted(let own, _, _, _): platform = own
             }
-            deliveries.add(
-                Delivery(
+            post(
+                Letter(
                     token: token,
-                    platform: platform,
-                    timeMs: now,
                     messageID: messageID,
                     senderID: project.senderID,
                     from: from,
-                    source: source
-                )
+                    source: source,
+                    acceptedMs: acceptedMs ?? now
+                ),
+                traits: traits,
+                now: now
             )
         }
         return failed

@@ -90,7 +90,7 @@ extension Simulator {
         var isLost = false
         var hasRetryable = false
         for token in tokens {
-            switch ask(token, traits: send.traits, isTrial: send.dryRun, now: now) {
+            switch ask(token, traits: send.traits, project: project, isTrial: send.dryRun, now: now) {
             case .refused(let refusal):
                 statistics.countRejected(refusal.legacyCode)
                 hasRetryable = hasRetryable || refusal.isRetryable
@@ -105,16 +105,14 @@ extension Simulator {
                     continue
                 }
                 statistics.countAccepted(token: token)
-                deliveries.add(
-                    Delivery(
-                        token: token,
-                        platform: platform,
-                        timeMs: now,
-                        messageID: id,
-                        senderID: project.senderID,
-                        source: send.source
-                    )
+                let letter = Letter(
+                    token: token,
+                    messageID: id,
+                    senderID: project.senderID,
+                    source: send.source,
+                    acceptedMs: now
                 )
+                post(letter, traits: send.traits, now: now)
             }
         }
         var reply =

@@ -13,17 +13,16 @@ extension Simulator {
             let project = try topicProject(request, now: now)
             let change = try change.get()
             // What fits into the second is done; the rest is told so token by token, or all at once if nothing fits.
-            let window = QuotaWindow(limit: Self.topicOperationsPerSecond, lengthMs: 1_000)
-            let allowed = topicQuotas[project.id, default: window].takeSome(change.tokens.count, nowMs: now)
+            let allowed = takeTopicOperations(change.tokens.count, project: project, now: now)
             guard allowed > 0 else { throw .rate }
-            return apply(change, allowed: allowed)
+            return apply(change, allowed: allowed, now: now)
         } catch {
             let reply = error.reply
             return error == .rate && !configuration.bareErrors ? reply.adding("retry-after", "1") : reply
         }
     }
 
-    private func topicProject(_ request: SimulatorRequest, now: Int64) throws(TopicRefusal) -> SimulatedProject {
+    func topicProject(_ request: SimulatorRequest, now: Int64) throws(TopicRefusal) -> SimulatedProject {
         guard let authorization = request.authorization else { throw .unauthenticated }
         if authorization.hasPrefix("key=") {
             guard let project = projectsByKey[String(authorization.dropFirst("key=".count))] else {
@@ -40,7 +39,7 @@ extension Simulator {
         return project
     }
 
-    private mutating func apply(_ change: TopicRequest, allowed: Int) -> SimulatorReply {
+    private mutating func apply(_ change: TopicRequest, allowed: Int, now: Int64) -> SimulatorReply {
         var results: [JSONValue] = []
         results.reserveCapacity(change.tokens.count)
         var delayMs: Int64 = 0
@@ -55,7 +54,7 @@ extension Simulator {
                 case .lost(let times): isLost = stillFails("topics:" + token, times: times) || isLost
                 default: break
                 }
-                error = refusal(of: token) ?? apply(change, to: token)
+                error = topicRefusal(of: token, now: now) ?? apply(change, to: token, now: now)
             }
             results.append(.object(error.map { ["error": .string($0)] } ?? JSONObject()))
         }
@@ -65,13 +64,13 @@ extension Simulator {
         return reply
     }
 
-    private mutating func apply(_ change: TopicRequest, to token: String) -> String? {
+    private mutating func apply(_ change: TopicRequest, to token: String, now: Int64) -> String? {
         guard change.isAdding else {
             subscriptions.unsubscribe(token, from: change.topic)
             return nil
         }
         do throws(Subscriptions.Refusal) {
-            try subscriptions.subscribe(token, to: change.topic)
+            try subscriptions.subscribe(token, to: change.topic, nowMs: now)
             return nil
         } catch {
             switch error {
@@ -82,9 +81,9 @@ extension Simulator {
     }
 
     /// The word for a token that cannot be subscribed; nil when it can.
-    private mutating func refusal(of token: String) -> String? {
+    mutating func topicRefusal(of token: String, now: Int64) -> String? {
         guard Recipients.isToken(token) else { return "INVALID_ARGUMENT" }
-        if let device = devices[token], device.state != .healthy { return "NOT_FOUND" }
+        if devices.isGone(token, nowMs: now) { return "NOT_FOUND" }
         switch TokenBehaviour(token) {
         case .unregistered: return "NOT_FOUND"
         case .invalid: return "INVALID_ARGUMENT"

@@ -65,7 +65,7 @@ extension Simulator {
         project: SimulatedProject,
         now: Int64
     ) -> SimulatorReply {
-        switch ask(token, traits: send.traits, isTrial: send.validateOnly, now: now) {
+        switch ask(token, traits: send.traits, project: project, isTrial: send.validateOnly, now: now) {
         case .refused(.tooOften(let seconds)): return refuse(.deviceRate(token: token), retryAfter: seconds)
         case .refused(let refusal):
             return refuse(refusal.apiError(token: token, field: field), retryAfter: refusal.isRetryable ? 1 : nil)
@@ -77,16 +77,14 @@ extension Simulator {
             } else {
                 let id = messageID(platform, now: now)
                 statistics.countAccepted(token: token)
-                deliveries.add(
-                    Delivery(
-                        token: token,
-                        platform: platform,
-                        timeMs: now,
-                        messageID: id,
-                        senderID: project.senderID,
-                        source: .v1(send.body)
-                    )
+                let letter = Letter(
+                    token: token,
+                    messageID: id,
+                    senderID: project.senderID,
+                    source: .v1(send.body),
+                    acceptedMs: now
                 )
+                post(letter, traits: send.traits, now: now)
                 reply = Self.success(project, id)
             }
             reply.delayMs = delayMs

@@ -21,8 +21,11 @@ public struct Simulator: Sendable {
     private(set) var quotas: [String: QuotaWindow] = [:]
     var topicQuotas: [String: QuotaWindow] = [:]
     var buckets = DeviceBuckets()
+    var throttle = Throttle()
+    var mailroom = Mailroom()
     var subscriptions = Subscriptions()
     var groups: Groups
+    var xmpp = XMPPService()
     var fanouts: Fanouts
     /// How often each name that fails N times has failed.
     private var failuresSoFar: [UInt64: Int] = [:]
@@ -50,7 +53,7 @@ public struct Simulator: Sendable {
     ///   - proof: needed by requests that have a ``ReadRequest/tokenRequest``.
     public mutating func respond(to read: ReadRequest, nowMs: Int64, proof: TokenProof? = nil) -> SimulatorReply {
         let now = nowMs &+ clockOffsetMs
-        settleFanouts(now: now)
+        settle(now: now)
         statistics.requests += 1
         let action = faults.hit(path: read.request.path, random: &random) { read.hasToken(prefix: $0) }
         if let action, action.replaces { return Self.reply(instead: action) }
@@ -68,9 +71,12 @@ public struct Simulator: Sendable {
         case .legacy(let send): return answerLegacy(read.request, send: send, now: now)
         case .topics(let change): return answerTopics(read.request, change: change, now: now)
         case .group(let change): return answerGroups(read.request, change: change, now: now)
+        case .subscription(let id, let change):
+            return answerSubscriptions(read.request, project: projects[id], change: change, now: now)
+        case .info(let token, let details):
+            return answerInfo(read.request, token: token, details: details, now: now)
         case .token(.failure(let refusal)): return refusal.reply
         case .token(.success(let request)): return issueToken(request, proof: proof, now: now)
-        case .notYet: return Pages.notYet
         case .notFound: return Pages.html(404, "The requested URL was not found on this server.")
         case .wrongMethod(let allowed):
             return Pages.html(405, "The request method is inappropriate for the URL.").adding("allow", allowed)
@@ -142,8 +148,11 @@ public struct Simulator: Sendable {
         quotas = [:]
         topicQuotas = [:]
         buckets = DeviceBuckets()
+        throttle = Throttle()
+        mailroom = Mailroom()
         subscriptions = Subscriptions()
         groups.removeAll()
+        xmpp.reset()
         fanouts = Fanouts(rate: configuration.fanoutRate, defers: configuration.defersFanouts)
         clockOffsetMs = 0
         random = RandomStream(seed: configuration.seed)
@@ -190,9 +199,4 @@ enum Pages {
             """
         return SimulatorReply(status: status, contentType: "text/html; charset=UTF-8", text: text)
     }
-
-    static let notYet = SimulatorReply(
-        status: 501,
-        json: Array(#"{"error":"not in this version of the sandbox"}"#.utf8)
-    )
 }

@@ -14,6 +14,9 @@ struct Statistics: Equatable, Sendable {
     var maxConcurrentStreams = 0
     var maxActiveFanouts = 0
     var quotaRejections = 0
+    /// What devices got, events included.
+    var delivered = 0
+    private var dropped: [DropReason: Int] = [:]
     private var seen: Set<UInt64> = []
 
     mutating func countAccepted(token: String) {
@@ -25,6 +28,11 @@ struct Statistics: Equatable, Sendable {
         rejected[error, default: 0] += times
     }
 
+    /// - Parameter times: of messages that had been accepted.
+    mutating func countDropped(_ reason: DropReason, times: Int = 1) {
+        if times > 0 { dropped[reason, default: 0] += times }
+    }
+
     /// Starts over; connections that are open stay open.
     mutating func reset() {
         let open = openConnections
@@ -32,15 +40,20 @@ struct Statistics: Equatable, Sendable {
         openConnections = open
     }
 
-    var json: JSONValue {
+    /// - Parameter stored: messages that wait for their device.
+    func json(stored: Int) -> JSONObject {
         func number(_ value: Int) -> JSONValue { .number(JSONNumber(Int64(value))) }
         let errors = rejected.sorted { $0.key < $1.key }.map { JSONObject.Member(key: $0.key, value: number($0.value)) }
-        return .object([
+        let losses = DropReason.allCases.compactMap { reason in
+            dropped[reason].map { JSONObject.Member(key: reason.rawValue, value: number($0)) }
+        }
+        return [
             "requests": number(requests), "sends": number(sends), "accepted": number(accepted),
             "rejected": .object(JSONObject(errors)), "duplicates": number(duplicates),
             "connections": number(connections), "open_connections": number(openConnections),
             "max_concurrent_streams": number(maxConcurrentStreams), "max_active_fanouts": number(maxActiveFanouts),
-            "quota_rejections": number(quotaRejections),
-        ])
+            "quota_rejections": number(quotaRejections), "delivered": number(delivered), "stored": number(stored),
+            "dropped": .object(JSONObject(losses)),
+        ]
     }
 }

@@ -4,6 +4,14 @@ import FanfareJSON
 struct V1Send: Equatable, Sendable {
     enum Target: Equatable, Sendable {
         case token(String), fid(String), topic(String), condition(Condition)
+
+        /// True for topics and for conditions on them.
+        var isTopics: Bool {
+            switch self {
+            case .topic, .condition: return true
+            case .token, .fid: return false
+            }
+        }
     }
 
     var target: Target
@@ -11,13 +19,6 @@ struct V1Send: Equatable, Sendable {
     var traits: MessageTraits
     /// The request as it came, from which a delivery is drawn when someone looks.
     var body: [UInt8]
-}
-
-/// What a device needs to know of a message to refuse it.
-struct MessageTraits: Equatable, Sendable {
-    var restrictedPackage: String?
-    /// Data alone with `apns-priority: 10`, which no Apple device takes.
-    var isUrgentAppleData = false
 }
 
 enum V1Request {
@@ -46,7 +47,7 @@ enum V1Request {
                 V1Send(
                     target: target,
                     validateOnly: request["validateOnly"]?.bool ?? false,
-                    traits: V1Rules.traits(of: message),
+                    traits: V1Options.traits(of: message, isForTopics: target.isTopics),
                     body: body
                 )
             )

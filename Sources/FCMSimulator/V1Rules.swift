@@ -12,18 +12,6 @@ enum V1Rules {
             ?? apple(message) ?? size(message, target: target)
     }
 
-    static func traits(of message: JSONObject) -> MessageTraits {
-        let android = message["android"]?.object ?? message["androidV2"]?.object
-        let apns = message["apns"]?.object
-        let aps = apns?["payload"]?.object?["aps"]?.object
-        let shows = message["notification"] != nil || ["alert", "badge", "sound"].contains { aps?[$0] != nil }
-        let priority = apns?["headers"]?.object?.members.last { $0.key.lowercased() == "apns-priority" }?.value.string
-        return MessageTraits(
-            restrictedPackage: android?["restrictedPackageName"]?.string.flatMap { $0.isEmpty ? nil : $0 },
-            isUrgentAppleData: !shows && priority == "10"
-        )
-    }
-
     /// The union of what the references reserve.
     static func isReserved(_ key: String) -> Bool {
         key == "from" || key == "message_type" || key.hasPrefix("google") || key.hasPrefix("gcm")
@@ -118,12 +106,7 @@ enum V1Rules {
 
     /// Keys and values in UTF-8, as each platform will get them.
     private static func size(_ message: JSONObject, target: V1Send.Target) -> APIError? {
-        let toTopics: Bool
-        switch target {
-        case .topic, .condition: toTopics = true
-        case .token, .fid: toTopics = false
-        }
-        let limit = toTopics ? 2_048 : 4_096
+        let limit = target.isTopics ? 2_048 : 4_096
         let shown = PayloadSize.of(message["notification"])
         let data = PayloadSize.of(message["data"])
         var sizes = [shown + data]

@@ -21,14 +21,14 @@ extension Simulator {
         }
         guard request.projectIDHeader != nil else { return GroupRefusal.missing("project_id").reply }
         do throws(GroupRefusal) {
-            let key = try apply(try change.get(), project: project.id)
+            let key = try apply(try change.get(), project: project.id, now: now)
             return SimulatorReply(status: 200, json: JSONValue.object(["notification_key": .string(key)]).jsonBytes)
         } catch {
             return error.reply
         }
     }
 
-    private mutating func apply(_ change: GroupRequest, project: String) throws(GroupRefusal) -> String {
+    private mutating func apply(_ change: GroupRequest, project: String, now: Int64) throws(GroupRefusal) -> String {
         let nonce = random.next()
         do throws(Groups.Refusal) {
             switch change.operation {
@@ -37,10 +37,10 @@ extension Simulator {
                 // Who has unregistered must still be removable.
                 return try groups.remove(change.tokens, project: project, key: key, name: change.name, nonce: nonce)
             case .create:
-                guard let members = members(of: change) else { break }
+                guard let members = members(of: change, now: now) else { break }
                 return try groups.create(project: project, name: change.name ?? "", members: members, nonce: nonce)
             case .add(let key):
-                guard let members = members(of: change) else { break }
+                guard let members = members(of: change, now: now) else { break }
                 return try groups.add(members, project: project, key: key, name: change.name, nonce: nonce)
             }
         } catch {
@@ -50,19 +50,19 @@ extension Simulator {
     }
 
     /// The tokens that can join, each once; nil when none can. The others are dropped without a word.
-    private func members(of change: GroupRequest) -> [String]? {
+    private func members(of change: GroupRequest, now: Int64) -> [String]? {
         var members: [String] = []
-        for token in change.tokens where canJoin(token) && !members.contains(token) { members.append(token) }
+        for token in change.tokens where canJoin(token, now: now) && !members.contains(token) { members.append(token) }
         return members.isEmpty ? nil : members
     }
 
-    private func canJoin(_ token: String) -> Bool {
+    private func canJoin(_ token: String, now: Int64) -> Bool {
         guard Recipients.isToken(token) else { return false }
         switch TokenBehaviour(token) {
         case .unregistered, .invalid, .mismatch: return false
         case .healthy, .auth, .canonical, .retryable, .slow, .lost: break
         }
-        return devices[token].map { $0.state == .healthy } ?? true
+        return !devices.isGone(token, nowMs: now)
     }
 
     /// - Parameter isTrial: everybody is asked and nobody gets anything.
@@ -78,7 +78,8 @@ extension Simulator {
         let refusals: [(token: String, reason: DeviceRefusal)]
         if isTrial {
             refusals = group.members.compactMap { member in
-                guard case .refused(let reason) = ask(member, traits: traits, isTrial: true, now: now) else {
+                guard case .refused(let reason) = ask(member, traits: traits, project: project, isTrial: true, now: now)
+                else {
                     return nil
                 }
                 return (member, reason)

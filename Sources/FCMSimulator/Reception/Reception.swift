@@ -94,5 +94,5 @@ extension Reception {
 }
 
 extension Devices.Device {
-    var app: AppTraits { AppTraits() }
+    var app: AppTraits { AppTraits(channels: channels, formerTokens: formerTokens) }
 }

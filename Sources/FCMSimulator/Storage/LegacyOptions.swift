@@ -1,0 +1,42 @@
+import FanfareJSON
+
+/// The delivery options of a legacy message: one set of fields, which each platform reads in its way.
+enum LegacyOptions {
+    static func traits(of object: JSONObject, isForTopics: Bool) -> MessageTraits {
+        let shown = object["notification"]?.object
+        var options = DeliveryOptions()
+        options.isNotification = shown != nil
+        switch object["priority"]?.string {
+        case "high": options.priority = .high
+        case "normal": options.priority = .normal
+        default: options.priority = options.isNotification ? .high : .normal
+        }
+        if let seconds = object["time_to_live"]?.number?.int64 { options.lifetime = .span(seconds * 1_000) }
+        options.collapse = .init(key: object["collapse_key"]?.string)
+        var traits = MessageTraits(
+            restrictedPackage: object["restricted_package_name"]?.string.flatMap { $0.isEmpty ? nil : $0 },
+            android: options,
+            apple: options,
+            web: options
+        )
+        traits.apple.isSilent = ["title", "body", "title_loc_key", "body_loc_key", "badge", "sound"]
+            .allSatisfy { shown?[$0] == nil }
+        if options.isNotification {
+            // The key is ignored on Android; Apple and web have it as their own header.
+            traits.android.collapse = .underPackage
+        } else if isForTopics, object["data"] == nil, options.collapse == .never {
+            traits.android.collapse = .underPackage
+        }
+        return traits
+    }
+
+    /// The form-encoded variant has no priority and no notification.
+    static func plainText(collapseKey: String?, lifetimeSeconds: Int64?, restrictedPackage: String?) -> MessageTraits {
+        var options = DeliveryOptions()
+        if let seconds = lifetimeSeconds { options.lifetime = .span(seconds * 1_000) }
+        options.collapse = .init(key: collapseKey)
+        var apple = options
+        apple.isSilent = true
+        return MessageTraits(restrictedPackage: restrictedPackage, android: options, apple: apple, web: options)
+    }
+}

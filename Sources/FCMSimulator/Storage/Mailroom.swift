@@ -1,0 +1,100 @@
+/// All mailboxes that are not empty, and which of them is due next.
+struct Mailroom: Equatable, Sendable {
+    /// Bytes in all mailboxes together; bodies that several messages share are counted for each.
+    static let mostBytes = 256 << 20
+
+    private struct Entry: Equatable, Sendable {
+        var dueMs: Int64
+        /// Those due at the same time come in the order in which they were entered.
+        var order: UInt64
+        var instance: String
+
+        func isBefore(_ other: Entry) -> Bool {
+            dueMs == other.dueMs ? order < other.order : dueMs < other.dueMs
+        }
+    }
+
+    private var boxes: [String: Mailbox] = [:]
+    /// A heap. Entries whose mailbox has another due time by now are passed over.
+    private var agenda: [Entry] = []
+    private var lastOrder: UInt64 = 0
+    private var bytes = 0
+
+    private(set) var messageCount = 0
+    var boxCount: Int { boxes.count }
+    var agendaCount: Int { agenda.count }
+
+    subscript(instance: String) -> Mailbox? { boxes[instance] }
+
+    func hasRoom(for message: StoredMessage) -> Bool { bytes + message.size <= Self.mostBytes }
+
+    /// Takes a mailbox out, to be changed and put back.
+    mutating func take(_ instance: String) -> Mailbox? {
+        guard let box = boxes.removeValue(forKey: instance) else { return nil }
+        bytes -= box.size
+        messageCount -= box.messages.count
+        return box
+    }
+
+    /// - Parameter dueMs: when something happens to it by itself, Unix milliseconds; nil for never.
+    mutating func put(_ instance: String, _ box: Mailbox, dueMs: Int64?) {
+        guard !box.isEmpty else { return }
+        var box = box
+        let isNew = box.dueMs != dueMs
+        box.dueMs = dueMs
+        bytes += box.size
+        messageCount += box.messages.count
+        boxes[instance] = box
+        if let dueMs, isNew { enter(instance, dueMs: dueMs) }
+    }
+
+    /// The next mailbox that is due, in the order of time.
+    mutating func nextDue(nowMs: Int64) -> (instance: String, dueMs: Int64)? {
+        while let first = agenda.first, first.dueMs <= nowMs {
+            removeFirst()
+            guard boxes[first.instance]?.dueMs == first.dueMs else { continue }
+            // Whatever comes of it, this entry is spent.
+            boxes[first.instance]?.dueMs = nil
+            return (first.instance, first.dueMs)
+        }
+        return nil
+    }
+
+    // MARK: The heap
+
+    private mutating func enter(_ instance: String, dueMs: Int64) {
+        // Spent entries may be as many as the others.
+        if agenda.count > 2 * boxes.count + 64 { rebuild() }
+        lastOrder += 1
+        agenda.append(Entry(dueMs: dueMs, order: lastOrder, instance: instance))
+        var place = agenda.count - 1
+        while place > 0 {
+            let parent = (place - 1) / 2
+            guard agenda[place].isBefore(agenda[parent]) else { break }
+            agenda.swapAt(place, parent)
+            place = parent
+        }
+    }
+
+    private mutating func removeFirst() {
+        agenda.swapAt(0, agenda.count - 1)
+        agenda.removeLast()
+        var place = 0
+        while true {
+            let left = 2 * place + 1
+            guard left < agenda.count else { return }
+            let right = left + 1
+            let child = right < agenda.count && agenda[right].isBefore(agenda[left]) ? right : left
+            guard agenda[child].isBefore(agenda[place]) else { return }
+            agenda.swapAt(place, child)
+            place = child
+        }
+    }
+
+    /// Without the spent entries; a sorted list is a heap.
+    private mutating func rebuild() {
+        var seen: Set<String> = []
+        agenda = agenda.sorted { $0.isBefore($1) }
+            .filter { boxes[$0.instance]?.dueMs == $0.dueMs && seen.insert($0.instance).inserted }
+    }
+}
