@@ -7,8 +7,8 @@ public struct ReadRequest: Equatable, Sendable {
         case topics(Result<TopicRequest, TopicRefusal>)
         case group(Result<GroupRequest, GroupRefusal>)
         case token(Result<TokenRequest, TokenRefusal>)
-        /// A service that exists, but not in this version.
-        case notYet
+        case subscription(project: String, Result<SubscriptionRequest, APIError>)
+        case info(token: String, details: Bool)
         case notFound
         case wrongMethod(allowed: String)
     }
@@ -51,12 +51,23 @@ public struct ReadRequest: Equatable, Sendable {
         default: break
         }
         let parts = request.path.split(separator: "/", omittingEmptySubsequences: false)
+        if parts.count == 4, parts[1] == "iid", parts[2] == "info" { return info(request, token: parts[3]) }
         guard parts.count >= 5, parts[1] == "v1", parts[2] == "projects" else { return .notFound }
         if parts.count == 5, parts[4] == "messages:send" {
             guard request.method == "POST" else { return .wrongMethod(allowed: "POST") }
             return .v1(project: String(parts[3]), V1Request.read(request.body))
         }
-        return parts[4] == "registrations" ? .notYet : .notFound
+        guard parts[4] == "registrations", let found = SubscriptionRequest.read(request, path: parts[5...]) else {
+            return .notFound
+        }
+        guard let result = found.result else { return .wrongMethod(allowed: found.allowed) }
+        return .subscription(project: String(parts[3]), result)
+    }
+
+    private static func info(_ request: SimulatorRequest, token: Substring) -> Kind {
+        guard request.method == "GET" else { return .wrongMethod(allowed: "GET") }
+        let details = FormText.pairs(Array(request.query.utf8))?.last { $0.name == "details" }?.value
+        return .info(token: FormText.unescaped(token) ?? "", details: details == "true")
     }
 
     /// Whether a token (or fid, or `to`) of this request starts so; false for a request that could not be read.
@@ -75,6 +86,8 @@ public struct ReadRequest: Equatable, Sendable {
             }
         case .topics(.success(let change)): return change.tokens.contains { $0.hasPrefix(prefix) }
         case .group(.success(let change)): return change.tokens.contains { $0.hasPrefix(prefix) }
+        case .subscription(_, .success(let change)): return change.registration.hasPrefix(prefix)
+        case .info(let token, _): return token.hasPrefix(prefix)
         default: return false
         }
     }

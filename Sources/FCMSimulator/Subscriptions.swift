@@ -14,24 +14,33 @@ struct Subscriptions: Equatable, Sendable {
     private var topics: [String: Set<String>] = [:]
     private var tokens: [String: Set<String>] = [:]
     private var anonymous: [String: Int] = [:]
+    /// By token and topic; only what has a time that is known.
+    private var created: [UInt64: Int64] = [:]
 
     func topics(of token: String) -> Set<String> { topics[token] ?? [] }
 
-    mutating func subscribe(_ token: String, to topic: String) throws(Refusal) {
+    /// When it was made, Unix milliseconds; nil for one described without a time.
+    func createdMs(_ token: String, _ topic: String) -> Int64? { created[Self.pair(token, topic)] }
+
+    mutating func subscribe(_ token: String, to topic: String, nowMs: Int64? = nil) throws(Refusal) {
         guard topics[token] != nil || topics.count < Self.mostTokens else { throw .tooManyTokens }
         guard topics(of: token).count < Self.mostTopics || topics(of: token).contains(topic) else {
             throw .tooManyTopics
         }
+        if let nowMs, topics[token]?.contains(topic) != true { created[Self.pair(token, topic)] = nowMs }
         topics[token, default: []].insert(topic)
         tokens[topic, default: []].insert(token)
     }
 
     mutating func unsubscribe(_ token: String, from topic: String) {
+        created[Self.pair(token, topic)] = nil
         topics[token]?.remove(topic)
         if topics[token]?.isEmpty == true { topics[token] = nil }
         tokens[topic]?.remove(token)
         if tokens[topic]?.isEmpty == true { tokens[topic] = nil }
     }
+
+    private static func pair(_ token: String, _ topic: String) -> UInt64 { TokenHash.of(token + " " + topic) }
 
     /// - Returns: false when that would be too many.
     mutating func addAnonymous(_ count: Int, to topic: String) -> Bool {

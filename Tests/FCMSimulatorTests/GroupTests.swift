@@ -25,7 +25,7 @@ extension Trial {
         return simulator.respond(to: ReadRequest(request), nowMs: nowMs)
     }
 
-    mutating func makeGroup(_ name: String = "n", _ members: [String]) throws -> String {
+    mutating func makeGroup(_ members: [String], name: String = "n") throws -> String {
         try group(GroupTests.body("create", name: name, members)).key()
     }
 }
@@ -89,7 +89,7 @@ extension SimulatorReply {
     @Test func `every refusal has its sentence`() throws {
         var trial = Trial()
         let key = try trial.makeGroup(["a"])
-        let other = try trial.makeGroup("other", ["x"])
+        let other = try trial.makeGroup(["x"], name: "other")
         let many = (0..<21).map { "t\($0)" }
         let table: [(body: String, sentence: String)] = [
             (Self.body("create", ["b"]), "notification_key already exists"),
@@ -161,7 +161,7 @@ extension SimulatorReply {
         let partial = try trial.legacy(#"{"to":"\#(key)"}"#).json()
         #expect(partial["success"] == 1)
         #expect(partial["failure"] == 2)
-        #expect(partial["failed_registration_ids"] == .array(["b", "sbx-unavailable-2-x"]))
+        #expect(partial["failed_registration_ids"] == JSONValue.array(["b", "sbx-unavailable-2-x"]))
         trial.control("POST", "/devices", #"{"token":"a","state":"unregistered"}"#)
         #expect(trial.legacy(#"{"to":"\#(key)"}"#).status == 503)
         #expect(try trial.legacy(#"{"to":"\#(key)"}"#).json()["success"] == 1)

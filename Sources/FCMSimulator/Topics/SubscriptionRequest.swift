@@ -1,0 +1,165 @@
+import FanfareJSON
+
+/// A well-formed request to a registration's topic subscriptions, as HTTP v1 has them: one subscription each.
+struct SubscriptionRequest: Equatable, Sendable {
+    enum Operation: Equatable, Sendable {
+        case create(topic: String)
+        case upsert(topic: String, allowMissing: Bool)
+        case delete(topic: String, allowMissing: Bool)
+        case get(topic: String)
+        case list(size: Int, after: String?)
+
+        /// Counts towards the project's subscription operations.
+        var isChange: Bool {
+            switch self {
+            case .create, .upsert, .delete: return true
+            case .get, .list: return false
+            }
+        }
+    }
+
+    static let defaultPage = 1_000
+    static let mostPage = 2_000
+
+    /// A token or a Firebase installation id.
+    var registration: String
+    var operation: Operation
+
+    /// - Parameter path: what follows `registrations`, still encoded: the registration, `topicSubscriptions`, and maybe
+    ///   a topic.
+    /// - Returns: nil where there is no such path; otherwise the methods it has, and what was asked of it.
+    static func read(
+        _ request: SimulatorRequest,
+        path: ArraySlice<Substring>
+    ) -> (allowed: String, result: Result<SubscriptionRequest, APIError>?)? {
+        let parts = Array(path)
+        guard parts.count == 2 || parts.count == 3, parts[1] == "topicSubscriptions" else { return nil }
+        let allowed = parts.count == 2 ? "GET, POST" : "GET, PATCH, DELETE"
+        guard allowed.split(separator: ", ").contains(where: { $0 == request.method }) else { return (allowed, nil) }
+        do throws(APIError) {
+            guard let registration = FormText.unescaped(parts[0]), Recipients.isToken(registration) else {
+                throw .invalidRecipient(field: "name")
+            }
+            let reader = try QueryReader(request.query)
+            let operation: Operation
+            if parts.count == 3 {
+                guard let topic = FormText.unescaped(parts[2]), Recipients.isTopic(topic) else {
+                    throw .invalid("Invalid topic name.", field: "name")
+                }
+                operation = try reader.one(topic, request)
+            } else {
+                operation = try reader.all(request)
+            }
+            return (allowed, .success(SubscriptionRequest(registration: registration, operation: operation)))
+        } catch {
+            return (allowed, .failure(error))
+        }
+    }
+}
+
+/// Query parameters under both their names; what is not known here is one of Google's own and of no interest.
+private struct QueryReader {
+    private let pairs: [(name: String, value: String)]
+
+    init(_ query: String) throws(APIError) {
+        guard let pairs = FormText.pairs(Array(query.utf8)) else {
+            throw .schema([.init(field: "", description: "Invalid query.")])
+        }
+        self.pairs = pairs
+    }
+
+    func one(_ topic: String, _ request: SimulatorRequest) throws(APIError) -> SubscriptionRequest.Operation {
+        switch request.method {
+        case "GET": return .get(topic: topic)
+        case "DELETE": return .delete(topic: topic, allowMissing: try flag("allowMissing", "allow_missing"))
+        default:
+            try checkBody(request.body, topic: topic)
+            return .upsert(topic: topic, allowMissing: try flag("allowMissing", "allow_missing"))
+        }
+    }
+
+    func all(_ request: SimulatorRequest) throws(APIError) -> SubscriptionRequest.Operation {
+        guard request.method == "POST" else {
+            return .list(
+                size: try pageSize(),
+                after: try value("pageToken", "page_token").flatMap { $0.isEmpty ? nil : $0 }
+                    .map { text throws(APIError) in try PageToken.topic(text) }
+            )
+        }
+        guard let topic = value("topicName", "topic_name"), Recipients.isTopic(topic) else {
+            throw .invalid("Invalid topic name.", field: "topic_name")
+        }
+        try checkBody(request.body, topic: topic)
+        return .create(topic: topic)
+    }
+
+    /// An empty object, or the subscription itself, whose other fields are only ever told by the server.
+    private func checkBody(_ body: [UInt8], topic: String) throws(APIError) {
+        guard !body.isEmpty else { return }
+        let limits = JSONLimits(maxDepth: 8, maxBytes: 65_536)
+        guard let object = (try? JSONParser.parse(body, limits: limits))?.object else {
+            throw .schema([.init(field: "", description: "Invalid JSON payload received.")])
+        }
+        for member in object.members {
+            switch member.key {
+            case "name", "createTime", "create_time": continue
+            case "topicName", "topic_name":
+                guard member.value == .string(topic) else {
+                    let field = "topic_subscription.topic_name"
+                    throw .invalid("The topic name is not the one of the request.", field: field)
+                }
+            default:
+                let text =
+                    "Invalid JSON payload received. Unknown name \"\(member.key)\" at 'topic_subscription': "
+                    + "Cannot find field."
+                throw .schema([.init(field: "topic_subscription", description: text)])
+            }
+        }
+    }
+
+    private func pageSize() throws(APIError) -> Int {
+        guard let text = value("pageSize", "page_size"), text != "0" else { return SubscriptionRequest.defaultPage }
+        guard let size = Int32(text), size > 0 else {
+            throw .invalid("Invalid page size.", field: "page_size", fcmError: false)
+        }
+        return min(Int(size), SubscriptionRequest.mostPage)
+    }
+
+    private func flag(_ camel: String, _ snake: String) throws(APIError) -> Bool {
+        switch value(camel, snake) {
+        case nil, "false": return false
+        case "true": return true
+        default: throw .invalid("Invalid value for \(snake).", field: snake, fcmError: false)
+        }
+    }
+
+    private func value(_ camel: String, _ snake: String) -> String? {
+        pairs.last { $0.name == camel || $0.name == snake }?.value
+    }
+}
+
+/// Where a page ended. Opaque to a client, and checked when it comes back.
+enum PageToken {
+    private static let prefix = "sbx1."
+
+    static func make(after topic: String) -> String { prefix + topic }
+
+    static func topic(_ text: String) throws(APIError) -> String {
+        let topic = String(text.dropFirst(prefix.utf8.count))
+        guard text.hasPrefix(prefix), Recipients.isTopic(topic) else {
+            throw .invalid("Invalid page token.", field: "page_token", fcmError: false)
+        }
+        return topic
+    }
+}
+
+extension FormText {
+    /// One segment of a path; nil when it is empty, an escape in it is broken, or it holds what only a query does.
+    static func unescaped(_ segment: Substring) -> String? {
+        guard !segment.isEmpty, !segment.utf8.contains(where: { $0 == UInt8(ascii: "&") || $0 == UInt8(ascii: "=") })
+        else { return nil }
+        // A plus stands for itself in a path.
+        let bytes = segment.utf8.flatMap { $0 == UInt8(ascii: "+") ? Array("%2B".utf8) : [$0] }
+        return pairs(bytes)?.first?.name
+    }
+}
