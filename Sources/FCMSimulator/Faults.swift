@@ -8,6 +8,10 @@ struct FaultAction: Equatable, Sendable {
     var html: Int?
     var delayMs: Int64 = 0
     var wire: WireFault?
+    /// XMPP: the code of a nack.
+    var nack: String?
+    /// XMPP: the connection begins to drain.
+    var isDraining = false
 
     /// True when the request is answered, or cut off, without being looked at.
     var replaces: Bool {
@@ -116,7 +120,10 @@ enum FaultReader {
             fraction = number
         }
         let path = match["path"]?.string ?? "/"
-        guard path.hasPrefix("/") else { throw FaultRefusal(reason: "match.path: only HTTP paths in this version") }
+        guard path.hasPrefix("/") || path == XMPPFault.path else {
+            throw FaultRefusal(reason: "match.path: a path, or \(XMPPFault.path)")
+        }
+        try XMPPFault.check(given, isXMPP: path == XMPPFault.path)
         return Fault(
             id: "",
             path: path,
@@ -147,6 +154,8 @@ enum FaultReader {
             case "goaway": action.wire = .goAway(code: try code(member.value, "action.goaway"))
             case "refuse_stream" where member.value == .bool(true): action.wire = .refuseStream
             case "close" where member.value == .bool(true): action.wire = .close
+            case "draining" where member.value == .bool(true): action.isDraining = true
+            case "nack": action.nack = try XMPPFault.code(member.value)
             default: throw FaultRefusal(reason: "action.\(member.key): not an action")
             }
         }

@@ -54,7 +54,13 @@ extension Simulator {
                 case .failure(let refusal): return Self.bad(refusal.reason)
                 }
             }
-        case ("POST", "/devices"): return withObject(request) { $0.describe($1, now: now) }
+        case ("POST", "/devices"):
+            return withObject(request) { (simulator, object) -> SimulatorReply in
+                let reply = simulator.describe(object, now: now)
+                // What the device took of its mail may have to be confirmed.
+                simulator.settleXMPP(now: now)
+                return reply
+            }
         case ("POST", "/clock"):
             return withObject(request) { (simulator, object) -> SimulatorReply in
                 guard let step = object["advance_ms"]?.number?.int64, step >= 0, step <= 10 * 365 * 86_400_000,

@@ -1,0 +1,138 @@
+import FanfareJSON
+
+/// What an app server says in one stanza.
+enum XMPPRequest: Equatable, Sendable {
+    case downstream(XMPPSend)
+    case ack(to: String, messageID: String)
+    /// Its JSON names a message: the answer is a nack.
+    case refused(XMPPNack)
+    /// It names none: the answer is a stanza error with this text.
+    case unreadable(String)
+}
+
+struct XMPPSend: Equatable, Sendable {
+    var messageID: String
+    /// `to` as it was written, or the condition's text.
+    var to: String
+    var wantsReceipt: Bool
+    var send: LegacySend
+}
+
+struct XMPPNack: Error, Equatable, Sendable {
+    var messageID: String
+    /// Whom the refused message or ack was for, where it says.
+    var from: String?
+    var error: String
+    var text: String
+
+    var json: JSONObject {
+        var object = JSONObject()
+        if let from { object["from"] = .string(from) }
+        object["message_id"] = .string(messageID)
+        object["message_type"] = "nack"
+        object["error"] = .string(error)
+        object["error_description"] = .string(text)
+        return object
+    }
+}
+
+enum XMPPReader {
+    private static let limits = JSONLimits(maxDepth: 32, maxBytes: 65_536)
+    /// HTTP has these and XMPP does not.
+    private static let httpOnly = ["registration_ids", "restricted_package_name"]
+
+    static func read(_ json: [UInt8]) -> XMPPRequest {
+        let object: JSONObject
+        do throws(JSONError) {
+            guard case .object(let root) = try JSONParser.parse(json, limits: limits) else {
+                return .unreadable("InvalidJson: JSON_PARSING_ERROR : Expected an object at position 0.")
+            }
+            object = root
+        } catch {
+            return .unreadable("InvalidJson: JSON_PARSING_ERROR : \(error.reason) at position \(error.offset).")
+        }
+        guard let given = object["message_id"] else {
+            return .unreadable("InvalidJson: JSON_PARSING_ERROR : Missing Required Field: message_id")
+        }
+        guard let id = given.string else {
+            let text = "InvalidJson: JSON_TYPE_ERROR : Field \"message_id\" must be a JSON java.lang.String: "
+            return .unreadable(text + String(given.jsonText.prefix(100)))
+        }
+        if let type = object["message_type"] { return ack(object, type: type, id: id) }
+        do throws(XMPPNack) {
+            return .downstream(try downstream(object, id: id, json: json))
+        } catch {
+            return .refused(error)
+        }
+    }
+
+    /// An app server has acks to say and nothing else: it never refuses a message.
+    private static func ack(_ object: JSONObject, type: JSONValue, id: String) -> XMPPRequest {
+        let to = object["to"]?.string
+        let known: Set<String> = ["to", "message_id", "message_type"]
+        guard type == "ack", let to, !to.isEmpty, !id.isEmpty, object.members.allSatisfy({ known.contains($0.key) })
+        else {
+            let text = "The ack needs to, message_id and message_type ack, and nothing else"
+            return .refused(XMPPNack(messageID: id, from: to, error: "BAD_ACK", text: text))
+        }
+        return .ack(to: to, messageID: id)
+    }
+
+    private static func downstream(_ object: JSONObject, id: String, json: [UInt8]) throws(XMPPNack) -> XMPPSend {
+        let to = object["to"]?.string ?? object["condition"]?.string
+        func invalid(_ text: String) -> XMPPNack {
+            XMPPNack(messageID: id, from: to, error: "INVALID_JSON", text: "InvalidJson: " + text)
+        }
+        guard !id.isEmpty else { throw invalid("JSON_PARSING_ERROR : Empty Required Field: message_id") }
+        if let name = httpOnly.first(where: { object[$0] != nil }) {
+            throw invalid("JSON_PARSING_ERROR : Unknown Field: \(name)")
+        }
+        let wish = object["delivery_receipt_requested"]
+        guard wish == nil || wish?.bool != nil else {
+            throw invalid("JSON_TYPE_ERROR : Field \"delivery_receipt_requested\" must be a JSON java.lang.Boolean")
+        }
+        var message = object
+        message["message_id"] = nil
+        message["delivery_receipt_requested"] = nil
+        switch LegacyRequest.read(message, body: json) {
+        case .success(let send):
+            return XMPPSend(messageID: id, to: to ?? "", wantsReceipt: wish == true, send: send)
+        case .failure(.sentence(let sentence)): throw invalid("JSON_TYPE_ERROR : " + sentence)
+        case .failure(.code(_, _, _, let sentence)): throw invalid(sentence)
+        }
+    }
+}
+
+extension DeviceRefusal {
+    /// The same verdict as XMPP words it.
+    var nackCode: String { Self.nackCode(legacyCode) }
+
+    static func nackCode(_ legacyCode: String) -> String {
+        switch legacyCode {
+        case "NotRegistered": return "DEVICE_UNREGISTERED"
+        case "InvalidRegistration": return "BAD_REGISTRATION"
+        case "MismatchSenderId": return "SENDER_ID_MISMATCH"
+        case "InvalidApnsCredential": return "INVALID_APNS_CREDENTIAL"
+        case "Unavailable": return "SERVICE_UNAVAILABLE"
+        case "InternalServerError": return "INTERNAL_SERVER_ERROR"
+        case "DeviceMessageRateExceeded": return "DEVICE_MESSAGE_RATE_EXCEEDED"
+        case "TopicsMessageRateExceeded": return "TOPICS_MESSAGE_RATE_EXCEEDED"
+        default: return "INVALID_JSON"
+        }
+    }
+
+    static func nackText(_ code: String, to: String) -> String {
+        switch code {
+        case "DEVICE_UNREGISTERED": return "The registration is not registered any more"
+        case "BAD_REGISTRATION": return "Invalid token on 'to' field: " + to
+        case "SENDER_ID_MISMATCH": return "The registration belongs to other senders"
+        case "INVALID_APNS_CREDENTIAL": return "The project's APNs credential is missing or has expired"
+        case "SERVICE_UNAVAILABLE": return "The service is currently unavailable"
+        case "INTERNAL_SERVER_ERROR": return "Internal error encountered"
+        case "DEVICE_MESSAGE_RATE_EXCEEDED": return "Downstream message rate exceeded for this registration id"
+        case "TOPICS_MESSAGE_RATE_EXCEEDED": return "Downstream message rate exceeded for this topic"
+        case "CONNECTION_DRAINING": return "The connection is draining"
+        default: return code
+        }
+    }
+}
