@@ -24,6 +24,11 @@ public struct JobResult: Equatable, Sendable {
     public var action: String?
     /// Members of a device group that did not get it.
     public var failedTokens: [String]
+    /// Of an operation on a device group that was carried out: its key, to send to. It may look unlike the one that was
+    /// given, and is as valid.
+    public var group: String?
+    /// The name of the group that an operation was for; nil for every other result.
+    public var groupName: String?
     /// Everything, in the order of the wire, later additions included.
     public var json: JSONObject
 
@@ -46,6 +51,8 @@ public struct JobResult: Equatable, Sendable {
         httpStatus = object["http_status"]?.number?.int64
         action = object["action"]?.string
         failedTokens = (object["failed_tokens"]?.array ?? []).compactMap(\.string)
+        groupName = object["group_name"]?.string
+        group = groupName == nil || status != .sent ? nil : object["group"]?.string
         json = object
     }
 }

@@ -9,8 +9,13 @@ extension PushJob {
         func add(_ name: String, _ value: String?) {
             if let value { fields.append((name, Array(value.utf8))) }
         }
-        fields.append(targetField)
-        fields.append(("message", message))
+        if operation == .send {
+            fields.append(targetField)
+            fields.append(("message", message))
+        } else {
+            add("op", operation.rawValue)
+            fields += managementFields
+        }
         if format != .v1 { add("format", format.rawValue) }
         add("id", id)
         add("priority", priority.map(String.init))
@@ -36,15 +41,32 @@ extension PushJob {
         }
     }
 
+    private var managementFields: [(name: String, value: [UInt8])] {
+        if operation.isSubscription {
+            var tokens: [String] = []
+            if case .tokens(let list) = target { tokens = list }
+            return [("topic", Array(management.topic.utf8)), ("tokens", Self.array(tokens))]
+        }
+        var fields = [("group_name", Array(management.groupName.utf8))]
+        if case .group(let key) = target, operation == .groupAdd || operation == .groupRemove {
+            fields.append(("group", Array(key.utf8)))
+        }
+        if operation != .groupGet { fields.append(("tokens", Self.array(management.members))) }
+        return fields
+    }
+
     private static func list(_ name: String, _ members: [String]) -> (name: String, value: [UInt8]) {
-        if members.count == 1 { return (name, Array(members[0].utf8)) }
+        members.count == 1 ? (name, Array(members[0].utf8)) : (name + "s", array(members))
+    }
+
+    private static func array(_ members: [String]) -> [UInt8] {
         var json: [UInt8] = [UInt8(ascii: "[")]
         for (index, member) in members.enumerated() {
             if index > 0 { json.append(UInt8(ascii: ",")) }
             json.appendJSONString(member)
         }
         json.append(UInt8(ascii: "]"))
-        return (name + "s", json)
+        return json
     }
 
     /// The `XADD` that pushes this job. Its reply is the entry's id, which is the job's when ``id`` is nil.

@@ -1,11 +1,15 @@
 public import FanfareModel
 
-/// A job to push: one message and its recipients.
+/// A job to push: one message and its recipients; or a change to a topic or a device group, as
+/// ``subscribe(_:to:)`` and its like make it.
 ///
 /// A value that knows how to become an entry of a project's `jobs` stream. Nothing is checked here beyond what the type
 /// says: workers check every field before anything is sent, and a job that breaks a rule comes back with the state
 /// `rejected` and a reason that names the field.
 public struct PushJob: Equatable, Sendable {
+    /// What is asked for.
+    public let operation: Operation
+    /// Where the message goes; of a subscription its tokens, of an operation on a group the group's key.
     public var target: Target
     /// A JSON object: an FCM v1 `Message` without its target or, with ``format`` `.legacy`, a legacy body without its.
     public var message: [UInt8]
@@ -31,9 +35,26 @@ public struct PushJob: Equatable, Sendable {
     public var traceparent: String?
     public var tracestate: String?
 
+    /// What an operation without a message has beside its target.
+    let management: Management
+
+    struct Management: Equatable, Sendable {
+        /// Of a subscription.
+        var topic = ""
+        var groupName = ""
+        /// The tokens that an operation on a group is for.
+        var members: [String] = []
+    }
+
     public init(target: Target, message: [UInt8]) {
+        self.init(.send, target: target, message: message)
+    }
+
+    init(_ operation: Operation, target: Target, message: [UInt8] = [], management: Management = Management()) {
+        self.operation = operation
         self.target = target
         self.message = message
+        self.management = management
     }
 
     public init(target: Target, message: String) { self.init(target: target, message: Array(message.utf8)) }

@@ -61,6 +61,8 @@ public struct JobPlan: Equatable, Sendable {
         case single
         /// A device group: never waits for the slot either.
         case group
+        /// No message: subscriptions and operations on groups.
+        case managed
         /// More than one batch.
         case fanout
         /// A topic or a condition: FCM itself fans it out.

@@ -14,8 +14,9 @@ struct Fanfare: AsyncParsableCommand {
             """,
         version: "0.1.0",
         subcommands: [
-            DemoCommand.self, WorkerCommand.self, SandboxCommand.self, SendCommand.self, JobCommand.self,
-            ProjectCommand.self, DeadCommand.self, FunctionsCommand.self, ConfigCommand.self, DoctorCommand.self,
+            DemoCommand.self, WorkerCommand.self, SandboxCommand.self, SendCommand.self, TopicCommand.self,
+            GroupCommand.self, JobCommand.self, ProjectCommand.self, DeadCommand.self, FunctionsCommand.self,
+            ConfigCommand.self, DoctorCommand.self,
         ]
     )
 }

@@ -16,6 +16,18 @@ struct JobWait {
     /// Shows the job's way and its end.
     /// - Throws: the exit code, unless every recipient was accepted by FCM.
     func follow(isJSON: Bool) async throws {
+        let progress = try await watch()
+        if isJSON {
+            Console.line(JobRendering.json(progress, desk.keys.project))
+        } else {
+            Console.error(JobRendering.table(progress))
+        }
+        try check(progress)
+    }
+
+    /// Shows the job's way.
+    /// - Returns: the last state.
+    func watch() async throws -> JobProgress {
         var bar = ProgressBar()
         let progress: JobProgress
         do {
@@ -25,11 +37,11 @@ struct JobWait {
             throw error
         }
         bar.end()
-        if isJSON {
-            Console.line(JobRendering.json(progress, desk.keys.project))
-        } else {
-            Console.error(JobRendering.table(progress))
-        }
+        return progress
+    }
+
+    /// - Throws: the exit code, unless every recipient was accepted by FCM.
+    func check(_ progress: JobProgress) throws {
         if progress.status.state == .parked {
             throw Outcome.failed.because(JobControl.parked(job, desk.keys.project))
         }

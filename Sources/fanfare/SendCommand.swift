@@ -1,7 +1,6 @@
 internal import ArgumentParser
 internal import FanfareClient
 internal import FanfareConfiguration
-internal import FanfareJSON
 internal import FanfareModel
 internal import RedisTransport
 internal import StreamWire
@@ -24,6 +23,7 @@ struct SendCommand: AsyncParsableCommand {
     @OptionGroup var project: ProjectOption
     @OptionGroup(title: "Target, exactly one") var target: TargetOptions
     @OptionGroup(title: "Message, a file or its parts") var message: MessageOptions
+    @OptionGroup(title: "Job") var general: GeneralJobOptions
     @OptionGroup(title: "Job") var job: JobOptions
     @OptionGroup var options: ConfigurationOptions
 
@@ -36,7 +36,7 @@ struct SendCommand: AsyncParsableCommand {
     func validate() throws {
         try target.check()
         try message.check()
-        try job.check()
+        try general.check()
         if target.readsStandardInput, message.readsStandardInput {
             throw ValidationError("standard input can be read once: for --tokens-file or for --message")
         }
@@ -48,32 +48,12 @@ struct SendCommand: AsyncParsableCommand {
         let message = try message.bytes()
         try await RedisSession.run(configuration) { client in
             let keys = ProjectKeys(prefix: configuration.prefix, project: project)
-            let target = try await target.resolve(client, keys, notBefore: job.at)
+            let target = try await target.resolve(client, keys, notBefore: general.at)
             var push = PushJob(target: target, message: message)
-            try await job.apply(to: &push, client)
-            let producer = FanfareProducer(redis: client, project: project, prefix: configuration.prefix)
-            // A register for people only; a producer whose user may not write it still may push.
-            _ = try? await client.send(
-                RedisCommand("SADD", ProjectKeys.projects(prefix: configuration.prefix), project)
-            )
-            let id = try await self.push(push, producer)
-            guard wait else {
-                Console.line(json ? JSONValue.object(["id": .string(id), "project": .string(project)]).jsonText : id)
-                return
-            }
-            if !json { Console.line(id) }
-            let desk = FanfareOperator(redis: client, project: project, prefix: configuration.prefix)
-            try await JobWait(desk: desk, job: id).follow(isJSON: json)
-        }
-    }
-
-    private func push(_ job: PushJob, _ producer: FanfareProducer<RedisClient>) async throws -> String {
-        do {
-            return try await producer.push(job)
-        } catch let error as RedisError where error.maybeApplied {
-            let advice =
-                job.id == nil ? "without --id, pushing again may send twice" : "its --id makes it safe to push again"
-            throw Outcome.unavailable.because("the job may have been pushed or not (\(error)); \(advice)")
+            try await general.apply(to: &push, client)
+            job.apply(to: &push)
+            let desk = JobDesk(client: client, project: project, prefix: configuration.prefix)
+            try await desk.push(push, waits: wait, isJSON: json)
         }
     }
 }

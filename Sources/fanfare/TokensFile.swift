@@ -29,6 +29,20 @@ struct TokensFile {
         return .tokens(tokens)
     }
 
+    /// The tokens of a file that one entry has to hold.
+    static func read(_ path: String) throws -> [String] {
+        let lines = try LineReader(path: path)
+        var tokens: [String] = []
+        while let token = try lines.next() {
+            tokens.append(token)
+            guard tokens.count <= inlineLimit else {
+                throw ValidationError("\(path): more than \(inlineLimit) tokens, the most for a job; split the file")
+            }
+        }
+        guard !tokens.isEmpty else { throw ValidationError("\(path): no tokens") }
+        return tokens
+    }
+
     private func loadAudience(_ first: [String], _ lines: LineReader) async throws -> Target {
         // A name of its own: a list that a job still reads must never change.
         let key = "audience:{\(keys.project)}:\(UUID().uuidString.lowercased())"

@@ -123,6 +123,19 @@ private func bulk(_ text: String) -> RedisValue { .bulk(Array(text.utf8)) }
         #expect(result.json["later"] != nil)
     }
 
+    @Test func aGroupOperationsResultHasTheKeyOnlyWhenThereIsOne() throws {
+        func read(_ json: String) throws -> JobResult {
+            try #require(JobResult(try JSONParser.parse(Array(json.utf8), limits: JSONLimits())))
+        }
+        let made = try read(#"{"i":0,"group":"K","status":"sent","group_name":"n","attempts":1}"#)
+        #expect(made.kind == .group && made.group == "K" && made.groupName == "n")
+        let failed = try read(
+            #"{"i":0,"group":"n","status":"failed","group_name":"n","error":"INVALID_ARGUMENT","raw_error":"no"}"#
+        )
+        #expect(failed.group == nil && failed.groupName == "n" && failed.rawError == "no")
+        #expect(try read(#"{"i":0,"group":"K","status":"sent"}"#).group == nil)
+    }
+
     @Test(arguments: ["{}", "[", "[{\"i\":\"x\"}]", "[{\"i\":0,\"status\":\"sent\"}]", "[1]"])
     func entriesThatNoWorkerWroteDoNotTrap(results: String) {
         let value = RedisValue.array([bulk("1-0"), .array(["job", "j", "results", results].map(bulk))])

@@ -60,6 +60,35 @@ import Testing
         )
     }
 
+    static let operations: [(PushJob, fields: [String: String])] = [
+        (.subscribe(["a"], to: "news"), ["op": "subscribe", "topic": "news", "tokens": #"["a"]"#]),
+        (
+            .unsubscribe(["a", "b"], from: "/topics/n"),
+            ["op": "unsubscribe", "topic": "/topics/n", "tokens": #"["a","b"]"#]
+        ),
+        (.createGroup("é", members: ["a"]), ["op": "group.create", "group_name": "é", "tokens": #"["a"]"#]),
+        (
+            .add(["a"], toGroup: "n", key: "K"),
+            ["op": "group.add", "group_name": "n", "group": "K", "tokens": #"["a"]"#]
+        ),
+        (
+            .remove(["a", "b"], fromGroup: "n", key: "K"),
+            ["op": "group.remove", "group_name": "n", "group": "K", "tokens": #"["a","b"]"#]
+        ),
+        (.getGroup("n"), ["op": "group.get", "group_name": "n"]),
+    ]
+
+    @Test(arguments: operations.indices) func anOperationSaysItsOwnFieldsAndNoMessage(row: Int) {
+        var (job, expected) = Self.operations[row]
+        #expect(fields(job) == expected)
+        job.id = "mine"
+        job.priority = 1
+        job.results = .all
+        expected.merge(["id": "mine", "priority": "1", "results": "all"]) { $1 }
+        #expect(fields(job) == expected)
+        #expect(job.operation != .send)
+    }
+
     @Test func theCommandIsAnXADDInTheProjectsSlot() {
         let command = PushJob(target: .tokens(["a"]), message: "{}").command(project: "demo", prefix: "ff")
         let words = (0..<command.count).map { String(decoding: command.word($0), as: UTF8.self) }

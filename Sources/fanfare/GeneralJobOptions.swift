@@ -1,0 +1,75 @@
+internal import ArgumentParser
+internal import FanfareClient
+internal import FanfareModel
+internal import RedisTransport
+
+/// How any job is to be treated, whatever it asks for.
+struct GeneralJobOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp("Your own id: pushed again within the dedupe window, it is not sent again.", valueName: "id")
+    )
+    var id: String?
+
+    @Option(
+        help: ArgumentHelp("Hold until \(TimeArgument.forms).", valueName: "time"),
+        transform: GeneralJobOptions.time
+    )
+    var at: TimeArgument?
+
+    @Option(
+        help: ArgumentHelp("Give up unsent recipients after this time; forms as for --at.", valueName: "time"),
+        transform: GeneralJobOptions.time
+    )
+    var expiresAt: TimeArgument?
+
+    @Option(help: ArgumentHelp("0 to 9, higher first; 5 unless said.", valueName: "n"))
+    var priority: Int?
+
+    @Option(
+        help: ArgumentHelp("Which results are written: all, failures or none.", valueName: "which"),
+        transform: GeneralJobOptions.policy
+    )
+    var results: ResultsPolicy?
+
+    /// What a worker would reject anyway is refused here, where the person still is.
+    func check() throws {
+        if let id { try Self.check(id: id) }
+        if let priority, !(0...9).contains(priority) { throw ValidationError("--priority: 0 to 9") }
+    }
+
+    static func check(id: String) throws {
+        let isPlain = id.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"):
+                return true
+            default: return ".:_-".utf8.contains(byte)
+            }
+        }
+        guard isPlain, (1...128).contains(id.utf8.count) else {
+            throw ValidationError("--id: 1 to 128 of A-Z a-z 0-9 . _ : -")
+        }
+    }
+
+    func apply(to job: inout PushJob, _ client: RedisClient) async throws {
+        job.id = id
+        job.priority = priority
+        job.results = results ?? .unsaid
+        guard at != nil || expiresAt != nil else { return }
+        let now = try await client.nowMs()
+        job.notBefore = at?.milliseconds(nowMs: now)
+        job.expiresAt = expiresAt?.milliseconds(nowMs: now)
+    }
+
+    private static func time(_ text: String) throws -> TimeArgument {
+        guard let time = TimeArgument(text) else { throw ValidationError("must be \(TimeArgument.forms)") }
+        return time
+    }
+
+    private static func policy(_ text: String) throws -> ResultsPolicy {
+        guard let policy = ResultsPolicy(rawValue: text), policy != .unsaid else {
+            throw ValidationError("must be all, failures or none")
+        }
+        return policy
+    }
+}

@@ -1,0 +1,94 @@
+internal import ArgumentParser
+internal import FanfareClient
+internal import FanfareConfiguration
+internal import FanfareJSON
+internal import FanfareModel
+internal import RedisTransport
+
+/// What every command on a device group takes, and how each is carried out.
+struct GroupArguments: ParsableArguments {
+    @OptionGroup var project: ProjectOption
+
+    @Option(help: ArgumentHelp("The group's name.", valueName: "name"))
+    var name: String
+
+    @Option(
+        help: ArgumentHelp("Your own id: pushed again within the dedupe window, it is not done again.", valueName: "id")
+    )
+    var id: String?
+
+    @OptionGroup var options: ConfigurationOptions
+
+    @Flag(help: "Follow the job and print the group's key; exit with 0 only if it was done.")
+    var wait = false
+
+    @Flag(help: "Print JSON: the id, or with --wait the result.")
+    var json = false
+
+    private static let mostMembers = 20
+
+    /// What a worker would reject anyway is refused here, where the person still is.
+    func check(_ members: MemberOptions?) throws {
+        if name.isEmpty { throw ValidationError("--name: empty") }
+        if let id { try GeneralJobOptions.check(id: id) }
+        guard let members else { return }
+        try members.check()
+        try Self.check(count: members.token.count)
+    }
+
+    func tokens(_ members: MemberOptions) throws -> [String] {
+        let tokens = try members.tokens()
+        try Self.check(count: tokens.count)
+        return tokens
+    }
+
+    private static func check(count: Int) throws {
+        guard count <= mostMembers else {
+            throw ValidationError("\(count) tokens, a group has at most \(mostMembers)")
+        }
+    }
+
+    func run(_ job: PushJob) async throws {
+        let configuration = try options.load()
+        let project = try project.resolve(configuration)
+        var job = job
+        job.id = id
+        try await RedisSession.run(configuration) { client in
+            let desk = JobDesk(client: client, project: project, prefix: configuration.prefix)
+            let id = try await desk.push(job)
+            guard wait else { return desk.printID(id, isJSON: json) }
+            try await finish(id, desk)
+        }
+    }
+
+    /// The key alone goes to standard output, so that a script can take it from there.
+    private func finish(_ id: String, _ desk: JobDesk) async throws {
+        let wait = desk.wait(id)
+        let progress = try await wait.watch()
+        var results: [JobResult] = []
+        try await desk.producer.results(of: progress.status) { results += $0.results }
+        let result = results.last
+        if json {
+            let head: JSONObject = ["id": .string(id), "project": .string(desk.project)]
+            let whole = result.map { JSONValue.object(JSONObject(head.members + $0.json.members)).jsonText }
+            Console.line(whole ?? JobRendering.json(progress, desk.project))
+        }
+        if let result, result.status == .failed {
+            let words = [result.rawError, result.error].compactMap { $0 }.filter { !$0.isEmpty }
+            throw Outcome.failed.because("job \(id): \(words.joined(separator: ", "))")
+        }
+        if progress.status.state == .rejected, let reason = progress.status.reason {
+            throw Outcome.failed.because("job \(id) was rejected: \(reason)")
+        }
+        try wait.check(progress)
+        guard let key = result?.group else {
+            throw Outcome.failed.because("job \(id) is done, but its result is not in the stream any more")
+        }
+        if !json { Console.line(key) }
+    }
+}
+
+struct GroupKeyOption: ParsableArguments {
+    @Option(help: ArgumentHelp("The group's key, as an earlier command gave it.", valueName: "key"))
+    var group: String
+}
