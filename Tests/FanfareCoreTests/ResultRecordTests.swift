@@ -88,4 +88,19 @@ import Testing
         #expect(record(.sent(messageID: "m", canonical: nil))?.feedback == nil)
         #expect(record(.failed(Failure(error: .invalidArgument, action: .fixMessage)))?.feedback == nil)
     }
+
+    @Test func aGroupOperationsResultHasKeyAndName() throws {
+        var made = try #require(record(.managed(group: "K"), kind: .group))
+        made.groupName = "n"
+        #expect(
+            try text(made) == #"{"i":7,"group":"K","status":"sent","group_name":"n","message_id":"","attempts":2}"#
+        )
+        #expect(made.needsRecording(.all) && !made.needsRecording(.failures) && !made.needsRecording(.none))
+        #expect(made.feedback == nil)
+        let refused = Failure(error: .invalidArgument, action: .fixMessage, rawError: "exists", httpStatus: 400)
+        var failed = try #require(record(.failed(refused), kind: .group))
+        failed.groupName = "n"
+        #expect(try text(failed).contains(#""status":"failed","group_name":"n","attempts":2,"error":"INVALID_ARG"#))
+        #expect(failed.needsRecording(.failures))
+    }
 }
