@@ -114,4 +114,21 @@ import Testing
             #expect(line["app_state"] == "foreground" && line["accepted_ms"]?.number?.int64 == trial.nowMs)
         }
     }
+
+    @Test func `a device is described by its state and channels, and keeps its screen with a new token`() throws {
+        var trial = Trial()
+        trial.control("POST", "/devices", #"{"token":"a","app_state":"background","channels":["news"]}"#)
+        for channel in ["news", "other"] {
+            let shown = #""android":{"notification":{"title":"T","channel_id":"\#(channel)"}}"#
+            #expect(trial.v1(#"{"message":{"token":"a",\#(shown)}}"#).status == 200)
+        }
+        func channels(_ token: String) throws -> [String?] {
+            let last = try #require(try trial.deliveries(token).last?["screen"]?.object)
+            return (last["notifications"]?.array ?? []).map { $0.object?["channel"]?.string }
+        }
+        #expect(try channels("a") == ["news", "default"])
+        trial.control("POST", "/devices", #"{"token":"a","refreshed_to":"b"}"#)
+        _ = trial.v1(#"{"message":{"token":"b","notification":{"title":"T"}}}"#)
+        #expect(try channels("b") == ["news", "default", "default"])
+    }
 }
