@@ -100,6 +100,10 @@ extension FanfareOperator {
             if plan.jobClass.takesTurns { progress.turn = (try? await turn(of: job, plan)) ?? .none }
         }
         progress.project = try? await overview()
+        // The slot's own end is in the project's time, which is not the time of day once Redis' clock was set.
+        if case .holding(.some) = progress.turn, let leftMs = progress.project?.activeLeftMs[job] {
+            progress.turn = .holding(untilMs: nowMs + leftMs)
+        }
         return progress
     }
 

@@ -27,23 +27,6 @@ final class Janitor {
             let keep = stream == "dead" ? project.configuration.keepJobMs : project.configuration.keepOutgoingMs
             project.redis.send(FunctionLibrary.trim(project.keys, stream: stream, keepMs: keep)) { _ in }
         }
-        removeConsumers()
-    }
-
-    private func removeConsumers() {
-        let keys = project.keys
-        project.redis.send(RedisCommand("XINFO", "CONSUMERS", keys.jobs, ProjectKeys.group)) { [weak self] result in
-            guard let self, case .success(let value) = result else { return }
-            for consumer in value.array ?? [] {
-                let flat = consumer.array ?? []
-                var fields: [String: RedisValue] = [:]
-                for at in stride(from: 0, to: flat.count - 1, by: 2) { fields[flat[at].string ?? ""] = flat[at + 1] }
-                guard let name = fields["name"]?.string, name != project.configuration.name,
-                    // Deleting a consumer with pending entries would lose them.
-                    fields["pending"]?.integer == 0, (fields["idle"]?.integer ?? 0) > Self.consumerIdleMs
-                else { continue }
-                project.redis.send(RedisCommand("XGROUP", "DELCONSUMER", keys.jobs, ProjectKeys.group, name)) { _ in }
-            }
-        }
+        project.redis.send(FunctionLibrary.tidy(project.keys, idleMs: Self.consumerIdleMs)) { _ in }
     }
 }

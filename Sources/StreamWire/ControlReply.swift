@@ -114,6 +114,8 @@ public struct OverviewReply: Equatable, Sendable {
     public var permitsPerSecond: Double = 0
     /// The jobs that hold the slot.
     public var active: [String] = []
+    /// For how long FCM is still busy with those of them that are aimed at a topic or a condition, milliseconds.
+    public var activeLeftMs: [String: Int64] = [:]
     public var epoch = ""
 
     /// nil when the answer is no flat map with the time in it. Names that are missing keep their defaults, so that an
@@ -145,6 +147,9 @@ public struct OverviewReply: Equatable, Sendable {
         quotaPerMinute = number("quota")
         if let rate = Double(text("rate")), rate > 0, rate < 1e12 { permitsPerSecond = rate }
         active = text("active").split(separator: " ").map(String.init)
+        for (job, left) in zip(active, text("active_left").split(separator: " ")) {
+            activeLeftMs[job] = Int64(left).map { min(1_000_000_000_000_000, max(0, $0)) }
+        }
         epoch = text("epoch")
     }
 }

@@ -117,6 +117,9 @@ public enum FunctionLibrary {
         call("trim", keys, [stream, String(keepMs)])
     }
 
+    /// Removes consumers of the job stream that have nothing pending and were not heard of for so long.
+    public static func tidy(_ keys: ProjectKeys, idleMs: Int64) -> RedisCommand { call("tidy", keys, [String(idleMs)]) }
+
     /// - Parameter fields: the entry as it came; names and values are kept byte for byte, the first 1,000 of them.
     public static func reject(
         _ keys: ProjectKeys,

@@ -64,10 +64,16 @@ struct ProjectListCommand: AsyncParsableCommand {
                 name, state.word + (state.reason.map { ": \($0)" } ?? ""), "\(overview.entries)", "\(overview.open)",
                 "\(overview.waitingFanouts)", "\(overview.parked)", "\(overview.retrying)", "\(overview.workers)",
                 overview.permitsPerSecond > 0 ? PaceText.rate(overview.permitsPerSecond) : "-",
-                overview.active.isEmpty ? "-" : overview.active.joined(separator: ","),
+                overview.active.isEmpty ? "-" : overview.active.map { Self.turn($0, overview) }.joined(separator: ","),
             ])
         }
         return table.lines.joined(separator: "\n")
+    }
+
+    /// A job that holds the slot, and for how long FCM is still busy with it.
+    private static func turn(_ job: String, _ overview: OverviewReply) -> String {
+        guard let leftMs = overview.activeLeftMs[job] else { return job }
+        return "\(job) (\(PaceText.duration(Double(leftMs) / 1_000)) left)"
     }
 
     static func json(_ name: String, _ overview: OverviewReply) -> String {
@@ -79,10 +85,15 @@ struct ProjectListCommand: AsyncParsableCommand {
             ("scheduled", overview.scheduled), ("parked", overview.parked), ("retrying", overview.retrying),
             ("workers", overview.workers), ("hold_ms", overview.holdMs),
             ("permits_per_second", Int64(overview.permitsPerSecond.rounded())),
+            ("quota_per_minute", overview.quotaPerMinute),
         ]
         for (key, value) in numbers { object.members.append(.init(key: key, value: .number(JSONNumber(value)))) }
         let active = overview.active.map { JSONValue.string($0) }
         object.members.append(.init(key: "active", value: .array(active)))
+        let left = overview.active.compactMap { job in
+            overview.activeLeftMs[job].map { JSONObject.Member(key: job, value: .number(JSONNumber($0))) }
+        }
+        object.members.append(.init(key: "active_left_ms", value: .object(JSONObject(left))))
         return JSONValue.object(object).jsonText
     }
 }

@@ -38,7 +38,7 @@ private func words(_ texts: String...) -> RedisValue { .array(texts.map(bulk)) }
 
     @Test func anOverviewIsReadByName() throws {
         let text = """
-            active|j k|now_ms|1700000000000|paused|1|pause_reason|lunch|block||hold_ms|250|pressure|memory|open|12|parked|1\
+            active|j k|active_left|- 1500|now_ms|1700000000000|paused|1|pause_reason|lunch|block||hold_ms|250|pressure|memory|open|12|parked|1\
             |entries|7|retrying|3|scheduled|2|waiting_fanouts|4|workers|5|quota|600000|rate|164.25|epoch|9|later|x
             """
         let value = RedisValue.array(
@@ -51,7 +51,7 @@ private func words(_ texts: String...) -> RedisValue { .array(texts.map(bulk)) }
         #expect(reply.open == 12 && reply.parked == 1 && reply.entries == 7 && reply.retrying == 3)
         #expect(reply.scheduled == 2 && reply.waitingFanouts == 4 && reply.workers == 5)
         #expect(reply.quotaPerMinute == 600_000 && reply.permitsPerSecond == 164.25)
-        #expect(reply.active == ["j", "k"] && reply.epoch == "9")
+        #expect(reply.active == ["j", "k"] && reply.activeLeftMs == ["k": 1_500] && reply.epoch == "9")
     }
 
     @Test(arguments: ["nan", "inf", "-1", "", "x"])

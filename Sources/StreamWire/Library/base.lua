@@ -59,7 +59,8 @@
 --   rated                           zset: the same by the time of the refusal
 --   connections                     hash: worker -> XMPP connections
 --   ctl                             hash: block, block_until, hold_until, pause, pressure, looked, alone, level, have, at,
---                                   owed, owed_until, managed_at, connect_at, clock, lead, said, refused
+--                                   owed, owed_until, managed_at, connect_at, clock, lead, said, refused,
+--                                   quota
 --
 -- Due times are of the project's own clock.
 

@@ -78,7 +78,8 @@ local function claim(keys, args)
       if redis.call('SISMEMBER', base .. 'copying', id) == 0 then enqueue(base, spec) end
     end
   end
-  local ctl = redis.call('HMGET', base .. 'ctl', 'hold_until', 'block_until', 'block', 'pause', 'alone')
+  local ctl = redis.call('HMGET', base .. 'ctl', 'hold_until', 'block_until', 'block', 'pause', 'alone', 'quota')
+  if ctl[6] ~= args[7] then redis.call('HSET', base .. 'ctl', 'quota', args[7]) end
   local hold_ms, probe = math.max(0, (tonumber(ctl[1]) or 0) - now), 0
   local pause = ctl[4] or ''
   local press = pressure(base, tonumber(args[13]), now)

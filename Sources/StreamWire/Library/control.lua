@@ -171,17 +171,25 @@ local function drop(keys, args)
   return { 'dropped', fields.job }
 end
 
--- overview: what the project is doing; a flat map.
+-- overview: what the project is doing; a flat map. For each job that holds the slot, `active_left` says for how many ms
+-- FCM is still busy with it; '-' when it goes by its sends.
 local function overview(keys)
   local base, now = keys[1], steady_ms(keys[1])
-  local ctl = redis.call('HMGET', base .. 'ctl', 'pause', 'block', 'hold_until', 'pressure', 'level')
+  local ctl = redis.call('HMGET', base .. 'ctl', 'pause', 'block', 'hold_until', 'pressure', 'level', 'quota')
+  local active, left = {}, {}
+  local turns = redis.call('HGETALL', base .. 'active')
+  for i = 1, #turns, 2 do
+    active[#active + 1] = turns[i]
+    local ends = string.match(turns[i + 1], '|(%d+)$')
+    left[#left + 1] = ends and int(math.max(0, tonumber(ends) - now)) or '-'
+  end
   return { 'now_ms', int(now_ms()), 'paused', ctl[1] and '1' or '0', 'pause_reason', ctl[1] or '', 'block', ctl[2] or '',
     'hold_ms', int(math.max(0, (tonumber(ctl[3]) or 0) - now)), 'pressure', ctl[4] or '',
     'open', int(redis.call('SCARD', base .. 'jobs_open')), 'parked', int(redis.call('SCARD', base .. 'jobs_parked')),
     'entries', int(redis.call('XLEN', base .. 'jobs')), 'retrying', int(redis.call('ZCARD', base .. 'retry') + redis.call('ZCARD', base .. 'retry_many')),
     'scheduled', int(redis.call('ZCARD', base .. 'sched')),
     'waiting_fanouts', int(redis.call('ZCARD', base .. 'queue')), 'workers', int(redis.call('HLEN', base .. 'leases')),
-    'rate', ctl[5] or '0', 'active', table.concat(redis.call('HKEYS', base .. 'active'), ' '),
+    'rate', ctl[5] or '0', 'quota', ctl[6] or '0', 'active', table.concat(active, ' '), 'active_left', table.concat(left, ' '),
     'epoch', redis.call('GET', base .. 'epoch') or '0' }
 end
 
@@ -200,3 +208,19 @@ local function trim(keys, args)
   return redis.call('XTRIM', stream, 'MINID', floor)
 end
 
+-- tidy: removes consumers that have nothing pending and have not been heard of for a while. In one step, because one
+-- that read an entry in between would take the entry's only mark along.
+-- ARGV: ms. Returns the number of consumers removed.
+local function tidy(keys, args)
+  local jobs, removed = keys[1] .. 'jobs', 0
+  local consumers = redis.pcall('XINFO', 'CONSUMERS', jobs, 'fanfare')
+  if consumers.err then return 0 end
+  for _, flat in ipairs(consumers) do
+    local consumer = pairs_to_map(flat)
+    if consumer.pending == 0 and consumer.idle > tonumber(args[1]) then
+      redis.call('XGROUP', 'DELCONSUMER', jobs, 'fanfare', consumer.name)
+      removed = removed + 1
+    end
+  end
+  return removed
+end

@@ -18,6 +18,7 @@ redis.register_function('fanfare_v1_pace', pace)
 redis.register_function('fanfare_v1_manage', manage)
 redis.register_function('fanfare_v1_connect', connect)
 redis.register_function{ function_name = 'fanfare_v1_trim', callback = trim, flags = { 'allow-oom' } }
+redis.register_function{ function_name = 'fanfare_v1_tidy', callback = tidy, flags = { 'allow-oom' } }
 redis.register_function{ function_name = 'fanfare_v1_cancel', callback = cancel, flags = { 'allow-oom' } }
 redis.register_function{ function_name = 'fanfare_v1_cancel_entry', callback = cancel_entry, flags = { 'allow-oom' } }
 redis.register_function{ function_name = 'fanfare_v1_pause', callback = pause, flags = { 'allow-oom' } }

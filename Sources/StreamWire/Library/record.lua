@@ -27,6 +27,11 @@ local function pass(base, id, batch, now)
   if progress[2] == 'fanout' then release_slot(base, id) end
 end
 
+-- A recipient that waits and was never sent is no retry.
+local function is_unsent(value)
+  return value and string.sub(value, 1, 2) == '0|'
+end
+
 -- What the send to a topic or condition came to decides how long its turn lasts.
 local function turn_of_aimed(base, id, may_run, now)
   hold_slot(base, id, may_run and tonumber(redis.call('HGET', base .. 'spec:' .. id, 'hold_ms') or '0') or 0, now)
@@ -35,7 +40,8 @@ end
 local function record(keys, args)
   local base, id, n, epoch = keys[1], args[1], args[2], args[3]
   local spec_key = base .. 'spec:' .. id
-  local progress = redis.call('HMGET', spec_key, 'left', 'abort', 'answers', 'total', 'class', 'paused', 'next', 'ending')
+  local progress = redis.call('HMGET', spec_key, 'left', 'abort', 'answers', 'total', 'class', 'paused', 'next', 'ending',
+    'unsent')
   local name = id .. '/' .. n
   local batch = base .. 'b:' .. name
   if not progress[1] then
@@ -62,7 +68,7 @@ local function record(keys, args)
   end
   local now = steady_ms(base, tonumber(args[20]))
   local job, done, waiting = base .. 'job:' .. id, base .. 'done:' .. id, base .. 'wait:' .. id
-  local had_waiting = redis.call('EXISTS', waiting) == 1
+  local had_waiting, unsent = redis.call('EXISTS', waiting) == 1, tonumber(progress[9]) or 0
   local nresults, nretries, nfeedback = tonumber(args[14]), tonumber(args[15]), tonumber(args[16])
   local aimed = progress[5] == 'aimed'
   local at, fresh, objects, counts, new = 21, 0, {}, {}, {}
@@ -77,7 +83,10 @@ local function record(keys, args)
       new[index] = true
       counts[letter] = (counts[letter] or 0) + 1
       if object ~= '' then objects[#objects + 1] = object end
-      if had_waiting and redis.call('HDEL', waiting, index) == 1 then unschedule(base, id, index) end
+      if had_waiting then
+        if unsent > 0 and is_unsent(redis.call('HGET', waiting, index)) then unsent = unsent - 1 end
+        if redis.call('HDEL', waiting, index) == 1 then unschedule(base, id, index) end
+      end
     end
   end
   if #objects > 0 then
@@ -111,6 +120,8 @@ local function record(keys, args)
     -- The mark makes it set-once: repeated, the call must not bring a recipient back that another worker has by now.
     if owned and redis.call('GETBIT', done, index) == 0 and redis.call('HSETNX', batch, 'w' .. index, '1') == 1 then
       if parked == '1' then due = int(math.max(tonumber(due), block_until)) end
+      if unsent > 0 and is_unsent(redis.call('HGET', waiting, index)) then unsent = unsent - 1 end
+      if is_unsent(value) then unsent = unsent + 1 end
       redis.call('HSET', waiting, index, value)
       schedule(base, id, progress[5], index, value, due)
       if crashes then redis.call('HSET', base .. 'crashed:' .. id, index, crashes) end
@@ -130,7 +141,8 @@ local function record(keys, args)
     if first_time then hold_recipient(base, args[at], tonumber(args[at + 1]), now) end
     at = at + 2
   end
-  if had_waiting then redis.call('HSET', job, 'retrying', int(redis.call('HLEN', waiting))) end
+  if had_waiting then redis.call('HSET', job, 'retrying', int(redis.call('HLEN', waiting) - unsent)) end
+  if unsent ~= (tonumber(progress[9]) or 0) then redis.call('HSET', spec_key, 'unsent', int(unsent)) end
   if first_time and tonumber(args[8]) > 0 then hold_project(base, tonumber(args[8]), now) end
 
   -- A fan-out whose first answers say that the message itself is wrong stops before it burns the quota.

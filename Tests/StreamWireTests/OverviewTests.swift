@@ -1,0 +1,85 @@
+import FanfareModel
+import RedisTransport
+import StreamWire
+import TestSupport
+import Testing
+
+/// What people are told of a project and its jobs.
+@Suite struct OverviewTests {
+    @Test func theQuotaAndATurnsRestAreTold() async throws {
+        try await withBench { bench in
+            var topic = Job(id: "topic", hasOwnID: true, entryID: "", target: .topic("news"), message: Array("{}".utf8))
+            let push = RedisCommand("XADD", bench.keys.jobs, "*", "x", "1")
+            topic.entryID = try #require(try await bench.call(push).string)
+            topic.audienceSize = 10_000_000
+            _ = try await bench.intake(topic, taker: nil)
+            let claim = try #require(try await bench.claim("w1").claims.first)
+            let before = try #require(OverviewReply(try await bench.call(FunctionLibrary.overview(bench.keys))))
+            #expect(before.active == ["topic"] && before.activeLeftMs.isEmpty)
+            try await bench.finish(claim, "w1")
+            let after = try #require(OverviewReply(try await bench.call(FunctionLibrary.overview(bench.keys))))
+            let leftMs = try #require(after.activeLeftMs["topic"])
+            #expect((900_000...1_000_000).contains(leftMs) && after.quotaPerMinute == 600_000)
+        }
+    }
+
+    /// What a paused job's worker gives back was never tried, so it is no retry.
+    @Test func whatWasNeverTriedIsNoRetry() async throws {
+        try await withBench { bench in
+            try await bench.intake("j", tokens(3))
+            let claim = try #require(try await bench.claim("w1").claims.first)
+            var call = RecordCall(job: "j", batch: claim.batch, epoch: claim.epoch)
+            call.retries = [
+                .init(index: 0, dueMs: 1, parked: false, packed: "0|0|0|t0"),
+                .init(index: 1, dueMs: 1, parked: false, packed: "1|5|0|t1"),
+                .init(index: 2, dueMs: 1, parked: false, packed: "0|0|0|t2"),
+            ]
+            call.finish = true
+            #expect(try await bench.record(call, "w1") == .ok(abort: ""))
+            #expect(try await bench.job("j")["retrying"] == "1")
+            // Sent, refused for now, and sent.
+            var wait = RecordCall(job: "j", batch: "", epoch: "")
+            let claims = try await bench.claim("w1").claims
+            for claim in claims {
+                wait = RecordCall(job: "j", batch: claim.batch, epoch: claim.epoch)
+                for recipient in claim.recipients {
+                    if recipient.index == 2 {
+                        wait.retries.append(.init(index: 2, dueMs: 1, parked: false, packed: "1|5|0|t2"))
+                    } else {
+                        wait.results.append(bench.sent(recipient.index))
+                    }
+                }
+                wait.finish = true
+                #expect(try await bench.record(wait, "w1") == .ok(abort: ""))
+            }
+            let job = try await bench.job("j")
+            #expect(job["retrying"] == "1" && job["sent"] == "2")
+            let last = try #require(try await bench.claim("w1").claims.first)
+            try await bench.finish(last, "w1")
+            let over = try await bench.job("j")
+            #expect(over["retrying"] == "0" && over["state"] == "done")
+        }
+    }
+
+    @Test func aConsumerThatHoldsAnEntryStays() async throws {
+        try await withBench { bench in
+            _ = try await bench.call(RedisCommand("XADD", bench.keys.jobs, "*", "x", "1"))
+            for name in ["holder", "idle"] {
+                let jobs = bench.keys.jobs
+                _ = try await bench.call(
+                    RedisCommand("XREADGROUP", "GROUP", ProjectKeys.group, name, "COUNT", "1", "STREAMS", jobs, ">")
+                )
+            }
+            // A consumer that was only asked for is not there in every version.
+            _ = try await bench.call(
+                RedisCommand("XGROUP", "CREATECONSUMER", bench.keys.jobs, ProjectKeys.group, "idle")
+            )
+            #expect(try await bench.call(FunctionLibrary.tidy(bench.keys, idleMs: 3_600_000)).integer == 0)
+            #expect(try await bench.call(FunctionLibrary.tidy(bench.keys, idleMs: -1)).integer == 1)
+            let left = try await bench.call(RedisCommand("XINFO", "CONSUMERS", bench.keys.jobs, ProjectKeys.group))
+            #expect(left.array?.count == 1)
+            let other = ProjectKeys(project: "none")
+            #expect(try await bench.call(FunctionLibrary.tidy(other, idleMs: -1)).integer == 0)
+        }
+    }
+}
