@@ -231,6 +231,14 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
+            name: "ScenarioTests",
+            dependencies: [
+                "FCMSimulator", "FCMWire", "FanfareCore", "FanfareReceiving", "FanfareModel", "FanfareJSON", "FanfareXML",
+                "ExpatKit",
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
             name: "FanfareSandboxTests",
             dependencies: [
                 "FanfareSandbox", "FCMSimulator", "FanfareJSON", "FanfareXML", "ExpatKit", "TestSupport",

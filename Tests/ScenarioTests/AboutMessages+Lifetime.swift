@@ -1,0 +1,164 @@
+import FCMWire
+import FanfareJSON
+import FanfareModel
+import Testing
+
+/// Lifetimes, and what becomes of a message after it was accepted.
+extension AboutMessages {
+    static let weeksMs: Int64 = 28 * 86_400_000
+    static let lifetime = #"""
+        {"data":{"Nick":"Mario","body":"great match!","Room":"PortugalVSDenmark"},
+         "apns":{"headers":{"apns-expiration":"1604750400"}},"android":{"ttl":"4500s"},
+         "webpush":{"headers":{"TTL":"4500"}}}
+        """#
+
+    @Test("A46: a lifetime is 0 to 2,419,200 seconds, refused beyond that by both sides")
+    func lifetimeRange() throws {
+        var scene = try Scene()
+        for seconds in ["0", "2419200"] {
+            #expect(try scene.send(#"{"data":{"a":"b"},"android":{"ttl":"\#(seconds)s"}}"#, to: ("token", "t")).isSent)
+            let web = #"{"data":{"a":"b"},"webpush":{"headers":{"TTL":"\#(seconds)"}}}"#
+            #expect(try scene.send(web, to: ("token", "sbx-web-1")).isSent)
+        }
+        for seconds in ["-1", "2419201"] {
+            for block in [#""android":{"ttl":"\#(seconds)s"}"#, #""webpush":{"headers":{"TTL":"\#(seconds)"}}"#] {
+                #expect(throws: Scene.Rejected.self) { try scene.send("{\(block)}", to: ("token", "t")) }
+                #expect(scene.raw(#"{"message":{"token":"t",\#(block)}}"#).failure == Self.fixMessage)
+            }
+        }
+    }
+
+    @Test("A47 A56: unsaid it is four weeks, after which nothing is left")
+    func defaultLifetime() throws {
+        for (wait, count) in [(Self.weeksMs - 1, 1), (Self.weeksMs, 0)] {
+            var scene = try Scene()
+            scene.device("t", #""online":false"#)
+            #expect(try scene.send(#"{"data":{"a":"b"}}"#, to: ("token", "t")).isSent)
+            scene.advance(ms: wait)
+            scene.device("t", #""online":true"#)
+            #expect(try scene.arrivals("t").count == count)
+            #expect(try scene.dropped("expired") == Int64(1 - count))
+        }
+    }
+
+    @Test("A50 A56: the example's three spellings of 75 minutes, and a date that is over")
+    func lifetimeExample() throws {
+        for (wait, count) in [(Int64(4_499_999), 1), (4_500_000, 0)] {
+            var scene = try Scene()
+            for platform in ["android", "web", "apple"] {
+                scene.device(platform, #""platform":"\#(platform)""#, #""online":false"#)
+                #expect(try scene.send(Self.lifetime, to: ("token", platform)).isSent)
+            }
+            // In 2020: now or never.
+            #expect(try scene.dropped("now_or_never") == 1)
+            scene.advance(ms: wait)
+            for platform in ["android", "web", "apple"] { scene.device(platform, #""online":true"#) }
+            #expect(try scene.arrivals("android").count == count)
+            #expect(try scene.arrivals("web").count == count)
+            #expect(try scene.arrivals("apple").isEmpty)
+        }
+        var scene = try Scene()
+        for platform in ["android", "web", "apple"] {
+            scene.device(platform, #""platform":"\#(platform)""#)
+            try scene.send(Self.lifetime, to: ("token", platform))
+        }
+        #expect(try scene.arrival("android").payload["google.ttl"] == 4_500)
+        #expect(try scene.arrival("web").headers["TTL"] == "4500")
+        #expect(try scene.arrival("apple").headers["apns-expiration"] == "1604750400")
+    }
+
+    @Test("A48: a lifetime of 0 is never throttled")
+    func nowOrNeverIsNotThrottled() throws {
+        var scene = try Scene()
+        for _ in 1...60 {
+            let message = #"{"data":{"a":"b"},"android":{"ttl":"0s","collapse_key":"k"}}"#
+            #expect(try scene.send(message, to: ("token", "t")).isSent)
+        }
+        #expect(try scene.arrivals("t").count == 60)
+    }
+
+    @Test("A49: with a lifetime of 0 what cannot be delivered now is dropped, and never stored; a worker tries it once")
+    func nowOrNever() throws {
+        var scene = try Scene()
+        scene.device("t", #""online":false"#)
+        let message = #"{"data":{"a":"b"},"android":{"ttl":"0s"}}"#
+        #expect(try scene.send(message, to: ("token", "t")).isSent)
+        #expect(try scene.statistic("stored") == 0)
+        #expect(try scene.dropped("now_or_never") == 1)
+        scene.device("t", #""online":true"#)
+        #expect(try scene.arrivals("t").isEmpty)
+        let job = try scene.intake(["message": message, "token": "t"])
+        let template = try RequestTemplate(
+            message: job.message,
+            format: job.format,
+            transport: .v1,
+            validateOnly: false,
+            delivery: job.delivery,
+            jobID: job.id
+        )
+        #expect(template.lifetimeMs(firstAttemptMs: scene.nowMs) == 0)
+    }
+
+    @Test("A45 A51 A55: accepted is not delivered: it waits for the device, and then all comes at once")
+    func acceptedIsNotDelivered() throws {
+        var scene = try Scene()
+        scene.device("t", #""online":false"#)
+        for line in 1...3 {
+            let verdict = try scene.send(#"{"data":{"line":"\#(line)"}}"#, to: ("token", "t"))
+            #expect(verdict.messageID?.hasPrefix("projects/demo/messages/") == true)
+        }
+        let collapsible = #"{"data":{"line":"4"},"android":{"collapse_key":"k"}}"#
+        for _ in 1...2 { try scene.send(collapsible, to: ("token", "t")) }
+        #expect(try scene.arrivals("t").isEmpty)
+        #expect(try scene.statistic("accepted") == 5)
+        scene.advance(ms: 3_600_000)
+        scene.device("t", #""online":true"#)
+        let arrivals = try scene.arrivals("t")
+        #expect(Set(arrivals.compactMap { $0.payload["line"]?.string }) == ["1", "2", "3", "4"])
+        #expect(arrivals.allSatisfy { $0.timeMs == scene.nowMs })
+    }
+
+    @Test("A52: a device that is connected and awake has it at once")
+    func deliveredAtOnce() throws {
+        var scene = try Scene()
+        let id = try scene.send(Self.data, to: ("token", "t")).messageID
+        let arrival = try scene.arrival("t")
+        #expect(arrival.timeMs == scene.nowMs)
+        let name = try #require(arrival.payload["google.message_id"]?.string)
+        #expect(id == "projects/demo/messages/" + name)
+    }
+
+    @Test("A58 A59: silent for over a month: accepted and dropped, told of it only within four weeks of the last data")
+    func inactiveDevice() throws {
+        for (wait, isTold) in [(Self.weeksMs - 1, true), (Self.weeksMs + 1, false)] {
+            var scene = try Scene()
+            scene.device("t", #""inactive_days":31"#)
+            #expect(try scene.send(Self.data, to: ("token", "t")).isSent)
+            #expect(try scene.statistic("stored") == 0)
+            #expect(try scene.dropped("inactive") == 1)
+            scene.advance(ms: wait)
+            scene.device("t", #""online":true"#)
+            #expect(try scene.arrivals("t").map(\.isDeletedMessages) == (isTold ? [true] : []))
+        }
+        // A shorter silence is no reason.
+        var scene = try Scene()
+        scene.device("t", #""inactive_days":29"#)
+        try scene.send(Self.data, to: ("token", "t"))
+        #expect(try scene.statistic("stored") == 1)
+    }
+
+    @Test("A60: the first delivery after an uninstallation is lost and ends the token, the next send is told so")
+    func uninstalled() throws {
+        for carrier in Scene.Carrier.allCases {
+            var scene = try Scene()
+            scene.device("t", #""state":"uninstalled""#)
+            let message = #"{"data":{"a":"b"}}"#
+            #expect(try scene.send(message, to: ("token", "t"), over: carrier).isSent)
+            #expect(try scene.arrivals("t").isEmpty)
+            #expect(try scene.dropped("uninstalled") == 1)
+            #expect(try scene.send(message, to: ("token", "t"), over: carrier).failure == "UNREGISTERED remove")
+            let words: [Scene.Carrier: String] = [.v1: "UNREGISTERED", .xmpp: "DEVICE_UNREGISTERED"]
+            #expect(scene.reply.text.contains(words[carrier] ?? "NotRegistered"))
+        }
+    }
+}

@@ -1,0 +1,139 @@
+import FCMSimulator
+import FCMWire
+import FanfareCore
+import FanfareJSON
+import FanfareModel
+import Testing
+
+/// Messages to a group, and from one.
+extension DeviceGroups {
+    @Test("G3 G17 G18 G19: to a group by its key; all members got it: success 2, failure 0")
+    func everyMember() throws {
+        var scene = try Scene()
+        let key = try scene.makeGroup(Self.name, ["a", "b"])
+        #expect(try scene.send(Self.hello, to: ("group", key), over: .legacy).isSent)
+        #expect(try scene.reply.json() == ["success": 2, "failure": 0])
+        let notification = #"{"notification":{"title":"t"},"data":{"a":"b"}}"#
+        #expect(try scene.send(notification, to: ("group", key), over: .legacy).isSent)
+        #expect(try scene.arrivals("a").last?.payload["notification"]?.object?["title"] == "t")
+    }
+
+    @Test("G20 G21: some did not get it: they alone are sent to again, one by one, with backoff")
+    func someMembers() throws {
+        var scene = try Scene()
+        let key = try scene.makeGroup(Self.name, ["regId1", "regId2", "c"])
+        scene.device("regId1", #""state":"unregistered""#)
+        scene.device("regId2", #""state":"unregistered""#)
+        let verdict = try scene.send(Self.hello, to: ("group", key), over: .legacy)
+        let reply = try scene.reply.json()
+        #expect(reply["success"] == 1)
+        #expect(reply["failure"] == 2)
+        #expect(reply["failed_registration_ids"] == .array(["regId1", "regId2"]))
+        guard case .sentPartly(let id, let failed) = verdict else {
+            Issue.record("\(verdict)")
+            return
+        }
+        #expect(failed == ["regId1", "regId2"])
+        // The first has come back, the second never does.
+        scene.device("regId1", #""state":"healthy""#)
+        var progress = GroupProgress(key: key, messageID: id, pending: failed)
+        for token in failed {
+            _ = progress.note(try scene.send(Self.hello, to: ("token", token), over: .legacy), of: token)
+        }
+        #expect(progress.pending.isEmpty)
+        #expect(progress.failedTokens == ["regId2"])
+        #expect(progress.failed.map(\.isDead) == [true])
+        for (token, count) in [("regId1", 1), ("regId2", 0), ("c", 1)] {
+            #expect(try scene.arrivals(token).count == count)
+        }
+    }
+
+    @Test("G21: the waits between two tries of a member double")
+    func backoff() throws {
+        var scene = try Scene()
+        let member = "sbx-unavailable-3-a"
+        let (waits, last) = try scene.tries(Self.hello, to: ("token", member), over: .legacy)
+        #expect(last.isSent)
+        #expect(waits == [10_000, 20_000, 40_000])
+    }
+
+    @Test("G22: nobody in it: success 0, failure 0")
+    func emptyGroup() throws {
+        var scene = try Scene()
+        let key = try scene.makeGroup(Self.name, ["a"])
+        scene.device("a", #""state":"unregistered""#)
+        let verdict = try scene.send(Self.hello, to: ("group", key), over: .legacy)
+        #expect(try scene.reply.json() == ["success": 0, "failure": 0])
+        #expect(verdict.failure == "EMPTY_GROUP none")
+    }
+
+    // MARK: XMPP
+
+    @Test("G3 G23 G24 G25: over XMPP an ack from the group's key, with the counts")
+    func xmppEveryMember() throws {
+        var scene = try Scene()
+        let key = try scene.makeGroup(Self.name, ["a", "b", "c"])
+        #expect(try scene.send(Self.hello, to: ("group", key), over: .xmpp).isSent)
+        let ack = try scene.reply.json()
+        #expect(ack["message_type"] == "ack")
+        #expect(ack["from"] == .string(key))
+        #expect(ack["success"] == 3)
+        #expect(ack["failure"] == 0)
+        #expect(ack["message_id"]?.string?.hasPrefix("job/") == true)
+        let line = try #require(scene.lines.values.first)
+        let stanza = String(decoding: line.written, as: UTF8.self)
+        #expect(stanza.contains(#"<gcm xmlns="google:mobile:data">"#))
+        #expect(try scene.arrival("b").payload["hello"] != nil)
+    }
+
+    @Test("G24 G26: one of three got it: an ack all the same, with the others' names")
+    func xmppSomeMembers() throws {
+        var scene = try Scene()
+        let key = try scene.makeGroup(Self.name, ["regId1", "regId2", "c"])
+        for token in ["regId1", "regId2"] { scene.device(token, #""state":"unregistered""#) }
+        let verdict = try scene.send(Self.hello, to: ("group", key), over: .xmpp)
+        let ack = try scene.reply.json()
+        #expect(ack["message_type"] == "ack")
+        #expect(ack["success"] == 1)
+        #expect(ack["failure"] == 2)
+        guard case .sentPartly(_, let failed) = verdict else {
+            Issue.record("\(verdict)")
+            return
+        }
+        #expect(failed == ["regId1", "regId2"])
+        // The document's own answer names no message; nobody could say which it is for.
+        let printed =
+            #"{"from":"k","message_type":"ack","success":1,"failure":2,"failed_registration_ids":["r1","r2"]}"#
+        let judged = XMPPResponse.verdict(
+            .stanza(Array(printed.utf8)),
+            kind: .group,
+            recipient: "k",
+            nowMs: 0,
+            atMostOnce: false
+        )
+        #expect(judged == .sentPartly(messageID: "", failedTokens: ["r1", "r2"]))
+    }
+
+    @Test("G24 G27: nobody got it: a nack, and the group is tried again")
+    func xmppNobody() throws {
+        var scene = try Scene()
+        let key = try scene.makeGroup(Self.name, ["sbx-unavailable-1-a", "sbx-unavailable-1-b"])
+        let verdict = try scene.send(Self.hello, to: ("group", key), over: .xmpp)
+        #expect(try scene.reply.json()["message_type"] == "nack")
+        #expect(verdict.retry != nil)
+        #expect(try scene.send(Self.hello, to: ("group", key), over: .xmpp).isSent)
+    }
+
+    @Test("G29: a member speaks to its group, and the others hear it")
+    func upstreamToGroup() throws {
+        var scene = try Scene()
+        let key = try scene.makeGroup(Self.name, ["a", "b", "c"])
+        for token in ["a", "b", "c"] { scene.device(token, #""platform":"apple""#) }
+        let reply = scene.control("POST", "/upstream", #"{"from":"a","to":"\#(key)","data":{"hi":"all"}}"#)
+        #expect(reply.status == 200)
+        #expect(try scene.arrivals("a").isEmpty)
+        for token in ["b", "c"] { #expect(try scene.arrival(token).payload["hi"] == "all") }
+        let stranger = scene.control("POST", "/upstream", #"{"from":"x","to":"\#(key)","data":{}}"#)
+        #expect(stranger.status == 400)
+    }
+}
