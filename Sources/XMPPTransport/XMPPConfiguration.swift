@@ -39,6 +39,8 @@ public struct XMPPConfiguration: Equatable, Sendable {
     public var longestBackoffMs: Int64 = 60_000
     /// How long sent bytes may stay unacknowledged by the peer's kernel before ours gives the connection up.
     public var userTimeoutMs: UInt32 = 20_000
+    /// Bytes that may wait for the peer to take them; more ends the connection. A full window is far below.
+    public var maxBufferedBytes = 4 << 20
 
     public init(host: String, port: Int, caFile: String? = nil, senderID: String, serverKey: String) {
         self.host = host

@@ -37,6 +37,7 @@ final class XMPPConnection {
         )
         address.connectTimeoutMs = configuration.connectTimeoutMs
         address.userTimeoutMs = configuration.userTimeoutMs
+        address.maxBufferedBytes = configuration.maxBufferedBytes
         stream = TLSStream(loop: loop, configuration: address)
         parser = XMLStreamParser()
         session = XMPPSession(configuration.session)

@@ -1,0 +1,155 @@
+import FCMWire
+import FanfareModel
+import TestSupport
+import Testing
+import XMPPTransport
+
+/// Connections that end, drain, stall or never come to be: nothing is lost, nothing is said to be unsent that may have
+/// left, and the next connection goes on.
+@Suite(.serialized, .timeLimit(.minutes(2)))
+struct XMPPLossTests {
+    @Test(arguments: ["reset", "close"])
+    func whatIsUnansweredWhenThePeerLeavesIsAmbiguous(how: String) throws {
+        let peer = try XMPPPeer()
+        let harness = try PoolHarness(port: peer.port) { $0.mostConnections = 1 }
+        let outcomes = harness.run(["token.1", "hold.1", "hold.2", "\(how).1"])
+        #expect(outcomes.map(\.kind) == ["ack", "ambiguous", "ambiguous", "ambiguous"], "\(harness.troubles)")
+        #expect(harness.run(["token.2"]).map(\.kind) == ["ack"])
+        #expect(try peer.ledger().connections == 2)
+        #expect(try peer.ledger().received.values.allSatisfy { $0 == 1 })
+        #expect(harness.surplus == 0)
+    }
+
+    @Test func ofWhatThePeerNeverTookSomeIsKnownToBeUnsent() throws {
+        let peer = try XMPPPeer(#"[{"deaf":true}]"#)
+        let harness = try PoolHarness(port: peer.port) {
+            $0.ackTimeoutMs = 1_500
+            $0.mostConnections = 1
+            $0.maxBufferedBytes = 64 << 20
+        }
+        harness.run(until: { $0.pool.statistics.ready == 1 })
+        let body = [UInt8](repeating: UInt8(ascii: "x"), count: 200_000)
+        for tag: UInt64 in 1...100 { harness.pool.send(tag: tag, messageID: "m\(tag)", json: body) }
+        harness.run(until: { $0.outcomes.count == 100 })
+        let kinds = harness.outcomes.values.map { $0 }.kinds
+        // What the kernels' buffers took, and what they had no room for: in this order.
+        #expect(kinds["ambiguous", default: 0] > 0, "\(kinds)")
+        #expect(kinds["unsent", default: 0] > 0, "\(kinds)")
+        let order = (1...100).compactMap { harness.outcomes[UInt64($0)]?.kind }
+        #expect(order == order.sorted())
+    }
+
+    @Test func aNackOfDrainingMovesOnToAnotherConnection() throws {
+        let peer = try XMPPPeer()
+        let harness = try PoolHarness(port: peer.port) { $0.drainGraceMs = 100 }
+        _ = harness.enqueue(["hold.1", "drain.1"])
+        harness.run(until: { $0.outcomes[2] != nil && $0.pool.statistics.opened == 2 })
+        #expect(harness.outcomes[2] == .refused(reason: "CONNECTION_DRAINING"))
+        #expect(harness.run(["token.1"]).map(\.kind) == ["ack"])
+        #expect(try peer.ledger().messages.map(\.connection) == [1, 1, 2])
+        #expect(harness.outcomes[1] == nil)
+    }
+
+    @Test func aDrainingConnectionCarriesItsAnswersAndIsThenClosed() throws {
+        let peer = try XMPPPeer()
+        let harness = try PoolHarness(port: peer.port) { $0.drainGraceMs = 200 }
+        let held = harness.enqueue(["hold.1"])
+        harness.run(until: { _ in (try? peer.ledger().messages.count) == 1 })
+        try peer.send(Self.gcm(#"{"message_type":"control","control_type":"CONNECTION_DRAINING"}"#), connection: 1)
+        harness.run(until: { $0.pool.statistics.opened == 2 })
+        #expect(harness.run(["token.1"]).map(\.kind) == ["ack"])
+        #expect(try peer.ledger().messages.last?.connection == 2)
+        // An upstream message on the draining connection is acknowledged there.
+        try peer.send(Self.gcm(#"{"from":"tok","message_id":"u-1","category":"c","data":{}}"#), connection: 1)
+        harness.run(until: { _ in (try? peer.ledger().acks.count) == 1 })
+        #expect(try peer.ledger().acks == [XMPPPeer.Ledger.Ack(connection: 1, to: "tok", messageID: "u-1")])
+        #expect(harness.outcomes[held[0]] == nil)
+        try peer.send(Self.gcm(#"{"message_type":"ack","message_id":"job/1/1/0"}"#), connection: 1)
+        harness.run(until: { $0.pool.statistics.connections == 1 })
+        #expect(harness.outcomes[held[0]]?.kind == "ack")
+        #expect(harness.troubles.isEmpty)
+        harness.run(until: { _ in (try? peer.ledger().footers) == 1 })
+    }
+
+    @Test func aMessageWithoutAnAnswerIsGivenUpWithItsConnection() throws {
+        let peer = try XMPPPeer()
+        let harness = try PoolHarness(port: peer.port) { $0.ackTimeoutMs = 300 }
+        #expect(harness.run(["ignore.1"]).map(\.kind) == ["ambiguous"])
+        #expect(harness.run(["token.1"]).map(\.kind) == ["ack"])
+        #expect(harness.troubles == ["an XMPP connection ended: no ack within 300 ms"])
+    }
+
+    @Test func blanksKeepAnIdleConnection() throws {
+        let peer = try XMPPPeer()
+        let harness = try PoolHarness(port: peer.port) { $0.keepaliveMs = 100 }
+        harness.run(until: { _ in (try? peer.ledger().blanks) ?? 0 >= 3 })
+        #expect(!harness.timedOut)
+        #expect(try peer.ledger().connections == 1)
+    }
+
+    @Test func connectionsBeyondTheLeastAreClosedWhenIdle() throws {
+        let peer = try XMPPPeer()
+        let harness = try PoolHarness(port: peer.port) { $0.idleMs = 200 }
+        harness.run((1...250).map { "token.\($0)" })
+        harness.run(until: { $0.pool.statistics.connections == 1 })
+        #expect(!harness.timedOut)
+        #expect(harness.troubles.isEmpty)
+        #expect(harness.run(["token.x"]).map(\.kind) == ["ack"])
+    }
+
+    // MARK: What never becomes a connection
+
+    @Test func aRefusedCredentialIsSaid() throws {
+        let peer = try XMPPPeer(#"[{"auth":"not-authorized"}]"#)
+        let harness = try PoolHarness(port: peer.port)
+        let tags = harness.enqueue(["token.1"])
+        harness.run(until: { !$0.refusals.isEmpty && $0.outcomes[tags[0]] != nil })
+        #expect(harness.refusals.first == "not-authorized")
+        #expect(harness.outcomes[tags[0]]?.kind == "unsent")
+        #expect(harness.troubles.first == "an XMPP connection ended: authentication failed: not-authorized")
+    }
+
+    @Test func aPeerThatStopsHalfWayIsLeft() throws {
+        let peer = try XMPPPeer(#"[{"auth":"hang"},{}]"#)
+        let harness = try PoolHarness(port: peer.port) { $0.handshakeTimeoutMs = 300 }
+        let tags = harness.enqueue(["token.1"])
+        harness.run(until: { $0.outcomes[tags[0]] != nil })
+        #expect(harness.troubles == ["an XMPP connection ended: no answer in time while authenticating"])
+        #expect(harness.outcomes[tags[0]]?.kind == "unsent")
+        #expect(harness.run(["token.2"]).map(\.kind) == ["ack"])
+    }
+
+    @Test func aCertificateOfAnotherNameOrAuthorityIsNotTrusted() throws {
+        let other = try XMPPPeer.certificates.get().issue("elsewhere", names: ["DNS:elsewhere.test"])
+        let strangers = try Certificates()
+        let stranger = try strangers.issue("server", names: ["DNS:localhost"])
+        for identity in [other, stranger] {
+            let peer = try XMPPPeer(identity: identity)
+            let harness = try PoolHarness(port: peer.port)
+            let tags = harness.enqueue(["token.1"])
+            harness.run(until: { $0.outcomes[tags[0]] != nil && !$0.troubles.isEmpty })
+            #expect(harness.outcomes[tags[0]]?.kind == "unsent")
+            #expect(harness.troubles.first?.contains("SSL") == true, "\(harness.troubles)")
+            #expect(try peer.ledger().users.isEmpty)
+        }
+    }
+
+    @Test func aPortWhereNobodyListensIsTriedAgainWithPauses() throws {
+        let harness = try PoolHarness(port: 1)
+        harness.run(milliseconds: 600)
+        // 50, 100, 200, 200 ms, three quarters of each.
+        #expect((3...6).contains(harness.troubles.count), "\(harness.troubles)")
+        #expect(harness.pool.statistics.connections == 0)
+    }
+
+    @Test func aHostThatIsNoneIsNotAsked() throws {
+        let harness = try PoolHarness(port: 443, host: "evil.test/#")
+        harness.run(until: { !$0.troubles.isEmpty })
+        #expect(harness.troubles == ["an XMPP connection ended: evil.test/# is not a host"])
+    }
+
+    static func gcm(_ json: String) -> String {
+        let text = json.split(separator: "&", omittingEmptySubsequences: false).joined(separator: "&amp;")
+        return "<message><gcm xmlns='google:mobile:data'>\(text)</gcm></message>"
+    }
+}
