@@ -11,10 +11,7 @@ import Testing
     /// Forward and back from the right time, and back and forward.
     private static func ahead(_ step: Int) -> Int { [hour, 0, -hour, 0][step % 4] }
 
-    @Test(
-        .disabled("An open fault: see what is not promised about clocks, on the page on guarantees"),
-        arguments: ["redis", "worker"]
-    )
+    @Test(arguments: ["redis", "worker"])
     func steppedClock(whose: String) async throws {
         let steps = ChaosScale.rounds(short: 2, longShare: 0.2)
         let clocks = try SteppedClocks()
