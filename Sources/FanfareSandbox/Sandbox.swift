@@ -24,19 +24,24 @@ public actor Sandbox {
         serverLogger.logLevel = max(logger.logLevel, .warning)
     }
 
-    /// - Returns: the ports in use, once both listen.
+    /// - Returns: the ports in use, once all listen.
     public func start() async throws -> SandboxPorts {
         precondition(running == nil, "a sandbox starts once")
         try options.check()
         let directory = try StateDirectory(path: options.stateDirectory)
         // Files name the port and are there before anyone can connect, so a free one is found first.
         let port = try options.port == 0 ? FreePort.find(host: options.listen) : options.port
+        let wanted = options.xmppPort ?? (options.port == 0 ? 0 : SandboxOptions.defaultXMPPPort)
+        let xmppPort = try wanted == 0 ? FreePort.find(host: options.listen, but: port) : wanted
         let certificate = try ServerCertificate.loadOrMake(in: directory)
         let host = try makeHost(directory: directory, port: port)
         let loops = MultiThreadedEventLoopGroup(numberOfThreads: options.threads)
         let started = StartSignal()
         let data = Server(
-            childChannelSetup: DataChannel(tls: try Self.context(certificate), host: host),
+            childChannelSetup: DataChannel(
+                tls: try Self.context(certificate, protocols: ["h2", "http/1.1"]),
+                host: host
+            ),
             configuration: ServerConfiguration(
                 address: .hostname(options.listen, port: port),
                 backlog: 1_024
@@ -45,11 +50,18 @@ public actor Sandbox {
             eventLoopGroup: loops,
             logger: serverLogger
         )
+        let xmpp = Server(
+            childChannelSetup: XMPPChannel(tls: try Self.context(certificate, protocols: []), host: host),
+            configuration: ServerConfiguration(address: .hostname(options.listen, port: xmppPort), backlog: 1_024),
+            onServerRunning: { _ in started.xmppListening() },
+            eventLoopGroup: loops,
+            logger: serverLogger
+        )
         let control = ControlPort.application(host: host, port: options.controlPort, logger: serverLogger) { port in
             started.listening(controlPort: port)
         }
         var groupConfiguration = ServiceGroupConfiguration(
-            services: [.init(service: data), .init(service: control)],
+            services: [.init(service: data), .init(service: xmpp), .init(service: control)],
             logger: serverLogger
         )
         groupConfiguration.maximumGracefulShutdownDuration = .seconds(1)
@@ -70,14 +82,18 @@ public actor Sandbox {
         } catch {
             await stop()
             throw SandboxError(
-                "cannot listen on \(options.listen):\(port) or 127.0.0.1:\(options.controlPort): \(error)"
+                "cannot listen on \(options.listen):\(port), \(options.listen):\(xmppPort) or "
+                    + "127.0.0.1:\(options.controlPort): \(error)"
             )
         }
         logger.info(
             "The sandbox listens",
-            metadata: ["port": "\(port)", "control_port": "\(bound)", "state": "\(options.stateDirectory)"]
+            metadata: [
+                "port": "\(port)", "xmpp_port": "\(xmppPort)", "control_port": "\(bound)",
+                "state": "\(options.stateDirectory)",
+            ]
         )
-        return SandboxPorts(data: port, control: bound)
+        return SandboxPorts(data: port, xmpp: xmppPort, control: bound)
     }
 
     /// Returns when the sandbox was stopped; throws what ended it otherwise.
@@ -119,10 +135,14 @@ public actor Sandbox {
             "https://oauth2.googleapis.com/token", "https://www.googleapis.com/oauth2/v4/token",
             "https://accounts.google.com/o/oauth2/token",
         ]
-        return SimulatorHost(simulator: simulator, verifier: SignatureVerifier(keys: keys))
+        return SimulatorHost(
+            simulator: simulator,
+            verifier: SignatureVerifier(keys: keys),
+            timers: MultiThreadedEventLoopGroup.singleton.next()
+        )
     }
 
-    private static func context(_ certificate: ServerCertificate) throws -> NIOSSLContext {
+    private static func context(_ certificate: ServerCertificate, protocols: [String]) throws -> NIOSSLContext {
         var tls = TLSConfiguration.makeServerConfiguration(
             certificateChain: [
                 .certificate(try NIOSSLCertificate(bytes: Array(certificate.certificatePEM.utf8), format: .pem))
@@ -130,7 +150,7 @@ public actor Sandbox {
             privateKey: .privateKey(try NIOSSLPrivateKey(bytes: Array(certificate.keyPEM.utf8), format: .pem))
         )
         tls.minimumTLSVersion = .tlsv12
-        tls.applicationProtocols = ["h2", "http/1.1"]
+        tls.applicationProtocols = protocols
         return try NIOSSLContext(configuration: tls)
     }
 }
@@ -139,6 +159,8 @@ public actor Sandbox {
 public struct SandboxPorts: Equatable, Sendable {
     /// TLS, HTTP/2 and HTTP/1.1.
     public var data: Int
+    /// TLS, XMPP.
+    public var xmpp: Int
     /// Plain HTTP on loopback.
     public var control: Int
 }

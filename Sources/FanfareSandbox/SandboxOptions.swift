@@ -4,7 +4,9 @@ public struct SandboxOptions: Equatable, Sendable {
     public var port = 8443
     /// Plain HTTP, on loopback only; 0 takes a free one.
     public var controlPort = 8480
-    /// The address the TLS port listens on.
+    /// The XMPP port; 0 takes a free one. Unless said, ``defaultXMPPPort``, and a free one if ``port`` is 0.
+    public var xmppPort: Int?
+    /// The address the TLS ports listen on.
     public var listen = "127.0.0.1"
     /// The folder for certificates and credentials; made if it is missing.
     public var stateDirectory: String
@@ -20,8 +22,11 @@ public struct SandboxOptions: Equatable, Sendable {
     public var fanoutRate = 10_000
     /// A fan-out beyond the thousand that a project may have under way waits, rather than being refused.
     public var deferFanouts = false
-    /// Loops that serve the TLS port.
+    /// Loops that serve the TLS ports.
     public var threads = 2
+
+    /// FCM's own port for trials.
+    public static let defaultXMPPPort = 5_236
 
     public init(stateDirectory: String, projects: [String]) {
         self.stateDirectory = stateDirectory
@@ -37,6 +42,7 @@ public struct SandboxOptions: Equatable, Sendable {
         }
         try within("port", port, 0...65_535)
         try within("control-port", controlPort, 0...65_535)
+        try within("xmpp-port", xmppPort ?? 0, 0...65_535)
         try within("quota-per-minute", quotaPerMinute, 0...1_000_000_000)
         try within("token-lifetime", tokenLifetimeSeconds, 1...3_600)
         try within("fanout-rate", fanoutRate, 1...100_000_000)

@@ -1,15 +1,30 @@
 import FCMSimulator
+import FanfareXML
 import Foundation
+import NIOCore
 import Synchronization
 
-/// The one simulator that all connections share, with what a value cannot have: a clock, a lock, keys and randomness.
+/// The one simulator that all connections share, with what a value cannot have: a clock, a lock, timers, keys and
+/// randomness.
 final class SimulatorHost: Sendable {
-    private let simulator: Mutex<Simulator>
-    private let verifier: SignatureVerifier
+    /// Takes what there is to do on one XMPP connection, in order. Called under the lock: it must return at once.
+    typealias Perform = @Sendable ([XMPPOutput.Action]) -> Void
 
-    init(simulator: consuming Simulator, verifier: SignatureVerifier) {
-        self.simulator = Mutex(simulator)
+    private struct State {
+        var simulator: Simulator
+        var connections: [UInt64: Perform] = [:]
+        /// When the simulator is to be looked at again without being asked, Unix milliseconds.
+        var wakeMs: Int64?
+    }
+
+    private let state: Mutex<State>
+    private let verifier: SignatureVerifier
+    private let timers: any EventLoop
+
+    init(simulator: consuming Simulator, verifier: SignatureVerifier, timers: any EventLoop) {
+        state = Mutex(State(simulator: simulator))
         self.verifier = verifier
+        self.timers = timers
     }
 
     func respond(to request: SimulatorRequest) -> SimulatorReply {
@@ -18,26 +33,85 @@ final class SimulatorHost: Sendable {
         let proof = read.tokenRequest.map { token in
             TokenProof(isSignatureValid: verifier.isValid(token), newToken: Self.newAccessToken())
         }
-        let now = Self.unixMilliseconds()
-        return simulator.withLock { $0.respond(to: read, nowMs: now, proof: proof) }
+        return with { $0.respond(to: read, nowMs: $1, proof: proof) }
     }
 
     func control(_ request: SimulatorRequest) -> SimulatorReply {
-        let now = Self.unixMilliseconds()
-        return simulator.withLock { $0.control(request, nowMs: now) }
+        with { $0.control(request, nowMs: $1) }
     }
 
     /// - Returns: how many streams to allow; nil where nobody said.
     func connectionOpened() -> Int? {
-        simulator.withLock { $0.connectionOpened() }
+        state.withLock { $0.simulator.connectionOpened() }
     }
 
     func connectionClosed() {
-        simulator.withLock { $0.connectionClosed() }
+        state.withLock { $0.simulator.connectionClosed() }
     }
 
     func streamsOpen(_ count: Int) {
-        simulator.withLock { $0.streamsOpen(count) }
+        state.withLock { $0.simulator.streamsOpen(count) }
+    }
+
+    // MARK: XMPP
+
+    /// - Returns: the connection's name; nil when there are too many.
+    func openXMPP(_ perform: @escaping Perform) -> UInt64? {
+        state.withLock { state in
+            let id = state.simulator.openXMPP()
+            if let id { state.connections[id] = perform }
+            return id
+        }
+    }
+
+    func receiveXMPP(_ events: [XMLStreamEvent], on id: UInt64) {
+        with { simulator, now in
+            for event in events { simulator.receiveXMPP(event, on: id, nowMs: now) }
+        }
+    }
+
+    func failXMPP(_ id: UInt64, reason: String) {
+        with { simulator, _ in simulator.failXMPP(id, reason: reason) }
+    }
+
+    func closedXMPP(_ id: UInt64) {
+        state.withLock { state in _ = state.connections.removeValue(forKey: id) }
+        with { $0.closedXMPP(id, nowMs: $1) }
+    }
+
+    /// Hands out what the work has left to do on XMPP connections before anyone else can add to it.
+    private func with<Result: Sendable>(_ work: (inout Simulator, Int64) -> Result) -> Result {
+        let now = Self.unixMilliseconds()
+        return state.withLock { state in
+            let result = work(&state.simulator, now)
+            Self.handOut(&state)
+            if let due = state.simulator.xmppDueMs(nowMs: now), due < state.wakeMs ?? Int64.max {
+                state.wakeMs = due
+                wake(atMs: due, now: now)
+            }
+            return result
+        }
+    }
+
+    private static func handOut(_ state: inout State) {
+        let outputs = state.simulator.takeXMPPOutput()
+        guard !outputs.isEmpty else { return }
+        var actions: [UInt64: [XMPPOutput.Action]] = [:]
+        for output in outputs { actions[output.connection, default: []].append(output.action) }
+        for (id, list) in actions { state.connections[id]?(list) }
+    }
+
+    private func wake(atMs due: Int64, now: Int64) {
+        // A clock that was set may ask for much; the next look then asks for the rest.
+        let delay = min(max(1, due - now), 60_000)
+        timers.scheduleTask(in: .milliseconds(delay)) { [weak self] in
+            guard let self else { return }
+            // One that an earlier time has made superfluous does no harm.
+            self.state.withLock { state in
+                if state.wakeMs == due { state.wakeMs = nil }
+            }
+            self.with { $0.tick(nowMs: $1) }
+        }
     }
 
     private static func newAccessToken() -> String {

@@ -1,9 +1,10 @@
 import Synchronization
 
-/// Waits for both servers to listen, or for the first to fail.
+/// Waits for all servers to listen, or for the first to fail.
 final class StartSignal: Sendable {
     private struct State {
         var isDataListening = false
+        var isXMPPListening = false
         var controlPort: Int?
         var failure: (any Error)?
         var waiter: CheckedContinuation<Int, any Error>?
@@ -11,9 +12,13 @@ final class StartSignal: Sendable {
 
     private let state = Mutex(State())
 
-    /// The TLS port listens.
+    /// The TLS port of HTTP listens.
     func listening() {
         update { $0.isDataListening = true }
+    }
+
+    func xmppListening() {
+        update { $0.isXMPPListening = true }
     }
 
     func listening(controlPort: Int) {
@@ -40,7 +45,7 @@ final class StartSignal: Sendable {
                 state.waiter = nil
                 return (waiter, .failure(failure))
             }
-            guard state.isDataListening, let port = state.controlPort else { return nil }
+            guard state.isDataListening, state.isXMPPListening, let port = state.controlPort else { return nil }
             state.waiter = nil
             return (waiter, .success(port))
         }

@@ -19,6 +19,8 @@ struct SandboxCommand: AsyncParsableCommand {
               curl http://127.0.0.1:8480/stats
               curl -d '{"topic":"news","subscribers":20000}' http://127.0.0.1:8480/devices
               curl http://127.0.0.1:8480/fanouts
+              curl -d '{"from":"a","data":{"k":"v"}}' http://127.0.0.1:8480/upstream
+              curl -X POST http://127.0.0.1:8480/drain
             """
     )
 
@@ -28,7 +30,15 @@ struct SandboxCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The control port, plain HTTP on loopback; 0 takes a free one.", valueName: "n"))
     var controlPort = 8480
 
-    @Option(help: ArgumentHelp("The address of the TLS port.", valueName: "address"))
+    @Option(
+        help: ArgumentHelp(
+            "The XMPP port; 0 takes a free one. Default: \(SandboxOptions.defaultXMPPPort), a free one with --port 0.",
+            valueName: "n"
+        )
+    )
+    var xmppPort: Int?
+
+    @Option(help: ArgumentHelp("The address of the TLS ports.", valueName: "address"))
     var listen = "127.0.0.1"
 
     @Option(help: ArgumentHelp("The folder for certificates and credentials; made if it is missing.", valueName: "dir"))
@@ -72,6 +82,7 @@ struct SandboxCommand: AsyncParsableCommand {
         var options = SandboxOptions(stateDirectory: state, projects: project)
         options.port = port
         options.controlPort = controlPort
+        options.xmppPort = xmppPort
         options.listen = listen
         options.seed = seed
         options.quotaPerMinute = quotaPerMinute
@@ -101,12 +112,14 @@ struct SandboxCommand: AsyncParsableCommand {
         if json {
             let object: JSONObject = [
                 "port": .number(JSONNumber(Int64(ports.data))),
+                "xmpp_port": .number(JSONNumber(Int64(ports.xmpp))),
                 "control_port": .number(JSONNumber(Int64(ports.control))),
                 "state": .string(state),
             ]
             Console.line(JSONValue.object(object).jsonText)
         } else {
             Console.line("FCM: https://localhost:\(ports.data), its CA is \(state)/ca.pem")
+            Console.line("XMPP: localhost:\(ports.xmpp), TLS from the first byte")
             Console.line("control: http://127.0.0.1:\(ports.control)")
         }
     }

@@ -27,6 +27,7 @@ struct RunningSandbox {
         var options = SandboxOptions(stateDirectory: directory, projects: ["demo", "other"])
         options.port = 0
         options.controlPort = 0
+        options.xmppPort = 0
         change(&options)
         var logger = Logger(label: "test")
         logger.logLevel = .critical

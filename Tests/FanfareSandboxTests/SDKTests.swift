@@ -17,6 +17,15 @@ import Testing
                 let id = try #require(result[name]?.object?["ok"]?.string, "\(name): \(result)")
                 #expect(id.hasPrefix("projects/demo/messages/"))
             }
+            let subscribed = try #require(result["subscribe"]?.object?["ok"]?.object, "subscribe: \(result)")
+            #expect(subscribed["success"] == 2)
+            #expect(subscribed["failure"] == 2)
+            let reasons = try #require(subscribed["errors"]?.object)
+            #expect(Set(reasons.members.map(\.key)) == ["2", "3"])
+            let unsubscribed = try #require(result["unsubscribe"]?.object?["ok"]?.object, "unsubscribe: \(result)")
+            #expect(unsubscribed["success"] == 1)
+            let topical = try await sandbox.control("GET", "/deliveries?token=sbx-apple-topic").body
+            #expect(topical.split(separator: "\n").count == 1, "\(topical)")
             #expect(result["dry_run"]?.object?["ok"] == "projects/demo/messages/fake_message_id")
             for name in ["each", "each_async"] {
                 let batch = try #require(result[name]?.object?["ok"]?.object, "\(name): \(result)")

@@ -79,7 +79,7 @@ import Testing
             let reply = try await sandbox.legacy(#"{"to":"t"}"#)
             #expect(reply.status == 503)
             #expect(reply.headers["retry-after"] == date)
-            #expect(try await sandbox.control("POST", "/drain", "{}").status == 501)
+            #expect(try await sandbox.control("POST", "/nothing", "{}").status == 404)
         }
     }
 }

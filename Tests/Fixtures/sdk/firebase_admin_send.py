@@ -74,6 +74,14 @@ def summary(batch):
     }
 
 
+def managed(response):
+    return {
+        "success": response.success_count,
+        "failure": response.failure_count,
+        "errors": {str(error.index): error.reason for error in response.errors},
+    }
+
+
 def rich():
     return messaging.send(
         messaging.Message(
@@ -102,13 +110,16 @@ def rich():
     )
 
 
+subscribers = ["plain", "sbx-apple-topic", "sbx-unregistered-1", "sbx-invalid-1"]
 names = ["plain", "sbx-unregistered-1", "sbx-invalid-1", "sbx-mismatch-1", "sbx-quota-9-a", "sbx-auth-1"]
 print(
     json.dumps(
         {
             "version": firebase_admin.__version__,
             "rich": attempt(rich),
+            "subscribe": attempt(lambda: managed(messaging.subscribe_to_topic(subscribers, "news"))),
             "topic": attempt(lambda: messaging.send(messaging.Message(topic="news", data={"a": "b"}))),
+            "unsubscribe": attempt(lambda: managed(messaging.unsubscribe_from_topic(["plain"], "news"))),
             "condition": attempt(
                 lambda: messaging.send(messaging.Message(condition="'a' in topics || 'b' in topics", data={"a": "b"}))
             ),
