@@ -14,7 +14,7 @@ import Testing
 
     // MARK: Management
 
-    @Test("G1 G5 G6 G10 G11: a group is made of a name and tokens, and answers with the key to send to")
+    @Test("G1 G5 G6 G7 G10 G11: a group is made of a name and tokens, and answers with the key to send to")
     func create() throws {
         let request = GroupOperation.request(.groupCreate, name: Self.name, key: "", tokens: [Self.first, Self.second])
         #expect(request.method == .post)

@@ -95,10 +95,8 @@ extension LegacyHTTPReference {
     func status401() throws {
         var scene = try Scene()
         let body = Array(#"{"to":"t"}"#.utf8)
-        for authorization in ["", "key", "key=wrong", "key=" + Scene.other.serverKey] {
+        for authorization in ["", "key", "key=wrong", Scene.project.serverKey] {
             let reply = scene.post(body, over: .legacy, authorization: authorization)
-            // The other project's key is a key: only its devices are others.
-            guard authorization != "key=" + Scene.other.serverKey else { continue }
             #expect(reply.status == 401)
             let verdict = scene.verdict(reply.outcome, kind: .token, recipient: "t", over: .legacy)
             guard case .blockProject = verdict else {
@@ -106,6 +104,16 @@ extension LegacyHTTPReference {
                 return
             }
         }
+        // A right key, and beside it another project's number.
+        let request = SimulatorRequest(
+            method: "POST",
+            path: "/fcm/send",
+            authorization: "key=" + Scene.project.serverKey,
+            contentType: "application/json",
+            projectIDHeader: Scene.other.senderID,
+            body: body
+        )
+        #expect(scene.simulator.respond(to: ReadRequest(request), nowMs: scene.nowMs).status == 401)
     }
 
     @Test("L43: 5xx: later again, no sooner than Retry-After, and with waits that grow")

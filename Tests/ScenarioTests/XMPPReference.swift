@@ -73,6 +73,16 @@ import Testing
         }
         #expect(ids == (1...3).map { "news/\($0)/1/5" })
         #expect(ids.compactMap { XMPPMessageID(parsing: $0)?.index } == [1, 2, 3])
+        // While one has no answer, another of the same id is not sent.
+        #expect(scene.control("POST", "/faults", Self.fault(#"{"delay_ms":500}"#)).status == 200)
+        let twice = Array(#"{"to":"t","message_id":"m-0"}"#.utf8)
+        #expect(try scene.post(twice, messageID: "m-0", tag: 7, on: line) == nil)
+        guard case .unsent? = try scene.post(twice, messageID: "m-0", tag: 8, on: line) else {
+            Issue.record("\(line.outcomes)")
+            return
+        }
+        scene.advance(ms: 500)
+        try scene.settleXMPP()
         // Without one FCM cannot even refuse it by name: the stanza comes back as an error.
         let outcome = try scene.post(Array(#"{"to":"t"}"#.utf8), messageID: "m-1", tag: 9, on: line)
         let verdict = XMPPResponse.verdict(
