@@ -106,6 +106,11 @@ public actor Sandbox {
         self.running = nil
         await running.services.triggerGracefulShutdown()
         _ = await running.task.result
+        // The ends of the servers' streams come to the loops from other threads, a moment later.
+        for _ in 0..<8 {
+            for loop in running.loops.makeIterator() { try? await loop.submit {}.get() }
+            await Task.yield()
+        }
         try? await running.loops.shutdownGracefully()
     }
 
