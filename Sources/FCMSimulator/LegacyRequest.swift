@@ -95,7 +95,8 @@ enum LegacyRequest {
             return .multicast(tokens.compactMap(\.string))
         }
         if let condition {
-            guard let parsed = Condition(condition) else {
+            // HTTP v1 takes five topics; here two operators are all.
+            guard let parsed = Condition(condition), parsed.topics.count <= 3 else {
                 throw .sentence("InvalidParameters: Invalid value for \"condition\"")
             }
             return .condition(parsed)

@@ -61,6 +61,7 @@ import Testing
         #"{"to":"a","message_id":"m-1","delivery_receipt_requested":"yes"}"#,
         #"{"to":"a","message_id":"m-1","stray":1}"#, #"{"to":"a","message_id":"m-1","priority":"urgent"}"#,
         #"{"to":"a","condition":"'a' in topics","message_id":"m-1"}"#,
+        #"{"condition":"'a' in topics || 'b' in topics || 'c' in topics || 'd' in topics","message_id":"m-1"}"#,
         #"{"condition":"'a' in","message_id":"m-1"}"#, #"{"to":"a","message_id":""}"#,
     ])
     func `a message against the rules is INVALID_JSON`(json: String) throws {
