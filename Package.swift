@@ -233,7 +233,8 @@ let package = Package(
         .testTarget(
             name: "ScenarioTests",
             dependencies: [
-                "FCMSimulator", "FCMWire", "FanfareCore", "FanfareReceiving", "FanfareModel", "FanfareJSON", "FanfareXML",
+                "FCMSimulator", "FCMWire", "FanfareCore", "FanfareReceiving", "FanfareModel", "FanfareJSON",
+                "FanfareXML",
                 "ExpatKit",
             ],
             swiftSettings: strict

@@ -64,8 +64,9 @@ final class ActiveBatch {
         pass = claim.pass
         self.job = job
         recipients = claim.recipients
-        authorised = claim.upto
-        requested = claim.upto
+        // What is done twice to a subscription or a group is done once: nobody has to know how far it had come.
+        authorised = job.isManagement ? recipients.count : claim.upto
+        requested = authorised
         todo = []
         todo.reserveCapacity(recipients.count)
         var first: [String: Int] = [:]

@@ -51,6 +51,10 @@ final class Dispatcher {
 
     var isIdle: Bool { inFlight == 0 && queue.isEmpty }
 
+    /// Permits that have to be at hand together for a send to begin: more than one recipient's for a round of a group's
+    /// members.
+    private(set) var neededPermits = 0
+
     func add(_ batch: ActiveBatch) {
         queue.add(batch)
         pump()
@@ -70,6 +74,7 @@ final class Dispatcher {
 
     func pump() {
         guard mayBegin() else { return }
+        neededPermits = 0
         var done = 0
         if let lastTrouble, project.loop.now < lastTrouble + Self.troubleNs {
             // A job whose recipients all fail must not be the only one that ever tries how FCM fares.
@@ -168,6 +173,7 @@ final class Dispatcher {
         }
         let permits = project.permits.available
         guard permits >= batch.permitsForNext else {
+            neededPermits = max(neededPermits, batch.permitsForNext)
             onStarved()
             return nil
         }

@@ -7,12 +7,15 @@ internal import StreamWire
 final class ManagementLeave {
     private let project: ProjectContext
     private var granted = 0
+    private var grantedAt: UInt64 = 0
     private var isAsking = false
     /// Called when there is leave for something.
     var onGranted: () -> Void = {}
 
     /// Operations asked for at once where each is a request of its own: a thirtieth of a second's share.
     private static let block = 100
+    /// What was not used at once would meet what others were given later.
+    private static let goodForNs: UInt64 = 100_000_000
 
     init(project: ProjectContext) { self.project = project }
 
@@ -20,6 +23,7 @@ final class ManagementLeave {
     ///
     /// - Parameter ahead: operations that are waiting, these included.
     func take(_ count: Int, ahead: Int) -> Bool {
+        if project.loop.now > grantedAt + Self.goodForNs { granted = 0 }
         guard granted < count else {
             granted -= count
             return true
@@ -40,6 +44,7 @@ final class ManagementLeave {
             }
             isAsking = false
             granted += count
+            grantedAt = project.loop.now
             onGranted()
         }
     }

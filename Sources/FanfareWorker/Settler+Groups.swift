@@ -40,7 +40,10 @@ extension Settler {
         if let failure = round.block {
             return settle(.blockProject(failure), position: position, of: batch, startedMs: round.startedMs)
         }
-        guard let retry = round.retry else { return finish(round.progress, position: position, of: batch) }
+        guard let retry = round.retry else {
+            count(.sent(messageID: "", canonical: nil), position: position, of: batch, startedMs: round.startedMs)
+            return finish(round.progress, position: position, of: batch)
+        }
         settle(.retry(retry), position: position, of: batch, startedMs: round.startedMs)
     }
 

@@ -83,11 +83,15 @@ final class Settler {
 
     func report(_ record: ResultRecord, position: Int, of batch: ActiveBatch) {
         var record = record
-        if batch.job.spec.operation.isGroupOperation { record.groupName = batch.job.spec.groupName }
+        if batch.job.spec.operation.isGroupOperation {
+            record.groupName = batch.job.spec.groupName
+            // The recipient is called by the name where no key is known.
+            if record.status != .sent { record.recipient = batch.job.spec.groupKey }
+        }
         recorder.result(record, position: position, of: batch)
     }
 
-    private func count(_ verdict: Verdict, position: Int, of batch: ActiveBatch, startedMs: Int64) {
+    func count(_ verdict: Verdict, position: Int, of batch: ActiveBatch, startedMs: Int64) {
         var history = batch.recipients[position].history
         switch verdict {
         case .retry(let retry) where !retry.countsAttempt:

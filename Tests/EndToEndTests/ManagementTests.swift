@@ -87,7 +87,7 @@ private let hello = #"{"notification":{"title":"Hello","body":"World"}}"#
             let second = try await run(["op": "group.create", "group_name": "tom", "tokens": Rig.tokens(["c"])])
             #expect(second.status == "failed" && second.error == "INVALID_ARGUMENT")
             #expect(second.raw_error == "notification_key already exists")
-            #expect(second.group_name == "tom")
+            #expect(second.group_name == "tom" && second.group == "")
             let read = try await run(["op": "group.get", "group_name": "tom"])
             #expect(read.status == "sent" && read.group?.isEmpty == false)
             let added = try await run([
@@ -129,7 +129,7 @@ private let hello = #"{"notification":{"title":"Hello","body":"World"}}"#
             _ = try await rig.control(
                 "POST",
                 "/devices",
-                #"{"group":"trio","tokens":\#(Rig.tokens(members))}"#
+                #"{"group":"trio","members":\#(Rig.tokens(members))}"#
             )
             try await rig.push(["id": "send", "message": hello, "group": "trio"])
             try await rig.finished("send")
