@@ -17,7 +17,8 @@ final class Dispatcher {
     private(set) var queue = SendQueue()
     private var flights = Flights()
     private var wake: TimerID?
-    private var messageCount: UInt64 = 0
+    /// From a place that no other process has, or ids of a lost worker would come again; see `XMPPMessageID.nonce`.
+    private var messageCount = UInt64.random(in: 0 ... .max)
 
     var inFlight: Int { flights.count }
 
@@ -234,7 +235,7 @@ final class Dispatcher {
         let first = batch.recipients[flight.positions[0]]
         var messageID = ""
         if carriage.way == .xmpp {
-            messageCount += 1
+            messageCount &+= 1
             messageID =
                 XMPPMessageID(
                     job: batch.job.id,

@@ -5,9 +5,11 @@ public struct XMPPMessageID: Equatable, Hashable, Sendable, CustomStringConverti
     public var job: String
     /// The recipient's index in the job.
     public var index: Int
-    /// Which attempt this is, counted from 1 by whoever sends.
+    /// How many attempts at the recipient counted before this one. Not enough to tell two messages apart: what is
+    /// certain not to have been sent is sent again with the same number.
     public var attempt: Int
-    /// Tells apart two messages that are equal in everything else, as after a worker was lost.
+    /// Tells apart two messages that are equal in everything else. A worker that takes over from a lost one sends with
+    /// the same numbers, so each process has to begin at a random place of its own, and counts on from there.
     public var nonce: UInt64
 
     public init(job: String, index: Int, attempt: Int, nonce: UInt64) {
