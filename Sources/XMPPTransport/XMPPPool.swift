@@ -274,9 +274,9 @@ public final class XMPPPool {
         case .badAck(let messageID, let isRepeated):
             counts.badAcks += 1
             troubles.append("FCM could not read the ack of \(messageID)" + (isRepeated ? "; it was repeated" : ""))
-        case .strayError(let text):
+        case .strayError(let condition):
             counts.strayErrors += 1
-            troubles.append("FCM reported an error of a message that it did not name: \(text)")
+            troubles.append("FCM reported an error of a message that it did not name: \(condition)")
         case .unknownControl(let type): troubles.append("FCM sent an unknown control message: \(type)")
         }
     }

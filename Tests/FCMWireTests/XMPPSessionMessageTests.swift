@@ -72,15 +72,22 @@ import Testing
 
     // MARK: Draining
 
-    @Test func aNackOfDrainingRefusesItsMessageAndStopsTheRest() {
+    @Test func aNackOfDrainingRefusesItsMessageAndStopsTheRest() throws {
         var story = ready()
         _ = story.send(1)
         _ = story.send(2)
-        #expect(
-            story.handle(XMPPStory.nack(1, "CONNECTION_DRAINING")) == [
-                .complete(tag: 1, .refused(reason: "CONNECTION_DRAINING")), .startedDraining,
-            ]
-        )
+        let actions = story.handle(XMPPStory.nack(1, "CONNECTION_DRAINING"))
+        #expect(actions.count == 2 && actions.last == .startedDraining)
+        guard case .complete(tag: 1, let outcome)? = actions.first else {
+            Issue.record("\(actions)")
+            return
+        }
+        let verdict = XMPPResponse.verdict(outcome, kind: .token, recipient: "t", nowMs: 0, atMostOnce: true)
+        guard case .retry(let retry) = verdict else {
+            Issue.record("\(verdict)")
+            return
+        }
+        #expect(retry.cause == .refused && !retry.countsAttempt && !retry.isAmbiguous && retry.floorMs == 0)
         #expect(story.session.room == 0)
         #expect(story.handle(XMPPStory.ack(2)) == [.complete(tag: 2, ackOutcome(2))])
     }
@@ -227,7 +234,7 @@ import Testing
     @Test func anErrorThatNamesNoneIsOfWhoeverStaysUnanswered() {
         var story = ready()
         for number: UInt64 in 1...3 { _ = story.send(number) }
-        #expect(story.handle(XMPPStory.error(id: "")) == [.note(.strayError("why")), .startedDraining])
+        #expect(story.handle(XMPPStory.error(id: "")) == [.note(.strayError("bad-request")), .startedDraining])
         #expect(story.handle(XMPPStory.ack(1)) == [.complete(tag: 1, ackOutcome(1))])
         #expect(
             story.handle(XMPPStory.ack(3)) == [
@@ -241,7 +248,7 @@ import Testing
         _ = story.send(1)
         #expect(
             story.handle(XMPPStory.error(id: "", json: "{}")) == [
-                .note(.strayError("why")), .complete(tag: 1, nackOutcome(1, "INVALID_JSON")),
+                .note(.strayError("bad-request")), .complete(tag: 1, nackOutcome(1, "INVALID_JSON")),
             ]
         )
         #expect(story.phase == .ready)
@@ -251,7 +258,7 @@ import Testing
         for id in ["", "m9"] {
             var story = ready()
             if !id.isEmpty { _ = story.send(1) }
-            let reason = "an error for a message that is not unanswered: why"
+            let reason = "an error for a message that is not unanswered: bad-request"
             #expect(story.handle(XMPPStory.error(id: id)) == [.close(reason: reason)])
         }
     }

@@ -116,7 +116,7 @@ extension XMPPReference {
         let first = try scene.connect()
         #expect(scene.control("POST", "/faults", Self.fault(#"{"draining":true}"#)).status == 200)
         let outcome = try scene.post(Array(#"{"to":"t","message_id":"m-1"}"#.utf8), messageID: "m-1", tag: 1, on: first)
-        guard case .refused? = outcome else {
+        guard case .stanza? = outcome else {
             Issue.record("\(String(describing: outcome))")
             return
         }
@@ -131,6 +131,7 @@ extension XMPPReference {
         )
         // Not looked at: even a job that allows one attempt is sent again.
         #expect(verdict.retry?.cause == .refused)
+        #expect(verdict.retry?.countsAttempt == false)
         #expect(try scene.send(Self.score, to: ("token", "t"), over: .xmpp).isSent)
         #expect(scene.lines.count == 2)
         #expect(try scene.arrivals("t").count == 1)

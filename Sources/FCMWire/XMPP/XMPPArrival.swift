@@ -33,6 +33,9 @@ struct XMPPRejection: Equatable {
     var messageID: String?
     /// The code of a nack that means the same.
     var code: String
+    /// The name of the error's condition: what may be logged of it.
+    var condition: String
+    /// FCM's words, which may quote a token: for the nack alone, never for a log.
     var text: String
 }
 
@@ -109,6 +112,7 @@ extension XMPPRejection {
         let said = error?.elements.first { $0.name.local == "text" }?.text ?? ""
         stanzaID = message.attributes["id"] ?? ""
         messageID = json?["message_id"]?.string
+        self.condition = condition.isEmpty ? "no condition" : condition
         text = RawError.clean(said.isEmpty ? condition : said)
         code =
             switch condition {

@@ -46,8 +46,7 @@ extension XMPPSession {
         guard let entry = window.remove(messageID) else {
             return close("an answer to a message that is not unanswered: \(RawError.clean(messageID))")
         }
-        guard nack == "CONNECTION_DRAINING" else { return [.complete(tag: entry.tag, .stanza(json))] }
-        return [.complete(tag: entry.tag, .refused(reason: "CONNECTION_DRAINING"))] + drain()
+        return [.complete(tag: entry.tag, .stanza(json))] + (nack == "CONNECTION_DRAINING" ? drain() : [])
     }
 
     private mutating func badAck(_ messageID: String) -> [Action] {
@@ -70,11 +69,11 @@ extension XMPPSession {
             return [.complete(tag: entry.tag, .stanza(rejection.nack(for: id)))] + settleStrays()
         }
         guard rejection.stanzaID.isEmpty, !window.isEmpty else {
-            return close("an error for a message that is not unanswered: \(rejection.text)")
+            return close("an error for a message that is not unanswered: \(rejection.condition)")
         }
         strays.append(rejection)
         // With no new messages, those that FCM could read are answered one by one, and who is left was meant.
-        return [.note(.strayError(rejection.text))] + settleStrays() + (strays.isEmpty ? [] : drain())
+        return [.note(.strayError(rejection.condition))] + settleStrays() + (strays.isEmpty ? [] : drain())
     }
 
     private mutating func settleStrays() -> [Action] {

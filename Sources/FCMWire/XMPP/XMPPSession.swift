@@ -242,7 +242,7 @@ public struct XMPPSession: Equatable, Sendable {
 public enum XMPPNote: Equatable, Sendable {
     /// FCM could not read an acknowledgement of ours. `isRepeated`: it was sent once more; otherwise it was let go.
     case badAck(messageID: String, isRepeated: Bool)
-    /// An error that names no message. The text is FCM's.
+    /// An error that names no message, by the name of its condition. FCM's words may quote a token.
     case strayError(String)
     case unknownControl(String)
 }
