@@ -59,7 +59,8 @@ final class ServerKeyCredential: CredentialSource {
     let headers: RequestHeaders
     let canRefresh = false
     let isStuck = false
-    /// Why FCM let nobody in over XMPP; until the project's probe nobody tries again.
+    /// Why FCM let nobody in over XMPP; nil once a connection was let in, or for the project's probe. Sends wait for that;
+    /// connections are tried by themselves, since they also carry what comes in.
     var refusal: Failure?
 
     init(serverKey: String, senderID: String) {

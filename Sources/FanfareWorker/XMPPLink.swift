@@ -1,5 +1,4 @@
 internal import EventLoop
-internal import FCMWire
 internal import FanfareModel
 internal import Logging
 internal import RedisTransport
@@ -9,17 +8,29 @@ internal import XMPPTransport
 /// What a project's XMPP connections share with the rest of the fleet: leave to open one more, and what devices send up,
 /// which FCM hears of only when Redis has it.
 final class XMPPLink {
+    /// What Redis was told last, and what it would have to be told anew for: it forgets a worker that was declared dead,
+    /// and one that came back may have lost what the last connection wrote.
+    private struct Told: Equatable {
+        var name: String
+        var connection: Int
+        var count: Int
+    }
+
+    private static let readinessMs: Int64 = 50
+    private static let watchMs: Int64 = 1_000
+
     private let project: ProjectContext
-    private let pool: XMPPPool
     private let credential: ServerKeyCredential
-    private var isTelling = false
-    private var told = -1
+    private let upstream: UpstreamQueue
     private var connections = 0
+    private var isTelling = false
+    /// Nil when nobody knows what Redis believes.
+    private var told: Told?
 
     init(project: ProjectContext, pool: XMPPPool, credential: ServerKeyCredential) {
         self.project = project
-        self.pool = pool
         self.credential = credential
+        upstream = UpstreamQueue(project: project)
         pool.leaveToConnect = { [weak self] completion in
             guard let self else { return completion(false) }
             askToConnect(completion)
@@ -28,51 +39,82 @@ final class XMPPLink {
             self?.connections = count
             self?.tellConnections()
         }
-        pool.onIncoming = { [weak self] incoming, acknowledge in self?.received(incoming, acknowledge) }
+        pool.onIncoming = { [weak self] incoming, reply in self?.upstream.add(incoming, reply) }
         pool.onRefusedCredential = { [weak self] reason in self?.refused(reason) }
+        pool.onReady = { [weak self] in self?.accepted() }
         pool.onTrouble = { [weak self] text in
             self?.project.logger.warning("XMPP has trouble.", metadata: ["trouble": "\(text)"])
         }
+        watch()
     }
 
     // MARK: Connections
 
+    /// - Parameter completion: called when Redis has said so, or the worker ends. Until Redis can be asked nothing has
+    ///   failed, and a refusal would cost the pool a pause of seconds.
     private func askToConnect(_ completion: @escaping (Bool) -> Void) {
-        guard project.redis.state == .ready, project.leaseHolds, !project.isDraining, credential.refusal == nil else {
-            return completion(false)
+        guard !project.isDraining else { return completion(false) }
+        guard project.redis.state == .ready, project.leaseHolds else {
+            return askToConnect(afterMs: Self.readinessMs, completion)
         }
-        let command = FunctionLibrary.connect(
-            project.keys,
-            worker: project.leaseName,
-            open: connections,
-            wantsMore: true
-        )
+        let now = Told(name: project.leaseName, connection: project.connection, count: connections)
+        let command = FunctionLibrary.connect(project.keys, worker: now.name, open: now.count, wantsMore: true)
         project.redis.send(command) { [weak self] result in
-            guard let self, case .success(let value) = result, let waitMs = value.integer else {
+            guard let self else { return completion(false) }
+            guard case .success(let value) = result, let waitMs = value.integer else {
+                told = nil
+                // Asked again when it is back; an error is an answer.
+                guard project.redis.state == .ready else {
+                    return askToConnect(afterMs: Self.readinessMs, completion)
+                }
                 return completion(false)
             }
-            guard waitMs > 0 else { return completion(true) }
-            project.loop.schedule(afterMilliseconds: min(waitMs, 1_000)) { [weak self] in
-                guard let self else { return completion(false) }
-                askToConnect(completion)
+            told = now
+            guard waitMs > 0 else {
+                told?.count += 1
+                return completion(true)
             }
+            askToConnect(afterMs: min(waitMs, 1_000), completion)
+        }
+    }
+
+    private func askToConnect(afterMs delay: Int64, _ completion: @escaping (Bool) -> Void) {
+        project.loop.schedule(afterMilliseconds: delay) { [weak self] in
+            guard let self else { return completion(false) }
+            askToConnect(completion)
         }
     }
 
     /// Redis counts the connections of all workers: one that is gone makes room for another's.
     private func tellConnections() {
-        guard !isTelling, told != connections, project.redis.state == .ready, project.leaseHolds else { return }
+        guard !isTelling, project.redis.state == .ready, project.leaseHolds else { return }
+        let now = Told(name: project.leaseName, connection: project.connection, count: connections)
+        guard now != told else { return }
         isTelling = true
-        let count = connections
-        let command = FunctionLibrary.connect(project.keys, worker: project.leaseName, open: count, wantsMore: false)
+        let command = FunctionLibrary.connect(project.keys, worker: now.name, open: now.count, wantsMore: false)
         project.redis.send(command) { [weak self] result in
             guard let self else { return }
             isTelling = false
-            guard case .success = result else { return }
-            told = count
+            // Anything but 0: this worker has no lease there, and nothing was written.
+            guard case .success(let value) = result, value.integer == 0 else {
+                told = nil
+                return
+            }
+            told = now
             tellConnections()
         }
     }
+
+    /// After a call that failed, a new lease or a new connection nothing else would tell it.
+    private func watch() {
+        project.loop.schedule(afterMilliseconds: Self.watchMs) { [weak self] in
+            guard let self else { return }
+            tellConnections()
+            watch()
+        }
+    }
+
+    // MARK: The credential
 
     private func refused(_ reason: String) {
         project.logger.error(
@@ -82,50 +124,9 @@ final class XMPPLink {
         credential.refusal = Failure(error: .unspecified, action: .fixCredentials, rawError: reason, httpStatus: 401)
     }
 
-    // MARK: Upstream
-
-    private func received(_ incoming: XMPPIncoming, _ acknowledge: @escaping () -> Void) {
-        let command = UpstreamEntry.command(incoming, keys: project.keys, receivedMs: project.wallMs)
-        // Not acknowledged, FCM sends it again: on another connection, to whoever has it.
-        guard project.redis.state == .ready else { return }
-        project.durable.send(command) { [weak self] result in
-            switch result {
-            case .success: acknowledge()
-            case .failure(let error):
-                self?.project.logger.warning(
-                    "An upstream message could not be written, and is not acknowledged.",
-                    metadata: ["error": "\(error)"]
-                )
-            }
-        }
-    }
-}
-
-/// An entry of the upstream stream; its fields are those of the page "Jobs".
-enum UpstreamEntry {
-    static func command(_ incoming: XMPPIncoming, keys: ProjectKeys, receivedMs: Int64) -> RedisCommand {
-        var command = RedisCommand("XADD", keys.upstream, "*")
-        func append(_ name: String, _ value: String) {
-            command.append(name)
-            command.append(value)
-        }
-        switch incoming.kind {
-        case .message: append("type", "message")
-        case .receipt: append("type", "receipt")
-        }
-        append("from", incoming.from)
-        append("category", incoming.category)
-        append("message_id", incoming.messageID)
-        command.append("data")
-        command.append(incoming.data)
-        append("received_ms", String(receivedMs))
-        guard case .receipt(let status, let original, let token, _) = incoming.kind else { return command }
-        append("status", status)
-        append("original_message_id", original)
-        append("token", token)
-        guard let ours = XMPPMessageID(parsing: original) else { return command }
-        append("job", ours.job)
-        append("i", String(ours.index))
-        return command
+    private func accepted() {
+        guard credential.refusal != nil else { return }
+        project.logger.notice("FCM accepts sender_id and the server key again.")
+        credential.refusal = nil
     }
 }

@@ -79,6 +79,14 @@ struct ConnectionPlanner: Equatable {
         nextOpeningMs = max(nextOpeningMs, nowMs + spread(doubled, random))
     }
 
+    /// The peer takes nothing new on a connection. It may do so at any time; but one that does it at once each time
+    /// would be asked for connection after connection. Those that are drained together are one failure.
+    mutating func drained(servedMs: Int64, nowMs: Int64, random: Double) {
+        if servedMs >= Self.settledMs { return settled() }
+        guard !isPausing(nowMs: nowMs) else { return }
+        failed(servedMs: servedMs, isRefused: false, nowMs: nowMs, random: random)
+    }
+
     /// A connection has served long enough.
     mutating func settled() { failures = 0 }
 

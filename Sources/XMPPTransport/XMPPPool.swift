@@ -10,15 +10,16 @@ public import FanfareModel
 public final class XMPPPool {
     /// A message's tag and what became of it. It may send.
     public var onCompletion: (UInt64, RequestOutcome) -> Void = { _, _ in }
-    /// An upstream message or a receipt. The second argument acknowledges it, on the connection that carried it if
-    /// that is still there; without it FCM sends it again on another connection. To be called on the loop.
-    public var onIncoming: (XMPPIncoming, _ acknowledge: @escaping () -> Void) -> Void = { _, _ in }
+    /// An upstream message or a receipt, and how to answer it.
+    public var onIncoming: (XMPPIncoming, XMPPReply) -> Void = { _, _ in }
     /// Asked before each new connection; has to be answered, on the loop, at once or later.
     public var leaveToConnect: (@escaping (Bool) -> Void) -> Void = { $0(true) }
     /// How many connections are open or opening, whenever that changed.
     public var onConnections: (Int) -> Void = { _ in }
-    /// FCM refused the sender id or the key, and why.
+    /// FCM refused the sender id or the key, and why. The pool itself tries again, after its longest pause.
     public var onRefusedCredential: (String) -> Void = { _ in }
+    /// A connection takes messages: FCM has accepted the sender id and the key.
+    public var onReady: () -> Void = {}
     /// For the log: why a connection ended that was not meant to, and what FCM could not read.
     public var onTrouble: (String) -> Void = { _ in }
 
@@ -37,6 +38,7 @@ public final class XMPPPool {
     private var arrivals: [(incoming: XMPPIncoming, connection: XMPPConnection, number: UInt64)] = []
     private var troubles: [String] = []
     private var refusals: [String] = []
+    private var becameReady = false
     private var written: [XMPPConnection] = []
     private var reportedConnections = 0
 
@@ -158,20 +160,27 @@ public final class XMPPPool {
             for completion in batch { onCompletion(completion.tag, completion.outcome) }
             if !isClosed { break }
         }
-        let (lines, reasons) = (troubles, refusals)
-        (troubles, refusals) = ([], [])
+        let (lines, reasons, isReady) = (troubles, refusals, becameReady)
+        (troubles, refusals, becameReady) = ([], [], false)
         for line in lines { onTrouble(line) }
         for reason in reasons { onRefusedCredential(reason) }
+        if isReady { onReady() }
         let batch = arrivals
         arrivals = []
         for arrival in batch where !isClosed {
-            let number = arrival.number
-            onIncoming(arrival.incoming) { [weak self, weak connection = arrival.connection] in
+            onIncoming(arrival.incoming, reply(to: arrival.number, on: arrival.connection))
+        }
+    }
+
+    private func reply(to number: UInt64, on connection: XMPPConnection) -> XMPPReply {
+        XMPPReply(
+            acknowledge: { [weak self, weak connection] in
                 guard let self, let connection else { return }
                 connection.acknowledge(number)
                 list(connection)
-            }
-        }
+            },
+            giveBack: { [weak connection] in connection?.stop("what FCM sends cannot be kept at present") }
+        )
     }
 
     private func report() {
@@ -253,7 +262,9 @@ public final class XMPPPool {
     private func perform(_ action: XMPPSession.Action, for connection: XMPPConnection) {
         wantTurn()
         switch action {
-        case .becameReady: counts.opened += 1
+        case .becameReady:
+            counts.opened += 1
+            becameReady = true
         case .complete(let tag, let outcome):
             unanswered -= 1
             complete(tag, outcome)
@@ -264,7 +275,11 @@ public final class XMPPPool {
         case .refusedCredential(let reason):
             connection.isRefused = true
             refusals.append(reason)
-        case .startedDraining: connection.isMeantToEnd = true
+        case .startedDraining:
+            connection.isMeantToEnd = true
+            let servedMs = nowMs - (connection.readySinceMs ?? nowMs)
+            planner.drained(servedMs: servedMs, nowMs: nowMs, random: random())
+            failWaitingIfCutOff("the connection is being drained")
         case .write, .restartParser, .close: break
         }
     }

@@ -57,6 +57,24 @@ import Testing
         #expect(planner.nextOpeningMs == 100_500)
     }
 
+    @Test func aConnectionThatIsDrainedAtOnceIsAFailureAndOneThatServedIsNone() {
+        var planner = planner()
+        planner.drained(servedMs: 5_000, nowMs: 0, random: 0)
+        #expect(planner.failures == 0 && !planner.isPausing(nowMs: 0))
+        var nowMs: Int64 = 0
+        var pauses: [Int64] = []
+        for _ in 0..<4 {
+            planner.drained(servedMs: 4_999, nowMs: nowMs, random: 0)
+            // Others that are drained with it.
+            planner.drained(servedMs: 0, nowMs: nowMs, random: 0)
+            pauses.append(planner.nextOpeningMs - nowMs)
+            nowMs = planner.nextOpeningMs
+        }
+        #expect(pauses == [500, 1_000, 2_000, 4_000])
+        planner.drained(servedMs: 60_000, nowMs: nowMs, random: 0)
+        #expect(planner.failures == 0)
+    }
+
     @Test func aRefusedCredentialIsNotTriedAgainWithinSeconds() {
         var planner = planner()
         planner.failed(servedMs: nil, isRefused: true, nowMs: 0, random: 0)

@@ -13,11 +13,13 @@ final class PoolHarness {
     /// Outcomes beyond the first of a message: always a fault.
     private(set) var surplus = 0
     private(set) var incoming: [XMPPIncoming] = []
-    private(set) var acknowledges: [() -> Void] = []
+    private(set) var replies: [XMPPReply] = []
     private(set) var connections: [Int] = []
     private(set) var troubles: [String] = []
     private(set) var refusals: [String] = []
+    private(set) var timesReady = 0
     private(set) var timedOut = false
+    var onReady: () -> Void = {}
     /// Whether what comes in is acknowledged at once.
     var acknowledgesAtOnce = true
     private var queue: [(tag: UInt64, to: String)] = []
@@ -46,13 +48,17 @@ final class PoolHarness {
         pool.onCompletion = { [unowned self] tag, outcome in
             if outcomes.updateValue(outcome, forKey: tag) != nil { surplus += 1 }
         }
-        pool.onIncoming = { [unowned self] incoming, acknowledge in
+        pool.onIncoming = { [unowned self] incoming, reply in
             self.incoming.append(incoming)
-            if acknowledgesAtOnce { acknowledge() } else { acknowledges.append(acknowledge) }
+            if acknowledgesAtOnce { reply.acknowledge() } else { replies.append(reply) }
         }
         pool.onConnections = { [unowned self] count in connections.append(count) }
         pool.onTrouble = { [unowned self] line in troubles.append(line) }
         pool.onRefusedCredential = { [unowned self] reason in refusals.append(reason) }
+        pool.onReady = { [unowned self] in
+            timesReady += 1
+            onReady()
+        }
         loop.onTurnEnd { [unowned self] in
             feed()
             if isRunning, isDone(self) {

@@ -19,8 +19,8 @@ struct XMPPIncomingTests {
         #expect(message.kind == .message)
         #expect(message.from == "tok&")
         #expect(message.data == Array(#"{"a":"b&"}"#.utf8))
-        harness.acknowledges[0]()
-        harness.acknowledges[0]()
+        harness.replies[0].acknowledge()
+        harness.replies[0].acknowledge()
         harness.run(until: { _ in (try? peer.ledger().acks.count) == 1 })
         harness.run(milliseconds: 50)
         #expect(try peer.ledger().acks == [XMPPPeer.Ledger.Ack(connection: 1, to: "tok&", messageID: "u-1")])
@@ -35,9 +35,29 @@ struct XMPPIncomingTests {
         harness.run(until: { $0.incoming.count == 1 })
         peer.command(#"{"do":"close","how":"fin"}"#)
         harness.run(until: { $0.pool.statistics.opened == 2 })
-        harness.acknowledges[0]()
+        harness.replies[0].acknowledge()
         #expect(harness.run(["token.1"]).map(\.kind) == ["ack"])
         #expect(try peer.ledger().acks.isEmpty)
+    }
+
+    @Test func whatIsGivenBackEndsItsConnectionSoThatItComesAgainElsewhere() throws {
+        let peer = try XMPPPeer()
+        let harness = try PoolHarness(port: peer.port)
+        harness.acknowledgesAtOnce = false
+        harness.run(until: { $0.pool.statistics.ready == 1 })
+        try peer.send(XMPPLossTests.gcm(#"{"from":"tok","message_id":"u-1"}"#))
+        harness.run(until: { $0.incoming.count == 1 })
+        harness.replies[0].giveBack()
+        harness.replies[0].giveBack()
+        harness.replies[0].acknowledge()
+        harness.run(until: { $0.pool.statistics.opened == 2 && $0.pool.statistics.connections == 1 })
+        #expect(harness.troubles.count == 1, "\(harness.troubles)")
+        #expect(try peer.ledger().acks.isEmpty)
+        try peer.send(XMPPLossTests.gcm(#"{"from":"tok","message_id":"u-1"}"#))
+        harness.run(until: { $0.incoming.count == 2 })
+        harness.replies[1].acknowledge()
+        harness.run(until: { _ in (try? peer.ledger().acks.count) == 1 })
+        #expect(try peer.ledger().acks == [XMPPPeer.Ledger.Ack(connection: 2, to: "tok", messageID: "u-1")])
     }
 
     @Test func aReceiptNamesTheMessageItIsOf() throws {

@@ -72,6 +72,18 @@ struct XMPPLossTests {
         harness.run(until: { _ in (try? peer.ledger().footers) == 1 })
     }
 
+    @Test func aPeerThatDrainsEveryConnectionAtOnceIsNotAskedForOneAfterTheOther() throws {
+        let peer = try XMPPPeer()
+        let harness = try PoolHarness(port: peer.port)
+        harness.onReady = {
+            try? peer.send(Self.gcm(#"{"message_type":"control","control_type":"CONNECTION_DRAINING"}"#))
+        }
+        harness.run(milliseconds: 900)
+        // 50, 100, 200, 200, 200 ms between them, three quarters of each.
+        #expect((2...8).contains(harness.timesReady), "\(harness.timesReady)")
+        #expect(harness.troubles.isEmpty, "\(harness.troubles)")
+    }
+
     @Test func aMessageWithoutAnAnswerIsGivenUpWithItsConnection() throws {
         let peer = try XMPPPeer()
         let harness = try PoolHarness(port: peer.port) { $0.ackTimeoutMs = 300 }
@@ -108,6 +120,15 @@ struct XMPPLossTests {
         #expect(harness.refusals.first == "not-authorized")
         #expect(harness.outcomes[tags[0]]?.kind == "unsent")
         #expect(harness.troubles.first == "an XMPP connection ended: authentication failed: not-authorized")
+    }
+
+    @Test func aRefusedCredentialIsTriedAgainWithoutAMessage() throws {
+        let peer = try XMPPPeer(#"[{"auth":"not-authorized"},{"auth":"not-authorized"},{}]"#)
+        let harness = try PoolHarness(port: peer.port)
+        harness.run(until: { $0.timesReady == 1 })
+        #expect(!harness.timedOut)
+        #expect(harness.refusals.count == 2)
+        #expect(try peer.ledger().connections == 3)
     }
 
     @Test func aPeerThatStopsHalfWayIsLeft() throws {

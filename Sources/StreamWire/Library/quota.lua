@@ -104,9 +104,11 @@ end
 
 -- connect: a worker tells how many XMPP connections it has, and may ask for one more. FCM takes 2,500 of a project, and
 -- 400 new ones a minute; they are let in 160 ms apart.
--- ARGV: worker, connections open or being opened, 1 to ask for one more. Returns the ms to wait; 0: it may.
+-- ARGV: worker, connections open or being opened, 1 to ask for one more. Returns the ms to wait; 0: it may. A worker that
+-- was declared dead waits and is not counted: nobody would ever take its number away again.
 local function connect(keys, args)
   local base, now = keys[1], now_ms()
+  if redis.call('HEXISTS', base .. 'leases', args[1]) == 0 then return '1000' end
   local open = tonumber(args[2])
   redis.call('HSET', base .. 'connections', args[1], int(open))
   if args[3] ~= '1' then return '0' end
