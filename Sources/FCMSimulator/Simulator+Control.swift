@@ -8,14 +8,15 @@ extension Simulator {
         guard let proof, proof.isSignatureValid else {
             return TokenRefusal("invalid_grant", "Invalid JWT Signature.").reply
         }
-        switch request.judge(audiences: tokenAudiences, nowMs: now) {
+        let issued = callersTime(now)
+        switch request.judge(audiences: tokenAudiences, nowMs: issued) {
         case .failure(let refusal): return refusal.reply
         case .success(let maySend):
-            let expires = now + tokenLifetimeSeconds * 1_000
+            let expires = issued + tokenLifetimeSeconds * 1_000
             tokens.issue(
                 proof.newToken,
                 AccessTokens.Grant(email: request.email, maySend: maySend, expiresMs: expires),
-                nowMs: now
+                nowMs: issued
             )
             let body: JSONObject = [
                 "access_token": .string(proof.newToken),

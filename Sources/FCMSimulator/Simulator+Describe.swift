@@ -3,17 +3,15 @@ import FanfareJSON
 /// `POST /devices`: one device, one group, or a number of anonymous subscribers.
 extension Simulator {
     mutating func describe(_ object: JSONObject, now: Int64) -> SimulatorReply {
-        let known: Set<String>
-        if object["token"] != nil {
-            known = DeviceRequest.names
-        } else if object["group"] != nil {
-            known = ["group", "members"]
-        } else {
-            known = ["topic", "subscribers"]
-        }
+        let kinds = [
+            ("token", DeviceRequest.names), ("group", ["group", "members"]), ("topic", ["topic", "subscribers"]),
+        ]
+        let kind = kinds.first { object[$0.0] != nil }
+        let known = kind?.1 ?? kinds.reduce(into: []) { $0.formUnion($1.1) }
         if let stranger = object.members.first(where: { !known.contains($0.key) }) {
             return Self.bad("\(stranger.key): unknown")
         }
+        guard kind != nil else { return Self.bad("token, group or topic: one of them is required") }
         if object["token"] != nil { return putDevice(object, now: now) }
         if object["group"] != nil { return putGroup(object) }
         return addSubscribers(object)
@@ -85,7 +83,7 @@ extension Simulator {
 
     private mutating func addSubscribers(_ object: JSONObject) -> SimulatorReply {
         guard let topic = object["topic"]?.string, Recipients.isTopic(topic) else {
-            return Self.bad("token, group or topic: one of them")
+            return Self.bad("topic: a topic's name")
         }
         guard let count = object["subscribers"]?.number?.int64, count >= 0, count <= Int64(Subscriptions.mostAnonymous),
             subscriptions.addAnonymous(Int(count), to: topic)

@@ -33,7 +33,7 @@ extension Simulator {
         if authorization.hasPrefix("key=") {
             project = projectsByKey[String(authorization.dropFirst("key=".count))]
         } else if request.accessTokenAuth,
-            case .valid(let grant) = tokens.judge(authorization: authorization, nowMs: now), grant.maySend
+            case .valid(let grant) = judgeToken(authorization, now: now), grant.maySend
         {
             project = configuration.projects.first { $0.serviceAccountEmail == grant.email }
         }

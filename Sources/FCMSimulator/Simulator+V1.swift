@@ -48,7 +48,7 @@ extension Simulator {
 
     /// nil when the bearer token may send for this project.
     func credentialRefusal(_ request: SimulatorRequest, project: SimulatedProject, now: Int64) -> APIError? {
-        switch tokens.judge(authorization: request.authorization, nowMs: now) {
+        switch judgeToken(request.authorization, now: now) {
         case .missing: return .missingCredential
         case .unknown: return .badCredential(reason: "ACCESS_TOKEN_TYPE_UNSUPPORTED")
         case .expired: return .badCredential(reason: "ACCESS_TOKEN_EXPIRED")

@@ -4,7 +4,7 @@ public struct Simulator: Sendable {
     let configuration: SimulatorConfiguration
     /// What `aud` of an assertion may be.
     public var tokenAudiences: Set<String> = []
-    /// Seconds an access token lives.
+    /// Seconds an access token lives, by the caller's clock: see ``callersTime(_:)``.
     public var tokenLifetimeSeconds: Int64 = 3_600
 
     private let projects: [String: SimulatedProject]
@@ -100,6 +100,16 @@ public struct Simulator: Sendable {
         reply.delayMs = action.delayMs
         reply.wire = action.wire
         return reply
+    }
+
+    // MARK: Credentials
+
+    /// The time without what `/clock` added. Credentials go by it: their other end is a real client, which signs with
+    /// its own clock and renews a token by it, so that judged by the moved clock none would ever be valid again.
+    func callersTime(_ now: Int64) -> Int64 { now &- clockOffsetMs }
+
+    func judgeToken(_ authorization: String?, now: Int64) -> AccessTokens.Verdict {
+        tokens.judge(authorization: authorization, nowMs: callersTime(now))
     }
 
     // MARK: What v1 and legacy sends share

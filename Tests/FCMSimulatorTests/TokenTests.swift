@@ -1,6 +1,7 @@
-import FCMSimulator
 import FanfareJSON
 import Testing
+
+@testable import FCMSimulator
 
 @Suite struct TokenTests {
     @Test func `a good assertion becomes a bearer token`() throws {
@@ -59,6 +60,27 @@ import Testing
         var trial = Trial()
         #expect(trial.exchange(TokenText.body(nowMs: trial.nowMs, issuedAgo: -590)).status == 200)
         #expect(trial.exchange(TokenText.body(nowMs: trial.nowMs, issuedAgo: 4_190)).status == 200)
+    }
+
+    /// Clients sign and renew by their own clock, which nobody moves.
+    @Test func `the moved clock is not that of credentials`() throws {
+        var trial = Trial()
+        let topics = #"{"to":"/topics/news","registration_tokens":["t"]}"#
+        for _ in 0..<2 {
+            #expect(trial.control("POST", "/clock", #"{"advance_ms":25920000000}"#).status == 200)
+            #expect(trial.send("t").status == 200)
+            #expect(trial.topics("batchAdd", topics).status == 200)
+            #expect(trial.exchange(TokenText.body(nowMs: trial.nowMs), newToken: "fresh").status == 200)
+            let moved = trial.nowMs + trial.simulator.clockOffsetMs
+            #expect(trial.exchange(TokenText.body(nowMs: moved)).status == 400)
+        }
+        trial.nowMs += 3_599_999
+        #expect(trial.send("t").status == 200)
+        trial.nowMs += 1
+        #expect(trial.send("t").status == 401)
+        #expect(trial.topics("batchAdd", topics).status == 401)
+        #expect(trial.control("POST", "/reset").status == 200)
+        #expect(trial.send("t").status == 401)
     }
 
     @Test func `a token for something else may not send`() throws {

@@ -80,16 +80,33 @@ import Testing
     }
 
     @Test func `a token ends in mid-run when it was made to`() async throws {
-        try await RunningSandbox.with({ $0.tokenLifetimeSeconds = 5 }) { sandbox async throws in
+        try await RunningSandbox.with({ $0.tokenLifetimeSeconds = 1 }) { sandbox async throws in
             let account = try Account(file: sandbox.directory + "/service-account-demo.json")
             let headers = ["authorization: Bearer " + (try await account.accessToken(sandbox))]
             let path = "/v1/projects/demo/messages:send"
             let body = #"{"message":{"token":"t"}}"#
-            #expect(try await sandbox.ask(path, body, headers: headers).status == 200)
-            try await sandbox.control("POST", "/clock", #"{"advance_ms":5000}"#)
-            let expired = try await sandbox.ask(path, body, headers: headers)
-            #expect(expired.status == 401)
-            #expect(expired.body.contains("ACCESS_TOKEN_EXPIRED"))
+            // Its second is a real one, and it is over when the server says so.
+            var reply = try await sandbox.ask(path, body, headers: headers)
+            let patience = ContinuousClock.now + .seconds(60)
+            while reply.status == 200, ContinuousClock.now < patience {
+                reply = try await sandbox.ask(path, body, headers: headers)
+            }
+            #expect(reply.status == 401)
+            #expect(reply.body.contains("ACCESS_TOKEN_EXPIRED"))
+        }
+    }
+
+    @Test func `whoever has the real time sends as before when the clock was moved`() async throws {
+        try await RunningSandbox.with { sandbox async throws in
+            let account = try Account(file: sandbox.directory + "/service-account-demo.json")
+            let path = "/v1/projects/demo/messages:send"
+            let body = #"{"message":{"token":"t"}}"#
+            let old = ["authorization: Bearer " + (try await account.accessToken(sandbox))]
+            let moved = try await sandbox.control("POST", "/clock", #"{"advance_ms":25920000000}"#)
+            #expect(moved.status == 200)
+            #expect(try await sandbox.ask(path, body, headers: old).status == 200)
+            let fresh = ["authorization: Bearer " + (try await account.accessToken(sandbox))]
+            #expect(try await sandbox.ask(path, body, headers: fresh).status == 200)
         }
     }
 

@@ -39,12 +39,12 @@ extension Simulator {
         return topicQuotas[project.id, default: window].takeSome(count, nowMs: now)
     }
 
-    /// The same verdict that the Instance ID API gives, as HTTP v1 words it.
+    /// The same verdict that the Instance ID API gives, as HTTP v1 words it, which has two words for a refused permission.
     private mutating func subscriptionRefusal(_ token: String, now: Int64) -> APIError? {
         switch topicRefusal(of: token, now: now) {
         case nil: return nil
         case "NOT_FOUND": return .unregistered
-        case "PERMISSION_DENIED": return .senderMismatch
+        case "PERMISSION_DENIED": return TokenBehaviour(token) == .auth ? .thirdPartyAuth : .senderMismatch
         case "DEADLINE_EXCEEDED": return .unavailable
         case "INTERNAL": return .internalError
         case "RESOURCE_EXHAUSTED": return .quotaExceeded

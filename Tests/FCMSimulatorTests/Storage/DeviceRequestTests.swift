@@ -24,6 +24,9 @@ import Testing
         (#"{"token":"a","refreshed_to":"taken"}"#, "refreshed_to"),
         (#"{"token":"a","old_token_works_ms":1}"#, "old_token_works_ms"),
         (#"{"token":"a","refreshed_to":"b","old_token_works_ms":-1}"#, "old_token_works_ms"),
+        (#"{"tokn":"a","online":true}"#, "tokn"), (#"{"topic":"t","subscribers":1,"online":true}"#, "online"),
+        (#"{"topic":"a b","subscribers":1}"#, "topic"), ("{}", "token, group or topic"),
+        (#"{"online":true}"#, "token, group or topic"), (#"{"subscribers":1}"#, "token, group or topic"),
     ])
     func `what is not understood is refused by name, and changes nothing`(body: String, name: String) throws {
         var trial = Trial()
