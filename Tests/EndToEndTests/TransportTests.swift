@@ -83,7 +83,109 @@ private let hello = #"{"notification":{"title":"Hello","body":"World"}}"#
             for receipt in receipts {
                 #expect(receipt["job"] == "asked" && receipt["status"] == "MESSAGE_SENT_TO_DEVICE")
                 #expect(receipt["token"] == "d-\(receipt["i"] ?? "")")
+                // What tells equal messages apart begins at a random place, not at 1 in every process.
+                let nonce = receipt["original_message_id"]?.split(separator: "/").last ?? ""
+                #expect(nonce.count > 8, "\(receipt)")
             }
+        }
+    }
+
+    /// FCM repeats nothing on a connection that stands, and stops at a hundred without an acknowledgement.
+    @Test func upstreamMessagesThatRedisDoesNotTakeAreWrittenAndAcknowledgedLater() async throws {
+        try await withRig { rig in
+            try await rig.startSandbox()
+            let configuration = try rig.configuration(transport: "xmpp", project: try rig.xmppSettings)
+            let worker = try await rig.startWorker(configuration)
+            try await Wait.until("a connection") { try await rig.xmppStats().open == 1 }
+            func speak(_ devices: Range<Int>) async throws {
+                for device in devices {
+                    let body = #"{"from":"device-\#(device)","category":"com.example.app","data":{"k":"v"},"ttl":600}"#
+                    _ = try await rig.control("POST", "/upstream", body)
+                }
+            }
+            func senders() async throws -> Int {
+                Set(try await rig.entries("upstream").compactMap { $0["from"] }).count
+            }
+
+            // Redis refuses to write.
+            try rig.redis.cli("CONFIG", "SET", "maxmemory", "1mb")
+            try await speak(0..<150)
+            try await Wait.until("a full window\n\(rig.logs)") {
+                try await rig.xmppStats().upstream_unacked == 100
+            }
+            try await Wait.until("the failure in the log: \(worker.stderr)") {
+                worker.stderr.contains("Upstream messages could not be written.")
+            }
+            #expect(try await rig.xmppStats().upstream_acked == 0)
+            try rig.redis.cli("CONFIG", "SET", "maxmemory", "0")
+            try await Wait.until("what was refused and what waited behind it\n\(rig.logs)") {
+                try await senders() == 150
+            }
+
+            // Redis is away.
+            rig.redis.kill9()
+            try await speak(150..<300)
+            try await Wait.until("a full window") { try await rig.xmppStats().upstream_unacked == 100 }
+            try rig.redis.restart()
+            try await rig.look(at: rig.redis)
+            try await Wait.until("what came while Redis was away\n\(rig.logs)") { try await senders() == 300 }
+            try await Wait.until("all to be acknowledged") { try await rig.xmppStats().upstream_unacked == 0 }
+            let stats = try await rig.xmppStats()
+            // Each once, so on the one connection.
+            #expect(stats.upstream_sent == 300 && stats.upstream_acked == 300 && stats.open == 1, "\(stats)")
+        }
+    }
+
+    /// Leave to connect is asked of Redis, which no worker has when it starts: that must not count as a refusal.
+    @Test func theFirstConnectionDoesNotWaitForAPause() async throws {
+        try await withRig { rig in
+            try await rig.startSandbox()
+            let configuration = try rig.configuration(transport: "xmpp", project: try rig.xmppSettings)
+            var took: [Duration] = []
+            // A busy machine may be slow once; the pause is 2.5 seconds at least, each time.
+            while took.count < 3, (took.min() ?? .seconds(9)) >= .seconds(2) {
+                let worker = try await rig.startWorker(configuration)
+                let start = ContinuousClock.now
+                try await Wait.until("a connection\n\(rig.logs)") { try await rig.xmppStats().open == 1 }
+                took.append(ContinuousClock.now - start)
+                worker.signal(SIGTERM)
+                _ = try await worker.wait(seconds: 30)
+                try await Wait.until("its end") { try await rig.xmppStats().open == 0 }
+            }
+            #expect((took.min() ?? .seconds(9)) < .seconds(2), "\(took)")
+        }
+    }
+
+    /// A project that only receives has no send that would try its key again.
+    @Test func aRefusedKeyIsTriedAgainThoughNothingIsSent() async throws {
+        try await withRig { rig in
+            let port = Int(try RedisServer.freePort())
+            let sandbox = try await rig.startSandbox(["--xmpp-port", "\(port)"])
+            #expect(rig.xmppPort == port)
+            let configuration = try rig.configuration(transport: "xmpp", project: try rig.xmppSettings)
+            let text = try String(contentsOfFile: configuration, encoding: .utf8)
+            let key = "AAAA-that-the-sandbox-learns-of-later"
+            let file = rig.directory.appendingPathComponent("early-key").path
+            try key.write(toFile: file, atomically: true, encoding: .utf8)
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file)
+            let theirs = "\(rig.state.path)/server-key-demo"
+            try text.replacingOccurrences(of: theirs, with: file)
+                .write(toFile: configuration, atomically: true, encoding: .utf8)
+            let worker = try await rig.startWorker(configuration)
+            try await worker.logged("FCM lets nobody in over XMPP")
+
+            sandbox.signal(SIGTERM)
+            _ = try await sandbox.wait(seconds: 30)
+            try key.write(toFile: theirs, atomically: false, encoding: .utf8)
+            try await rig.startSandbox(["--xmpp-port", "\(port)"])
+            _ = try await rig.control("POST", "/upstream", #"{"from":"device-1","data":{"k":"v"},"ttl":600}"#)
+            // The pause after a refusal is 30 to 60 seconds.
+            try await Wait.until("the message\n\(rig.logs)", seconds: 100) {
+                try await rig.entries("upstream").contains { $0["from"] == "device-1" }
+            }
+            try await worker.logged("FCM accepts sender_id and the server key again.")
+            try await rig.push(["id": "x", "message": hello, "token": "a"])
+            #expect(try await rig.finished("x")["sent"] == "1")
         }
     }
 
@@ -138,5 +240,20 @@ private let hello = #"{"notification":{"title":"Hello","body":"World"}}"#
             #expect(worker.stderr.contains("sender_id"))
             #expect(!worker.stderr.contains("AAAA-wrong"))
         }
+    }
+}
+
+extension Rig {
+    fileprivate struct XMPPStats: Decodable {
+        var open: Int
+        var upstream_sent: Int
+        var upstream_acked: Int
+        var upstream_unacked: Int
+    }
+
+    /// What the sandbox says of its XMPP connections.
+    fileprivate func xmppStats() async throws -> XMPPStats {
+        struct Report: Decodable { var xmpp: XMPPStats }
+        return try JSONDecoder().decode(Report.self, from: try await control("GET", "/stats")).xmpp
     }
 }
