@@ -35,6 +35,73 @@ import Testing
         }
     }
 
+    /// What waits of management is given to a worker that has room for management, and no more of it than that.
+    @Test(arguments: [0, 1]) func whatWaitsOfManagementIsBoundByTheRoomForIt(attempts: Int) async throws {
+        try await withBench { bench in
+            try await bench.intake("j", tokens(1_000), taker: "w1") { $0.operation = .subscribe }
+            var call = ClaimCall(
+                worker: "w1",
+                most: 10,
+                wanted: 0,
+                wantedSingle: 0,
+                window: 1_000,
+                retries: 0,
+                quotaPerMinute: 600_000
+            )
+            call.wantedManaged = 1_000
+            let first = try #require(try await bench.claim(call).claims.first)
+            var record = RecordCall(job: "j", batch: first.batch, epoch: first.epoch)
+            let packed = RecipientHistory(attempts: attempts, firstAttemptMs: 1).packed(with: "t")
+            record.retries = first.recipients.map {
+                .init(index: $0.index, dueMs: 1, parked: false, packed: packed)
+            }
+            record.finish = true
+            #expect(try await bench.record(record, "w1") == .ok(abort: ""))
+
+            let sends = try await bench.claim("w2")
+            #expect(sends.claims.isEmpty, "room for sends is none for management")
+            #expect(sends.nextDueMs == 1, "somebody comes back for it")
+            call.wantedManaged = 300
+            let some = try await bench.claim(call).claims
+            #expect(some.map(\.recipients.count) == [300])
+            call.wantedManaged = 1_000
+            let rest = try await bench.claim(call).claims
+            #expect(rest.map(\.recipients.count) == [700])
+            for claim in some + rest { try await bench.finish(claim, "w1") }
+            #expect(try await bench.job("j")["state"] == "done")
+        }
+    }
+
+    @Test func whatWaitsOfManagementEndsWithItsJob() async throws {
+        try await withBench { bench in
+            try await bench.intake("j", tokens(2), taker: "w1") { $0.operation = .subscribe }
+            var call = ClaimCall(
+                worker: "w1",
+                most: 10,
+                wanted: 0,
+                wantedSingle: 1,
+                window: 1_000,
+                retries: 0,
+                quotaPerMinute: 600_000
+            )
+            call.wantedManaged = 10
+            let first = try #require(try await bench.claim(call).claims.first)
+            var record = RecordCall(job: "j", batch: first.batch, epoch: first.epoch)
+            record.retries = first.recipients.map {
+                .init(index: $0.index, dueMs: 1, parked: false, packed: "1|1|0|t")
+            }
+            record.finish = true
+            #expect(try await bench.record(record, "w1") == .ok(abort: ""))
+            _ = try await bench.words(FunctionLibrary.cancel(bench.keys, job: "j"))
+            call.wantedManaged = 0
+            let ending = try #require(try await bench.claim(call).claims.first)
+            #expect(ending.ending == "cancelled" && ending.recipients.count == 2)
+            try await bench.finish(ending, "w1", status: .cancelled)
+            #expect(try await bench.job("j")["state"] == "cancelled")
+            #expect(try await bench.call(RedisCommand("EXISTS", bench.keys.base + "again_managed")).integer == 0)
+        }
+    }
+
     @Test func managementIsSpacedBelowThreeThousandASecond() async throws {
         try await withBench { bench in
             let first = try await bench.call(FunctionLibrary.manage(bench.keys, count: 1_000)).integer

@@ -26,8 +26,8 @@
 --   copy:<id>                       list: the private copy of a SET audience
 --   done:<id>                       bitmap: recipients that have their result
 --   wait:<id>                       hash: recipient -> "attempts|first_ms|dup|recipient", until it has its result
---   again retry retry_many          zsets: "<id>/<recipient>" by due time: what was never sent, retries of
---                                   jobs of one batch, retries of fan-outs
+--   again retry retry_many again_managed   zsets: "<id>/<recipient>" by due time: what was never sent, retries of
+--                                   jobs of one batch, retries of fan-outs, all that waits of management
 --   rolled:<id>                     hash: batch -> watermark, of batches that Redis forgot to have given out
 --   held:<id>                       zset: the same of a job that was paused or parked
 --   queue singles groups            zsets, score 0: jobs with unclaimed batches, "<9 - priority><entry id>/<id>";

@@ -196,6 +196,11 @@ local function claim(keys, args)
       end
     end
     local wanted_managed = tonumber(args[16])
+    if #claims < most and wanted_managed > 0 then
+      local limit = math.min(BATCH, wanted_managed)
+      local given = claim_retries(base, 'again_managed', limit, most - #claims, worker, window, now, claims)
+      wanted_managed = wanted_managed - given
+    end
     for _, head in ipairs(redis.call('ZRANGE', base .. 'managed', 0, 2 * most)) do
       local _, id = string.match(head, '^([^/]*)/(.*)$')
       while #claims < most and wanted_managed > 0 do

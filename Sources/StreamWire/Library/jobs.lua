@@ -31,12 +31,15 @@ local function release_slot(base, id)
   if value and string.sub(value, -1) == '|' then redis.call('HDEL', base .. 'active', id) end
 end
 
--- Retries are kept apart by what they cost, so that those which the budget does not allow stand in nobody's way.
-local WAITING = { 'again', 'retry', 'retry_many' }
+-- Retries are kept apart by what they cost, so that those which the budget does not allow stand in nobody's way. Those of
+-- management cost no sends, and a worker has room of its own for them.
+local WAITING = { 'again', 'retry', 'retry_many', 'again_managed' }
 
 local function schedule(base, id, spec_class, index, value, due)
   local set = 'retry'
-  if string.sub(value, 1, 2) == '0|' or spec_class == 'aimed' or spec_class == 'managed' then
+  if spec_class == 'managed' then
+    set = 'again_managed'
+  elseif string.sub(value, 1, 2) == '0|' or spec_class == 'aimed' then
     set = 'again'
   elseif spec_class == 'fanout' then
     set = 'retry_many'
