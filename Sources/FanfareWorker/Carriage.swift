@@ -135,7 +135,7 @@ enum Carriage {
             return Failure(error: .invalidArgument, action: .remove, rawError: "not a registration token")
         }
         guard case .topicSubscription(let operation, let topic) = self,
-            TopicSubscription.request(operation, project: "p", token: recipient, topic: topic) == nil,
+            !TopicSubscription.isAddressable(operation, token: recipient, topic: topic),
             case .failed(let failure) = TopicSubscription.unaddressable
         else { return nil }
         return failure
@@ -173,7 +173,7 @@ enum Carriage {
                     token: recipients[0],
                     topic: topic
                 )
-            else { preconditionFailure("refusal() was asked first") }
+            else { preconditionFailure("refusal() was asked first, and a project has no name of dots") }
             request = Request(parts)
         case .group(let operation, let name, let key, let members):
             let parts = GroupOperation.request(operation, name: name, key: key, tokens: members)

@@ -32,6 +32,22 @@ import Testing
         ("{", "[", "not a service account file: not JSON: byte 7: missing comma or closing bracket in an array"),
     ]
 
+    @Test(arguments: ["demo", "123456789012", "example.com:demo", "a"])
+    func knowsProjectsByIdAndNumber(project: String) throws {
+        let text = Self.file.replacing(#""demo""#, with: "\"\(project)\"")
+        #expect(try ServiceAccount.parse(Array(text.utf8)).projectID == project)
+    }
+
+    /// It goes into paths: what is no name there must not get so far.
+    @Test(arguments: [".", "..", "a/b", "a?b", "a b", "A", #"a\u0000"#, "é", String(repeating: "a", count: 129)])
+    func refusesAProjectThatNoPathCanName(project: String) {
+        let text = Self.file.replacing(#""demo""#, with: "\"\(project)\"")
+        let error = ServiceAccountError(
+            reason: "project_id: must be at most 128 of a-z 0-9 - . : and not of dots alone"
+        )
+        #expect(throws: error) { try ServiceAccount.parse(Array(text.utf8)) }
+    }
+
     @Test(arguments: broken)
     func namesTheField(part: String, replacement: String, reason: String) {
         let text = Self.file.replacing(part, with: replacement)

@@ -137,12 +137,22 @@ import Testing
     }
 
     /// `DELETE …/topicSubscriptions/..` would speak of the registration.
+    /// The worker asks before it sends, and relies on the request then.
+    @Test(arguments: [Operation.subscribe, .unsubscribe], [".", "..", "t", "...", "a.b"])
+    func whatIsAddressableHasARequest(op: Operation, name: String) {
+        for (token, topic) in [(name, "t"), ("t", name)] {
+            let request = TopicSubscription.request(op, project: "p", token: token, topic: topic)
+            #expect(TopicSubscription.isAddressable(op, token: token, topic: topic) == (request != nil))
+        }
+    }
+
     @Test(arguments: [".", ".."])
     func dotsAreNoSegment(dots: String) {
         #expect(TopicSubscription.request(.unsubscribe, project: "p", token: "t", topic: dots) == nil)
         #expect(TopicSubscription.request(.unsubscribe, project: "p", token: dots, topic: "t") == nil)
         #expect(TopicSubscription.request(.subscribe, project: "p", token: dots, topic: "t") == nil)
         #expect(TopicSubscription.request(.subscribe, project: "p", token: "t", topic: dots) != nil)
+        #expect(TopicSubscription.request(.subscribe, project: dots, token: "t", topic: "t") == nil)
         #expect(TopicSubscription.request(.unsubscribe, project: "p", token: "t", topic: "...") != nil)
     }
 
@@ -170,6 +180,13 @@ import Testing
             }
             #expect(failure.error == .unregistered && failure.action == .remove)
         }
+    }
+
+    @Test(arguments: [(400, "FAILED_PRECONDITION"), (429, "RESOURCE_EXHAUSTED")])
+    func aTopicTooManyIsSaidAsByTheOtherService(status: Int, word: String) {
+        let body = V1Body.envelope(status, word, "m", V1Body.errorInfo("TOO_MANY_TOPICS"))
+        let expected = TopicBatchTests.failed(.tooManyTopics, .none, "TOO_MANY_TOPICS", status)
+        #expect(Self.verdict(answer(status, body)) == expected)
     }
 
     @Test(arguments: [

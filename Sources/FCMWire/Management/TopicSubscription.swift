@@ -2,8 +2,14 @@ public import FanfareModel
 
 /// Topic management by the v1 API: one token and one topic a request.
 public enum TopicSubscription {
-    /// Nil when a name consists of dots alone: however it is escaped, a path reads it as a step up or as nothing, and
-    /// the request would speak of something else. Its verdict is ``unaddressable``.
+    /// Whether a request can name token and topic. Not when one that goes into the path consists of dots alone: however
+    /// it is escaped, a path reads it as a step up or as nothing, and the request would speak of something else. The
+    /// verdict is then ``unaddressable``.
+    public static func isAddressable(_ op: Operation, token: String, topic: String) -> Bool {
+        !isDots(token) && (op == .subscribe || !isDots(topic))
+    }
+
+    /// Nil for what is not addressable, and for a project whose name is dots alone.
     ///
     /// - Parameters:
     ///   - op: subscribe or unsubscribe.
@@ -16,12 +22,11 @@ public enum TopicSubscription {
         topic: String
     ) -> ManagementRequest? {
         let path = "/v1/projects/\(project.percentEncoded)/registrations/\(token.percentEncoded)/topicSubscriptions"
-        guard !isDots(project), !isDots(token) else { return nil }
+        guard !isDots(project), isAddressable(op, token: token, topic: topic) else { return nil }
         if op == .subscribe {
             let query = "?topicName=\(topic.percentEncoded)"
             return ManagementRequest(method: .post, path: path + query, body: Array("{}".utf8))
         }
-        guard !isDots(topic) else { return nil }
         return ManagementRequest(method: .delete, path: "\(path)/\(topic.percentEncoded)?allowMissing=true")
     }
 
@@ -30,8 +35,8 @@ public enum TopicSubscription {
     )
 
     /// Success is `sent` with an empty id, and so is what was so already: a subscription that exists, one to be ended
-    /// that does not. Other answers are judged as those to a send, by `FcmError` first; but an outcome that nobody
-    /// knows is simply asked for again.
+    /// that does not. A topic too many is what it is over the Instance ID service. Other answers are judged as those to
+    /// a send, by `FcmError` first; but an outcome that nobody knows is simply asked for again.
     ///
     /// - Parameter nowMs: Unix milliseconds, for a Retry-After date.
     public static func verdict(_ outcome: RequestOutcome, op: Operation, nowMs: Int64) -> Verdict {
@@ -46,6 +51,10 @@ public enum TopicSubscription {
             let envelope = V1ErrorEnvelope(answer.body)
             let wanted = answer.status == 404 ? "NOT_FOUND" : "ALREADY_EXISTS"
             if envelope?.status == wanted, envelope?.fcmCode == nil { return .sent(messageID: "", canonical: nil) }
+        case 400...499 where V1ErrorEnvelope(answer.body)?.reasons.contains(tooMany) == true:
+            // No code of FcmError, so that the status alone would blame the message, of which there is none.
+            let row = CodeTable.known(.instanceID, tooMany)
+            return shared.verdict(row, rawError: tooMany, httpStatus: answer.status, retryAfterMs: nil)
         default: break
         }
         let verdict = V1Response.verdict(outcome, kind: .token, nowMs: nowMs, atMostOnce: false)
@@ -55,6 +64,9 @@ public enum TopicSubscription {
         if retry.scope == .project { retry.scope = .recipient }
         return .retry(retry)
     }
+
+    /// The Instance ID service's word, here the reason of `ErrorInfo`.
+    private static let tooMany = "TOO_MANY_TOPICS"
 
     private static func isDots(_ name: String) -> Bool {
         name == "." || name == ".."

@@ -36,12 +36,31 @@ public struct ServiceAccount: Equatable, Sendable {
             throw ServiceAccountError(reason: "token_uri: must be an absolute URL")
         }
         return ServiceAccount(
-            projectID: try optionalText("project_id", of: object),
+            projectID: try projectID(of: object),
             privateKeyID: try optionalText("private_key_id", of: object),
             privateKey: Array(key.utf8),
             clientEmail: try text("client_email", of: object),
             tokenURI: uri
         )
+    }
+
+    /// An id or a number. It goes into the paths of requests, where dots alone would be read as a step up.
+    private static func projectID(of object: JSONObject) throws(ServiceAccountError) -> String? {
+        guard let id = try optionalText("project_id", of: object) else { return nil }
+        // Old ids begin with their organisation's domain: `example.com:demo`.
+        let isKnown = id.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+            case UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: ":"): true
+            default: false
+            }
+        }
+        guard isKnown, id.utf8.count <= 128, id.utf8.contains(where: { $0 != UInt8(ascii: ".") }) else {
+            throw ServiceAccountError(
+                reason: "project_id: must be at most 128 of a-z 0-9 - . : and not of dots alone"
+            )
+        }
+        return id
     }
 
     private static func text(_ name: String, of object: JSONObject) throws(ServiceAccountError) -> String {
