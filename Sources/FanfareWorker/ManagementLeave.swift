@@ -1,4 +1,5 @@
 internal import EventLoop
+internal import FanfareCore
 internal import RedisTransport
 internal import StreamWire
 
@@ -6,16 +7,10 @@ internal import StreamWire
 /// they come from, so Redis spaces them. Asked for in blocks, one question at a time.
 final class ManagementLeave {
     private let project: ProjectContext
-    private var granted = 0
-    private var grantedAt: UInt64 = 0
+    private var allowance = ManagementAllowance()
     private var isAsking = false
     /// Called when there is leave for something.
     var onGranted: () -> Void = {}
-
-    /// Operations asked for at once where each is a request of its own: a thirtieth of a second's share.
-    private static let block = 100
-    /// What was not used at once would meet what others were given later.
-    private static let goodForNs: UInt64 = 100_000_000
 
     init(project: ProjectContext) { self.project = project }
 
@@ -23,13 +18,12 @@ final class ManagementLeave {
     ///
     /// - Parameter ahead: operations that are waiting, these included.
     func take(_ count: Int, ahead: Int) -> Bool {
-        if project.loop.now > grantedAt + Self.goodForNs { granted = 0 }
-        guard granted < count else {
-            granted -= count
-            return true
+        switch allowance.take(count, ahead: ahead, now: project.loop.now) {
+        case .go: return true
+        case .ask(let wanted):
+            ask(for: wanted)
+            return false
         }
-        ask(for: max(count - granted, min(ahead, Self.block)))
-        return false
     }
 
     private func ask(for count: Int) {
@@ -43,8 +37,7 @@ final class ManagementLeave {
                 return again(for: count, afterMs: waitMs)
             }
             isAsking = false
-            granted += count
-            grantedAt = project.loop.now
+            allowance.grant(count, now: project.loop.now)
             onGranted()
         }
     }
