@@ -12,6 +12,10 @@ final class Planner {
     private var jobs: [String: JobContext] = [:]
     /// Claims whose job's spec is being fetched.
     private var waiting: [String: [Claim]] = [:]
+    /// Jobs whose spec this version cannot read: when that was last said.
+    private var unreadable: [String: UInt64] = [:]
+    private static let complaintNs: UInt64 = 60_000_000_000
+    private static let mostComplaints = 1_000
     /// Claims that wait until nothing else runs in this process.
     private var alone: [Claim] = []
     private(set) var held: [ObjectIdentifier: ActiveBatch] = [:]
@@ -98,9 +102,13 @@ final class Planner {
             guard let self else { return }
             switch result {
             case .success(let value):
+                guard let spec = JobSpec(value) else {
+                    // A job that ended meanwhile has no spec and needs none.
+                    if value.array?.isEmpty == true { waiting[job] = nil } else { giveUp(unreadable: job) }
+                    return
+                }
                 let claims = waiting.removeValue(forKey: job) ?? []
-                // A job that ended meanwhile has no spec and needs none.
-                guard !claims.isEmpty, let spec = JobSpec(value) else { return }
+                guard !claims.isEmpty else { return }
                 let context = context(job, spec)
                 for claim in claims { activate(claim, context) }
             case .failure:
@@ -108,6 +116,27 @@ final class Planner {
                     self?.fetchSpec(job)
                 }
             }
+        }
+    }
+
+    /// A spec that a newer version wrote: its batches go back for a worker that can read it. After a second only, for
+    /// they may well come here again.
+    private func giveUp(unreadable job: String) {
+        let now = project.loop.now
+        if unreadable[job].map({ now >= $0 + Self.complaintNs }) ?? true {
+            if unreadable.count >= Self.mostComplaints { unreadable = [:] }
+            unreadable[job] = now
+            project.logger.error(
+                "This worker cannot read what the job needs, and leaves it to a newer version.",
+                metadata: ["job": "\(job)"]
+            )
+        }
+        project.loop.schedule(afterMilliseconds: 1_000) { [weak self] in
+            guard let self else { return }
+            for claim in waiting.removeValue(forKey: job) ?? [] {
+                release(claim.name, claim.epoch, upto: claim.deliveries == 1 ? 0 : nil)
+            }
+            if isIdle { project.isolation.leave(project.project.id) }
         }
     }
 

@@ -191,6 +191,37 @@ private let data = #"{"data":{"k":"v"}}"#
         }
     }
 
+    @Test func aJobThatOnlyANewerVersionCanReadIsLeftToIt() async throws {
+        try await withRig { rig in
+            try await rig.startSandbox()
+            let worker = try await rig.startWorker(try rig.configuration())
+            let due = Int64(Date().timeIntervalSince1970 * 1_000) + 2_000
+            try await rig.push(["id": "new", "message": data, "token": "a", "not_before": "\(due)"])
+            let spec = "fanfare:{demo}:spec:new"
+            try await Wait.until("the job to be taken in") {
+                try await rig.client.send(RedisCommand("EXISTS", spec)).integer == 1
+            }
+            _ = try await rig.client.send(RedisCommand("HSET", spec, "op", "teleport"))
+            try await worker.logged("This worker cannot read what the job needs, and leaves it to a newer version.")
+            func claimed(_ times: Int64) async throws {
+                let batch = "fanfare:{demo}:b:new/0"
+                try await Wait.until("claim \(times)") {
+                    let reply = try await rig.client.send(RedisCommand("HGET", batch, "deliveries"))
+                    return try #require(reply.string.flatMap { Int64($0) }) >= times
+                }
+            }
+            // Given back and claimed again, but not as fast as that goes.
+            try await claimed(2)
+            let start = ContinuousClock.now
+            try await claimed(4)
+            #expect(start.duration(to: .now) > .milliseconds(1_500))
+            _ = try await rig.client.send(RedisCommand("HSET", spec, "op", "send"))
+            let job = try await rig.finished("new")
+            #expect(job["sent"] == "1")
+            #expect(try await rig.deliveries("a").count == 1)
+        }
+    }
+
     @Test func aRetryAfterHeardByOneWorkerStopsTheOthers() async throws {
         try await withRig { rig in
             try await rig.startSandbox()
