@@ -39,6 +39,25 @@ final class JobContext {
     /// It carries no message: a subscription, or an operation on a group.
     var isManagement: Bool { spec.operation != .send }
 
+    /// Done twice it is not done once: a device shows a message twice, a group that was made cannot be made again. What
+    /// is known of such a recipient has to say that an attempt of it may have been carried out.
+    var remembersDoubt: Bool {
+        switch spec.operation {
+        case .send, .groupCreate, .groupRemove: return true
+        case .subscribe, .unsubscribe, .groupAdd, .groupGet: return false
+        }
+    }
+
+    /// Whether an attempt that ended so may have been carried out all the same.
+    func isDoubtful(_ retry: Retry) -> Bool {
+        guard isManagement else { return retry.isAmbiguous }
+        guard remembersDoubt else { return false }
+        let status = retry.failure.httpStatus
+        // With Retry-After it was turned away at the door.
+        let wasTurnedAway = status == 503 && retry.retryAfterMs != nil
+        return retry.cause == .unanswered || ((500...599).contains(status) && !wasTurnedAway)
+    }
+
     /// Several recipients travel in one request.
     var sharesRequests: Bool {
         guard case .success(let carriage) = carriage else { return false }

@@ -268,7 +268,9 @@ private struct Flush {
     func makeCall(finish: Bool) -> RecordCall {
         var call = RecordCall(job: batch.job.id, batch: batch.batch, epoch: batch.epoch)
         call.late = isLate
-        call.results = pending.records.map { $0.callResult(policy: batch.job.results, isLate: isLate) }
+        // What was done by two workers to a subscription or a group, no device shows twice.
+        let isRepeated = isLate && !batch.job.isManagement
+        call.results = pending.records.map { $0.callResult(policy: batch.job.results, isLate: isRepeated) }
         call.feedback = pending.records.flatMap(\.callFeedback)
         guard !isLate else { return call }
         call.number = batch.calls

@@ -56,6 +56,7 @@ final class Settler {
     /// Writes a verdict for a position and for those that share its recipient.
     func settle(_ verdict: Verdict, position: Int, of batch: ActiveBatch, startedMs: Int64) {
         noteAnswer(verdict, of: batch)
+        let verdict = meaning(of: verdict, position: position, of: batch)
         // One draw for all that share the recipient: they wait together, or each would be sent on its own.
         let random = Double.random(in: 0..<1)
         for position in batch.group(position) {
@@ -81,8 +82,17 @@ final class Settler {
         }
     }
 
+    /// After an attempt in doubt, a refusal of an operation on a group may be that attempt's success.
+    private func meaning(of verdict: Verdict, position: Int, of batch: ActiveBatch) -> Verdict {
+        let spec = batch.job.spec
+        guard spec.operation.isGroupOperation, batch.recipients[position].history.maybeDuplicate else { return verdict }
+        return GroupOperation.afterDoubt(verdict, op: spec.operation, key: spec.groupKey)
+    }
+
     func report(_ record: ResultRecord, position: Int, of batch: ActiveBatch) {
         var record = record
+        // There is nothing that a device could have shown twice.
+        if batch.job.isManagement { record.maybeDup = false }
         if batch.job.spec.operation.isGroupOperation {
             record.groupName = batch.job.spec.groupName
             // The recipient is called by the name where no key is known.
@@ -130,13 +140,12 @@ final class Settler {
             lifetimeMs = carriage.lifetimeMs(firstAttemptMs: project.wall(history.firstAttemptMs))
         }
         // The end of trying holds for doubt, too.
-        let isOver = project.nowMs - history.firstAttemptMs >= 3_600_000
+        let isOver = project.nowMs - history.firstAttemptMs >= policy.triesEndMs
         if batch.job.isAtMostOnce || lifetimeMs == 0 || isOver || batch.job.ending != nil {
             if finishRounds(position: position, of: batch) { return }
             return write(.unknown, position: position, of: batch)
         }
-        // What was done twice to a subscription or a group was done once.
-        history.maybeDuplicate = !batch.job.isManagement
+        history.maybeDuplicate = batch.job.remembersDoubt
         schedule(at: project.nowMs + Self.doubtfulMs, history, position: position, of: batch, parked: false)
     }
 
@@ -190,7 +199,7 @@ final class Settler {
             random: random
         )
         if case .wait(let untilMs) = decision {
-            if retry.isAmbiguous, !batch.job.isManagement { history.maybeDuplicate = true }
+            if batch.job.isDoubtful(retry) { history.maybeDuplicate = true }
             if batch.job.ending != nil {
                 batch.recipients[position].history = history
                 return end(position, of: batch)
@@ -201,6 +210,8 @@ final class Settler {
             return schedule(at: due, history, position: position, of: batch, parked: false)
         }
         if finishRounds(position: position, of: batch) { return }
+        // A message's failure says `maybe_dup`; here the status has to.
+        if batch.job.isManagement, history.maybeDuplicate { return write(.unknown, position: position, of: batch) }
         let record = ResultRecord(
             decision,
             index: Int64(recipient.index),

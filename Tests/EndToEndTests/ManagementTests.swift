@@ -109,6 +109,40 @@ private let hello = #"{"notification":{"title":"Hello","body":"World"}}"#
         }
     }
 
+    /// The operation is carried out and its answer lost: the next attempt is refused for what the first one did.
+    @Test func aLostAnswerIsNotTakenForAFailure() async throws {
+        try await withRig { rig in
+            try await rig.startSandbox()
+            try await rig.startWorker(try rig.configuration(project: "sender_id: \"\(try rig.senderID)\""))
+            func run(_ fields: [String: String], isLost: Bool = false) async throws -> Rig.Recipient {
+                if isLost {
+                    _ = try await rig.addFault(
+                        """
+                        {"match":{"path":"/fcm/notification"},"action":{"reset":"INTERNAL_ERROR"},"times":1}
+                        """
+                    )
+                }
+                let id = try await rig.push(fields)
+                try await rig.finished(id)
+                return try #require(try await rig.results(id).first)
+            }
+            let create = ["op": "group.create", "group_name": "tom", "tokens": Rig.tokens(["a", "b"])]
+            let made = try await run(create, isLost: true)
+            #expect(made.status == "unknown" && made.attempts == 2, "\(made)")
+            #expect(made.group_name == "tom" && made.group == "" && made.maybe_dup != true)
+            let second = try await run(create)
+            #expect(second.status == "failed", "without an attempt in doubt it is somebody else's group")
+            let read = try await run(["op": "group.get", "group_name": "tom"])
+            let key = try #require(read.group)
+            let remove = ["op": "group.remove", "group_name": "tom", "group": key, "tokens": Rig.tokens(["a", "b"])]
+            let removed = try await run(remove, isLost: true)
+            #expect(removed.status == "sent" && removed.attempts == 2, "\(removed)")
+            #expect(removed.group_name == "tom" && removed.group == key && removed.maybe_dup != true)
+            let gone = try await run(remove)
+            #expect(gone.status == "failed" && gone.raw_error == "notification_key not found")
+        }
+    }
+
     /// FCM names the members that it did not reach and not why: each is sent to on its own, and the group's one result
     /// says which were lost.
     @Test(arguments: ["legacy", "xmpp"])

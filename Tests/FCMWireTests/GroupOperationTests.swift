@@ -80,6 +80,27 @@ import Testing
         #expect(Self.verdict(answer(400, words, type: "text/plain")) == .failed(failure))
     }
 
+    /// After an attempt whose answer was lost, and only then, a refusal may be that attempt's success.
+    @Test func aRefusalAfterDoubtMayBeOurOwnDoing() {
+        let exists = Self.verdict(answer(400, #"{"error":"notification_key already exists"}"#))
+        let missing = Self.verdict(answer(400, #"{"error":"notification_key not found"}"#))
+        guard case .failed(let failure) = exists, case .failed = missing else {
+            Issue.record("refused")
+            return
+        }
+        for op in Self.operations {
+            let made = GroupOperation.afterDoubt(exists, op: op, key: "K")
+            #expect(made == (op == .groupCreate ? .unknown(failure, holdProjectMs: nil) : exists))
+            let gone = GroupOperation.afterDoubt(missing, op: op, key: "K")
+            #expect(gone == (op == .groupRemove ? .managed(group: "K") : missing))
+            for status in [200, 400, 401, 500] {
+                let body = #"{"notification_key":"L","error":"no valid registration ids"}"#
+                let other = Self.verdict(answer(status, body))
+                #expect(GroupOperation.afterDoubt(other, op: op, key: "K") == other)
+            }
+        }
+    }
+
     @Test func hostileWordsAreCleanAndShort() {
         let words = "x\\u0000\\n" + String(repeating: "é", count: 500)
         guard case .failed(let failure) = Self.verdict(answer(400, #"{"error":"\#(words)"}"#)) else {

@@ -62,6 +62,21 @@ public enum GroupOperation {
         }
     }
 
+    /// What a verdict means when an earlier attempt may have been carried out and no word of it came back: what the
+    /// answer complains of may be our own doing.
+    ///
+    /// - A group that exists: ours, or one that was there before. Its key could be asked for, but not whose members it
+    ///   has, so nobody knows.
+    /// - A group that is gone has none of the members that were to be removed.
+    public static func afterDoubt(_ verdict: Verdict, op: Operation, key: String) -> Verdict {
+        guard case .failed(let failure) = verdict else { return verdict }
+        switch (op, failure.rawError) {
+        case (.groupCreate, "notification_key already exists"): return .unknown(failure, holdProjectMs: nil)
+        case (.groupRemove, "notification_key not found"): return .managed(group: key)
+        default: return verdict
+        }
+    }
+
     private static let words: [Operation: String] = [
         .groupCreate: "create", .groupAdd: "add", .groupRemove: "remove",
     ]
