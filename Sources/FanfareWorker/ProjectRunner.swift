@@ -165,9 +165,21 @@ final class ProjectRunner {
         createGroup()
         // Another server's news may have other numbers; to hear them twice does no harm.
         if !isSameServer { scheduler.hearAgain() }
-        recorder.reconnected(isSameServer: isSameServer) { reconcile(isSameServer: isSameServer) }
+        resume(isSameServer: isSameServer)
         // A name that was held is only ever renewed: after a burial it must not rise with batches that are others' now.
         if hasRegistered { scheduler.askLater(0) } else { register() }
+    }
+
+    /// A claim or a hand-over whose answer is still to come would look like one that was lost.
+    private func resume(isSameServer: Bool) {
+        guard isQuietToRedis else {
+            context.loop.schedule(afterMilliseconds: 10) { [weak self] in
+                guard let self, context.redis.state == .ready, !context.isReady else { return }
+                resume(isSameServer: isSameServer)
+            }
+            return
+        }
+        recorder.reconnected(isSameServer: isSameServer) { reconcile(isSameServer: isSameServer) }
     }
 
     private var lastReconciled: UInt64 = 0
@@ -183,18 +195,13 @@ final class ProjectRunner {
     }
 
     /// The connection is gone: whatever is ours has to be asked anew.
-    func disconnected() { context.connectionChanged() }
+    func disconnected() {
+        context.connectionChanged()
+        recorder.disconnected()
+    }
 
     /// An answer may have been lost with the connection, and with it a claim that only Redis knows of.
     private func reconcile(isSameServer: Bool) {
-        // A claim or a hand-over whose answer is still to come would look like one that was lost.
-        guard isQuietToRedis else {
-            context.loop.schedule(afterMilliseconds: 10) { [weak self] in
-                guard let self, context.redis.state == .ready, !context.isReady else { return }
-                reconcile(isSameServer: isSameServer)
-            }
-            return
-        }
         let command = FunctionLibrary.reconcile(
             context.keys,
             worker: context.leaseName,

@@ -153,7 +153,7 @@ final class Recorder {
     }
 
     private func send(_ id: UInt64) {
-        guard let call = unanswered[id]?.call else { return }
+        guard !isCut, let call = unanswered[id]?.call else { return }
         project.durable.send(call.command(project.keys, worker: project.leaseName, nowMs: project.toldMs)) {
             [weak self] result in
             self?.completed(id, result)
@@ -223,12 +223,19 @@ final class Recorder {
         }
     }
 
+    /// Until it is known what Redis remembers, no call goes out: on a connection that is new, one that came before the
+    /// question would make an older state look like the newest, and what that has forgotten would be lost.
+    private var isCut = true
+
+    func disconnected() { isCut = true }
+
     /// The connection is back: what was not answered is sent again, in order.
     ///
-    /// - Parameter reconcile: asks what is ours; after the facts that Redis may have forgotten, and before the calls that
+    /// - Parameter reconcile: asks what is ours, at once; after the facts that Redis may have forgotten, and before the calls that
     ///   would make an older state look like the newest.
     func reconnected(isSameServer: Bool, reconcile: () -> Void) {
         let unconfirmed = unanswered.keys.sorted()
+        isCut = false
         if !isSameServer { handInAgain() }
         reconcile()
         for id in unconfirmed { send(id) }

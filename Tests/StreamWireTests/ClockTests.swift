@@ -98,7 +98,8 @@ import Testing
             let before = try await step(bench, by: Self.hour, retryIn: 3_000)
             // The worker's own clock went on; one that has just started knows none.
             let reply = try await claim(bench, told: isKnown ? before + Self.hour + 60_000 : 0)
-            #expect(reply.nowMs >= before + Self.hour && reply.leadMs == 0)
+            #expect(reply.nowMs >= before + Self.hour)
+            #expect(reply.leadMs == 0, "before \(before), now \(reply.nowMs)")
             #expect(reply.claims.count == 1 && reply.holdMs == 0)
         }
     }

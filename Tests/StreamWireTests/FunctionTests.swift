@@ -341,4 +341,32 @@ import Testing
             #expect(try await bench.call(stale).integer == -1, "a counter that moved saves its worker")
         }
     }
+
+    /// Redis came back with a state in which an earlier call of the batch was not written, and nobody noticed: who is
+    /// missing is looked after, whatever the call says.
+    @Test(arguments: [true, false]) func aBatchDoesNotCloseWhileSomebodyIsMissing(isRetry: Bool) async throws {
+        try await withBench { bench in
+            try await bench.intake("j", tokens(3))
+            var claim = try #require(try await bench.claim("w1").claims.first)
+            if isRetry {
+                for index in 0..<3 { try await bench.retry(index, of: claim, "w1", finish: index == 2) }
+                claim = try #require(try await bench.claim("w1").claims.first)
+                #expect(claim.pass == .retry)
+            }
+            var call = RecordCall(job: claim.job, batch: claim.batch, epoch: claim.epoch)
+            call.results = [bench.sent(0), bench.sent(2)]
+            call.number = 2
+            call.finish = true
+            #expect(try await bench.record(call, "w1") == .ok(abort: ""))
+            let next = try #require(try await bench.claim("w2").claims.first)
+            #expect(next.name == claim.name)
+            #expect(next.recipients.map(\.fate) == [.finished, .maybeSent, .finished])
+            var late = RecordCall(job: next.job, batch: next.batch, epoch: next.epoch)
+            late.results = [bench.sent(1)]
+            late.finish = true
+            #expect(try await bench.record(late, "w2") == .ok(abort: ""))
+            let job = try await bench.job("j")
+            #expect(job["state"] == "done" && job["sent"] == "3")
+        }
+    }
 }

@@ -84,6 +84,7 @@ local STEP = 2000
 -- set back shows in the latest time that was seen (`clock`). That it was set forward, and not merely nobody came by for
 -- a while, shows in what the calling worker takes the time for: its clock counts from the machine's start.
 -- `told`: that time; 0 from a worker that knows none yet; nil where nobody can tell: such a call changes nothing.
+-- Returns the project's time and the time of the day, of the same moment.
 local function steady_ms(base, told)
   local known = redis.call('HMGET', base .. 'ctl', 'clock', 'lead')
   local seen, lead = tonumber(known[1]), tonumber(known[2] or '0')
@@ -93,7 +94,7 @@ local function steady_ms(base, told)
   if now < seen - STEP then
     now = seen
   elseif now > seen + STEP then
-    if not told then return seen + STEP end
+    if not told then return seen + STEP, wall end
     local expected = math.max(seen, told)
     if told > 0 and now > expected + STEP then now = expected end
   end
@@ -104,7 +105,7 @@ local function steady_ms(base, told)
       redis.call('HSET', base .. 'ctl', 'clock', int(now))
     end
   end
-  return now
+  return now, wall
 end
 
 -- Grows even when Redis came back with an older state: a rollback must not hand out an epoch twice.

@@ -44,28 +44,17 @@ local function pressure(base, limit, now)
   return why
 end
 
--- claim: what a worker asks for every few milliseconds: work, permits to send, and news.
---   Work comes in this order: jobs that are ending, what dead workers left, retries that are due, jobs of one batch,
---   and the fan-out that has its turn.
--- ARGV: 1 worker, 2 most batches, 3 recipients wanted of fan-outs, 4 of others, 5 window,
---   6 retries of recipients that were sent before, 7 quota a minute, 8 permits given back, 9 permits wanted for single
---   recipients, 10 for fan-outs, 11 fan-outs that may be active, 12 smear (1/0), 13 backlog limit, 14 the last that was heard of jobs,
---   15 and of refused rates,
---   16 recipients wanted of management, 17 number of the worker's connection, 18 what it takes the time for (0 = unknown).
--- No further batch is given once that many recipients are.
--- Returns {'fenced'}, the error OLDLINK, or
---   {'ok', the project's time, ms to hold every send, ms until the project's probe (0 = not blocked), reason of the block,
---    next due retry, job or end of a topic's turn (0 = none), a job whose audience is being copied ('' = none),
---    entries and jobs that are not over, permits lent, reason of a pause ('' = none), what presses ('' = nothing),
---    what was last said of jobs, and of refused rates, {kind, name, value, ...}, the project's time less Redis TIME,
---    claim, claim, ...}
-local function claim(keys, args)
-  local base, worker, most, window = keys[1], args[1], tonumber(args[2]), args[5]
-  local wanted, wanted_single = tonumber(args[3]), tonumber(args[4])
-  if redis.call('HEXISTS', base .. 'leases', worker) == 0 then return { 'fenced' } end
-  if not is_current(base, worker, args[17]) then return old_link() end
-  local now, wall = steady_ms(base, tonumber(args[18])), now_ms()
-  local claims = {}
+-- `order`: what one claim may still give, and what it gave. `claims` grows to at most `most` batches; `wanted`,
+-- `wanted_single`, `wanted_managed` and the `budget` of retries go down with what they hold.
+
+-- Of one of the waiting sets what is due; returns how many recipients that was.
+local function claim_waiting(order, set, limit)
+  return claim_retries(order.base, set, limit, order.most - #order.claims, order.worker, order.window, order.now,
+    order.claims)
+end
+
+-- Jobs whose time has come: to end, or to begin.
+local function follow_the_time(base, now, wall)
   for _, id in ipairs(redis.call('ZRANGEBYSCORE', base .. 'expiring', '-inf', int(wall), 'LIMIT', 0, 100)) do
     redis.call('ZREM', base .. 'expiring', id)
     end_job(base, id, 'expired', now)
@@ -78,40 +67,39 @@ local function claim(keys, args)
       if redis.call('SISMEMBER', base .. 'copying', id) == 0 then enqueue(base, spec) end
     end
   end
-  local ctl = redis.call('HMGET', base .. 'ctl', 'hold_until', 'block_until', 'block', 'pause', 'alone', 'quota')
-  if ctl[6] ~= args[7] then redis.call('HSET', base .. 'ctl', 'quota', args[7]) end
-  local hold_ms, probe = math.max(0, (tonumber(ctl[1]) or 0) - now), 0
-  local pause = ctl[4] or ''
-  local press = pressure(base, tonumber(args[13]), now)
+end
 
-  -- Ending asks for nothing but room. A job whose last recipients are in others' hands is looked at again later.
-  if most > 0 then
-    for _, id in ipairs(redis.call('ZRANGEBYSCORE', base .. 'ending', '-inf', int(now), 'LIMIT', 0, math.min(most, 8))) do
-      if #claims >= most or wanted_single + wanted <= 0 then break end
-      local taken, count = claim_ending(base, id, worker, window, now)
-      if taken then
-        claims[#claims + 1] = taken
-        wanted = wanted - count
-      elseif redis.call('EXISTS', base .. 'spec:' .. id) == 1 then
-        redis.call('ZADD', base .. 'ending', int(now + 500), id)
-      end
-    end
-    local id = redis.call('SRANDMEMBER', base .. 'restoring')
-    if id then
-      local spec = load_spec(base, id)
-      if spec and not spec.paused and not spec.parked then
-        unhold(base, id, spec)
-      else
-        redis.call('SREM', base .. 'restoring', id)
-      end
+-- Ending asks for nothing but room. A job whose last recipients are in others' hands is looked at again later.
+local function claim_endings(order)
+  local base, worker, window, now = order.base, order.worker, order.window, order.now
+  local due = redis.call('ZRANGEBYSCORE', base .. 'ending', '-inf', int(now), 'LIMIT', 0, math.min(order.most, 8))
+  for _, id in ipairs(due) do
+    if #order.claims >= order.most or order.wanted_single + order.wanted <= 0 then break end
+    local taken, count = claim_ending(base, id, worker, window, now)
+    if taken then
+      order.claims[#order.claims + 1] = taken
+      order.wanted = order.wanted - count
+    elseif redis.call('EXISTS', base .. 'spec:' .. id) == 1 then
+      redis.call('ZADD', base .. 'ending', int(now + 500), id)
     end
   end
+end
 
-  local smear = args[12] == '1'
-  fill_slot(base, now, tonumber(args[11]), smear)
+-- A step of what a job that goes on gets back.
+local function restore_one(base)
+  local id = redis.call('SRANDMEMBER', base .. 'restoring')
+  if id then
+    local spec = load_spec(base, id)
+    if spec and not spec.paused and not spec.parked then
+      unhold(base, id, spec)
+    else
+      redis.call('SREM', base .. 'restoring', id)
+    end
+  end
+end
 
-  -- A suspect is run by a worker that holds nothing else; until it does, that worker is given nothing.
-  local alone = ctl[5]
+-- A suspect is run by a worker that holds nothing else; until it does, that worker is given nothing. Returns that worker.
+local function choose_alone(base, worker, alone)
   if alone and redis.call('HEXISTS', base .. 'leases', alone) == 0 then alone = nil end
   if redis.call('LLEN', base .. 'suspects') > 0 then
     if not alone then
@@ -122,132 +110,139 @@ local function claim(keys, args)
     redis.call('HDEL', base .. 'ctl', 'alone')
     alone = nil
   end
+  return alone
+end
 
-  if ctl[3] then probe = math.max(1, tonumber(ctl[2]) - now) end
-  local may_send = hold_ms == 0 and pause == '' and press == '' and most > 0
-  if may_send and alone == worker then
-    if not ctl[3] and redis.call('SCARD', base .. 'claims:' .. worker) == 0 then
-      local name = redis.call('LPOP', base .. 'suspects')
-      local taken = name and claim_orphan(base, name, worker, now, true)
-      if taken then claims[#claims + 1] = taken end
+-- The probe: one recipient goes out; whoever takes it moves the next probe, so there is one at a time.
+-- Returns the ms until the next one, 0 when nothing is left to probe with.
+local function claim_probe(order)
+  local base, worker, now = order.base, order.worker, order.now
+  redis.call('HSET', base .. 'ctl', 'block_until', int(now + 60000))
+  local before = #order.claims
+  for _, set in ipairs(WAITING) do
+    for _ = 1, 20 do
+      if #order.claims > before or redis.call('ZCOUNT', base .. set, '-inf', int(now)) == 0 then break end
+      claim_retries(base, set, 1, 1, worker, '1', now, order.claims, '2')
     end
-  elseif may_send and ctl[3] then
-    if tonumber(ctl[2]) <= now then
-      -- The probe: one recipient goes out; whoever takes it moves the next probe, so there is one at a time.
-      redis.call('HSET', base .. 'ctl', 'block_until', int(now + 60000))
-      local before = #claims
-      for _, set in ipairs(WAITING) do
-        for _ = 1, 20 do
-          if #claims > before or redis.call('ZCOUNT', base .. set, '-inf', int(now)) == 0 then break end
-          claim_retries(base, set, 1, 1, worker, '1', now, claims, '2')
-        end
-      end
-      probe = 60000
-      if #claims == before then
-        unblock(base)
-        probe = 0
-      end
+  end
+  if #order.claims > before then return 60000 end
+  unblock(base)
+  return 0
+end
+
+-- Bounded: a list of orphans of jobs that are over must not hold the server.
+local function claim_orphans(order)
+  local base, worker, now = order.base, order.worker, order.now
+  for _ = 1, 100 do
+    if #order.claims >= order.most or order.wanted_single + order.wanted <= 0 then break end
+    local name = redis.call('LPOP', base .. 'orphans')
+    if not name then break end
+    local taken, count = claim_orphan(base, name, worker, now)
+    if taken then
+      order.claims[#order.claims + 1] = taken
+      order.wanted = order.wanted - count
     end
-  elseif may_send then
-    -- Bounded: a list of orphans of jobs that are over must not hold the server.
-    for _ = 1, 100 do
-      if #claims >= most or wanted_single + wanted <= 0 then break end
-      local name = redis.call('LPOP', base .. 'orphans')
-      if not name then break end
-      local taken, count = claim_orphan(base, name, worker, now)
-      if taken then
-        claims[#claims + 1] = taken
-        wanted = wanted - count
-      end
-    end
-    -- What was never sent is no retry, and the budget of those is for single recipients first.
-    local budget = tonumber(args[6])
-    if #claims < most and wanted_single > 0 then
-      local limit = math.min(BATCH, wanted_single)
-      wanted_single = wanted_single - claim_retries(base, 'again', limit, most - #claims, worker, window, now, claims)
-    end
-    if #claims < most and wanted_single > 0 and budget > 0 then
-      local limit = math.min(BATCH, wanted_single, budget)
-      local given = claim_retries(base, 'retry', limit, most - #claims, worker, window, now, claims)
-      budget = budget - given
-      wanted_single = wanted_single - given
-    end
-    if #claims < most and wanted > 0 and budget > 0 then
-      local limit = math.min(BATCH, wanted, budget)
-      wanted = wanted - claim_retries(base, 'retry_many', limit, most - #claims, worker, window, now, claims)
-    end
-    for _, queue in ipairs({ 'singles', 'groups' }) do
-      for _ = 1, 2 * most do
-        if #claims >= most or wanted_single <= 0 then break end
-        if queue == 'groups' and redis.call('SCARD', base .. 'groups_on') >= MOST_GROUPS then break end
-        local head = redis.call('ZPOPMIN', base .. queue)[1]
-        if not head then break end
-        local _, id = string.match(head, '^([^/]*)/(.*)$')
-        local spec = load_spec(base, id)
-        local taken, count
-        if spec and not spec.paused and not spec.parked and not spec.ending then
-          taken, count = claim_first_pass(base, id, spec, worker, window, now)
-        end
-        if taken then
-          claims[#claims + 1] = taken
-          wanted_single = wanted_single - count
-          if queue == 'groups' then redis.call('SADD', base .. 'groups_on', id) end
-        end
-      end
-    end
-    local wanted_managed = tonumber(args[16])
-    if #claims < most and wanted_managed > 0 then
-      local limit = math.min(BATCH, wanted_managed)
-      local given = claim_retries(base, 'again_managed', limit, most - #claims, worker, window, now, claims)
-      wanted_managed = wanted_managed - given
-    end
-    for _, head in ipairs(redis.call('ZRANGE', base .. 'managed', 0, 2 * most)) do
+  end
+end
+
+-- What was never sent is no retry, and the budget of those is for single recipients first.
+local function claim_due(order)
+  if #order.claims < order.most and order.wanted_single > 0 then
+    local limit = math.min(BATCH, order.wanted_single)
+    order.wanted_single = order.wanted_single - claim_waiting(order, 'again', limit)
+  end
+  if #order.claims < order.most and order.wanted_single > 0 and order.budget > 0 then
+    local limit = math.min(BATCH, order.wanted_single, order.budget)
+    local given = claim_waiting(order, 'retry', limit)
+    order.budget = order.budget - given
+    order.wanted_single = order.wanted_single - given
+  end
+  if #order.claims < order.most and order.wanted > 0 and order.budget > 0 then
+    local limit = math.min(BATCH, order.wanted, order.budget)
+    order.wanted = order.wanted - claim_waiting(order, 'retry_many', limit)
+  end
+end
+
+-- Jobs of one batch, and sends to device groups.
+local function claim_queues(order)
+  local base, worker, window, now = order.base, order.worker, order.window, order.now
+  for _, queue in ipairs({ 'singles', 'groups' }) do
+    for _ = 1, 2 * order.most do
+      if #order.claims >= order.most or order.wanted_single <= 0 then break end
+      if queue == 'groups' and redis.call('SCARD', base .. 'groups_on') >= MOST_GROUPS then break end
+      local head = redis.call('ZPOPMIN', base .. queue)[1]
+      if not head then break end
       local _, id = string.match(head, '^([^/]*)/(.*)$')
-      while #claims < most and wanted_managed > 0 do
-        local spec = load_spec(base, id)
-        local taken, count
-        if spec and not spec.paused and not spec.parked and not spec.ending then
-          taken, count = claim_first_pass(base, id, spec, worker, window, now)
-        end
-        if not taken then
-          redis.call('ZREM', base .. 'managed', head)
-          break
-        end
-        claims[#claims + 1] = taken
-        wanted_managed = wanted_managed - count
+      local spec = load_spec(base, id)
+      local taken, count
+      if spec and not spec.paused and not spec.parked and not spec.ending then
+        taken, count = claim_first_pass(base, id, spec, worker, window, now)
       end
-    end
-    local active = redis.call('HKEYS', base .. 'active')
-    for _, id in ipairs(active) do
-      for _ = 1, most do
-        if #claims >= most or wanted <= 0 then break end
-        local spec = load_spec(base, id)
-        if not spec or spec.paused or spec.parked or spec.ending then break end
-        local taken, count
-        local name = redis.call('LPOP', base .. 'orphans:' .. id)
-        if name then
-          taken, count = claim_orphan(base, name, worker, now)
-          if taken and spec.class == 'aimed' then hold_slot_for_send(base, id) end
-        elseif spec.again == '1' then
-          taken, count = claim_again(base, id, spec, worker, window, now)
-          if not taken then break end
-        else
-          taken, count = claim_first_pass(base, id, spec, worker, window, now)
-          if not taken then break end
-        end
-        if taken then
-          claims[#claims + 1] = taken
-          wanted = wanted - count
-        end
+      if taken then
+        order.claims[#order.claims + 1] = taken
+        order.wanted_single = order.wanted_single - count
+        if queue == 'groups' then redis.call('SADD', base .. 'groups_on', id) end
       end
     end
   end
+end
 
-  local permits = 0
-  local stopped = pause ~= '' or press ~= '' or (alone == worker and redis.call('SCARD', base .. 'claims:' .. worker) == 0)
-  permits = lend(base, tonumber(args[7]), now, tonumber(args[8]), stopped and 0 or tonumber(args[9]),
-    stopped and 0 or tonumber(args[10]))
+-- Jobs without a message: what waits first.
+local function claim_managed(order)
+  local base, worker, window, now = order.base, order.worker, order.window, order.now
+  if #order.claims < order.most and order.wanted_managed > 0 then
+    local limit = math.min(BATCH, order.wanted_managed)
+    local given = claim_waiting(order, 'again_managed', limit)
+    order.wanted_managed = order.wanted_managed - given
+  end
+  for _, head in ipairs(redis.call('ZRANGE', base .. 'managed', 0, 2 * order.most)) do
+    local _, id = string.match(head, '^([^/]*)/(.*)$')
+    while #order.claims < order.most and order.wanted_managed > 0 do
+      local spec = load_spec(base, id)
+      local taken, count
+      if spec and not spec.paused and not spec.parked and not spec.ending then
+        taken, count = claim_first_pass(base, id, spec, worker, window, now)
+      end
+      if not taken then
+        redis.call('ZREM', base .. 'managed', head)
+        break
+      end
+      order.claims[#order.claims + 1] = taken
+      order.wanted_managed = order.wanted_managed - count
+    end
+  end
+end
 
+-- The fan-outs that have their turn.
+local function claim_active(order)
+  local base, worker, window, now = order.base, order.worker, order.window, order.now
+  for _, id in ipairs(redis.call('HKEYS', base .. 'active')) do
+    for _ = 1, order.most do
+      if #order.claims >= order.most or order.wanted <= 0 then break end
+      local spec = load_spec(base, id)
+      if not spec or spec.paused or spec.parked or spec.ending then break end
+      local taken, count
+      local name = redis.call('LPOP', base .. 'orphans:' .. id)
+      if name then
+        taken, count = claim_orphan(base, name, worker, now)
+        if taken and spec.class == 'aimed' then hold_slot_for_send(base, id) end
+      elseif spec.again == '1' then
+        taken, count = claim_again(base, id, spec, worker, window, now)
+        if not taken then break end
+      else
+        taken, count = claim_first_pass(base, id, spec, worker, window, now)
+        if not taken then break end
+      end
+      if taken then
+        order.claims[#order.claims + 1] = taken
+        order.wanted = order.wanted - count
+      end
+    end
+  end
+end
+
+-- When something waits for a worker to come by; 0 when nothing does.
+local function next_due_ms(base, now, wall)
   local next_due = math.huge
   for _, set in ipairs(WAITING) do
     next_due = math.min(next_due, tonumber(redis.call('ZRANGE', base .. set, 0, 0, 'WITHSCORES')[2]) or math.huge)
@@ -260,10 +255,12 @@ local function claim(keys, args)
       next_due = math.min(next_due, tonumber(string.match(value, '|(%d+)$')) or math.huge)
     end
   end
-  if next_due == math.huge then next_due = 0 end
-  local copying = redis.call('SRANDMEMBER', base .. 'copying') or ''
-  local unfinished = redis.call('SCARD', base .. 'jobs_open') + redis.call('XLEN', base .. 'jobs')
-  local news, cursors = {}, { args[14], args[15] }
+  return next_due == math.huge and 0 or next_due
+end
+
+-- What was said since the worker heard last. `cursors`: the last that it heard of jobs, and of refused rates; moved on.
+local function hear(base, cursors)
+  local news = {}
   local said = redis.call('HMGET', base .. 'ctl', 'said', 'refused')
   for i, stream in ipairs({ 'news', 'refused' }) do
     if said[i] and said[i] ~= cursors[i] then
@@ -283,7 +280,78 @@ local function claim(keys, args)
       end
     end
   end
-  local reply = { 'ok', int(now), int(hold_ms), int(probe), ctl[3] or '', int(next_due), copying, int(unfinished),
+  return news
+end
+
+-- claim: what a worker asks for every few milliseconds: work, permits to send, and news.
+--   Work comes in this order: jobs that are ending, what dead workers left, retries that are due, jobs of one batch,
+--   and the fan-out that has its turn.
+-- ARGV: 1 worker, 2 most batches, 3 recipients wanted of fan-outs, 4 of others, 5 window,
+--   6 retries of recipients that were sent before, 7 quota a minute, 8 permits given back, 9 permits wanted for single
+--   recipients, 10 for fan-outs, 11 fan-outs that may be active, 12 smear (1/0), 13 backlog limit, 14 the last that was heard of
+--   jobs, 15 and of refused rates, 16 recipients wanted of management, 17 number of the worker's connection, 18 what it
+--   takes the time for (0 = unknown).
+-- No further batch is given once that many recipients are.
+-- Returns {'fenced'}, the error OLDLINK, or
+--   {'ok', the project's time, ms to hold every send, ms until the project's probe (0 = not blocked), reason of the block,
+--    next due retry, job or end of a topic's turn (0 = none), a job whose audience is being copied ('' = none),
+--    entries and jobs that are not over, permits lent, reason of a pause ('' = none), what presses ('' = nothing),
+--    what was last said of jobs, and of refused rates, {kind, name, value, ...}, the project's time less Redis TIME,
+--    claim, claim, ...}
+local function claim(keys, args)
+  local base, worker, most, window = keys[1], args[1], tonumber(args[2]), args[5]
+  if redis.call('HEXISTS', base .. 'leases', worker) == 0 then return { 'fenced' } end
+  if not is_current(base, worker, args[17]) then return old_link() end
+  local now, wall = steady_ms(base, tonumber(args[18]))
+  local claims = {}
+  local order = { base = base, worker = worker, window = window, now = now, most = most, claims = claims,
+    wanted = tonumber(args[3]), wanted_single = tonumber(args[4]), wanted_managed = tonumber(args[16]),
+    budget = tonumber(args[6]) }
+  follow_the_time(base, now, wall)
+  local ctl = redis.call('HMGET', base .. 'ctl', 'hold_until', 'block_until', 'block', 'pause', 'alone', 'quota')
+  if ctl[6] ~= args[7] then redis.call('HSET', base .. 'ctl', 'quota', args[7]) end
+  local hold_ms, probe = math.max(0, (tonumber(ctl[1]) or 0) - now), 0
+  local pause = ctl[4] or ''
+  local press = pressure(base, tonumber(args[13]), now)
+
+  if most > 0 then
+    claim_endings(order)
+    restore_one(base)
+  end
+
+  local smear = args[12] == '1'
+  fill_slot(base, now, tonumber(args[11]), smear)
+
+  local alone = choose_alone(base, worker, ctl[5])
+
+  if ctl[3] then probe = math.max(1, tonumber(ctl[2]) - now) end
+  local may_send = hold_ms == 0 and pause == '' and press == '' and most > 0
+  if may_send and alone == worker then
+    if not ctl[3] and redis.call('SCARD', base .. 'claims:' .. worker) == 0 then
+      local name = redis.call('LPOP', base .. 'suspects')
+      local taken = name and claim_orphan(base, name, worker, now, true)
+      if taken then claims[#claims + 1] = taken end
+    end
+  elseif may_send and ctl[3] then
+    if tonumber(ctl[2]) <= now then probe = claim_probe(order) end
+  elseif may_send then
+    claim_orphans(order)
+    claim_due(order)
+    claim_queues(order)
+    claim_managed(order)
+    claim_active(order)
+  end
+
+  local permits = 0
+  local stopped = pause ~= '' or press ~= '' or (alone == worker and redis.call('SCARD', base .. 'claims:' .. worker) == 0)
+  permits = lend(base, tonumber(args[7]), now, tonumber(args[8]), stopped and 0 or tonumber(args[9]),
+    stopped and 0 or tonumber(args[10]))
+
+  local copying = redis.call('SRANDMEMBER', base .. 'copying') or ''
+  local unfinished = redis.call('SCARD', base .. 'jobs_open') + redis.call('XLEN', base .. 'jobs')
+  local cursors = { args[14], args[15] }
+  local news = hear(base, cursors)
+  local reply = { 'ok', int(now), int(hold_ms), int(probe), ctl[3] or '', int(next_due_ms(base, now, wall)), copying, int(unfinished),
     int(permits), pause, press, cursors[1], cursors[2], news, int(now - wall) }
   for _, taken in ipairs(claims) do reply[#reply + 1] = taken end
   return reply

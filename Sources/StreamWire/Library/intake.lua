@@ -67,7 +67,7 @@ local function intake(keys, args)
     end
   end
 
-  local wall, now = now_ms(), steady_ms(base, tonumber(args[16]))
+  local now, wall = steady_ms(base, tonumber(args[16]))
   local npairs = tonumber(args[17])
   local taken, unwanted = take_entry(base, entry)
   if not taken then return { 'gone' } end

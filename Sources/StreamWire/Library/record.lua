@@ -37,6 +37,26 @@ local function turn_of_aimed(base, id, may_run, now)
   hold_slot(base, id, may_run and tonumber(redis.call('HGET', base .. 'spec:' .. id, 'hold_ms') or '0') or 0, now)
 end
 
+-- Every recipient of a batch has its result or waits for a retry. A first pass of 1,000 fills 125 bytes of the map of
+-- results, so that one count answers it as a rule.
+local function is_accounted(base, id, batch)
+  local facts, done = redis.call('HMGET', batch, 'from', 'count', 'indexes'), base .. 'done:' .. id
+  if facts[3] then
+    for index in string.gmatch(facts[3], '%d+') do
+      if redis.call('GETBIT', done, index) == 0 and redis.call('HEXISTS', batch, 'w' .. index) == 0 then return false end
+    end
+    return true
+  end
+  local from, count = tonumber(facts[1]), tonumber(facts[2])
+  local known = redis.call('BITCOUNT', done, int(math.floor(from / 8)), int(math.floor((from + count - 1) / 8)))
+  if known >= count then return true end
+  for _, field in ipairs(redis.call('HKEYS', batch)) do
+    local index = string.match(field, '^w(%d+)$')
+    if index and redis.call('GETBIT', done, index) == 0 then known = known + 1 end
+  end
+  return known >= count
+end
+
 local function record(keys, args)
   local base, id, n, epoch = keys[1], args[1], args[2], args[3]
   local spec_key = base .. 'spec:' .. id
@@ -163,10 +183,18 @@ local function record(keys, args)
   end
   if owned and (args[18] == '1' or args[6] == '1') then pass(base, id, batch, now) end
   if owned and args[6] == '1' then
-    if redis.call('HEXISTS', batch, 'from') == 1 then redis.call('HDEL', base .. 'rcpt:' .. id, n) end
-    redis.call('DEL', batch)
     redis.call('SREM', base .. 'claims:' .. args[4], name)
     redis.call('SREM', base .. 'groups_on', id)
+    if is_accounted(base, id, batch) then
+      if redis.call('HEXISTS', batch, 'from') == 1 then redis.call('HDEL', base .. 'rcpt:' .. id, n) end
+      redis.call('DEL', batch)
+    else
+      -- A call before this one went into a state that Redis has forgotten, and somebody with it: whoever has no result
+      -- may have been sent to, and is looked after by the next holder.
+      redis.call('HSET', batch, 'epoch', next_epoch(base, now), 'upto', redis.call('HGET', batch, 'count'))
+      redis.call('HDEL', batch, 'alone')
+      orphan(base, name, now)
+    end
   end
   local left = tonumber(progress[1])
   if fresh > 0 then left = redis.call('HINCRBY', spec_key, 'left', -fresh) end
