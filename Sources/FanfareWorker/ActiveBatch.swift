@@ -85,14 +85,6 @@ final class ActiveBatch {
 
     var count: Int { recipients.count }
 
-    /// Permits that the next request needs at least: a round of a group's members is begun as a whole.
-    var permitsForNext: Int {
-        guard job.spec.kind == .group, let value = recipients.first?.value, let progress = GroupProgress(value) else {
-            return 1
-        }
-        return max(1, progress.pending.count)
-    }
-
     /// What a recipient is called in its result. A group's value may hold how far its members have been sent to.
     func name(of position: Int) -> String {
         let value = recipients[position].value
@@ -102,23 +94,30 @@ final class ActiveBatch {
     /// Positions whose sending an earlier worker may have begun.
     var doubtful: [Int] { recipients.indices.filter { recipients[$0].fate == .maybeSent } }
 
-    var unsentCount: Int { todo.count - head + again.count }
+    /// Sends that have not begun: of recipients, and of members in the round that is under way.
+    var unsentCount: Int { todo.count - head + again.count + (round?.unsent.count ?? 0) }
+
+    /// A device group's members that are being sent to one by one; such a batch has no other recipient.
+    var round: GroupRound?
 
     /// The next position to send, or nil when there is none or the watermark stands before it.
     func next() -> Int? {
-        if let position = again.popLast() { return position }
+        while let position = again.popLast() {
+            if recipients[position].fate != .finished { return position }
+        }
         guard head < todo.count, reach(todo[head]) < authorised else { return nil }
         defer { head += 1 }
         return todo[head]
     }
 
-    /// Puts a position back whose request certainly never left; false when that has happened to it too often, and it
-    /// should rather wait in Redis.
-    func sendUnsentAgain(_ position: Int) -> Bool {
-        let times = unsentTimes[position, default: 0]
-        guard times < 3 else { return false }
-        unsentTimes[position] = times + 1
-        again.append(position)
+    /// Puts positions back whose request certainly never left; false, and nothing done, when that has happened to one of
+    /// them too often, and they should rather wait in Redis.
+    func sendUnsentAgain(_ positions: [Int]) -> Bool {
+        guard positions.allSatisfy({ unsentTimes[$0, default: 0] < 3 }) else { return false }
+        for position in positions {
+            unsentTimes[position, default: 0] += 1
+            again.append(position)
+        }
         return true
     }
 
@@ -139,9 +138,6 @@ final class ActiveBatch {
     /// True once for a position that was let through.
     func wasLetThrough(_ position: Int) -> Bool { paced.remove(position) != nil }
 
-    /// Puts a position back that could not be sent yet for want of a permit.
-    func putBack(_ positions: [Int]) { again.append(contentsOf: positions.reversed()) }
-
     /// Puts a position back whose access token was refused; false when that has happened to it before.
     func sendAgain(_ position: Int) -> Bool {
         guard authorisedAgain.insert(position).inserted else { return false }
@@ -155,7 +151,7 @@ final class ActiveBatch {
     /// What is not yet sent, as one request of at most so many; empty while the watermark stands before the last of it.
     func takeAll(most: Int) -> [Int] {
         guard unsentCount > 0, authorised >= count else { return [] }
-        let all = takeUnsent()
+        let all = takeUnsent().filter { recipients[$0].fate != .finished }
         again = Array(all.dropFirst(most))
         return Array(all.prefix(most))
     }

@@ -52,22 +52,21 @@ final class Dispatcher {
 
     var isIdle: Bool { inFlight == 0 && queue.isEmpty }
 
-    /// Permits that have to be at hand together for a send to begin: more than one recipient's for a round of a group's
-    /// members.
-    private(set) var neededPermits = 0
-
     func add(_ batch: ActiveBatch) {
         queue.add(batch)
         pump()
     }
 
     /// Nothing more of the batch is sent.
-    func remove(_ batch: ActiveBatch) { queue.remove(batch) }
+    func remove(_ batch: ActiveBatch) {
+        queue.remove(batch)
+        if let round = batch.round, round.stop() { settler.settle(round) }
+    }
 
     /// Gives up what was not sent; what is on the wire is still awaited.
     func dropUnsent() -> [ActiveBatch] {
         let batches = queue.batches
-        for batch in batches { queue.remove(batch) }
+        for batch in batches { remove(batch) }
         return batches
     }
 
@@ -75,17 +74,16 @@ final class Dispatcher {
 
     func pump() {
         guard mayBegin() else { return }
-        neededPermits = 0
         var done = 0
         if let lastTrouble, project.loop.now < lastTrouble + Self.troubleNs {
             // A job whose recipients all fail must not be the only one that ever tries how FCM fares.
-            let ordered = queue.batches.filter { !$0.isTroubled } + queue.batches.filter(\.isTroubled)
-            _ = sendAll(ordered, done: &done)
+            let messages = queue.singles + queue.fanouts
+            _ = sendAll(messages.filter { !$0.isTroubled } + messages.filter(\.isTroubled), done: &done)
         } else if sendAll(queue.singles, done: &done) {
-            // Management has a rate of its own: what it cannot send keeps no fan-out waiting.
-            _ = sendAll(queue.managed, done: &done)
             _ = sendAll(queue.fanouts, done: &done)
         }
+        // Management has a rate of its own, and waits for nobody's permits.
+        _ = sendAll(queue.managed, done: &done)
         if queue.sweep(done: done) { onDemand() }
     }
 
@@ -152,6 +150,10 @@ final class Dispatcher {
         if let upto = batch.watermarkToRequest(window: window) { recorder.watermark(upto, of: batch) }
         while batch.unsentCount > 0 {
             guard let room = room(for: batch, carriage: carriage, most: most) else { return carriage.isManagement }
+            if let round = batch.round, let member = round.next() {
+                send(Flight(batch: batch, positions: [round.position], member: (round, member)), carriage: carriage)
+                continue
+            }
             let positions = most > 1 ? batch.takeAll(most: room) : batch.next().map { [$0] } ?? []
             guard !positions.isEmpty else { return true }
             let nowMs = project.nowMs
@@ -173,8 +175,7 @@ final class Dispatcher {
             return management.take(count, ahead: queue.unsentManaged) ? count : nil
         }
         let permits = project.permits.available
-        guard permits >= batch.permitsForNext else {
-            neededPermits = max(neededPermits, batch.permitsForNext)
+        guard permits > 0 else {
             onStarved()
             return nil
         }
@@ -189,7 +190,7 @@ final class Dispatcher {
     private func maySend(_ position: Int, of batch: ActiveBatch, carriage: Carriage, nowMs: Int64) -> Bool {
         guard settler.maySend(position, of: batch, carriage: carriage, nowMs: nowMs) else { return false }
         guard !batch.wasLetThrough(position) else { return true }
-        let recipient = batch.recipients[position].value
+        let recipient = batch.name(of: position)
         switch pacer.decide(recipient, of: batch.job) {
         case .go: return true
         case .hold(let untilMs): settler.hold(position, of: batch, untilMs: untilMs)
@@ -216,11 +217,9 @@ final class Dispatcher {
         if batch.job.spec.kind == .group, !carriage.isManagement,
             let progress = GroupProgress(batch.recipients[positions[0]].value)
         {
+            // Its members go out one by one, as permits come.
             let round = GroupRound(position: positions[0], batch: batch, progress: progress, startedMs: nowMs)
-            guard !progress.pending.isEmpty else { return settler.settle(round) }
-            for member in progress.pending {
-                send(Flight(batch: batch, positions: positions, member: (round, member)), carriage: carriage)
-            }
+            if round.isOver { settler.settle(round) } else { batch.round = round }
         } else {
             send(Flight(batch: batch, positions: positions, member: nil), carriage: carriage)
         }
@@ -278,7 +277,7 @@ final class Dispatcher {
         // Sent again from here at once: the lanes themselves hold back while their origin cannot be reached.
         if case .unsent = outcome, flight.member == nil, !project.isDraining, !batch.isFenced, !batch.isStopping,
             batch.job.ending == nil,
-            flight.positions.allSatisfy({ batch.sendUnsentAgain($0) })
+            batch.sendUnsentAgain(flight.positions)
         {
             return queue.add(batch)
         }
@@ -315,9 +314,22 @@ final class Dispatcher {
     }
 
     private func heard(_ verdict: Verdict, of member: String, _ round: GroupRound, _ flight: Flight) {
-        if case .refreshCredential = verdict { credentials.refused(flight.credential) }
+        var verdict = verdict
+        switch verdict {
+        case .refreshCredential(let failure):
+            credentials.refused(flight.credential)
+            // Refused again with a secret that is newer than the one refused before: no third will do.
+            let isNewer = refusedForMember.map { flight.credential > $0 } ?? false
+            if isNewer || !credentials.canRefresh { verdict = .blockProject(failure) }
+            refusedForMember = flight.credential
+        case .sent: refusedForMember = nil
+        default: break
+        }
         if round.heard(verdict, of: member) { settler.settle(round) }
     }
+
+    /// The secret that was last refused for a member of a group.
+    private var refusedForMember: Int?
 
     /// The credential itself is refused: one recipient is parked with the reason, which blocks the project until the
     /// probe; the others wait as they are.

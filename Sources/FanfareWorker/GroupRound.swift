@@ -8,8 +8,12 @@ final class GroupRound {
     let batch: ActiveBatch
     let startedMs: Int64
     private(set) var progress: GroupProgress
-    /// Members that have not been heard of.
-    private var left: Int
+    /// Members that no request has begun for.
+    private(set) var unsent: [String]
+    /// Members whose request is under way.
+    private var underWay = 0
+    /// Not everybody was sent to: the job was paused or is over, or the worker goes.
+    private(set) var wasStopped = false
     /// What keeps the last of the members waiting: there is one wait for all of them.
     private(set) var retry: Retry?
     /// Nothing of the project can be sent until a person acts.
@@ -20,15 +24,34 @@ final class GroupRound {
         self.batch = batch
         self.progress = progress
         self.startedMs = startedMs
-        left = progress.pending.count
+        unsent = progress.pending.reversed()
+    }
+
+    /// Everybody has been heard of who was sent to, and nobody else will be.
+    var isOver: Bool { unsent.isEmpty && underWay == 0 }
+
+    /// The next member to send to.
+    func next() -> String? {
+        guard let member = unsent.popLast() else { return nil }
+        underWay += 1
+        return member
+    }
+
+    /// Sends to nobody else.
+    ///
+    /// - Returns: true when nothing is under way either.
+    func stop() -> Bool {
+        wasStopped = wasStopped || !unsent.isEmpty
+        unsent = []
+        return underWay == 0
     }
 
     /// - Returns: true when it was the last.
     func heard(_ verdict: Verdict, of token: String) -> Bool {
         if case .blockProject(let failure) = verdict { block = failure }
         if let asked = progress.note(verdict, of: token) { retry = retry.map { $0.joined(with: asked) } ?? asked }
-        left -= 1
-        return left == 0
+        underWay -= 1
+        return isOver
     }
 }
 

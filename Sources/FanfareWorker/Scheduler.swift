@@ -82,9 +82,9 @@ final class Scheduler {
         let queue = dispatcher.queue
         // The probe has to have its permit with it.
         let atLeast = isBlocked ? 1 : 0
-        call.returned = project.permits.takeBack(keep: max(atLeast, queue.unsent, dispatcher.neededPermits))
+        call.returned = project.permits.takeBack(keep: max(atLeast, queue.unsent))
         var available = project.permits.available
-        call.permitsSingle = max(atLeast, max(queue.unsentSingles, dispatcher.neededPermits) - available)
+        call.permitsSingle = max(atLeast, queue.unsentSingles - available)
         available -= min(available, queue.unsentSingles)
         call.permitsFanout = max(0, queue.unsentFanouts - available)
         call.wantedManaged = isBlocked ? 0 : max(0, 2 * Batch.maximumSize - queue.unsentManaged)

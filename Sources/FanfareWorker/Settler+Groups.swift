@@ -36,15 +36,20 @@ extension Settler {
     /// All members of a round have been heard of.
     func settle(_ round: GroupRound) {
         let (position, batch) = (round.position, round.batch)
+        batch.round = nil
         batch.recipients[position].value = round.progress.text
         if let failure = round.block {
             return settle(.blockProject(failure), position: position, of: batch, startedMs: round.startedMs)
         }
-        guard let retry = round.retry else {
-            count(.sent(messageID: "", canonical: nil), position: position, of: batch, startedMs: round.startedMs)
-            return finish(round.progress, position: position, of: batch)
+        if let retry = round.retry {
+            return settle(.retry(retry), position: position, of: batch, startedMs: round.startedMs)
         }
-        settle(.retry(retry), position: position, of: batch, startedMs: round.startedMs)
+        if round.wasStopped {
+            // Who was reached is known; the others go on where the group does.
+            return batch.job.ending == nil ? giveBack(position, of: batch) : end(position, of: batch)
+        }
+        count(.sent(messageID: "", canonical: nil), position: position, of: batch, startedMs: round.startedMs)
+        finish(round.progress, position: position, of: batch)
     }
 
     /// The group's result: some of it was reached.

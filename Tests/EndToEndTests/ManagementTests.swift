@@ -183,6 +183,32 @@ private let hello = #"{"notification":{"title":"Hello","body":"World"}}"#
         }
     }
 
+    /// A round's members go out as permits come, and keep nobody else from going.
+    @Test func aRoundBlocksNobodyAtALowQuota() async throws {
+        try await withRig { rig in
+            try await rig.startSandbox()
+            try await rig.startWorker(
+                try rig.configuration(
+                    transport: "legacy",
+                    quotaPerMinute: 600,
+                    project: "sender_id: \"\(try rig.senderID)\""
+                )
+            )
+            let busy = (0..<12).map { "sbx-unavailable-1-\($0)" }
+            _ = try await rig.control("POST", "/devices", #"{"group":"g","members":\#(Rig.tokens(["well"] + busy))}"#)
+            try await rig.push(["id": "send", "message": hello, "group": "g"])
+            try await Wait.until("the first of the members' round") {
+                try await rig.job("send")["state"] == "retrying" && rig.stats().sends > 1
+            }
+            try await rig.push(["id": "beside", "message": hello, "token": "t"])
+            try await rig.finished("beside", seconds: 10)
+            try await rig.finished("send")
+            let result = try #require(try await rig.results("send").first)
+            #expect(result.status == "sent" && result.failed_tokens == nil)
+            for token in busy { #expect(try await rig.deliveries(token).count == 1) }
+        }
+    }
+
     @Test func theCommandsDoTheSame() async throws {
         try await withRig { rig in
             try await rig.startSandbox()
