@@ -79,6 +79,8 @@ import Testing
         #expect(run.status == 1)
         #expect(try findings(run)["redis role"] == "fail")
         try replica.waitFor { try $0.cli("INFO", "replication").contains("master_link_status:up") }
+        // The primary calls it online a moment later.
+        try primary.waitFor { try $0.cli("INFO", "replication").contains("state=online") }
         let other = try await CommandRun(["doctor", "--redis", "unix://\(primary.socketPath)", "--json"])
         #expect(try findings(other)["replicas"] == "warn")
         #expect(other.out.contains("what replication was behind"))
