@@ -40,7 +40,11 @@ local function pressure(base, limit, now)
     end
   end
   redis.call('HSET', base .. 'ctl', 'looked', int(now))
-  if why == '' then redis.call('HDEL', base .. 'ctl', 'pressure') else redis.call('HSET', base .. 'ctl', 'pressure', why) end
+  if why == '' then
+    redis.call('HDEL', base .. 'ctl', 'pressure')
+  else
+    redis.call('HSET', base .. 'ctl', 'pressure', why)
+  end
   return why
 end
 
@@ -98,7 +102,7 @@ local function restore_one(base)
   end
 end
 
--- A suspect is run by a worker that holds nothing else; until it does, that worker is given nothing. Returns that worker.
+-- A suspect is run by a worker that holds nothing else; until it does, that worker is given nothing. Returns its name.
 local function choose_alone(base, worker, alone)
   if alone and redis.call('HEXISTS', base .. 'leases', alone) == 0 then alone = nil end
   if redis.call('LLEN', base .. 'suspects') > 0 then
@@ -288,9 +292,9 @@ end
 --   and the fan-out that has its turn.
 -- ARGV: 1 worker, 2 most batches, 3 recipients wanted of fan-outs, 4 of others, 5 window,
 --   6 retries of recipients that were sent before, 7 quota a minute, 8 permits given back, 9 permits wanted for single
---   recipients, 10 for fan-outs, 11 fan-outs that may be active, 12 smear (1/0), 13 backlog limit, 14 the last that was heard of
---   jobs, 15 and of refused rates, 16 recipients wanted of management, 17 number of the worker's connection, 18 what it
---   takes the time for (0 = unknown).
+--   recipients, 10 for fan-outs, 11 fan-outs that may be active, 12 smear (1/0), 13 backlog limit, 14 the last that was
+--   heard of jobs, 15 and of refused rates, 16 recipients wanted of management, 17 number of the worker's connection,
+--   18 what it takes the time for (0 = unknown).
 -- No further batch is given once that many recipients are.
 -- Returns {'fenced'}, the error OLDLINK, or
 --   {'ok', the project's time, ms to hold every send, ms until the project's probe (0 = not blocked), reason of the block,
@@ -342,17 +346,17 @@ local function claim(keys, args)
     claim_active(order)
   end
 
-  local permits = 0
-  local stopped = pause ~= '' or press ~= '' or (alone == worker and redis.call('SCARD', base .. 'claims:' .. worker) == 0)
-  permits = lend(base, tonumber(args[7]), now, tonumber(args[8]), stopped and 0 or tonumber(args[9]),
+  local waits_alone = alone == worker and redis.call('SCARD', base .. 'claims:' .. worker) == 0
+  local stopped = pause ~= '' or press ~= '' or waits_alone
+  local permits = lend(base, tonumber(args[7]), now, tonumber(args[8]), stopped and 0 or tonumber(args[9]),
     stopped and 0 or tonumber(args[10]))
 
   local copying = redis.call('SRANDMEMBER', base .. 'copying') or ''
   local unfinished = redis.call('SCARD', base .. 'jobs_open') + redis.call('XLEN', base .. 'jobs')
   local cursors = { args[14], args[15] }
   local news = hear(base, cursors)
-  local reply = { 'ok', int(now), int(hold_ms), int(probe), ctl[3] or '', int(next_due_ms(base, now, wall)), copying, int(unfinished),
-    int(permits), pause, press, cursors[1], cursors[2], news, int(now - wall) }
+  local reply = { 'ok', int(now), int(hold_ms), int(probe), ctl[3] or '', int(next_due_ms(base, now, wall)), copying,
+    int(unfinished), int(permits), pause, press, cursors[1], cursors[2], news, int(now - wall) }
   for _, taken in ipairs(claims) do reply[#reply + 1] = taken end
   return reply
 end
