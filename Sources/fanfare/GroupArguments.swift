@@ -33,24 +33,22 @@ struct GroupArguments: ParsableArguments {
         if let id { try GeneralJobOptions.check(id: id) }
         guard let members else { return }
         try members.check()
-        try Self.check(count: members.token.count)
+        if let refusal = Self.refusal(count: members.token.count) { throw ValidationError(refusal) }
     }
 
     func tokens(_ members: MemberOptions) throws -> [String] {
         let tokens = try members.tokens()
-        try Self.check(count: tokens.count)
+        if let refusal = Self.refusal(count: tokens.count) { throw Outcome.usage.because(refusal) }
         return tokens
     }
 
-    private static func check(count: Int) throws {
-        guard count <= mostMembers else {
-            throw ValidationError("\(count) tokens, a group has at most \(mostMembers)")
-        }
+    private static func refusal(count: Int) -> String? {
+        count <= mostMembers ? nil : "\(count) tokens, a group has at most \(mostMembers)"
     }
 
     func run(_ job: PushJob) async throws {
         let configuration = try options.load()
-        let project = try project.resolve(configuration)
+        let project = try project.resolveToPush(configuration)
         var job = job
         job.id = id
         try await RedisSession.run(configuration) { client in

@@ -9,10 +9,12 @@ final class LineReader {
     private var capacity = 0
 
     /// - Parameter path: `-` for standard input.
+    /// - Throws: the exit code, when it cannot be opened.
     init(path: String) throws {
         self.path = path
         guard let file = path == "-" ? fdopen(dup(STDIN_FILENO), "r") : fopen(path, "re") else {
-            throw ValidationError("\(path): \(String(cString: strerror(errno)))")
+            let reason = String(cString: strerror(errno))
+            throw Outcome.usage.because("\(path): \(reason); give a file that can be read, or - for standard input")
         }
         self.file = file
     }

@@ -41,13 +41,13 @@ struct MessageOptions: ParsableArguments {
             // One byte more than allowed tells a long file from one that just fits.
             let bytes = [UInt8](try file.read(upToCount: Self.maximumBytes + 1) ?? Data())
             guard bytes.count <= Self.maximumBytes else {
-                throw ValidationError("\(message): more than \(Self.maximumBytes) bytes")
+                throw Outcome.usage.because("\(message): more than \(Self.maximumBytes) bytes")
             }
             return bytes
-        } catch let error as ValidationError {
+        } catch let error as ExitCode {
             throw error
         } catch {
-            throw ValidationError("\(message): cannot be read")
+            throw Outcome.usage.because("\(message): cannot be read; give a file of JSON, or - for standard input")
         }
     }
 

@@ -44,7 +44,7 @@ struct SendCommand: AsyncParsableCommand {
 
     func run() async throws {
         let configuration = try options.load()
-        let project = try project.resolve(configuration)
+        let project = try project.resolveToPush(configuration)
         let message = try message.bytes()
         try await RedisSession.run(configuration) { client in
             let keys = ProjectKeys(prefix: configuration.prefix, project: project)

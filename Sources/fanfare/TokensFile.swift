@@ -25,7 +25,7 @@ struct TokensFile {
             tokens.append(token)
             if tokens.count > Self.inlineLimit { return try await loadAudience(tokens, lines) }
         }
-        guard !tokens.isEmpty else { throw ValidationError("\(path): no tokens") }
+        guard !tokens.isEmpty else { throw Self.empty(path) }
         return .tokens(tokens)
     }
 
@@ -36,11 +36,17 @@ struct TokensFile {
         while let token = try lines.next() {
             tokens.append(token)
             guard tokens.count <= inlineLimit else {
-                throw ValidationError("\(path): more than \(inlineLimit) tokens, the most for a job; split the file")
+                let rule = "more than \(inlineLimit) tokens, the most for a job; split the file"
+                throw Outcome.usage.because("\(path): \(rule)")
             }
         }
-        guard !tokens.isEmpty else { throw ValidationError("\(path): no tokens") }
+        guard !tokens.isEmpty else { throw Self.empty(path) }
         return tokens
+    }
+
+    private static func empty(_ path: String) -> ExitCode {
+        let source = path == "-" ? "standard input" : path
+        return Outcome.usage.because("\(source): no tokens; give one a line")
     }
 
     private func loadAudience(_ first: [String], _ lines: LineReader) async throws -> Target {

@@ -77,7 +77,7 @@ struct TopicArguments: ParsableArguments {
 
     func run(_ make: ([String], String) -> PushJob) async throws {
         let configuration = try options.load()
-        let project = try project.resolve(configuration)
+        let project = try project.resolveToPush(configuration)
         var job = make(try members.tokens(), topic)
         try await RedisSession.run(configuration) { client in
             try await general.apply(to: &job, client)

@@ -55,6 +55,47 @@ import Testing
         #expect(refused.err.contains("more than 100000 tokens"))
     }
 
+    @Test func aFileWithoutTokensIsNamedWithItsRemedy() async throws {
+        let empty = try redis.folder.write("empty", " \n\n")
+        let gone = empty + "-not"
+        for command in [
+            ["send", "--title", "x"], ["topic", "subscribe", "--topic", "t"], ["group", "create", "--name", "n"],
+        ] {
+            for (file, reason) in [
+                (empty, "\(empty): no tokens; give one a line"), ("-", "standard input: no tokens; give one a line"),
+                (gone, "\(gone): No such file or directory; give a file that can be read, or - for standard input"),
+            ] {
+                let run = try await CommandRun(command + ["--tokens-file", file] + flags)
+                #expect(run.status == 64)
+                #expect(run.err == "fanfare: \(reason)\n", "\(command)")
+            }
+        }
+        let message = try await CommandRun(["send", "--token", "a", "--message", gone] + flags)
+        #expect(message.status == 64)
+        #expect(message.err == "fanfare: \(gone): cannot be read; give a file of JSON, or - for standard input\n")
+        #expect(try entry().isEmpty)
+    }
+
+    /// Other workers may serve it, so the job is pushed; but nobody has to find out by waiting.
+    @Test func aProjectThatTheConfigurationDoesNotHaveIsPushedToWithAWarning() async throws {
+        let text = "projects: { demo: {}, prod: {} }\n"
+        let file = try redis.folder.write("fanfare.yaml", text)
+        let redisFlags = ["--redis", "unix://\(redis.socketPath)"]
+        for command in [
+            ["send", "--token", "a", "--title", "x"], ["topic", "subscribe", "--topic", "t", "--token", "a"],
+            ["group", "get", "--name", "n"],
+        ] {
+            let odd = try await CommandRun(command + ["--id", "j", "--project", "nosuch", "-c", file] + redisFlags)
+            #expect(odd.status == 0 && odd.out == "j\n", "\(odd.err)")
+            let expected = "fanfare: warning: the configuration has no project nosuch, only demo, prod"
+            #expect(odd.err.hasPrefix(expected), "\(odd.err)")
+            for known in [["--project", "prod", "-c", file], ["--project", "nosuch"]] {
+                let run = try await CommandRun(command + ["--id", "j"] + known + redisFlags)
+                #expect(run.status == 0 && run.err.isEmpty, "\(run.err)")
+            }
+        }
+    }
+
     @Test func waitingForASubscriptionEndsWithItsFate() async throws {
         try end("good", ["state", "done", "sent", "1"], result: nil)
         try end("bad", ["state", "done", "failed", "1"], result: nil)
