@@ -33,7 +33,16 @@ import Testing
         BadEntry(["priority": "10"], "priority: 10 is not 0 to 9"),
         BadEntry(["priority": "-1"], "priority: \"-1\" is not a whole number"),
         BadEntry(["priority": "high"], "priority: \"high\" is not a whole number"),
-        BadEntry(["priority": "99999999999999999999"], "priority: \"99999999999999999999\" is not a whole number"),
+        BadEntry(["priority": "99999999999999999999"], "priority: 99999999999999999999 is not 0 to 9"),
+        BadEntry(
+            ["not_before": "99999999999999999999999"],
+            "not_before: 99999999999999999999999 is not 0 to 253402300799999"
+        ),
+        BadEntry(
+            ["expires_at": String(repeating: "9", count: 1_000)],
+            "expires_at: \(String(repeating: "9", count: 40))… is not 1 to 253402300799999"
+        ),
+        BadEntry(["not_before": ""], "not_before: \"\" is not a whole number"),
         BadEntry(["not_before": "soon"], "not_before: \"soon\" is not a whole number"),
         BadEntry(["not_before": "253402300800000"], "not_before: 253402300800000 is not 0 to 253402300799999"),
         BadEntry(["expires_at": "0"], "expires_at: 0 is not 1 to 253402300799999"),
@@ -119,6 +128,7 @@ import Testing
         BadEntry(["audience": "{}{demo}"], "audience: its hash tag must be {demo}"),
         BadEntry(["audience": "fanfare:{demo}:jobs"], "audience: must not start with fanfare:"),
         BadEntry(["audience": "a\n{demo}"], "audience: control character at byte 1"),
+        BadEntry(["audience": "é\u{9B}{demo}"], "audience: control character at byte 2"),
         BadEntry(["audience": "{demo}" + long], "audience: 1031 bytes, at most 1024"),
     ]
 

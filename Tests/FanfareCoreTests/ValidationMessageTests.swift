@@ -236,6 +236,14 @@ import Testing
             "message.apns.headers.apns-topic: control character in a header value"
         ),
         BadEntry(
+            message: "{\"apns\":{\"headers\":{\"apns-topic\":\"a\u{85}\"}}}",
+            "message.apns.headers.apns-topic: control character in a header value"
+        ),
+        BadEntry(
+            message: #"{"webpush":{"headers":{"TTL":"99999999999999999999"}}}"#,
+            "message.webpush.headers.TTL: 99999999999999999999 is not 0 to 2419200"
+        ),
+        BadEntry(
             message: #"{"apns":{"headers":{"apns-priority":"7"}}}"#,
             "message.apns.headers.apns-priority: \"7\" is not one of 1, 5, 10"
         ),
@@ -331,6 +339,11 @@ import Testing
             message: #"{"notification":{"badge":"many"}}"#,
             format: "legacy",
             "message.notification.badge: \"many\" is not a number in digits"
+        ),
+        BadEntry(
+            message: #"{"notification":{"badge":"99999999999999999999"}}"#,
+            format: "legacy",
+            "message.notification.badge: 99999999999999999999, at most 9223372036854775807"
         ),
         BadEntry(
             message: ##"{"notification":{"color":"#12345"}}"##,

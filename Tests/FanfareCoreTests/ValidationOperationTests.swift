@@ -67,6 +67,9 @@ import Testing
         BadEntry(["op": "group.get", "group_name": "n", "id": "a b"], "id: byte 1 is not one of A-Z a-z 0-9 . _ : -"),
         BadEntry(["op": "group.get", "group_name": ""], "group_name: empty"),
         BadEntry(["op": "group.get", "group_name": "a\nb"], "group_name: control character at byte 1"),
+        BadEntry(["op": "group.get", "group_name": "a\u{7F}"], "group_name: control character at byte 1"),
+        BadEntry(["op": "group.get", "group_name": "ab\u{80}"], "group_name: control character at byte 2"),
+        BadEntry(["op": "group.get", "group_name": "é\u{9F}b"], "group_name: control character at byte 2"),
         BadEntry(
             ["op": "group.get", "group_name": String(repeating: "n", count: 1_025)],
             "group_name: 1025 bytes, at most 1024"
@@ -111,10 +114,13 @@ import Testing
     }
 
     static let groups: [(Operation, KeyValuePairs<String, String?>, key: String, members: [String])] = [
-        (.groupCreate, ["op": "group.create", "group_name": "é n", "tokens": #"["a","b"]"#], "", ["a", "b"]),
-        (.groupAdd, ["op": "group.add", "group_name": "é n", "group": "K", "tokens": #"["c"]"#], "K", ["c"]),
-        (.groupRemove, ["op": "group.remove", "group_name": "é n", "group": "K", "tokens": #"["c"]"#], "K", ["c"]),
-        (.groupGet, ["op": "group.get", "group_name": "é n"], "", []),
+        (.groupCreate, ["op": "group.create", "group_name": "é\u{A0}À n", "tokens": #"["a","b"]"#], "", ["a", "b"]),
+        (.groupAdd, ["op": "group.add", "group_name": "é\u{A0}À n", "group": "K", "tokens": #"["c"]"#], "K", ["c"]),
+        (
+            .groupRemove, ["op": "group.remove", "group_name": "é\u{A0}À n", "group": "K", "tokens": #"["c"]"#], "K",
+            ["c"]
+        ),
+        (.groupGet, ["op": "group.get", "group_name": "é\u{A0}À n"], "", []),
     ]
 
     @Test(arguments: groups.indices) func aGroupOperationIsTaken(_ row: Int) {
@@ -127,7 +133,7 @@ import Testing
                     entryID: EntryBuilder.entryID,
                     operation: operation,
                     target: .group(key),
-                    groupName: "é n",
+                    groupName: "é\u{A0}À n",
                     members: members,
                     message: []
                 )

@@ -4,14 +4,14 @@ import Testing
 
 /// What one transport has and another has not.
 @Suite struct ValidationTransportTests {
-    private static let notText = "no counterpart in plain text, this project's legacy_body is text"
+    private static let notText = "has no counterpart in plain text"
 
     static let options: [BadEntry] = [
         BadEntry(
             message: #"{"restricted_package_name":"p"}"#,
             format: "legacy",
             over: .xmpp,
-            "message.restricted_package_name: no counterpart over XMPP"
+            "message.restricted_package_name: has no counterpart over XMPP"
         ),
         BadEntry(
             message: #"{"message_id":"m"}"#,

@@ -10,7 +10,7 @@ struct AudienceRules: Equatable, Sendable {
         guard !bytes.isEmpty else { throw fault("empty") }
         guard bytes.count <= Self.keyLength else { throw fault("\(bytes.count) bytes, at most \(Self.keyLength)") }
         guard let key = String(validating: bytes, as: UTF8.self) else { throw fault("not UTF-8") }
-        if let control = bytes.firstIndex(where: { $0 < 0x20 || $0 == 0x7F }) {
+        if let control = TextRules.controlCharacter(in: bytes) {
             throw fault("control character at byte \(control)")
         }
         guard hashTag(bytes).map({ projectKeyTag.utf8.elementsEqual($0) }) ?? false else {

@@ -52,18 +52,30 @@ struct EntryFields {
     /// The field's value as an unsigned decimal number; nil when the field is absent.
     func number(_ field: EntryField, in range: ClosedRange<Int64>) throws(EntryFault) -> Int64? {
         guard let value = values[field] else { return nil }
+        let outside = { (number: String) in
+            EntryFault(
+                field.rawValue,
+                "\(Excerpt.shown(number)) is not \(range.lowerBound) to \(range.upperBound)"
+            )
+        }
         guard let number = DecimalText.parse(value) else {
-            throw EntryFault(field.rawValue, "\(Excerpt.quoted(value)) is not a whole number")
+            // One beyond 64 bits is a whole number, too.
+            guard DecimalText.isDigits(value) else {
+                throw EntryFault(field.rawValue, "\(Excerpt.quoted(value)) is not a whole number")
+            }
+            throw outside(String(decoding: value, as: UTF8.self))
         }
-        guard range.contains(number) else {
-            throw EntryFault(field.rawValue, "\(number) is not \(range.lowerBound) to \(range.upperBound)")
-        }
+        guard range.contains(number) else { throw outside("\(number)") }
         return number
     }
 }
 
 /// Unsigned decimal numbers, digits only.
 enum DecimalText {
+    static func isDigits(_ text: some Collection<UInt8>) -> Bool {
+        !text.isEmpty && text.allSatisfy(TextRules.isDigit)
+    }
+
     /// Nil for anything but digits, and for numbers beyond 64 bits.
     static func parse(_ digits: some Collection<UInt8>) -> Int64? {
         guard !digits.isEmpty else { return nil }

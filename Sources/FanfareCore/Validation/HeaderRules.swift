@@ -9,11 +9,11 @@ struct HeaderRules {
     mutating func checkWebPush(_ name: String, _ value: String, at path: String) throws(EntryFault) {
         switch try checkField(name, value, at: path) {
         case "ttl":
-            guard let seconds = DecimalText.parse(Array(value.utf8)) else {
+            guard DecimalText.isDigits(Array(value.utf8)) else {
                 throw EntryFault(path, "\(Excerpt.quoted(value)) is not a number of seconds")
             }
-            guard seconds <= MessageSchema.maximumLifetime else {
-                throw EntryFault(path, "\(seconds) is not 0 to \(MessageSchema.maximumLifetime)")
+            guard let seconds = DecimalText.parse(Array(value.utf8)), seconds <= MessageSchema.maximumLifetime else {
+                throw EntryFault(path, "\(Excerpt.shown(value)) is not 0 to \(MessageSchema.maximumLifetime)")
             }
         case "urgency": try checkOneOf(["very-low", "low", "normal", "high"], value, at: path)
         case "topic":
@@ -50,7 +50,7 @@ struct HeaderRules {
         guard !name.isEmpty, name.utf8.allSatisfy(Self.isNameByte) else {
             throw EntryFault(path, "not a header name")
         }
-        guard value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
+        guard TextRules.controlCharacter(in: value.utf8) == nil else {
             throw EntryFault(path, "control character in a header value")
         }
         let lower = name.lowercased()

@@ -91,7 +91,7 @@ struct ManagementRules {
             throw EntryFault(path, "\(bytes.count) bytes, at most \(Self.groupNameLength)")
         }
         guard let name = String(validating: bytes, as: UTF8.self) else { throw EntryFault(path, "not UTF-8") }
-        if let offset = bytes.firstIndex(where: { $0 < 0x20 || $0 == 0x7F }) {
+        if let offset = TextRules.controlCharacter(in: bytes) {
             throw EntryFault(path, "control character at byte \(offset)")
         }
         return name

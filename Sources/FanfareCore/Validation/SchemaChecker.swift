@@ -43,7 +43,7 @@ struct SchemaChecker {
             }
             try check(value, rule, at: path)
         case .notOverXMPP(let rule):
-            guard transport != .xmpp else { throw EntryFault(path, "no counterpart over XMPP") }
+            guard transport != .xmpp else { throw EntryFault(path, "has no counterpart over XMPP") }
             try check(value, rule, at: path)
         case .notAsText(let rule):
             guard transport != .legacy || legacyBody == .json else {

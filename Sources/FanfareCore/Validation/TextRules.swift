@@ -22,8 +22,11 @@ enum TextRules {
                 throw EntryFault(path, "\(Excerpt.quoted(text)) is not an http:// or https:// URL")
             }
         case .digits:
-            guard DecimalText.parse(bytes) != nil else {
+            guard DecimalText.isDigits(bytes) else {
                 throw EntryFault(path, "\(Excerpt.quoted(text)) is not a number in digits")
+            }
+            guard DecimalText.parse(bytes) != nil else {
+                throw EntryFault(path, "\(Excerpt.shown(text)), at most \(Int64.max)")
             }
         case .duration(let maxSeconds): try checkDuration(bytes, maxSeconds: maxSeconds, at: path)
         case .timestamp:
@@ -64,7 +67,8 @@ enum TextRules {
 
     private static func isLink(_ bytes: [UInt8], _ scheme: String) -> Bool {
         let scheme = Array(scheme.utf8)
-        guard bytes.count > scheme.count, bytes.allSatisfy({ $0 > 0x20 && $0 != 0x7F }),
+        guard bytes.count > scheme.count, !bytes.contains(UInt8(ascii: " ")),
+            controlCharacter(in: bytes) == nil,
             zip(bytes, scheme).allSatisfy({ $0 == $1 || UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0 && $0 | 0x20 == $1 }
             )
         else { return false }
@@ -84,6 +88,17 @@ enum TextRules {
         for (index, element) in elements.enumerated() where element.string == nil {
             throw EntryFault("\(path)[\(index)]", "must be a string, not \(element.kindName)")
         }
+    }
+
+    /// Where the first control character stands in UTF-8: C0, DEL, or C1, which has two bytes and which terminals obey, too.
+    static func controlCharacter(in bytes: some Collection<UInt8>) -> Int? {
+        var last: UInt8 = 0
+        for (offset, byte) in bytes.enumerated() {
+            if byte < 0x20 || byte == 0x7F { return offset }
+            if last == 0xC2, 0x80...0x9F ~= byte { return offset - 1 }
+            last = byte
+        }
+        return nil
     }
 
     static func isDigit(_ byte: UInt8) -> Bool { UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte }
