@@ -54,14 +54,23 @@ struct LogOutput: LogHandler {
         return "\(time) \(padded) \(message)\(pairs)"
     }
 
-    /// What came from outside must not look like another record.
+    /// What came from outside must not look like another record, and a terminal must not obey it.
     private static func quoted(_ value: String) -> String {
-        let isPlain = !value.isEmpty && value.utf8.allSatisfy { $0 > 0x20 && $0 != 0x22 && $0 != 0x7F }
-        if isPlain { return value }
+        let isPlain = value.unicodeScalars.allSatisfy { $0 != " " && $0 != "\"" && !isControl($0) }
+        if isPlain, !value.isEmpty { return value }
         var bytes: [UInt8] = []
         bytes.appendJSONString(value)
-        return String(decoding: bytes, as: UTF8.self)
+        // JSON itself lets DEL and C1 stand.
+        return String(decoding: bytes, as: UTF8.self).unicodeScalars.reduce(into: "") { text, scalar in
+            if isControl(scalar) {
+                text += "\\u00" + String(scalar.value, radix: 16)
+            } else {
+                text.unicodeScalars.append(scalar)
+            }
+        }
     }
+
+    private static func isControl(_ scalar: Unicode.Scalar) -> Bool { scalar.properties.generalCategory == .control }
 
     private static func timestamp(_ date: Date) -> String {
         date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))

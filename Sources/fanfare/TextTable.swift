@@ -9,7 +9,14 @@ struct TextTable {
         self.numeric = numeric
     }
 
-    mutating func add(_ row: [String]) { rows.append(row) }
+    mutating func add(_ row: [String]) { rows.append(row.map(Self.visible)) }
+
+    /// Cells repeat what others wrote, which a terminal must not obey.
+    private static func visible(_ cell: String) -> String {
+        var text = String.UnicodeScalarView()
+        for scalar in cell.unicodeScalars { text.append(scalar.properties.generalCategory == .control ? "?" : scalar) }
+        return String(text)
+    }
 
     var lines: [String] {
         let columns = rows.map(\.count).max() ?? 0

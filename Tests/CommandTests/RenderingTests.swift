@@ -54,6 +54,14 @@ import Testing
         #expect(table.lines == ["name          n", "a          1000", "long name     7"])
     }
 
+    @Test func terminalsAreNotToldWhatToDo() {
+        var table = TextTable(["reason", "n"])
+        table.add(["a\u{1B}[2J\u{9B}2J\u{7F}é\n", "1"])
+        #expect(table.lines == ["reason       n", "a?[2J?2J?é?  1"])
+        let values = [(key: "a", value: "é\u{9B}2J"), (key: "b", value: "\u{7F}"), (key: "c", value: "é")]
+        #expect(LogOutput.render("T", .info, "m", values, isJSON: false).hasSuffix(#" m a="é\u009b2J" b="\u007f" c=é"#))
+    }
+
     @Test func aLogRecordIsOneLineInBothForms() throws {
         let values = [(key: "job", value: "7"), (key: "reason", value: "a b\nlevel=critical"), (key: "x", value: "")]
         #expect(
