@@ -198,7 +198,9 @@ private let hello = #"{"notification":{"title":"Hello","body":"World"}}"#
             _ = try await rig.control("POST", "/devices", #"{"group":"g","members":\#(Rig.tokens(["well"] + busy))}"#)
             try await rig.push(["id": "send", "message": hello, "group": "g"])
             try await Wait.until("the first of the members' round") {
-                try await rig.job("send")["state"] == "retrying" && rig.stats().sends > 1
+                let sends = try await rig.stats().sends
+                let state = try await rig.job("send")["state"]
+                return state == "retrying" && sends > 1
             }
             try await rig.push(["id": "beside", "message": hello, "token": "t"])
             try await rig.finished("beside", seconds: 10)
