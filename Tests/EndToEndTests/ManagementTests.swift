@@ -113,12 +113,14 @@ private let hello = #"{"notification":{"title":"Hello","body":"World"}}"#
     @Test func aLostAnswerIsNotTakenForAFailure() async throws {
         try await withRig { rig in
             try await rig.startSandbox()
-            try await rig.startWorker(try rig.configuration(project: "sender_id: \"\(try rig.senderID)\""))
+            try await rig.startWorker(
+                try rig.configuration(requestTimeoutMs: 3_000, project: "sender_id: \"\(try rig.senderID)\"")
+            )
             func run(_ fields: [String: String], isLost: Bool = false) async throws -> Rig.Recipient {
                 if isLost {
                     _ = try await rig.addFault(
                         """
-                        {"match":{"path":"/fcm/notification"},"action":{"reset":"INTERNAL_ERROR"},"times":1}
+                        {"match":{"path":"/fcm/notification"},"action":{"delay_ms":6000},"times":1}
                         """
                     )
                 }
