@@ -219,6 +219,7 @@ let package = Package(
             dependencies: ["StreamWire", "FanfareModel", "RedisTransport", "TestSupport"],
             swiftSettings: strict
         ),
+        .testTarget(name: "FanfareWorkerTests", dependencies: ["FanfareWorker"], swiftSettings: strict),
         .testTarget(name: "EventLoopTests", dependencies: ["EventLoop"], swiftSettings: strict),
         .testTarget(
             name: "CurlTransportTests",

@@ -17,8 +17,10 @@ final class Isolation {
     /// True when this project may begin something new.
     func admits(_ project: String) -> Bool { holder == project || (holder == nil && waiting.isEmpty) }
 
-    /// Calls `begin` as soon as no other project has anything under way.
+    /// Calls `begin` as soon as no other project has anything under way; at once for the one that runs alone already. It
+    /// leaves only when it holds nothing any more, so a second batch that waited for that would wait for itself.
     func enter(_ project: String, begin: @escaping () -> Void) {
+        if holder == project { return begin() }
         waiting.append(Entrant(project: project, begin: begin))
         tick()
     }
