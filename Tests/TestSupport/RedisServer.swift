@@ -89,7 +89,7 @@ public final class RedisServer: Sendable {
         try server.run()
         try? output?.close()
         process.withLock { $0 = server }
-        let deadline = EventLoop.readClock() + 15_000_000_000
+        let deadline = EventLoop.readClock() + 60_000_000_000
         while !answers(anything: !waitUntilReady) {
             guard server.isRunning, EventLoop.readClock() < deadline else {
                 let text = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
@@ -142,7 +142,7 @@ public final class RedisServer: Sendable {
 extension RedisServer {
     /// Asks again until `condition` holds, for at most 15 s.
     public func waitFor(_ condition: (RedisServer) throws -> Bool) throws {
-        let deadline = EventLoop.readClock() + 15_000_000_000
+        let deadline = EventLoop.readClock() + 60_000_000_000
         while try !condition(self) {
             guard EventLoop.readClock() < deadline else { throw TestFailure("redis-server did not get there in 15 s") }
             usleep(5_000)
