@@ -82,6 +82,12 @@ struct GroupArguments: ParsableArguments {
         guard let key = result?.group else {
             throw Outcome.failed.because("job \(id) is done, but its result is not in the stream any more")
         }
+        guard !key.isEmpty else {
+            throw Outcome.failed.because(
+                "job \(id) was carried out, but the answer with the key was lost: ask for it with"
+                    + " `fanfare group get --name \(name) --wait`"
+            )
+        }
         if !json { Console.line(key) }
     }
 }

@@ -231,6 +231,15 @@ private let hello = #"{"notification":{"title":"Hello","body":"World"}}"#
                 configuration,
                 ["group", "add", "--name", "g", "--group", key, "--token", "c", "--wait"]
             )
+            // A 200 whose body is cut: it was done, and a script must not go on with an empty key.
+            _ = try await rig.addFault(
+                #"{"match":{"path":"/fcm/notification"},"action":{"truncate":5},"times":1}"#
+            )
+            let cut = try ChildProcess(
+                ["group", "create", "--name", "h", "--token", "a", "--wait", "-c", configuration, "--project", "demo"]
+            )
+            #expect(try await cut.wait(seconds: 30) == 1)
+            #expect(cut.stdout.isEmpty && cut.stderr.contains("fanfare group get --name h"), "\(cut.stderr)")
             try await rig.fanfare(
                 configuration,
                 ["topic", "subscribe", "--topic", "news", "--token", "a", "--wait"]
