@@ -7,13 +7,13 @@ internal import StreamWire
 
 /// Feeds the sends of a project's batches into its lanes, in order, as far as leave, slots and the project allow.
 final class Dispatcher {
-    let project: ProjectContext
-    let outlets: Outlets
-    let credentials: any CredentialSource
-    let recorder: Recorder
-    let settler: Settler
+    private let project: ProjectContext
+    private let outlets: Outlets
+    private let credentials: any CredentialSource
+    private let recorder: Recorder
+    private let settler: Settler
     private let pacer: Pacer
-    let management: ManagementLeave
+    private let management: ManagementLeave
     private(set) var queue = SendQueue()
     private var flights = Flights()
     private var wake: TimerID?
@@ -325,6 +325,7 @@ final class Dispatcher {
         case .sent: refusedForMember = nil
         default: break
         }
+        settler.noteMember(verdict, token: member, of: flight.batch)
         if round.heard(verdict, of: member) { settler.settle(round) }
     }
 

@@ -48,8 +48,15 @@ final class GroupRound {
 
     /// - Returns: true when it was the last.
     func heard(_ verdict: Verdict, of token: String) -> Bool {
-        if case .blockProject(let failure) = verdict { block = failure }
-        if let asked = progress.note(verdict, of: token) { retry = retry.map { $0.joined(with: asked) } ?? asked }
+        if case .blockProject(let failure) = verdict {
+            block = failure
+            unsent = []
+        }
+        if var asked = progress.note(verdict, of: token) {
+            // What it asked of the project, or of everybody's sends to this member, was heard at once.
+            asked.scope = .recipient
+            retry = retry.map { $0.joined(with: asked) } ?? asked
+        }
         underWay -= 1
         return isOver
     }
@@ -61,9 +68,6 @@ extension Retry {
         var both = (other.retryAfterMs ?? other.floorMs) > (retryAfterMs ?? floorMs) ? other : self
         both.isAmbiguous = isAmbiguous || other.isAmbiguous
         both.countsAttempt = countsAttempt || other.countsAttempt
-        // A rate that was refused concerns one member, and is no reason to hold anybody else's sends to the group.
-        if both.scope != .project { both.scope = .recipient }
-        if scope == .project || other.scope == .project { both.scope = .project }
         return both
     }
 }

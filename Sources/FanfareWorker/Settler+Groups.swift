@@ -33,6 +33,14 @@ extension Settler {
         wait(Self.missed, position: position, of: batch, random: random)
     }
 
+    /// What a member's answer asks of others: of the project, which holds at once, and of every send to that token.
+    func noteMember(_ verdict: Verdict, token: String, of batch: ActiveBatch) {
+        noteAnswer(verdict, of: batch)
+        guard case .retry(let retry) = verdict, retry.scope == .device else { return }
+        let untilMs = project.nowMs + max(retry.floorMs, retry.retryAfterMs ?? 0)
+        refuseRate(Pacer.name(token, kind: .token), untilMs: untilMs, of: batch)
+    }
+
     /// All members of a round have been heard of.
     func settle(_ round: GroupRound) {
         let (position, batch) = (round.position, round.batch)

@@ -6,7 +6,7 @@ internal import StreamWire
 
 /// Turns what the wire said into what is written: a result, or a retry with its own delay.
 final class Settler {
-    private let project: ProjectContext
+    let project: ProjectContext
     private let recorder: Recorder
     private let policy: RetryPolicy
     private let pacer: Pacer
@@ -204,7 +204,10 @@ final class Settler {
                 batch.recipients[position].history = history
                 return end(position, of: batch)
             }
-            if retry.scope == .device || retry.scope == .topic { refuseRate(position, of: batch, untilMs: untilMs) }
+            if retry.scope == .device || retry.scope == .topic {
+                let name = Pacer.name(batch.name(of: position), kind: batch.job.spec.kind)
+                refuseRate(name, untilMs: untilMs, of: batch)
+            }
             // Legacy retries of one second share a request, so they are moved to its end; none is sent earlier.
             let due = batch.job.sharesRequests ? (untilMs + 999) / 1_000 * 1_000 : untilMs
             return schedule(at: due, history, position: position, of: batch, parked: false)
@@ -223,8 +226,7 @@ final class Settler {
         if let record { report(record, position: position, of: batch) }
     }
 
-    private func refuseRate(_ position: Int, of batch: ActiveBatch, untilMs: Int64) {
-        let name = Pacer.name(batch.name(of: position), kind: batch.job.spec.kind)
+    func refuseRate(_ name: String, untilMs: Int64, of batch: ActiveBatch) {
         pacer.refused(name, untilMs: untilMs)
         recorder.refuseRate(RecordCall.RefusedRate(recipient: name, untilMs: untilMs), batch: batch)
     }
@@ -297,7 +299,7 @@ final class Settler {
         )
     }
 
-    private func noteAnswer(_ verdict: Verdict, of batch: ActiveBatch) {
+    func noteAnswer(_ verdict: Verdict, of batch: ActiveBatch) {
         if let milliseconds = verdict.holdProjectMs {
             project.hold(milliseconds: milliseconds)
             recorder.holdProject(milliseconds, batch: batch)

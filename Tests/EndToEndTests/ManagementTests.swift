@@ -1,4 +1,6 @@
 import Foundation
+import RedisTransport
+import StreamWire
 import TestSupport
 import Testing
 
@@ -47,28 +49,6 @@ private let hello = #"{"notification":{"title":"Hello","body":"World"}}"#
             try await rig.finished("again")
             try await Wait.until("the others to be reached") { try await rig.deliveries("device-0").count == 2 }
             #expect(try await rig.deliveries(last).count == 1)
-        }
-    }
-
-    @Test func subscriptionsStayBelowThreeThousandASecond() async throws {
-        try await withRig { rig in
-            try await rig.startSandbox()
-            let configuration = try rig.configuration(
-                project: "iid_endpoint: https://localhost:\(rig.tlsPort)"
-            )
-            try await rig.startWorker(configuration)
-            try await rig.startWorker(configuration)
-            for job in 0..<4 {
-                let tokens = (0..<2_500).map { "t-\(job)-\($0)" }
-                try await rig.push([
-                    "id": "s\(job)", "op": "subscribe", "topic": "t", "tokens": Rig.tokens(tokens), "results": "all",
-                ])
-            }
-            for job in 0..<4 {
-                let done = try await rig.finished("s\(job)")
-                #expect(done["sent"] == "2500", "\(done)")
-                #expect(try await rig.results("s\(job)").allSatisfy { $0.attempts == 1 }, "none was refused")
-            }
         }
     }
 
@@ -182,6 +162,26 @@ private let hello = #"{"notification":{"title":"Hello","body":"World"}}"#
             try await rig.finished("whole")
             let whole = try #require(try await rig.results("whole").first)
             #expect(whole.status == "sent" && whole.failed_tokens == nil && whole.attempts == 1)
+        }
+    }
+
+    /// A member that gets too much is spaced in every job, as it would be on its own; the group is not.
+    @Test func aMembersRateIsTheMembers() async throws {
+        try await withRig { rig in
+            try await rig.startSandbox()
+            try await rig.startWorker(
+                try rig.configuration(transport: "legacy", project: "sender_id: \"\(try rig.senderID)\"")
+            )
+            let members = Rig.tokens(["well", "sbx-devicerate-2-x"])
+            _ = try await rig.control("POST", "/devices", #"{"group":"g","members":\#(members)}"#)
+            try await rig.push(["id": "send", "message": hello, "group": "g"])
+            var refused: [String] = []
+            try await Wait.until("a refused rate") {
+                let reply = try await rig.client.send(RedisCommand("HKEYS", "fanfare:{demo}:rates"))
+                refused = reply.array?.compactMap(\.string) ?? []
+                return !refused.isEmpty
+            }
+            #expect(refused == ["token:sbx-devicerate-2-x"])
         }
     }
 
