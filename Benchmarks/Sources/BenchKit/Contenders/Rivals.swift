@@ -1,0 +1,22 @@
+/// Programs by others that do the same work, and meet the worker in the same run. One line each.
+enum Rivals {
+    /// - Parameter notes: what could not be measured here, and why; printed with the report.
+    static func v1(
+        _ options: Options,
+        sink: Sink,
+        certificates: Certificates,
+        in workspace: Workspace,
+        notes: inout [String]
+    ) throws -> [any Contender] {
+        []
+    }
+
+    /// What moves as many bytes as the scenario `multicast` does, without sending anything.
+    static func multicast(
+        _ options: Options,
+        in workspace: Workspace,
+        notes: inout [String]
+    ) throws -> [any Contender] {
+        []
+    }
+}
