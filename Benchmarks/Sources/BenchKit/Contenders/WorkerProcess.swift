@@ -10,6 +10,7 @@ final class WorkerProcess {
         redis: PrivateRedis,
         sink: Sink,
         certificates: Certificates,
+        environment: [String: String] = [:],
         in workspace: Workspace
     ) throws {
         try workspace.write(try Self.serviceAccount(sink: sink, certificates: certificates), to: "account.json")
@@ -27,7 +28,7 @@ final class WorkerProcess {
             """,
             to: "worker.yaml"
         )
-        child = try Child("worker", executable, ["worker", "--config", file], in: workspace)
+        child = try Child("worker", executable, ["worker", "--config", file], environment: environment, in: workspace)
     }
 
     func cpuNs() throws -> Int { try child.cpuNs() }
