@@ -33,6 +33,8 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
         .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.0.0"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
     ],
     targets: [
         // C libraries. Each is imported by exactly one Swift target.
@@ -65,6 +67,7 @@ let package = Package(
                 .embedInCode("Library/claim.lua"),
                 .embedInCode("Library/record.lua"),
                 .embedInCode("Library/control.lua"),
+                .embedInCode("Library/fleet.lua"),
                 .embedInCode("Library/functions.lua"),
             ],
             swiftSettings: pure
@@ -87,6 +90,11 @@ let package = Package(
         .target(
             name: "RedisTransport",
             dependencies: ["EventLoop", "StreamWire", "OpenSSLKit", "CHiredis"],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "FanfareMetrics",
+            dependencies: [.product(name: "CoreMetrics", package: "swift-metrics")],
             swiftSettings: strict
         ),
         .target(
@@ -217,6 +225,11 @@ let package = Package(
         .testTarget(
             name: "StreamWireTests",
             dependencies: ["StreamWire", "FanfareModel", "RedisTransport", "TestSupport"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "FanfareMetricsTests",
+            dependencies: ["FanfareMetrics", .product(name: "CoreMetrics", package: "swift-metrics")],
             swiftSettings: strict
         ),
         .testTarget(name: "FanfareWorkerTests", dependencies: ["FanfareWorker"], swiftSettings: strict),

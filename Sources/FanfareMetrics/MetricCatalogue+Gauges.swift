@@ -1,0 +1,170 @@
+/// What is so at the moment of the scrape, or was when Redis was last asked.
+extension MetricCatalogue {
+    // MARK: Of the fleet, by project
+
+    public static let recipientsWaiting = shared(
+        "fanfare_recipients_waiting",
+        "Recipients without a result whose turn may come now: those on the wire and those waiting for a retry are "
+            + "counted, scheduled, paused and parked jobs are not. With more than 200 jobs waiting it is an estimate."
+    )
+    public static let recipientsRetrying = shared(
+        "fanfare_recipients_retrying",
+        "Recipients that wait for another attempt."
+    )
+    public static let entriesWaiting = shared(
+        "fanfare_entries_waiting",
+        "Entries of the job stream that no worker has handed over yet."
+    )
+    public static let oldestWait = shared(
+        "fanfare_oldest_wait_seconds",
+        "How long ago the oldest job was pushed of those with recipients that were never tried; 0 when there is none. "
+            + "Scheduled, paused and parked jobs are left out."
+    )
+    public static let drain = shared(
+        "fanfare_drain_seconds",
+        "Estimate of how long it takes until nothing waits, if nothing is pushed and the project sends at its quota: "
+            + "the soonest. What FCM's cooldown has left is added."
+    )
+    public static let fanoutsWaiting = shared("fanfare_fanouts_waiting", "Fan-outs that wait for their turn.")
+    public static let fanoutActive = shared(
+        "fanfare_fanout_active",
+        "Fan-outs that have their turn: 0 or 1, unless the project allows more."
+    )
+    public static let fanoutEpoch = shared(
+        "fanfare_fanout_epoch",
+        "Epoch of the latest turn; it grows with every one. 0 when no fan-out has its turn."
+    )
+    public static let cooldown = shared(
+        "fanfare_cooldown_seconds",
+        "How long every send of the project still waits because FCM asked for it."
+    )
+    public static let permits = shared(
+        "fanfare_permits",
+        "Sends that the project's quota allows at this moment; what workers have borrowed is not among them."
+    )
+    public static let permitRate = shared(
+        "fanfare_permit_rate",
+        "Sends a second that the project's quota allows at this moment of its ramp; it falls while the project is idle."
+    )
+    public static let quota = shared("fanfare_quota_per_minute", "The project's quota as its workers know it.")
+    public static let deadJobs = shared("fanfare_dead_jobs", "Entries of the dead stream: jobs that need a person.")
+    public static let jobsOpen = shared("fanfare_jobs_open", "Jobs that are neither over nor parked.")
+    public static let jobsParked = shared("fanfare_jobs_parked", "Jobs that are parked until a person replays them.")
+    public static let jobsScheduled = shared("fanfare_jobs_scheduled", "Jobs that wait for their time.")
+    public static let resultsUnread = shared(
+        "fanfare_results_unread",
+        "Entries of the results stream that the slowest consumer group has not acknowledged; 0 without a group."
+    )
+    public static let paused = shared("fanfare_project_paused", "1 while an operator has paused the project.")
+    public static let blocked = shared(
+        "fanfare_project_blocked",
+        "1 while the project cannot send until a person acts, such as with refused credentials."
+    )
+    public static let pressure = Metric(
+        "fanfare_pressure",
+        .gauge,
+        .fleet,
+        [project, .init("kind", ["results", "feedback", "dead", "upstream", "memory", "eviction"])],
+        help: "1 while workers take no new jobs: a stream that nobody reads, Redis nearly out of memory, or a memory "
+            + "policy under which Redis may drop jobs."
+    )
+    public static let workersAlive = shared("fanfare_workers_alive", "Workers that hold a lease in the project.")
+
+    static let fleet = [
+        recipientsWaiting, recipientsRetrying, entriesWaiting, oldestWait, drain, fanoutsWaiting, fanoutActive,
+        fanoutEpoch, cooldown, permits, permitRate, quota, deadJobs, jobsOpen, jobsParked, jobsScheduled,
+        resultsUnread, paused, blocked, pressure, workersAlive,
+    ]
+
+    private static func shared(_ name: String, _ help: String) -> Metric {
+        Metric(name, .gauge, .fleet, [project], help: help)
+    }
+
+    // MARK: Of the process
+
+    public static let fleetAge = Metric(
+        "fanfare_fleet_age_seconds",
+        .gauge,
+        .process,
+        [project],
+        help: "How long ago Redis was last asked for the gauges of the fleet."
+    )
+    public static let inFlight = Metric(
+        "fanfare_in_flight",
+        .gauge,
+        .process,
+        [project],
+        help: "Requests under way."
+    )
+    public static let connections = Metric(
+        "fanfare_connections",
+        .gauge,
+        .process,
+        [project, transport],
+        help: "Open connections that take sends."
+    )
+    public static let concurrencyLimit = Metric(
+        "fanfare_concurrency_limit",
+        .gauge,
+        .process,
+        [project],
+        help: "Requests that may be under way at once, learned from FCM's answers."
+    )
+    public static let unwritten = Metric(
+        "fanfare_results_unwritten",
+        .gauge,
+        .process,
+        [project],
+        help: "Results and retries that Redis has not confirmed yet: what a crash would leave in doubt."
+    )
+    public static let credentialsReady = Metric(
+        "fanfare_credentials_ready",
+        .gauge,
+        .process,
+        [project],
+        help: "1 while the project's credentials let this worker send."
+    )
+    public static let redisConnected = Metric(
+        "fanfare_redis_connected",
+        .gauge,
+        .process,
+        help: "1 while Redis answers this worker and has Fanfare's functions."
+    )
+    public static let loopTurn = Metric(
+        "fanfare_loop_turn_seconds",
+        .gauge,
+        .process,
+        help: "The longest turn of the worker's loop in the last minute."
+    )
+    public static let buildInfo = Metric(
+        "fanfare_build_info",
+        .gauge,
+        .process,
+        [.init("version")],
+        help: "Always 1; the label says what runs."
+    )
+    public static let cpu = Metric(
+        "process_cpu_seconds_total",
+        .counter,
+        .process,
+        help: "User and system CPU time."
+    )
+    public static let memory = Metric(
+        "process_resident_memory_bytes",
+        .gauge,
+        .process,
+        help: "Resident memory."
+    )
+    public static let openFiles = Metric("process_open_fds", .gauge, .process, help: "Open file descriptors.")
+    public static let startTime = Metric(
+        "process_start_time_seconds",
+        .gauge,
+        .process,
+        help: "Unix time at which the process started."
+    )
+
+    static let process = [
+        fleetAge, inFlight, connections, concurrencyLimit, unwritten, credentialsReady, redisConnected, loopTurn,
+        buildInfo, cpu, memory, openFiles, startTime,
+    ]
+}

@@ -1,0 +1,166 @@
+/// Every metric that Fanfare itself exposes. Dashboards, alerts and the documentation's page are checked against it.
+public enum MetricCatalogue {
+    /// In the order of the documentation.
+    public static let all: [Metric] = counters + histograms + fleet + process
+
+    /// - Returns: nil for a name that no metric has.
+    public static func metric(named name: String) -> Metric? { byName[name] }
+
+    private static let byName = Dictionary(all.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+
+    // MARK: Labels
+
+    static let project = Metric.Label("project")
+    /// Management is what carries no message: subscriptions and operations on groups.
+    static let transport = Metric.Label("transport", ["v1", "legacy", "xmpp", "management"])
+
+    // MARK: Counters
+
+    public static let sends = Metric(
+        "fanfare_sends_total",
+        .counter,
+        .process,
+        [
+            project, transport,
+            .init(
+                "verdict",
+                ["sent", "failed", "unknown", "retry", "managed", "credential_refused", "project_blocked"]
+            ),
+        ],
+        help:
+            "Attempts that ended, one for each recipient of a request, by what the answer said. sent: accepted by FCM, "
+            + "not yet delivered or shown."
+    )
+    public static let results = Metric(
+        "fanfare_results_total",
+        .counter,
+        .process,
+        [project, .init("status", ["sent", "failed", "unknown", "cancelled", "expired"])],
+        help: "Recipients that got their final result. sent: accepted by FCM, not yet delivered or shown."
+    )
+    public static let failures = Metric(
+        "fanfare_failures_total",
+        .counter,
+        .process,
+        [
+            project,
+            .init(
+                "error",
+                [
+                    "UNREGISTERED", "INVALID_ARGUMENT", "SENDER_ID_MISMATCH", "THIRD_PARTY_AUTH_ERROR",
+                    "QUOTA_EXCEEDED", "UNAVAILABLE", "INTERNAL", "UNSPECIFIED_ERROR", "TRANSPORT", "EMPTY_GROUP",
+                    "TOO_MANY_TOPICS",
+                ]
+            ),
+        ],
+        help: "Recipients whose result is failed, by its error."
+    )
+    public static let retries = Metric(
+        "fanfare_retries_total",
+        .counter,
+        .process,
+        [project, .init("cause", ["unsent", "refused", "answered", "unanswered"])],
+        help:
+            "Recipients put back for another attempt, by how far the last one came. unanswered: the body went out and "
+            + "nothing came back."
+    )
+    public static let maybeDuplicates = Metric(
+        "fanfare_maybe_duplicates_total",
+        .counter,
+        .process,
+        [project],
+        help: "Results marked maybe_dup: the recipient may have got the message more than once."
+    )
+    public static let refusals = Metric(
+        "fanfare_refusals_total",
+        .counter,
+        .process,
+        [project, .init("kind", ["project", "device", "server"])],
+        help: "Answers that hold sends back. project: FCM's rate for the project; device: for one device or topic; "
+            + "server: a 5xx."
+    )
+    public static let jobs = Metric(
+        "fanfare_jobs_total",
+        .counter,
+        .process,
+        [project, .init("outcome", ["accepted", "duplicate", "rejected"])],
+        help: "Jobs taken out of the job stream, by what became of them there."
+    )
+    public static let batches = Metric(
+        "fanfare_batches_total",
+        .counter,
+        .process,
+        [project, .init("outcome", ["closed", "returned", "lost"])],
+        help:
+            "Batches that this worker held and holds no more. returned: given back for others; lost: taken away, since "
+            + "the worker was thought dead or Redis forgot it."
+    )
+    public static let takeovers = Metric(
+        "fanfare_takeovers_total",
+        .counter,
+        .process,
+        [project],
+        help: "Batches taken over from a worker that is gone or gave them back."
+    )
+    public static let redisErrors = Metric(
+        "fanfare_redis_errors_total",
+        .counter,
+        .process,
+        help: "Commands that Redis refused or did not answer."
+    )
+    public static let redisReconnects = Metric(
+        "fanfare_redis_reconnects_total",
+        .counter,
+        .process,
+        help: "Connections to Redis that were made anew after one was lost."
+    )
+    public static let adminRequests = Metric(
+        "fanfare_admin_requests_total",
+        .counter,
+        .process,
+        [
+            .init("path", ["/metrics", "/healthz", "/readyz", "other"]),
+            .init("code", ["200", "401", "404", "405", "503"]),
+        ],
+        help: "Requests to the admin address."
+    )
+
+    static let counters = [
+        sends, results, failures, retries, maybeDuplicates, refusals, jobs, batches, takeovers, redisErrors,
+        redisReconnects, adminRequests,
+    ]
+
+    // MARK: Histograms, in seconds
+
+    public static let sendLatency = Metric(
+        "fanfare_send_latency_seconds",
+        .histogram([0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20]),
+        .process,
+        [project, transport],
+        help: "From handing a request to its connection until its answer, one for each request."
+    )
+    public static let queueWait = Metric(
+        "fanfare_queue_wait_seconds",
+        .histogram([0.01, 0.05, 0.1, 0.25, 0.5, 1, 5, 15, 60, 300, 900, 3_600, 21_600]),
+        .process,
+        [project],
+        help: "From a job's push, or its not_before, until the first send of one of its batches, counted for every "
+            + "recipient of the batch. Retries are left out."
+    )
+    public static let batchTime = Metric(
+        "fanfare_batch_seconds",
+        .histogram([0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300]),
+        .process,
+        [project],
+        help: "From taking a batch until its last result or retry is written."
+    )
+    public static let retryDelay = Metric(
+        "fanfare_retry_delay_seconds",
+        .histogram([1, 2.5, 5, 10, 20, 30, 60, 120, 300, 600, 1_800, 3_600]),
+        .process,
+        [project],
+        help: "How long recipients are told to wait before their next attempt."
+    )
+
+    static let histograms = [sendLatency, queueWait, batchTime, retryDelay]
+}

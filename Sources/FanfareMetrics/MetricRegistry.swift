@@ -1,0 +1,128 @@
+internal import Synchronization
+
+/// All series of the process. Cells are asked for once, at start; after that they are counted on without coming by here.
+public final class MetricRegistry: Sendable {
+    /// Series that one metric may have. What goes beyond shares a single one whose labels all say `overflow`, so that a
+    /// label that was chosen badly cannot fill the memory of this process and of those who scrape it.
+    public static let mostSeries = 1_000
+    /// Metrics that libraries may add to the catalogue's.
+    public static let mostMetrics = 500
+
+    typealias Pair = (name: String, value: String)
+
+    enum Cell {
+        case counter(CounterCell)
+        case gauge(GaugeCell)
+        case histogram(HistogramCell)
+    }
+
+    struct Series {
+        let pairs: [Pair]
+        let cell: Cell
+    }
+
+    struct Family {
+        let name: String
+        let kind: Metric.Kind
+        let help: String
+        var series: [[String]: Series] = [:]
+    }
+
+    private struct State {
+        var families: [String: Family] = [:]
+        var collectors: [@Sendable () -> Void] = []
+    }
+
+    private let state = Mutex(State())
+
+    public init() {}
+
+    // MARK: The catalogue's
+
+    /// - Parameter values: one for each of the metric's labels, in their order.
+    public func counter(_ metric: Metric, _ values: String...) -> CounterCell {
+        counter(metric.name, pairs(metric, values)) ?? CounterCell()
+    }
+
+    public func histogram(_ metric: Metric, _ values: String...) -> HistogramCell {
+        guard case .histogram(let bounds) = metric.kind else { preconditionFailure("\(metric.name) has no buckets") }
+        return histogram(metric.name, pairs(metric, values), bounds: bounds) ?? HistogramCell(bounds: bounds)
+    }
+
+    /// A gauge, or a counter whose total is kept elsewhere and only copied here.
+    public func gauge(_ metric: Metric, _ values: String...) -> GaugeCell {
+        gauge(metric.name, pairs(metric, values), kind: metric.kind) ?? GaugeCell()
+    }
+
+    private func pairs(_ metric: Metric, _ values: [String]) -> [Pair] {
+        precondition(metric.labels.count == values.count, "\(metric.name) has other labels")
+        return zip(metric.labels, values).map { ($0.name, $1) }
+    }
+
+    /// Called before every exposition, on the thread that asks for it: for values that are read only then.
+    public func onCollect(_ body: @escaping @Sendable () -> Void) {
+        state.withLock { $0.collectors.append(body) }
+    }
+
+    // MARK: Anyone's
+
+    /// - Returns: nil where the name is taken by another kind of metric, or there are too many.
+    func counter(_ name: String, _ pairs: [Pair]) -> CounterCell? {
+        guard case .counter(let cell) = cell(name, .counter, pairs, { .counter(CounterCell()) }) else { return nil }
+        return cell
+    }
+
+    func gauge(_ name: String, _ pairs: [Pair], kind: Metric.Kind = .gauge) -> GaugeCell? {
+        guard case .gauge(let cell) = cell(name, kind, pairs, { .gauge(GaugeCell()) }) else { return nil }
+        return cell
+    }
+
+    func histogram(_ name: String, _ pairs: [Pair], bounds: [Double]) -> HistogramCell? {
+        let found = cell(name, .histogram(bounds), pairs) { .histogram(HistogramCell(bounds: bounds)) }
+        guard case .histogram(let cell) = found else { return nil }
+        return cell
+    }
+
+    private func cell(_ name: String, _ kind: Metric.Kind, _ pairs: [Pair], _ make: () -> Cell) -> Cell? {
+        state.withLock { state in
+            let known = MetricCatalogue.metric(named: name)
+            if state.families[name] == nil {
+                guard known != nil || state.families.count < MetricCatalogue.all.count + Self.mostMetrics else {
+                    return nil
+                }
+                state.families[name] = Family(name: name, kind: kind, help: known?.help ?? "")
+            }
+            guard let family = state.families[name], family.kind == kind else { return nil }
+            var pairs = pairs
+            if let series = family.series[Self.key(pairs)] { return series.cell }
+            if family.series.count >= Self.mostSeries {
+                pairs = pairs.map { ($0.name, "overflow") }
+                if let series = family.series[Self.key(pairs)] { return series.cell }
+            }
+            let cell = make()
+            state.families[name]?.series[Self.key(pairs)] = Series(pairs: pairs, cell: cell)
+            return cell
+        }
+    }
+
+    private static func key(_ pairs: [Pair]) -> [String] { pairs.flatMap { [$0.name, $0.value] } }
+
+    /// Takes a series out: what its owner destroyed.
+    func remove(_ name: String, _ pairs: [Pair]) {
+        state.withLock { state in
+            _ = state.families[name]?.series.removeValue(forKey: Self.key(pairs))
+        }
+    }
+
+    // MARK: Reading
+
+    /// The catalogue's in its order, then the others by name; the series of each by their labels.
+    func read() -> [Family] {
+        let collectors = state.withLock { $0.collectors }
+        for collector in collectors { collector() }
+        let families = state.withLock { $0.families }
+        let ours = MetricCatalogue.all.compactMap { families[$0.name] }
+        let others = families.values.filter { MetricCatalogue.metric(named: $0.name) == nil }
+        return (ours + others.sorted { $0.name < $1.name }).filter { !$0.series.isEmpty }
+    }
+}
