@@ -1,0 +1,43 @@
+internal import Foundation
+
+/// One job through a worker whose calls are counted: after a warm-up, from the job's push until all is recorded.
+struct CountedRun {
+    let executable: String
+    let library: String
+    var warmUp = 5_000
+    var sends = 20_000
+    var limitSeconds = 120.0
+
+    /// The counts of the measured job alone.
+    func counts(in workspace: Workspace) throws -> CallCounts {
+        let certificates = try Certificates(in: workspace)
+        let sink = try Sink(certificates: certificates, streams: 100, in: workspace)
+        defer { sink.stop() }
+        let redis = try PrivateRedis(in: workspace)
+        defer { redis.stop() }
+        let worker = try WorkerProcess(
+            executable: executable,
+            redis: redis,
+            sink: sink,
+            certificates: certificates,
+            environment: CallCounts.environment(library: library, file: workspace.file("counts")),
+            in: workspace
+        )
+        defer { worker.stop() }
+        try run("warm-up", sends: warmUp, redis: redis, worker: worker)
+        let before = try read(workspace)
+        try run("counted", sends: sends, redis: redis, worker: worker)
+        return try read(workspace).since(before)
+    }
+
+    private func run(_ id: String, sends: Int, redis: PrivateRedis, worker: WorkerProcess) throws {
+        let job = JobWatch(redis: redis, id: id)
+        try job.push(tokens: Payload.tokenArray(sends))
+        let sent = try job.finish(seconds: limitSeconds, whileRunning: worker.throwIfEnded)
+        guard sent == sends else { throw BenchError.failed("job \(id): \(sent) sent of \(sends)") }
+    }
+
+    private func read(_ workspace: Workspace) throws -> CallCounts {
+        try CallCounts(records: FileManager.default.contents(atPath: workspace.file("counts")) ?? Data())
+    }
+}

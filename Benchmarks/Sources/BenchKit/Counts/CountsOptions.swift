@@ -1,0 +1,48 @@
+/// What the command line of `counts` says.
+struct CountsOptions: Equatable {
+    var fanfare = ""
+    var budgets: String?
+    var kind = "release"
+    var sends = 20_000
+    var details = false
+
+    static let help = """
+        usage: fanfare-bench counts --fanfare PATH [options]
+
+        One job through a worker, with its I/O system calls, allocations and copied bytes counted. The counts are the
+        same on every machine, or nearly: what may vary is how much a turn of the loop finds ready.
+
+        options:
+          --fanfare PATH    the worker's program
+          --budgets FILE    fail if a figure is above the one in FILE
+          --kind KIND       which budgets: debug or release (release)
+          --sends N         recipients of the counted job (20000)
+          --details         every single counter too
+        """
+
+    static func parse(_ arguments: [String]) throws -> CountsOptions {
+        var options = CountsOptions()
+        var rest = arguments[...]
+        while let argument = rest.popFirst() {
+            func value() throws -> String {
+                guard let value = rest.popFirst() else { throw BenchError.usage("\(argument) needs a value") }
+                return value
+            }
+            switch argument {
+            case "--fanfare": options.fanfare = try value()
+            case "--budgets": options.budgets = try value()
+            case "--kind": options.kind = try value()
+            case "--sends":
+                let text = try value()
+                guard let sends = Int(text), (1_000...1_000_000).contains(sends) else {
+                    throw BenchError.usage("--sends \(text): a number from 1000 to 1000000")
+                }
+                options.sends = sends
+            case "--details": options.details = true
+            default: throw BenchError.usage("\(argument): unknown; counts --help lists what there is")
+            }
+        }
+        guard !options.fanfare.isEmpty else { throw BenchError.usage("--fanfare PATH says which worker to count") }
+        return options
+    }
+}
