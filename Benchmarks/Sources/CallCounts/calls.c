@@ -10,6 +10,7 @@
 #include <sys/ioctl.h>
 #include <sys/select.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -191,4 +192,16 @@ int ioctl(int fd, unsigned long request, ...) {
     va_end(rest);
     add(count_ioctl, 1);
     return real(fd, request, argument);
+}
+
+// Not of a socket, but a system call that a send can cost. Swift's generator makes it by number.
+long syscall(long number, ...) {
+    REAL(long, syscall, long, ...);
+    long arguments[6];
+    va_list rest;
+    va_start(rest, number);
+    for (int i = 0; i < 6; i++) arguments[i] = va_arg(rest, long);
+    va_end(rest);
+    if (number == SYS_getrandom) add(count_getrandom, 1);
+    return real(number, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4], arguments[5]);
 }

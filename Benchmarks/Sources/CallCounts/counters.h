@@ -8,7 +8,7 @@
 #define EACH_COUNTER(X) \
     X(malloc) X(calloc) X(realloc) X(aligned_alloc) X(allocated_bytes) X(copies) X(copied_bytes) \
     X(read) X(write) X(readv) X(writev) X(send) X(sendto) X(sendmsg) X(recv) X(recvfrom) X(recvmsg) \
-    X(poll) X(select) X(epoll_wait) X(epoll_ctl) X(setsockopt) X(getsockopt) X(ioctl) \
+    X(poll) X(select) X(epoll_wait) X(epoll_ctl) X(setsockopt) X(getsockopt) X(ioctl) X(getrandom) \
     X(unix_out) X(unix_in) X(unix_out_bytes) X(unix_in_bytes) X(inet_out_bytes) X(inet_in_bytes)
 
 enum counter {

@@ -6,12 +6,12 @@ struct CountFigure {
 
     static let systemCallNames = [
         "read", "write", "readv", "writev", "send", "sendto", "sendmsg", "recv", "recvfrom", "recvmsg", "poll",
-        "select", "epoll_wait", "epoll_ctl", "setsockopt", "getsockopt", "ioctl",
+        "select", "epoll_wait", "epoll_ctl", "setsockopt", "getsockopt", "ioctl", "getrandom",
     ]
     static let allocationNames = ["malloc", "calloc", "realloc", "aligned_alloc"]
 
     static let all = [
-        perSend("system_calls_per_send", "I/O system calls", of: systemCallNames),
+        perSend("system_calls_per_send", "I/O system calls, and getrandom", of: systemCallNames),
         perSend("allocations_per_send", "calls of the allocator that ask for memory", of: allocationNames),
         perSend("allocated_bytes_per_send", "bytes asked for", of: ["allocated_bytes"]),
         perSend("copied_bytes_per_send", "bytes that memcpy and memmove copied", of: ["copied_bytes"]),

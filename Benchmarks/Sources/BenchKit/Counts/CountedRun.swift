@@ -27,7 +27,9 @@ struct CountedRun {
         try run("warm-up", sends: warmUp, redis: redis, worker: worker)
         let before = try read(workspace)
         try run("counted", sends: sends, redis: redis, worker: worker)
-        return try read(workspace).since(before)
+        let counted = try read(workspace).since(before)
+        _ = try worker.drain()
+        return counted
     }
 
     private func run(_ id: String, sends: Int, redis: PrivateRedis, worker: WorkerProcess) throws {
