@@ -8,6 +8,8 @@ public enum Harness {
         do {
             if arguments.count == 2, arguments[0] == FloorLoop.command {
                 try FloorLoop.main(jobFile: arguments[1])
+            } else if arguments.first == CountsCommand.name {
+                try CountsCommand.main(Array(arguments.dropFirst()))
             } else if arguments.contains("--help") || arguments.contains("-h") {
                 Console.say(Options.help)
             } else {
