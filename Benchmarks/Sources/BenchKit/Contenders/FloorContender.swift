@@ -2,28 +2,33 @@ internal import Foundation
 
 /// The bare libcurl lane loop: the least that sending through libcurl costs.
 struct FloorContender: Contender {
-    let name = "floor"
+    let name: String
     let summary: String
     private let workspace: Workspace
     private let sink: Sink
     private let job: FloorJob
 
-    init(options: Options, sink: Sink, certificates: Certificates, in workspace: Workspace) {
-        self.workspace = workspace
+    /// - Parameters:
+    ///   - lanes: connections; as the options say when nil.
+    ///   - warmUp: sends before the clock starts; as the options say when nil.
+    init(_ bench: Bench, sink: Sink, name: String = "floor", lanes: Int? = nil, warmUp: Int? = nil) {
+        let options = bench.options
+        self.name = name
         self.sink = sink
-        summary = "libcurl alone, \(options.lanes) connections of \(options.streams) streams"
+        workspace = bench.workspace
         job = FloorJob(
             url: sink.sendURL,
-            authority: certificates.authority,
+            authority: sink.target.authority,
             headers: Payload.headers,
             body: Payload.body(token: Payload.token(0)),
-            lanes: options.lanes,
+            lanes: lanes ?? options.lanes,
             streams: options.streams,
-            warmUp: options.warmUp,
-            sends: options.sends,
+            warmUp: warmUp ?? options.warmUp,
+            sends: 0,
             cork: options.cork,
             limitSeconds: options.limitSeconds
         )
+        summary = "libcurl alone, \(job.lanes) connections of \(job.streams) streams"
     }
 
     func run(sends: Int) throws -> RunSample {
@@ -33,7 +38,7 @@ struct FloorContender: Contender {
         let file = try workspace.write(text, to: "floor.json")
         let sinkBefore = try sink.cpuNs()
         let child = try Child("floor", "/proc/self/exe", [FloorLoop.command, file], in: workspace)
-        let ended = try child.finish(seconds: job.limitSeconds + 5)
+        try child.finish(seconds: job.limitSeconds + 5)
         let sinkNs = try sink.cpuNs() - sinkBefore
         let answer = try JSONDecoder().decode(FloorAnswer.self, from: Data(workspace.read(child.outputFile).utf8))
         guard answer.sent + answer.failed == sends, answer.failed <= sends / 100 else {
@@ -46,7 +51,7 @@ struct FloorContender: Contender {
             cpuSeconds: Double(answer.userNs + answer.systemNs) / 1e9,
             startUpCPUSeconds: Double(answer.warmUpCPUNs) / 1e9,
             sinkCPUSeconds: Double(sinkNs) / 1e9,
-            peakMemoryMegabytes: Double(ended.peakKilobytes) / 1_024
+            peakMemoryMegabytes: answer.peakMemoryMegabytes
         )
     }
 }

@@ -23,6 +23,7 @@ struct FloorAnswer: Codable {
     var systemNs: Int
     var warmUpCPUNs: Int
     var turns: Int
+    var peakMemoryMegabytes: Double?
     var firstError: String
 }
 
@@ -72,6 +73,7 @@ public enum FloorLoop {
             systemNs: result.system_ns,
             warmUpCPUNs: result.warm_up_cpu_ns,
             turns: result.turns,
+            peakMemoryMegabytes: Child.peakMemoryMegabytes(of: getpid()),
             firstError: error
         )
     }

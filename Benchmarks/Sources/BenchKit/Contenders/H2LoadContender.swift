@@ -37,8 +37,7 @@ struct H2LoadContender: Contender {
             sends: sends,
             wallSeconds: wall,
             cpuSeconds: Double(ended.cpuNs) / 1e9,
-            sinkCPUSeconds: Double(try sink.cpuNs() - sinkBefore) / 1e9,
-            peakMemoryMegabytes: Double(ended.peakKilobytes) / 1_024
+            sinkCPUSeconds: Double(try sink.cpuNs() - sinkBefore) / 1e9
         )
     }
 }

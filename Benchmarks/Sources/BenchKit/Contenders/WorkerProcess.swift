@@ -4,37 +4,35 @@ internal import Foundation
 final class WorkerProcess {
     private let child: Child
 
-    /// The quota is out of the way: at its default, it and not the worker would be measured.
+    /// - Parameter name: of the process, its log and its configuration.
     init(
+        _ name: String = "worker",
         executable: String,
         redis: PrivateRedis,
-        sink: Sink,
-        certificates: Certificates,
+        target: Target,
+        settings: WorkerSettings = WorkerSettings(),
         environment: [String: String] = [:],
         in workspace: Workspace
     ) throws {
-        try workspace.write(try Self.serviceAccount(sink: sink, certificates: certificates), to: "account.json")
-        let file = try workspace.write(
-            """
-            redis: { url: "\(redis.url)" }
-            projects:
-              \(Sink.project):
-                transport: v1
-                credentials: account.json
-                endpoint: \(sink.origin)
-                quota_per_minute: 1000000000
-            tls: { ca_file: ca.pem }
-
-            """,
-            to: "worker.yaml"
-        )
-        child = try Child("worker", executable, ["worker", "--config", file], environment: environment, in: workspace)
+        let file = try workspace.write(settings.text(redis: redis, target: target), to: "\(name).yaml")
+        child = try Child(name, executable, ["worker", "--config", file], environment: environment, in: workspace)
+        do {
+            try Patience.wait(for: "\(name) to connect", seconds: 30) {
+                try child.throwIfEnded()
+                return workspace.read(child.logFile).contains("The worker is connected.") ? () : nil
+            }
+        } catch {
+            child.stop(seconds: 0)
+            throw error
+        }
     }
 
     func cpuNs() throws -> Int { try child.cpuNs() }
+    func peakMemoryMegabytes() throws -> Double { try child.peakMemoryMegabytes() }
     func throwIfEnded() throws { try child.throwIfEnded() }
 
     /// Lets it drain. What it used over its whole life.
+    @discardableResult
     func drain() throws -> Child.Ended {
         guard let ended = child.stop(seconds: 30), ended.status == 0 else {
             throw BenchError.failed("the worker did not drain and exit with 0")
@@ -43,13 +41,4 @@ final class WorkerProcess {
     }
 
     func stop() { child.stop(seconds: 0) }
-
-    private static func serviceAccount(sink: Sink, certificates: Certificates) throws -> String {
-        let fields = [
-            "type": "service_account", "project_id": Sink.project, "private_key_id": "benchmark",
-            "private_key": certificates.accountKey, "client_id": "1",
-            "client_email": "benchmark@\(Sink.project).iam.gserviceaccount.com", "token_uri": sink.tokenURL,
-        ]
-        return String(decoding: try JSONEncoder().encode(fields), as: UTF8.self)
-    }
 }

@@ -11,15 +11,14 @@ struct CountedRun {
     /// The counts of the measured job alone.
     func counts(in workspace: Workspace) throws -> CallCounts {
         let certificates = try Certificates(in: workspace)
-        let sink = try Sink(certificates: certificates, streams: 100, in: workspace)
+        let sink = try Sink(certificates: certificates, in: workspace)
         defer { sink.stop() }
         let redis = try PrivateRedis(in: workspace)
         defer { redis.stop() }
         let worker = try WorkerProcess(
             executable: executable,
             redis: redis,
-            sink: sink,
-            certificates: certificates,
+            target: sink.target,
             environment: CallCounts.environment(library: library, file: workspace.file("counts")),
             in: workspace
         )
@@ -33,9 +32,9 @@ struct CountedRun {
     }
 
     private func run(_ id: String, sends: Int, redis: PrivateRedis, worker: WorkerProcess) throws {
-        let job = JobWatch(redis: redis, id: id)
-        try job.push(tokens: Payload.tokenArray(sends))
-        let sent = try job.finish(seconds: limitSeconds, whileRunning: worker.throwIfEnded)
+        let job = JobWatch(redis: redis, project: Sink.project, id: id)
+        try job.push(.tokens(Payload.tokenArray(sends)))
+        let sent = try job.finish(seconds: limitSeconds, whileRunning: worker.throwIfEnded).sent
         guard sent == sends else { throw BenchError.failed("job \(id): \(sent) sent of \(sends)") }
     }
 

@@ -26,18 +26,57 @@ public enum Harness {
     }
 
     private static func run(_ options: Options) throws {
-        let scenario = try Scenarios.named(options.scenario)
+        let scenarios = try Scenarios.named(options.scenario)
+        try Tool.demand(scenarios.flatMap { $0.tools } + (options.chart.map(Chart.tools) ?? []))
+        let executable = options.floorOnly ? nil : try Executable.fanfare(options)
         cchild_watch_interrupts()
         let workspace = try Workspace()
         defer {
             if options.keep { Console.note("kept: \(workspace.path)") } else { workspace.remove() }
         }
-        let report = try scenario.run(options, in: workspace)
-        Console.say(report.table())
+        let machine = Machine(tools: [.nginx, .redisServer, .h2load])
+        if machine.isBusy { Console.note("others are at work here (load \(machine.loadBefore)): expect a wide spread") }
+        let bench = Bench(
+            options: options,
+            workspace: workspace,
+            certificates: try Certificates(in: workspace),
+            executable: executable
+        )
+        var record = Record(form: options.form, machine: machine)
+        Console.say(record.heading())
+        for scenario in scenarios { try measure(scenario, bench, &record) }
+        Console.say(record.verdicts())
+        try write(record, options, in: workspace)
+        if let failure = record.failures.first {
+            throw BenchError.failed("\(record.failures.count) of \(scenarios.count) failed, first \(failure.scenario)")
+        }
+    }
+
+    /// One scenario of many may fail without taking the others' figures with it.
+    private static func measure(_ scenario: any Scenario.Type, _ bench: Bench, _ record: inout Record) throws {
+        Console.note("\(scenario.name): \(scenario.summary)")
+        let started = Patience.now()
+        do {
+            let report = try scenario.run(bench)
+            record.scenarios.append(report)
+            Console.say("\n\(report.table())\n")
+        } catch let error where bench.options.scenario == Scenarios.everything && cchild_interrupted() == 0 {
+            Console.note("\(scenario.name) failed: \(error)")
+            record.failures.append(Record.Failure(scenario: scenario.name, reason: "\(error)"))
+        }
+        Console.note(String(format: "\(scenario.name) took %.0f s", Patience.now() - started))
+    }
+
+    private static func write(_ record: Record, _ options: Options, in workspace: Workspace) throws {
         if let file = options.json {
-            guard FileManager.default.createFile(atPath: file, contents: try report.json()) else {
+            guard FileManager.default.createFile(atPath: file, contents: try record.json()) else {
                 throw BenchError.failed("cannot write \(file)")
             }
         }
+        guard let file = options.chart else { return }
+        guard let report = record.scenarios.first(where: { $0.scenario == InFlightScenario.name }) else {
+            throw BenchError.failed("nothing to draw: the chart shows the scenario \(InFlightScenario.name)")
+        }
+        try Chart.write(report, machine: record.machine, to: file, in: workspace)
     }
 }

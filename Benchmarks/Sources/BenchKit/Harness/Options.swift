@@ -1,10 +1,14 @@
-/// What the command line says.
+/// What the command line says. What it does not say is each scenario's own, by its ``Form``.
 struct Options: Equatable {
     var scenario = ""
+    var form = Form.full
     var json: String?
+    var chart: String?
     var fanfare: String?
-    var sends = 100_000
-    var rounds = 5
+    var sends: Int?
+    var rounds: Int?
+    /// Recipients of the scenario `size`.
+    var sizes: [Int]?
     var lanes = 10
     var streams = 100
     var warmUp = 5_000
@@ -12,57 +16,57 @@ struct Options: Equatable {
     var limitSeconds = 180.0
     var cork = true
     var h2load = true
+    var rivals = true
     var floorOnly = false
     var keep = false
 
     static let help = """
-        usage: fanfare-bench SCENARIO [--json FILE] [options]
+        usage: fanfare-bench SCENARIO|all [--short|--long] [--json FILE] [--chart FILE] [options]
 
         scenarios:
-        \(Scenarios.all.map { "  \($0.name.padded(16)) \($0.summary)" }.joined(separator: "\n"))
+        \(Scenarios.all.map { "  \($0.name.padded(10)) \($0.summary)" }.joined(separator: "\n"))
+          all        every one of them, one after the other
 
         options:
+          --short           all in about three minutes: does it work, and roughly where does it stand
+          --long            more rounds and an audience of ten million: hours
           --json FILE       write both sides of every ratio, all samples and the machine to FILE
-          --fanfare PATH    the worker's program; default: .build/release/fanfare of the package above
-          --sends N         sends of each run (100000)
-          --rounds N        runs of each side, taken in turns (5)
+          --chart FILE      draw throughput and CPU per send against requests in flight; .svg or .png
+          --worker PATH     the worker's program; default: .build/release/fanfare of the package above
+          --sends N         sends of each run, where the scenario has no number of its own to keep to
+          --rounds N        runs of each side, taken in turns
+          --sizes N,N,…     audiences of the scenario size
           --warm-up N       sends before the clock starts (5000)
           --lanes N         connections of floor and h2load (10)
           --streams N       streams on each connection (100)
           --limit-seconds N end a run that takes longer (180)
           --no-cork         the floor without TCP_CORK
           --no-h2load       leave the limit out
-          --floor-only      leave the worker out
+          --no-rivals       leave programs by others out
+          --floor-only      leave the worker out (v1)
           --keep            keep the temporary folder, and say where it is
         """
 
     static func parse(_ arguments: [String]) throws -> Options {
         var options = Options()
-        var rest = arguments[...]
-        while let argument = rest.popFirst() {
-            func value() throws -> String {
-                guard let value = rest.popFirst() else { throw BenchError.usage("\(argument) needs a value") }
-                return value
-            }
-            func number(_ range: ClosedRange<Int>) throws -> Int {
-                let text = try value()
-                guard let number = Int(text), range.contains(number) else {
-                    let bounds = "\(range.lowerBound) to \(range.upperBound)"
-                    throw BenchError.usage("\(argument) \(text): a number from \(bounds)")
-                }
-                return number
-            }
+        var words = Words(rest: arguments[...])
+        while let argument = words.next() {
             switch argument {
-            case "--json": options.json = try value()
-            case "--fanfare": options.fanfare = try value()
-            case "--sends": options.sends = try number(1_000...10_000_000)
-            case "--rounds": options.rounds = try number(1...1_000)
-            case "--warm-up": options.warmUp = try number(1...1_000_000)
-            case "--lanes": options.lanes = try number(1...1_000)
-            case "--streams": options.streams = try number(1...1_000)
-            case "--limit-seconds": options.limitSeconds = Double(try number(1...86_400))
+            case "--short": options.form = .short
+            case "--long": options.form = .long
+            case "--json": options.json = try words.value(of: argument)
+            case "--chart": options.chart = try words.chart(of: argument)
+            case "--worker", "--fanfare": options.fanfare = try words.value(of: argument)
+            case "--sends": options.sends = try words.number(of: argument, 1_000...10_000_000)
+            case "--rounds": options.rounds = try words.number(of: argument, 1...1_000)
+            case "--sizes": options.sizes = try words.numbers(of: argument, 1_000...100_000_000)
+            case "--warm-up": options.warmUp = try words.number(of: argument, 1...1_000_000)
+            case "--lanes": options.lanes = try words.number(of: argument, 1...1_000)
+            case "--streams": options.streams = try words.number(of: argument, 1...1_000)
+            case "--limit-seconds": options.limitSeconds = Double(try words.number(of: argument, 1...86_400))
             case "--no-cork": options.cork = false
             case "--no-h2load": options.h2load = false
+            case "--no-rivals": options.rivals = false
             case "--floor-only": options.floorOnly = true
             case "--keep": options.keep = true
             default:
@@ -73,6 +77,48 @@ struct Options: Equatable {
             }
         }
         return options
+    }
+
+    func rounds(_ short: Int, _ full: Int, _ long: Int) -> Int { rounds ?? form.pick(short, full, long) }
+    func sends(_ short: Int, _ full: Int) -> Int { sends ?? form.pick(short, full, full) }
+}
+
+/// The words of a command line, and the values that belong to options.
+private struct Words {
+    var rest: ArraySlice<String>
+
+    mutating func next() -> String? { rest.popFirst() }
+
+    mutating func value(of option: String) throws -> String {
+        guard let value = rest.popFirst() else { throw BenchError.usage("\(option) needs a value") }
+        return value
+    }
+
+    mutating func number(of option: String, _ range: ClosedRange<Int>) throws -> Int {
+        try Self.number(try value(of: option), option, range)
+    }
+
+    mutating func numbers(of option: String, _ range: ClosedRange<Int>) throws -> [Int] {
+        try value(of: option).split(separator: ",", omittingEmptySubsequences: false).map {
+            try Self.number(String($0), option, range)
+        }
+    }
+
+    mutating func chart(of option: String) throws -> String {
+        let file = try value(of: option)
+        guard file.hasSuffix(".svg") || file.hasSuffix(".png") else {
+            throw BenchError.usage("\(option) \(file): the name ends in .svg or .png")
+        }
+        return file
+    }
+
+    private static func number(_ text: String, _ option: String, _ range: ClosedRange<Int>) throws -> Int {
+        guard let number = Int(text), range.contains(number) else {
+            throw BenchError.usage(
+                "\(option) \(text): a number from \(range.lowerBound) to \(range.upperBound)"
+            )
+        }
+        return number
     }
 }
 

@@ -2,17 +2,35 @@
 protocol Scenario {
     static var name: String { get }
     static var summary: String { get }
-    static func run(_ options: Options, in workspace: Workspace) throws -> Report
+    /// Programs without which it cannot run.
+    static var tools: [Tool] { get }
+    static func run(_ bench: Bench) throws -> Report
 }
 
 enum Scenarios {
-    static var all: [any Scenario.Type] { [V1Scenario.self] }
+    static let everything = "all"
 
-    static func named(_ name: String) throws -> any Scenario.Type {
+    static var all: [any Scenario.Type] {
+        [
+            V1Scenario.self,
+            SinglesScenario.self,
+            MulticastScenario.self,
+            MixedScenario.self,
+            LatencyScenario.self,
+            InFlightScenario.self,
+            SizeScenario.self,
+            ScaleScenario.self,
+            FanoutsScenario.self,
+            QuotaScenario.self,
+        ]
+    }
+
+    static func named(_ name: String) throws -> [any Scenario.Type] {
+        if name == everything { return all }
         guard let scenario = all.first(where: { $0.name == name }) else {
-            let names = all.map { $0.name }.joined(separator: ", ")
+            let names = (all.map { $0.name } + [everything]).joined(separator: ", ")
             throw BenchError.usage(name.isEmpty ? "which scenario? \(names)" : "no scenario \(name); there is \(names)")
         }
-        return scenario
+        return [scenario]
     }
 }

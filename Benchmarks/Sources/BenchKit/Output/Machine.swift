@@ -24,6 +24,9 @@ struct Machine: Codable {
         self.tools = Dictionary(tools.map { ($0.name, $0.version ?? "missing") }) { first, _ in first }
     }
 
+    /// `libcurl/8.5.0`
+    var curlName: String { curl.split(separator: " ").first.map(String.init) ?? curl }
+
     /// Others at work spoil wall times first, and CPU times through shared caches.
     var isBusy: Bool { loadBefore > 0.3 * Double(cores) }
 

@@ -1,8 +1,9 @@
 internal import Foundation
 
-/// A scenario's outcome: one JSON document, one table.
+/// A scenario's outcome.
 struct Report: Encodable {
     struct Side: Encodable {
+        let name: String
         let summary: String
         let measures: [String: Statistics]
         let runs: [RunSample]
@@ -11,71 +12,82 @@ struct Report: Encodable {
     let scenario: String
     let parameters: [String: Int]
     let startedAt: String
-    let machine: Machine
-    let sides: [String: Side]
+    let sides: [Side]
     let ratios: [Ratio]
-    let order: [String]
+    var goals: [Goal]
+    /// What to know when reading the figures: what was left out, and why.
+    let notes: [String]
+    private let measures: [Measure]
 
-    /// - Parameter ratios: what is compared, as names of contenders: the first over the second.
+    /// - Parameters:
+    ///   - compare: what is compared, as names of contenders: the first over the second.
+    ///   - measures: the columns of the table, and what is computed.
     init(
         scenario: String,
         parameters: [String: Int],
         startedAt: Date,
-        machine: Machine,
         contenders: [any Contender],
         runs: [String: [RunSample]],
-        ratios: [(Measure, String, String)]
+        measures: [Measure] = Measure.common,
+        compare: [(Measure, String, String)],
+        notes: [String] = []
     ) {
         self.scenario = scenario
         self.parameters = parameters
         self.startedAt = startedAt.formatted(.iso8601)
-        self.machine = machine
-        order = contenders.map(\.name)
-        var sides: [String: Side] = [:]
-        for contender in contenders {
+        self.measures = measures
+        self.notes = notes
+        goals = []
+        sides = contenders.map { contender in
             let samples = runs[contender.name] ?? []
-            var measures: [String: Statistics] = [:]
-            for measure in Measure.all { measures[measure.name] = Statistics(samples.compactMap(measure.value)) }
-            sides[contender.name] = Side(summary: contender.summary, measures: measures, runs: samples)
+            var figures: [String: Statistics] = [:]
+            for measure in measures { figures[measure.name] = Statistics(samples.compactMap(measure.value)) }
+            return Side(name: contender.name, summary: contender.summary, measures: figures, runs: samples)
         }
-        self.sides = sides
-        self.ratios = ratios.compactMap { Ratio($0.0, of: $0.1, to: $0.2, in: runs) }
+        ratios = compare.compactMap { Ratio($0.0, of: $0.1, to: $0.2, in: runs) }
     }
 
-    func json() throws -> Data {
-        let encoder = JSONEncoder()
-        encoder.keyEncodingStrategy = .convertToSnakeCase
-        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        return try encoder.encode(self)
+    /// The median of a measure; nil where it was not measured.
+    func median(_ measure: Measure, of side: String) -> Double? {
+        sides.first { $0.name == side }?.measures[measure.name]?.median
+    }
+
+    /// The median over the rounds of one side's figure over the other's; nil where a side did not run.
+    func ratio(_ measure: Measure, _ numerator: String, _ denominator: String) -> Double? {
+        ratios.first {
+            $0.measure == measure.name && $0.numerator == numerator && $0.denominator == denominator
+        }?.byRound.median
+    }
+
+    func with(goals: [Goal]) -> Report {
+        var report = self
+        report.goals = goals
+        return report
     }
 
     func table() -> String {
-        var lines = [
-            "\(scenario): "
-                + parameters.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
-                .joined(separator: ", ")
-        ]
-        lines.append("\(machine.cores) × \(machine.model), Linux \(machine.kernel), \(machine.system)")
-        lines.append(machine.curl)
-        for name in order { lines.append("\(name): \(sides[name]?.summary ?? "")") }
+        let settings = parameters.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
+        var lines = ["\(scenario): " + settings.joined(separator: ", ")]
+        for side in sides { lines.append("\(side.name): \(side.summary)") }
         lines.append("")
-        let measures = Measure.all.filter { measure in sides.values.contains { $0.measures[measure.name] != nil } }
-        var rows = [["median (min–max)"] + measures.map(\.heading)]
-        for name in order {
+        let columns = measures.filter { measure in sides.contains { $0.measures[measure.name] != nil } }
+        var rows = [["median (min–max)"] + columns.map(\.heading)]
+        for side in sides {
             rows.append(
-                [name]
-                    + measures.map { measure in
-                        guard let value = sides[name]?.measures[measure.name] else { return "" }
-                        return Self.spread(value, decimals: measure.decimals)
+                [side.name]
+                    + columns.map { column in
+                        side.measures[column.name].map { Self.spread($0, decimals: column.decimals) } ?? ""
                     }
             )
         }
         lines += TextTable.lines(rows)
-        lines.append("")
-        let comparisons = ratios.map { ratio in
-            [ratio.name, Self.spread(ratio.byRound, decimals: 2), Self.number(ratio.ofMedians, 2)]
+        if !ratios.isEmpty {
+            let comparisons = ratios.map { ratio in
+                [ratio.name, Self.spread(ratio.byRound, decimals: 2), Self.number(ratio.ofMedians, 2)]
+            }
+            lines += [""] + TextTable.lines([["ratio", "by round", "of medians"]] + comparisons)
         }
-        lines += TextTable.lines([["ratio", "by round", "of medians"]] + comparisons)
+        if !notes.isEmpty { lines += [""] + notes.map { "note: \($0)" } }
         return lines.joined(separator: "\n")
     }
 
@@ -86,20 +98,6 @@ struct Report: Encodable {
     private static func number(_ value: Double, _ decimals: Int) -> String {
         String(format: "%.\(decimals)f", value)
     }
-}
 
-enum TextTable {
-    /// Columns as wide as they need to be: the first to the left, the others to the right.
-    static func lines(_ rows: [[String]]) -> [String] {
-        let columns = rows.map(\.count).max() ?? 0
-        let widths = (0..<columns).map { column in
-            rows.map { column < $0.count ? $0[column].count : 0 }.max() ?? 0
-        }
-        return rows.map { row in
-            row.enumerated().map { column, text in
-                let space = String(repeating: " ", count: widths[column] - text.count)
-                return column == 0 ? text + space : space + text
-            }.joined(separator: "  ")
-        }
-    }
+    private enum CodingKeys: CodingKey { case scenario, parameters, startedAt, sides, ratios, goals, notes }
 }

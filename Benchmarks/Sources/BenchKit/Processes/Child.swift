@@ -50,12 +50,29 @@ final class Child {
         return used
     }
 
+    /// The most memory it has held at once since it was started.
+    func peakMemoryMegabytes() throws -> Double {
+        guard let peak = Self.peakMemoryMegabytes(of: process) else {
+            throw BenchError.failed("\(name) is gone: \(workspace.tail(logFile))")
+        }
+        return peak
+    }
+
+    /// Asked of a running process, because what the kernel says of a child that ended counts its parent's memory at the
+    /// time of the fork too.
+    static func peakMemoryMegabytes(of process: pid_t) -> Double? {
+        let status = FileManager.default.contents(atPath: "/proc/\(process)/status") ?? Data()
+        let line = String(decoding: status, as: UTF8.self).split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
+        return line?.split { $0 == " " || $0 == "\t" }.dropFirst().first.flatMap { Double($0) }.map { $0 / 1_024 }
+    }
+
     func throwIfEnded() throws {
         guard let ended = reap(waiting: false) else { return }
         throw BenchError.failed("\(name) ended with status \(ended.status): \(workspace.tail(logFile))")
     }
 
     /// Waits for it to end by itself; a status other than 0 is an error.
+    @discardableResult
     func finish(seconds: Double) throws -> Ended {
         do {
             let ended = try Patience.wait(for: name, seconds: seconds) { reap(waiting: false) }

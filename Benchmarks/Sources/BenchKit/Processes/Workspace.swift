@@ -18,16 +18,20 @@ final class Workspace {
     /// Readable by its owner only: a worker warns about keys that others can read.
     @discardableResult
     func write(_ text: String, to name: String) throws -> String {
-        let file = self.file(name)
-        guard
-            FileManager.default.createFile(
-                atPath: file,
-                contents: Data(text.utf8),
-                attributes: [.posixPermissions: 0o600]
-            )
-        else { throw BenchError.failed("cannot write \(file)") }
-        return file
+        try Self.write(text, at: file(name), permissions: 0o600)
+        return file(name)
     }
+
+    /// A file anywhere.
+    static func write(_ text: String, at path: String, permissions: Int = 0o644) throws {
+        let attributes: [FileAttributeKey: Any] = [.posixPermissions: permissions]
+        guard FileManager.default.createFile(atPath: path, contents: Data(text.utf8), attributes: attributes) else {
+            throw BenchError.failed("cannot write \(path)")
+        }
+    }
+
+    /// Seen from the folder that the harness was started in.
+    static func absolute(_ path: String) -> String { URL(fileURLWithPath: path).path }
 
     func read(_ name: String) -> String {
         FileManager.default.contents(atPath: file(name)).map { String(decoding: $0, as: UTF8.self) } ?? ""

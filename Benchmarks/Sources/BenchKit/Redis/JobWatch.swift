@@ -1,31 +1,46 @@
+/// How a job ended, as its hash counts it.
+struct JobCounts: Equatable {
+    let sent: Int
+    let failed: Int
+    let total: Int
+}
+
 /// A job as a producer sees it: pushed with `XADD`, followed through its hash.
 struct JobWatch {
     private static let over: Set<String> = ["done", "cancelled", "expired", "rejected", "parked", "paused"]
 
     let redis: PrivateRedis
+    let project: String
     let id: String
 
-    private var hash: String { "fanfare:{\(Sink.project)}:job:\(id)" }
+    private var hash: String { "fanfare:{\(project)}:job:\(id)" }
 
-    /// Every result is asked for, so that the whole way from entry to recorded result is taken.
-    func push(tokens: String) throws {
-        try redis.client.send(
-            "XADD",
-            "fanfare:{\(Sink.project)}:jobs",
-            "*",
-            "id",
-            id,
-            "message",
-            Payload.message,
-            "tokens",
-            tokens,
-            "results",
-            "all"
-        )
+    func push(_ content: JobContent) throws {
+        try redis.client.send(["XADD", "fanfare:{\(project)}:jobs", "*", "id", id] + content.fields)
     }
 
-    /// How many recipients were sent; an end other than `done` is an error.
-    func finish(seconds: Double, whileRunning check: () throws -> Void) throws -> Int {
+    /// Recipients that have been sent to so far.
+    func sentSoFar() throws -> Int {
+        guard case .text(let text) = try redis.client.send("HGET", hash, "sent") else { return 0 }
+        return Int(text) ?? 0
+    }
+
+    /// Waits until everybody was sent to once.
+    func finishFirstPass(seconds: Double, whileRunning check: () throws -> Void) throws {
+        try Patience.wait(for: "the first pass of job \(id)", seconds: seconds) { () -> Void? in
+            try check()
+            guard case .text = try redis.client.send("HGET", hash, "first_pass_ms") else { return nil }
+            return ()
+        }
+    }
+
+    /// Waits until the job is `done`; another end is an error.
+    /// - Parameter mayFail: whether recipients may end as `failed`.
+    func finish(
+        seconds: Double,
+        mayFail: Bool = false,
+        whileRunning check: () throws -> Void
+    ) throws -> JobCounts {
         let fields = ["state", "sent", "failed", "total", "reason"]
         let values = try Patience.wait(for: "job \(id)", seconds: seconds) { () -> [String]? in
             try check()
@@ -33,10 +48,12 @@ struct JobWatch {
             let texts = values.map { if case .text(let text) = $0 { text } else { "" } }
             return Self.over.contains(texts[0]) ? texts : nil
         }
-        guard values[0] == "done", let sent = Int(values[1]), values[2] == "0", values[1] == values[3] else {
+        guard values[0] == "done", let sent = Int(values[1]), let failed = Int(values[2]), let total = Int(values[3]),
+            sent + failed == total, mayFail || failed == 0
+        else {
             let said = zip(fields, values).map { "\($0) \($1)" }.joined(separator: ", ")
             throw BenchError.failed("job \(id) ended otherwise than it should: \(said)")
         }
-        return sent
+        return JobCounts(sent: sent, failed: failed, total: total)
     }
 }

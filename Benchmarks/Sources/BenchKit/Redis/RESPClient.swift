@@ -43,15 +43,36 @@ final class RESPClient {
 
     @discardableResult
     func send(_ words: [String]) throws -> Value {
+        try write(Self.bytes(words))
+        return try reply()
+    }
+
+    /// Commands without waiting for each other's reply; one that fails is an error. A thousand at most: nothing is read
+    /// before all are written.
+    /// - Returns: a reply for each.
+    @discardableResult
+    func pipeline(_ commands: [[String]]) throws -> [Value] {
+        try write(commands.flatMap(Self.bytes))
+        return try commands.map { _ in try reply() }
+    }
+
+    static func bytes(_ words: [String]) -> [UInt8] {
         var request = Array("*\(words.count)\r\n".utf8)
-        for word in words { request += Array("$\(word.utf8.count)\r\n".utf8) + Array(word.utf8) + [13, 10] }
+        for word in words {
+            request += "$\(word.utf8.count)\r\n".utf8
+            request += word.utf8
+            request += [13, 10]
+        }
+        return request
+    }
+
+    private func write(_ request: [UInt8]) throws {
         var written = 0
         while written < request.count {
-            let count = request[written...].withUnsafeBytes { write(fd, $0.baseAddress, $0.count) }
+            let count = request[written...].withUnsafeBytes { Foundation.write(fd, $0.baseAddress, $0.count) }
             guard count > 0 else { throw BenchError.failed("redis-server went away") }
             written += count
         }
-        return try reply()
     }
 
     private func reply() throws -> Value {

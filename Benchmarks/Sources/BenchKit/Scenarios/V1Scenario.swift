@@ -4,51 +4,62 @@ internal import Foundation
 enum V1Scenario: Scenario {
     static let name = "v1"
     static let summary = "a fan-out over HTTP v1: CPU per send of the worker beside libcurl alone"
+    static let tools = Sink.tools + [.redisServer]
 
-    static func run(_ options: Options, in workspace: Workspace) throws -> Report {
-        let executable = options.floorOnly ? nil : try Executable.fanfare(options)
+    static func run(_ bench: Bench) throws -> Report {
+        let options = bench.options
         let startedAt = Date()
-        let machine = Machine(tools: [.nginx, .redisServer, .h2load])
-        if machine.isBusy { Console.note("others are at work here (load \(machine.loadBefore)): expect a wide spread") }
-        let certificates = try Certificates(in: workspace)
-        let sink = try Sink(certificates: certificates, streams: options.streams, in: workspace)
+        let sink = try bench.sink()
         defer { sink.stop() }
 
-        var contenders: [any Contender] = [
-            FloorContender(options: options, sink: sink, certificates: certificates, in: workspace)
-        ]
-        if let executable {
-            contenders.append(
-                WorkerContender(
-                    executable: executable,
-                    options: options,
-                    sink: sink,
-                    certificates: certificates,
-                    workspace: workspace
-                )
-            )
-        }
-        if let limit = H2LoadContender(options: options, sink: sink, in: workspace) {
+        var notes: [String] = []
+        var contenders: [any Contender] = [FloorContender(bench, sink: sink)]
+        if bench.executable != nil { contenders.append(WorkerContender(bench, sink: sink)) }
+        if let limit = H2LoadContender(options: options, sink: sink, in: bench.workspace) {
             contenders.append(limit)
         } else if options.h2load {
-            Console.note("h2load is missing and left out: apt-get install \(Tool.h2load.package)")
+            notes.append("h2load is missing and left out: apt-get install \(Tool.h2load.package)")
+        }
+        if options.rivals {
+            contenders += try Rivals.v1(
+                options,
+                sink: sink,
+                certificates: bench.certificates,
+                in: bench.workspace,
+                notes: &notes
+            )
         }
 
-        let runs = try Rounds.run(contenders, rounds: options.rounds, sends: options.sends)
-        return Report(
+        let sends = options.sends(30_000, 100_000)
+        let rounds = options.rounds(2, 5, 10)
+        let runs = try Rounds.run(contenders, rounds: rounds, sends: sends)
+        let report = Report(
             scenario: name,
             parameters: [
-                "sends": options.sends, "rounds": options.rounds, "warm_up": options.warmUp, "lanes": options.lanes,
+                "sends": sends, "rounds": rounds, "warm_up": options.warmUp, "lanes": options.lanes,
                 "streams": options.streams, "cork": options.cork ? 1 : 0,
             ],
             startedAt: startedAt,
-            machine: machine,
             contenders: contenders,
             runs: runs,
-            ratios: [
-                (.cpu, "worker", "floor"), (.cpu, "worker", "h2load"), (.cpu, "floor", "h2load"),
-                (.rate, "worker", "floor"),
-            ]
+            compare: [
+                (.cpu, "worker", "floor"), (.cpu, "worker", "go"), (.cpu, "worker", "firebase-admin"),
+                (.cpu, "worker", "h2load"), (.cpu, "floor", "h2load"), (.rate, "worker", "floor"),
+            ],
+            notes: notes
         )
+        return report.with(goals: goals(report, hasLibcurl8: FloorLoop.curlVersion.hasPrefix("libcurl/8")))
+    }
+
+    /// libcurl 8 writes a request in one piece, and is compared by another measure.
+    static func goals(_ report: Report, hasLibcurl8: Bool) -> [Goal] {
+        func ratio(_ other: String) -> Double? { report.ratio(.cpu, "worker", other) }
+        let admin = ratio("firebase-admin").map { 1 / $0 }
+        return [
+            Goal("CPU per send, worker over floor", .atMost(1.25), figure: ratio("floor")),
+            Goal("CPU per send, worker over Go's bare loop", .atMost(hasLibcurl8 ? 0.9 : 1.1), figure: ratio("go")),
+            Goal("CPU per send, firebase-admin over worker", .atLeast(30), decimals: 1, figure: admin),
+            Goal("CPU per send, worker over h2load", .atMost(hasLibcurl8 ? 2.3 : 3.2), figure: ratio("h2load")),
+        ]
     }
 }

@@ -6,6 +6,12 @@ enum Payload {
         "data":{"order":"4711","screen":"tracking"},"android":{"priority":"HIGH"}
         """#
 
+    /// The same in the legacy protocol's words.
+    static let legacyFields = #"""
+        "notification":{"title":"Your order is on its way","body":"It arrives today between 14:00 and 16:00."},\#
+        "data":{"order":"4711","screen":"tracking"},"priority":"high"
+        """#
+
     static var message: String { "{\(messageFields)}" }
 
     /// The request of one send, as the worker writes it.

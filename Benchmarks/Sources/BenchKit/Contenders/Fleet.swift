@@ -1,0 +1,107 @@
+/// Worker processes that share a Redis and a project, and what they use.
+final class Fleet {
+    let redis: PrivateRedis
+    let project: String
+    private let workers: [WorkerProcess]
+
+    init(
+        executable: String,
+        target: Target,
+        workers count: Int,
+        settings: WorkerSettings,
+        in workspace: Workspace
+    ) throws {
+        let redis = try PrivateRedis(in: workspace)
+        var workers: [WorkerProcess] = []
+        do {
+            for index in 1...count {
+                let worker = try WorkerProcess(
+                    count == 1 ? "worker" : "worker-\(index)",
+                    executable: executable,
+                    redis: redis,
+                    target: target,
+                    settings: settings,
+                    in: workspace
+                )
+                workers.append(worker)
+            }
+        } catch {
+            for worker in workers { worker.stop() }
+            redis.stop()
+            throw error
+        }
+        self.redis = redis
+        self.workers = workers
+        project = settings.project
+    }
+
+    func job(_ id: String) -> JobWatch { JobWatch(redis: redis, project: project, id: id) }
+
+    var results: ResultStream { ResultStream(redis: redis, project: project) }
+
+    func cpuNs() throws -> Int { try workers.reduce(0) { try $0 + $1.cpuNs() } }
+    func peakMemoryMegabytes() throws -> Double { try workers.map { try $0.peakMemoryMegabytes() }.max() ?? 0 }
+    func throwIfEnded() throws { for worker in workers { try worker.throwIfEnded() } }
+
+    /// Pushes a job and waits for its end.
+    @discardableResult
+    func run(_ id: String, _ content: JobContent, limitSeconds: Double) throws -> JobCounts {
+        let job = job(id)
+        try job.push(content)
+        return try job.finish(seconds: limitSeconds, whileRunning: throwIfEnded)
+    }
+
+    /// Sends that open connections and raise limits, before any clock starts.
+    func warmUp(_ sends: Int, limitSeconds: Double) throws {
+        try run("warm-up", .tokens(Payload.tokenArray(max(1, sends))), limitSeconds: limitSeconds)
+    }
+
+    /// What a piece of work took: its wall time, and the CPU of workers, Redis and sink.
+    func meter<Outcome>(sink: Sink?, _ work: () throws -> Outcome) throws -> (Outcome, Reading) {
+        let before = try (workers: cpuNs(), redis: redis.cpuNs(), sink: sink?.cpuNs())
+        let started = Patience.now()
+        let outcome = try work()
+        let wall = Patience.now() - started
+        let after = try (workers: cpuNs(), redis: redis.cpuNs(), sink: sink?.cpuNs())
+        let reading = Reading(
+            wallSeconds: wall,
+            cpuSeconds: Double(after.workers - before.workers) / 1e9,
+            startUpCPUSeconds: Double(before.workers) / 1e9,
+            redisCPUSeconds: Double(after.redis - before.redis) / 1e9,
+            sinkCPUSeconds: after.sink.map { Double($0 - (before.sink ?? 0)) / 1e9 },
+            peakMemoryMegabytes: try peakMemoryMegabytes()
+        )
+        return (outcome, reading)
+    }
+
+    /// Every worker drains and exits with 0, or it is an error.
+    func drain() throws { for worker in workers { try worker.drain() } }
+
+    /// Ends everything at once. Safe to call again.
+    func stop() {
+        for worker in workers { worker.stop() }
+        redis.stop()
+    }
+}
+
+struct Reading {
+    var wallSeconds: Double
+    let cpuSeconds: Double
+    let startUpCPUSeconds: Double
+    let redisCPUSeconds: Double
+    let sinkCPUSeconds: Double?
+    let peakMemoryMegabytes: Double
+
+    func sample(sends: Int, figures: [String: Double] = [:]) -> RunSample {
+        RunSample(
+            sends: sends,
+            wallSeconds: wallSeconds,
+            cpuSeconds: cpuSeconds,
+            startUpCPUSeconds: startUpCPUSeconds,
+            sinkCPUSeconds: sinkCPUSeconds,
+            redisCPUSeconds: redisCPUSeconds,
+            peakMemoryMegabytes: peakMemoryMegabytes,
+            figures: figures
+        )
+    }
+}

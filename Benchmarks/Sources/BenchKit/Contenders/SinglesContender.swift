@@ -1,0 +1,84 @@
+/// The worker, with a job for every token.
+struct SinglesContender: Contender {
+    let name = "singles"
+    let summary = "fanfare worker, one job for each token, pushed as fast as Redis takes them"
+    private let bench: Bench
+    private let sink: Sink
+
+    init(_ bench: Bench, sink: Sink) {
+        self.bench = bench
+        self.sink = sink
+    }
+
+    func run(sends: Int) throws -> RunSample {
+        let limit = bench.options.limitSeconds
+        let pusher = SinglesPusher(project: Sink.project)
+        let chunks = pusher.chunks(sends)
+        let fleet = try bench.fleet(sink.target)
+        defer { fleet.stop() }
+        try fleet.warmUp(bench.options.warmUp, limitSeconds: limit)
+        let last = try fleet.results.read { _ in }
+        let (span, reading) = try fleet.meter(sink: sink) {
+            let first = try pusher.push(chunks, to: fleet.redis)
+            return try (first, Self.finish(fleet, after: last, count: sends, limitSeconds: limit))
+        }
+        try fleet.drain()
+        // By Redis's clock, from the first entry to the last result: the harness looks in between, and not all the time.
+        var sample = reading.sample(sends: sends)
+        sample.wallSeconds = max(0.001, Double(span.1 - span.0) / 1_000)
+        return sample
+    }
+
+    /// Waits until so many results are there; a failed one is an error.
+    /// - Returns: when the last one was written.
+    private static func finish(
+        _ fleet: Fleet,
+        after first: String,
+        count: Int,
+        limitSeconds: Double
+    ) throws -> Int {
+        var position = first
+        var counted = 0
+        var lastMs = 0
+        try Patience.wait(for: "\(count) results", seconds: limitSeconds, every: 0.1) { () -> Void? in
+            try fleet.throwIfEnded()
+            position = try fleet.results.read(after: position) { entry in
+                counted += ResultStream.occurrences(of: "\"status\":\"sent\"", in: entry.results)
+                lastMs = entry.writtenMs
+                guard !entry.results.contains("\"status\":\"failed\"") else {
+                    throw BenchError.failed("a send failed: \(entry.results.prefix(300))")
+                }
+            }
+            return counted >= count ? () : nil
+        }
+        guard counted == count else { throw BenchError.failed("\(counted) results for \(count) jobs") }
+        return lastMs
+    }
+}
+
+/// Pushes jobs of one token each.
+struct SinglesPusher {
+    let project: String
+
+    /// `XADD` commands in pipelines. Made ahead: the producer's work is not the worker's.
+    func chunks(_ count: Int) -> [[[String]]] {
+        stride(from: 0, to: count, by: 500).map { start in
+            (start..<min(start + 500, count)).map(command)
+        }
+    }
+
+    func command(_ index: Int) -> [String] {
+        ["XADD", "fanfare:{\(project)}:jobs", "*", "message", Payload.message, "token", Payload.token(index)]
+    }
+
+    /// - Returns: when the first entry was written, in Redis's milliseconds.
+    func push(_ chunks: [[[String]]], to redis: PrivateRedis) throws -> Int {
+        var firstMs: Int?
+        for chunk in chunks {
+            let replies = try redis.client.pipeline(chunk)
+            if firstMs == nil, case .text(let id) = replies.first { firstMs = StreamID.milliseconds(id) }
+        }
+        guard let firstMs else { throw BenchError.failed("Redis took no entry") }
+        return firstMs
+    }
+}

@@ -1,0 +1,48 @@
+/// How workers are configured.
+struct WorkerSettings {
+    var project = Sink.project
+    /// `v1` or `legacy`.
+    var transport = "v1"
+    /// Out of the way unless said: at its default, it and not the worker would be measured.
+    var quotaPerMinute = 1_000_000_000
+    /// For each process; the worker's own default when nil.
+    var maxInFlight: Int?
+    var maxLanes: Int?
+    var activeFanouts: Int?
+    /// Recipients a second.
+    var fanoutRate: Int?
+
+    /// The configuration file's text.
+    func text(redis: PrivateRedis, target: Target) -> String {
+        let worker = Self.block(
+            "worker",
+            [("max_in_flight", maxInFlight), ("max_lanes", maxLanes)],
+            indent: ""
+        )
+        let project = Self.block(
+            self.project,
+            [
+                ("quota_per_minute", quotaPerMinute), ("active_fanouts", activeFanouts), ("fanout_rate", fanoutRate),
+            ],
+            indent: "  "
+        )
+        let secret =
+            transport == "v1"
+            ? "credentials: \(target.credentials)" : "server_key_file: \(target.serverKey)"
+        return """
+            redis: { url: "\(redis.url)" }
+            \(worker)projects:
+            \(project)    transport: \(transport)
+                \(secret)
+                endpoint: \(target.origin)
+            tls: { ca_file: \(target.authority) }
+
+            """
+    }
+
+    /// Nothing when no value is set.
+    private static func block(_ key: String, _ values: [(String, Int?)], indent: String) -> String {
+        let lines = values.compactMap { name, value in value.map { "\(indent)  \(name): \($0)\n" } }
+        return lines.isEmpty ? "" : "\(indent)\(key):\n" + lines.joined()
+    }
+}

@@ -1,0 +1,35 @@
+/// What every scenario of a call is given.
+struct Bench {
+    let options: Options
+    let workspace: Workspace
+    let certificates: Certificates
+    /// The worker's program; nil when it is left out.
+    let executable: String?
+
+    var form: Form { options.form }
+
+    func fanfare() throws -> String {
+        guard let executable else { throw BenchError.usage("--floor-only leaves nothing of this scenario to measure") }
+        return executable
+    }
+
+    func sink(_ traits: Sink.Traits = Sink.Traits()) throws -> Sink {
+        var traits = traits
+        traits.streams = options.streams
+        return try Sink(certificates: certificates, traits: traits, in: workspace)
+    }
+
+    func fleet(
+        _ target: Target,
+        workers: Int = 1,
+        settings: WorkerSettings = WorkerSettings()
+    ) throws -> Fleet {
+        try Fleet(
+            executable: try fanfare(),
+            target: target,
+            workers: workers,
+            settings: settings,
+            in: workspace
+        )
+    }
+}

@@ -1,0 +1,17 @@
+/// How much time a run may take. Each scenario says what that means for it.
+enum Form: String, Codable {
+    /// All scenarios in about three minutes: whether everything works, and roughly where it stands.
+    case short
+    /// The figures to compare.
+    case full
+    /// With the largest audiences and the most rounds; hours.
+    case long
+
+    func pick<Value>(_ short: Value, _ full: Value, _ long: Value) -> Value {
+        switch self {
+        case .short: short
+        case .full: full
+        case .long: long
+        }
+    }
+}

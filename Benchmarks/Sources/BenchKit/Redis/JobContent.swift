@@ -1,0 +1,30 @@
+/// What a producer writes into the stream.
+struct JobContent {
+    enum Target {
+        /// A JSON array.
+        case tokens(String)
+        /// A Redis key of type LIST.
+        case audience(String)
+        case topic(String, audience: Int)
+    }
+
+    let target: Target
+    var message = Payload.message
+    /// `v1` unless said.
+    var format: String?
+    /// Every result is asked for, so that the whole way from entry to recorded result is taken.
+    var results = "all"
+
+    static func tokens(_ array: String) -> JobContent { JobContent(target: .tokens(array)) }
+
+    var fields: [String] {
+        var fields = ["message", message, "results", results]
+        if let format { fields += ["format", format] }
+        switch target {
+        case .tokens(let array): fields += ["tokens", array]
+        case .audience(let key): fields += ["audience", key]
+        case .topic(let name, let audience): fields += ["topic", name, "audience_size", "\(audience)"]
+        }
+        return fields
+    }
+}
