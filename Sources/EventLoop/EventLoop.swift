@@ -23,6 +23,9 @@ public struct Readiness: OptionSet, Sendable {
 /// again within the same turn is recognised and skipped.
 public struct RegistrationID: Hashable, Sendable { let value: UInt64 }
 
+/// Names one hook of the turn's end. Never reused.
+public struct TurnEndID: Hashable, Sendable { let value: UInt64 }
+
 /// One thread, one epoll: everything that belongs to a loop is created, used and closed on the thread that runs it.
 ///
 /// A turn waits for descriptors and timers, runs their handlers, drains the inboxes, then runs the hooks of the
@@ -41,7 +44,8 @@ public final class EventLoop {
     private var nextRegistration: UInt64 = 1
     private var timers = TimerQueue()
     private var drains: [() -> Bool] = []
-    private var turnEnds: [() -> Void] = []
+    private var turnEnds: [(id: UInt64, body: () -> Void)] = []
+    private var nextTurnEnd: UInt64 = 0
     private var stopping = false
 
     /// CLOCK_MONOTONIC in nanoseconds, read once a turn. Use ``readClock()`` where the length of a turn matters.
@@ -119,8 +123,16 @@ public final class EventLoop {
 
     // MARK: Turns
 
-    /// Adds a hook that runs at the end of every turn, in the order of adding, for as long as the loop lives.
-    public func onTurnEnd(_ body: @escaping () -> Void) { turnEnds.append(body) }
+    /// Adds a hook that runs at the end of every turn, in the order of adding, until it is removed or the loop is gone.
+    @discardableResult
+    public func onTurnEnd(_ body: @escaping () -> Void) -> TurnEndID {
+        nextTurnEnd += 1
+        turnEnds.append((nextTurnEnd, body))
+        return TurnEndID(value: nextTurnEnd)
+    }
+
+    /// In the turn in which it is removed a hook may run once more.
+    public func removeTurnEnd(_ id: TurnEndID) { turnEnds.removeAll { $0.id == id.value } }
 
     /// Connects an inbox: its messages are handed to `receive` on this loop, a bounded number in each turn.
     public func attach<Message: Sendable>(_ inbox: Inbox<Message>, _ receive: @escaping (Message) -> Void) {
@@ -145,7 +157,7 @@ public final class EventLoop {
             while let body = timers.popDue(now, before: horizon) { body() }
             inboxesHoldMore = false
             for drain in drains where drain() { inboxesHoldMore = true }
-            for hook in turnEnds { hook() }
+            for hook in turnEnds { hook.body() }
         }
         stopping = false
     }

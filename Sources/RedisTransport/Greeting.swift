@@ -2,19 +2,48 @@ internal import StreamWire
 
 /// The commands that open every connection, sent in one write.
 enum Greeting {
+    /// What a command has to be answered with, if not with an error.
+    enum Expectation {
+        case status(String)
+        /// `ROLE` of a server that takes writes.
+        case primary
+
+        /// nil when the answer is as it should be.
+        func failure(of value: RedisValue) -> RedisError? {
+            switch self {
+            case .status(let word):
+                if value == .status(word) { return nil }
+            case .primary:
+                guard let role = value.array?.first?.string else { break }
+                if role == "master" { return nil }
+                return RedisError(.readOnly, "the server that Sentinel names is a \(role), not the primary")
+            }
+            return RedisError(.protocolError, "not a Redis server: unexpected answer to a greeting")
+        }
+    }
+
     /// PING comes last: it is what a server answers with LOADING, BUSY, MISCONF or NOAUTH while it cannot serve.
-    static func commands(endpoint: RedisEndpoint, name: String) -> [(command: RedisCommand, expected: String)] {
-        var commands: [(command: RedisCommand, expected: String)] = []
+    static func commands(
+        endpoint: RedisEndpoint,
+        name: String,
+        mustBePrimary: Bool
+    ) -> [(command: RedisCommand, expected: Expectation)] {
+        var commands: [(command: RedisCommand, expected: Expectation)] = []
         if let password = endpoint.password {
             var auth = RedisCommand("AUTH")
             if let user = endpoint.user { auth.append(user) }
             auth.append(password)
-            commands.append((auth, "OK"))
+            commands.append((auth, .status("OK")))
         }
         // Left out where it changes nothing: a user may lack the right to it.
-        if endpoint.database != 0 { commands.append((RedisCommand("SELECT", String(endpoint.database)), "OK")) }
-        if !name.isEmpty { commands.append((RedisCommand("CLIENT", "SETNAME", clean(name)), "OK")) }
-        commands.append((RedisCommand("PING"), "PONG"))
+        if endpoint.database != 0 {
+            commands.append((RedisCommand("SELECT", String(endpoint.database)), .status("OK")))
+        }
+        if !name.isEmpty {
+            commands.append((RedisCommand("CLIENT", "SETNAME", clean(name)), .status("OK")))
+        }
+        if mustBePrimary { commands.append((RedisCommand("ROLE"), .primary)) }
+        commands.append((RedisCommand("PING"), .status("PONG")))
         return commands
     }
 

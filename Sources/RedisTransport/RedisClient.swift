@@ -2,11 +2,13 @@ internal import EventLoop
 public import OpenSSLKit
 public import StreamWire
 
-/// A Redis connection for code that awaits: owns a thread with a loop. For commands of the CLI and for tests, not for
-/// the data path.
+/// Redis for code that awaits: owns a thread with a loop. For producers and operators, not for the data path.
+///
+/// In a cluster each command goes to the node that has its key, over one connection for each slot that is used.
 public final class RedisClient: Sendable {
     private enum Message: Sendable {
         case send(RedisCommand, timeoutMs: Int64?, CheckedContinuation<Result<RedisValue, RedisError>, Never>)
+        case primaries(CheckedContinuation<Result<[RedisEndpoint], RedisError>, Never>)
         case close
     }
 
@@ -21,7 +23,7 @@ public final class RedisClient: Sendable {
 
     deinit { close() }
 
-    /// Connects, and throws the reason if that fails.
+    /// Connects to one server, and throws the reason if that fails.
     ///
     /// - Parameter patienceMs: how long a server that is away, loading or busy is tried again before its error is
     ///   thrown. Wrong credentials are thrown at once.
@@ -32,20 +34,43 @@ public final class RedisClient: Sendable {
         timeouts: RedisTimeouts = RedisTimeouts(),
         patienceMs: Int64 = 0
     ) async throws(RedisError) -> RedisClient {
+        try await connect(RedisDeployment(endpoint), name: name, tls: tls, timeouts: timeouts, patienceMs: patienceMs)
+    }
+
+    /// Connects to whatever form of deployment.
+    ///
+    /// - Parameter patienceMs: as for one server. With Sentinels and in a cluster it is also how long a command is tried
+    ///   again that no server has taken: while another primary is being chosen, or a slot is on its way.
+    public static func connect(
+        _ deployment: RedisDeployment,
+        name: String = "fanfare-cli",
+        tls: TLSOptions = TLSOptions(),
+        timeouts: RedisTimeouts = RedisTimeouts(),
+        patienceMs: Int64 = 0
+    ) async throws(RedisError) -> RedisClient {
         let inbox = Inbox<Message>()
         let outcome = FirstOutcome()
         let thread: LoopThread
         do throws(SystemError) {
             thread = try LoopThread(name: "redis-client") { loop in
-                let session = Session(loop: loop, endpoint: endpoint, name: name, tls: tls, timeouts: timeouts)
+                let session = ClientSession(
+                    loop: loop,
+                    deployment: deployment,
+                    name: name,
+                    tls: tls,
+                    timeouts: timeouts,
+                    patienceMs: patienceMs
+                )
                 loop.attach(inbox) { message in
                     switch message {
                     case .send(let command, let timeoutMs, let continuation):
                         session.send(command, timeoutMs: timeoutMs) { continuation.resume(returning: $0) }
+                    case .primaries(let continuation):
+                        session.primaries { continuation.resume(returning: $0) }
                     case .close: session.close()
                     }
                 }
-                session.connect(patienceMs: patienceMs) { outcome.set($0) }
+                session.connect { outcome.set($0) }
             }
         } catch {
             throw RedisError(.connectionLost, "\(error)")
@@ -61,14 +86,29 @@ public final class RedisClient: Sendable {
     /// - Parameter timeoutMs: as ``RedisConnection/send(_:timeoutMs:_:)``.
     public func send(_ command: RedisCommand, timeoutMs: Int64? = nil) async throws(RedisError) -> RedisValue {
         let result = await withCheckedContinuation { continuation in
-            // Under the lock: a command behind the last message would never be looked at.
-            let isTaken = isClosed.withLock { isClosed in
-                if !isClosed { inbox.send(.send(command, timeoutMs: timeoutMs, continuation)) }
-                return !isClosed
+            if !pass(.send(command, timeoutMs: timeoutMs, continuation)) {
+                continuation.resume(returning: .failure(RedisError(.notConnected, "closed")))
             }
-            if !isTaken { continuation.resume(returning: .failure(RedisError(.notConnected, "closed"))) }
         }
         return try result.get()
+    }
+
+    /// Every server that takes writes, for what has to be done on each: the primaries of a cluster, or the one there is.
+    public func primaries() async throws(RedisError) -> [RedisEndpoint] {
+        let result = await withCheckedContinuation { continuation in
+            if !pass(.primaries(continuation)) {
+                continuation.resume(returning: .failure(RedisError(.notConnected, "closed")))
+            }
+        }
+        return try result.get()
+    }
+
+    private func pass(_ message: Message) -> Bool {
+        // Under the lock: a command behind the last message would never be looked at.
+        isClosed.withLock { isClosed in
+            if !isClosed { inbox.send(message) }
+            return !isClosed
+        }
     }
 
     /// Ends the connection and waits for the thread. Safe to call twice.
@@ -79,48 +119,6 @@ public final class RedisClient: Sendable {
             return !isClosed
         }
         if isFirst { thread.join() }
-    }
-}
-
-/// What lives on the client's loop. The loop's handlers hold it, so ``close()`` lets go of the loop again, directly
-/// and through the connection, or neither would ever be freed.
-private final class Session {
-    private var loop: EventLoop?
-    private var connection: RedisConnection?
-
-    init(loop: EventLoop, endpoint: RedisEndpoint, name: String, tls: TLSOptions, timeouts: RedisTimeouts) {
-        self.loop = loop
-        connection = RedisConnection(loop: loop, endpoint: endpoint, name: name, tls: tls, timeouts: timeouts) {
-            Double.random(in: 0..<1)
-        }
-    }
-
-    func connect(patienceMs: Int64, _ outcome: @escaping (RedisError?) -> Void) {
-        let start = EventLoop.readClock()
-        connection?.onStateChange = { state in
-            switch state {
-            case .connecting: break
-            case .ready: outcome(nil)
-            case .failed(let error): outcome(error)
-            case .unavailable(let error):
-                let waitedMs = (EventLoop.readClock() - start) / 1_000_000
-                if waitedMs >= UInt64(max(0, patienceMs)) { outcome(error) }
-            case .closed: outcome(RedisError(.notConnected, "closed"))
-            }
-        }
-        connection?.connect()
-    }
-
-    func send(_ command: RedisCommand, timeoutMs: Int64?, _ completion: @escaping RedisConnection.Completion) {
-        guard let connection else { return completion(.failure(RedisError(.notConnected, "closed"))) }
-        connection.send(command, timeoutMs: timeoutMs, completion)
-    }
-
-    func close() {
-        connection?.close()
-        connection = nil
-        loop?.stop()
-        loop = nil
     }
 }
 

@@ -54,11 +54,10 @@ extension RedisConnection {
         switch entry.waiter {
         case .caller(let completion):
             completion(failure.map { .failure($0) } ?? .success(value))
-            if let failure { perform(machine.commandFailed(failure, nowMs: nowMs, random: random())) }
+            if let failure { refused(failure) }
         case .greeting(let expected):
-            guard failure != nil || value == .status(expected) else {
-                throw RedisError(.protocolError, "not a Redis server: unexpected answer to a greeting")
-            }
+            let failure = failure ?? expected.failure(of: value)
+            if let failure, failure.code == .protocolError { throw failure }
             perform(machine.greeted(failure: failure, nowMs: nowMs, random: random()))
         }
     }

@@ -2,7 +2,8 @@ public import EventLoop
 public import OpenSSLKit
 public import StreamWire
 
-/// One connection to one Redis server, on one loop: pipelined, and reconnecting by itself until it is closed.
+/// One connection to Redis, on one loop: pipelined, and reconnecting by itself until it is closed. Which server that is
+/// is asked anew each time: of a ``RedisDeployment`` with Sentinels or a cluster it may be another one.
 ///
 /// Commands sent within a turn leave in one write at its end and are answered in order. A command that blocks in
 /// Redis (`XREADGROUP BLOCK`) holds those behind it, so give it a connection of its own and a timeout longer than it
@@ -19,17 +20,19 @@ public final class RedisConnection {
     public var inFlight: Int { pending.count }
 
     enum Waiter {
-        case greeting(expected: String)
+        case greeting(expected: Greeting.Expectation)
         case caller(Completion)
     }
 
     let loop: EventLoop
-    let endpoint: RedisEndpoint
+    /// The server that is, or is to be, connected to.
+    public internal(set) var endpoint: RedisEndpoint
+    let locator: any ServerLocator
     let timeouts: RedisTimeouts
     let limits: RedisLimits
     let random: () -> Double
     private let tls: TLSOptions
-    private let greeting: [(command: RedisCommand, expected: String)]
+    private let greeting: [(command: RedisCommand, expected: Greeting.Expectation)]
 
     var machine: RedisConnectionStateMachine
     var pending = PendingCommands<Waiter>()
@@ -47,12 +50,16 @@ public final class RedisConnection {
     private var phaseTimer: TimerID?
     private var commandTimer: (id: TimerID, at: UInt64)?
     private var turnGuard: TimerID?
+    private var turnEnd: TurnEndID?
+    var reconsidering: TimerID?
 
+    /// To one server.
+    ///
     /// - Parameters:
     ///   - name: for `CLIENT SETNAME`; characters that Redis refuses there become `-`; empty: no name.
     ///   - tls: used when the endpoint says `rediss://`.
     ///   - random: in 0..<1, spreads the reconnects.
-    public init(
+    public convenience init(
         loop: EventLoop,
         endpoint: RedisEndpoint,
         name: String,
@@ -61,19 +68,43 @@ public final class RedisConnection {
         limits: RedisLimits = RedisLimits(),
         random: @escaping () -> Double
     ) {
+        self.init(
+            loop: loop,
+            server: endpoint,
+            locator: FixedLocator(endpoint),
+            name: name,
+            tls: tls,
+            timeouts: timeouts,
+            limits: limits,
+            random: random
+        )
+    }
+
+    /// - Parameter server: how to sign in; its address means nothing before the locator has answered.
+    init(
+        loop: EventLoop,
+        server: RedisEndpoint,
+        locator: any ServerLocator,
+        name: String,
+        tls: TLSOptions,
+        timeouts: RedisTimeouts,
+        limits: RedisLimits,
+        random: @escaping () -> Double
+    ) {
         self.loop = loop
-        self.endpoint = endpoint
+        endpoint = server
+        self.locator = locator
         self.tls = tls
         self.timeouts = timeouts
         self.limits = limits
         self.random = random
-        greeting = Greeting.commands(endpoint: endpoint, name: name)
+        greeting = Greeting.commands(endpoint: server, name: name, mustBePrimary: locator.mustBePrimary)
         machine = RedisConnectionStateMachine(
             timeouts: timeouts,
-            usesTLS: endpoint.usesTLS,
+            usesTLS: server.usesTLS,
             greetings: greeting.count
         )
-        loop.onTurnEnd { [weak self] in self?.endTurn() }
+        turnEnd = loop.onTurnEnd { [weak self] in self?.endTurn() }
     }
 
     deinit { assert(channel == nil, "close() the connection on its loop first") }
@@ -82,7 +113,12 @@ public final class RedisConnection {
     public func connect() { perform(machine.connect()) }
 
     /// Final. Commands in flight fail with `connectionLost`.
-    public func close() { perform(machine.close()) }
+    public func close() {
+        locator.close()
+        perform(machine.close())
+        if let turnEnd { loop.removeTurnEnd(turnEnd) }
+        turnEnd = nil
+    }
 
     /// Sends at the end of this turn; fails at once with `notConnected` when not ``RedisState/ready``.
     ///
@@ -118,7 +154,7 @@ public final class RedisConnection {
     func perform(_ actions: [RedisConnectionStateMachine.Action]) {
         for action in actions {
             switch action {
-            case .resolve(let attempt): resolve(attempt)
+            case .resolve(let attempt): locate(attempt)
             case .open(let address): open(addresses[address])
             case .secure: secure()
             case .greet: greet()
@@ -128,7 +164,9 @@ public final class RedisConnection {
                 setPhaseTimer(milliseconds) { [weak self] in self?.backoffElapsed() }
             case .disarm: setPhaseTimer(nil)
             case .dropSocket: dropSocket()
-            case .report(let state): onStateChange(state)
+            case .report(let state):
+                if state == .ready { reconsiderLater() }
+                onStateChange(state)
             case .failPending(let error): failPending(error)
             }
         }
@@ -136,7 +174,7 @@ public final class RedisConnection {
 
     func lose(_ error: RedisError) { perform(machine.lost(error, nowMs: nowMs, random: random())) }
 
-    private func resolve(_ attempt: UInt64) {
+    func resolve(_ attempt: UInt64) {
         switch endpoint.address {
         case .unix(let path): resolved(attempt, SocketAddress.unix(path).map { [$0] } ?? [])
         case .tcp(let host, let port):
@@ -220,6 +258,8 @@ public final class RedisConnection {
         // The registration first: a closed descriptor's number may be another's at once.
         if let registration { loop.deregister(registration) }
         registration = nil
+        if let reconsidering { loop.cancel(reconsidering) }
+        reconsidering = nil
         channel?.close()
         reader?.close()
         reader = nil

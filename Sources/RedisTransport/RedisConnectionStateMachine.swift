@@ -7,7 +7,7 @@
 ///                                               └─► resolving
 struct RedisConnectionStateMachine {
     enum Action: Equatable {
-        /// Look the name up; answer with `resolved(attempt:addresses:)` or `lost`.
+        /// Find the server and look its name up; answer with `resolved(attempt:addresses:)` or `resolveFailed`.
         case resolve(attempt: UInt64)
         /// Open a socket to the address of that index.
         case open(address: Int)
@@ -115,8 +115,15 @@ struct RedisConnectionStateMachine {
     }
 
     /// A command was answered with an error, which its sender has already got.
-    mutating func commandFailed(_ error: RedisError, nowMs: Int64, random: Double) -> [Action] {
-        guard case .ready = phase, error.endsConnection else { return [] }
+    ///
+    /// - Parameter isElsewhere: another server is the right one.
+    mutating func commandFailed(
+        _ error: RedisError,
+        isElsewhere: Bool = false,
+        nowMs: Int64,
+        random: Double
+    ) -> [Action] {
+        guard case .ready = phase, isElsewhere || error.endsConnection else { return [] }
         return lost(error, nowMs: nowMs, random: random)
     }
 

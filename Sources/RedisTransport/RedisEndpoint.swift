@@ -39,7 +39,9 @@ public struct RedisEndpoint: Equatable, Sendable, CustomStringConvertible, Custo
         self.database = database
     }
 
-    public init(url: String) throws(RedisURLError) {
+    public init(url: String) throws(RedisURLError) { try self.init(url: url, defaultPort: 6_379) }
+
+    init(url: String, defaultPort: UInt16) throws(RedisURLError) {
         guard let colon = url.utf8.firstIndex(of: UInt8(ascii: ":")), url[colon...].hasPrefix("://") else {
             throw RedisURLError(reason: "no scheme, expected redis://, rediss:// or unix://")
         }
@@ -70,11 +72,24 @@ public struct RedisEndpoint: Equatable, Sendable, CustomStringConvertible, Custo
         let authority = rest[..<hostEnd]
         let at = authority.lastIndex(of: "@")
         (user, password) = try Self.credentials(at.map { authority[..<$0] })
-        address = try Self.hostAndPort(at.map { authority[authority.index(after: $0)...] } ?? authority)
+        address = try Self.hostAndPort(
+            at.map { authority[authority.index(after: $0)...] } ?? authority,
+            defaultPort: defaultPort
+        )
         let name = rest[hostEnd...].dropFirst()
         let inQuery = try Self.database(query: query)
         guard name.isEmpty || inQuery == nil else { throw RedisURLError(reason: "database given twice") }
         database = try name.isEmpty ? inQuery ?? 0 : Self.number(name)
+    }
+
+    /// The same at another address, as a Sentinel or a cluster's node names it.
+    public func at(_ address: Address) -> RedisEndpoint {
+        RedisEndpoint(address: address, usesTLS: usesTLS, user: user, password: password, database: database)
+    }
+
+    /// The same with another user and password; nil: without.
+    public func signedIn(user: String?, password: String?) -> RedisEndpoint {
+        RedisEndpoint(address: address, usesTLS: usesTLS, user: user, password: password, database: database)
     }
 
     /// True when nobody outside this machine is reached.
@@ -88,10 +103,16 @@ public struct RedisEndpoint: Equatable, Sendable, CustomStringConvertible, Custo
     public var description: String {
         let sign = user.map { "\($0)@" } ?? ""
         switch address {
-        case .tcp(let host, let port):
-            let name = host.contains(":") ? "[\(host)]" : host
-            return "\(usesTLS ? "rediss" : "redis")://\(sign)\(name):\(port)/\(database)"
+        case .tcp: return "\(usesTLS ? "rediss" : "redis")://\(sign)\(authority)/\(database)"
         case .unix(let path): return "unix://\(sign)\(path)?db=\(database)"
+        }
+    }
+
+    /// Host and port, or the socket's path.
+    var authority: String {
+        switch address {
+        case .tcp(let host, let port): return "\(host.contains(":") ? "[\(host)]" : host):\(port)"
+        case .unix(let path): return path
         }
     }
 
@@ -115,7 +136,7 @@ public struct RedisEndpoint: Equatable, Sendable, CustomStringConvertible, Custo
         return (user.isEmpty ? nil : user, try decode(password, "password"))
     }
 
-    private static func hostAndPort(_ text: Substring) throws(RedisURLError) -> Address {
+    private static func hostAndPort(_ text: Substring, defaultPort: UInt16) throws(RedisURLError) -> Address {
         var host = text
         var port: Substring?
         if host.hasPrefix("[") {
@@ -135,7 +156,7 @@ public struct RedisEndpoint: Equatable, Sendable, CustomStringConvertible, Custo
             }
             guard isName, !host.isEmpty, host.utf8.count <= 253 else { throw RedisURLError(reason: "host: not a name") }
         }
-        guard let port else { return .tcp(host: String(host), port: 6379) }
+        guard let port else { return .tcp(host: String(host), port: defaultPort) }
         guard port.utf8.allSatisfy({ 48...57 ~= $0 }), let number = UInt16(port), number > 0 else {
             throw RedisURLError(reason: "port: expected 1 to 65535")
         }

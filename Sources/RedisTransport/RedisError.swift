@@ -83,7 +83,8 @@ public struct RedisError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The server cannot serve now and will later: retry, count no attempt, do not report ready.
     public var isTransient: Bool {
         switch code {
-        case .loading, .busy, .misconf, .masterDown, .readOnly, .noReplicas, .tryAgain, .clusterDown, .outOfMemory:
+        case .loading, .busy, .misconf, .masterDown, .readOnly, .noReplicas, .tryAgain, .clusterDown, .outOfMemory,
+            .moved, .ask:
             return true
         case .timeout, .connectionLost, .notConnected, .nameResolution, .unblocked, .tooManyClients:
             return true

@@ -1,0 +1,193 @@
+internal import EventLoop
+internal import OpenSSLKit
+internal import StreamWire
+
+/// What lives on a client's loop. The loop's handlers hold it, so ``close()`` lets go of the loop again, directly and
+/// through the connections, or neither would ever be freed.
+final class ClientSession {
+    typealias Completion = RedisConnection.Completion
+
+    private struct Call {
+        let command: RedisCommand
+        let timeoutMs: Int64?
+        /// Loop time up to which it is tried again.
+        let deadline: UInt64
+        let completion: Completion
+    }
+
+    private var loop: EventLoop?
+    private let deployment: RedisDeployment
+    private let name: String
+    private let tls: TLSOptions
+    private let timeouts: RedisTimeouts
+    private let patienceMs: Int64
+    private var first: RedisConnection?
+    /// In a cluster: by slot.
+    private var links: [HashSlot: RedisConnection] = [:]
+    /// To nodes that take in a slot, for single keys of it.
+    private var asides: [String: RedisConnection] = [:]
+
+    private static let pauseMs: Int64 = 50
+
+    init(
+        loop: EventLoop,
+        deployment: RedisDeployment,
+        name: String,
+        tls: TLSOptions,
+        timeouts: RedisTimeouts,
+        patienceMs: Int64
+    ) {
+        self.loop = loop
+        self.deployment = deployment
+        self.name = name
+        self.tls = tls
+        self.timeouts = timeouts
+        self.patienceMs = max(0, patienceMs)
+        first = RedisConnection(
+            loop: loop,
+            deployment: deployment,
+            name: name,
+            tls: tls,
+            timeouts: timeouts,
+            random: Self.random
+        )
+    }
+
+    private static func random() -> Double { Double.random(in: 0..<1) }
+
+    func connect(_ outcome: @escaping (RedisError?) -> Void) {
+        let start = EventLoop.readClock()
+        let patienceMs = UInt64(patienceMs)
+        first?.onStateChange = { state in
+            switch state {
+            case .connecting: break
+            case .ready: outcome(nil)
+            case .failed(let error): outcome(error)
+            case .unavailable(let error):
+                let waitedMs = (EventLoop.readClock() - start) / 1_000_000
+                if waitedMs >= patienceMs { outcome(error) }
+            case .closed: outcome(RedisError(.notConnected, "closed"))
+            }
+        }
+        first?.connect()
+    }
+
+    func send(_ command: RedisCommand, timeoutMs: Int64?, _ completion: @escaping Completion) {
+        guard let first else { return completion(.failure(RedisError(.notConnected, "closed"))) }
+        if deployment.form == .server { return first.send(command, timeoutMs: timeoutMs, completion) }
+        // A connection that is opened for the first command of its slot needs its time too.
+        let patience = UInt64(max(patienceMs, timeouts.connectMs)) * 1_000_000
+        attempt(
+            Call(
+                command: command,
+                timeoutMs: timeoutMs,
+                deadline: EventLoop.readClock() + patience,
+                completion: completion
+            )
+        )
+    }
+
+    private func attempt(_ call: Call) {
+        guard let connection = connection(for: call.command) else {
+            return call.completion(.failure(RedisError(.notConnected, "closed")))
+        }
+        if case .failed(let error) = connection.state { return call.completion(.failure(error)) }
+        connection.send(call.command, timeoutMs: call.timeoutMs) { [weak self] result in
+            self?.answered(call, result, by: connection.endpoint)
+        }
+    }
+
+    private func answered(_ call: Call, _ result: Result<RedisValue, RedisError>, by server: RedisEndpoint) {
+        guard case .failure(let error) = result, let loop, Self.isUntaken(error),
+            EventLoop.readClock() < call.deadline
+        else { return call.completion(result) }
+        // What a function touches may be on either side; it has to wait until the slot has arrived.
+        if let redirection = Redirection(error), redirection.kind == .ask, !call.command.isFunctionCall,
+            let address = redirection.address(from: server.address)
+        {
+            if askAside(call, deployment.server.at(address)) { return }
+        }
+        loop.schedule(afterMilliseconds: Self.pauseMs) { [weak self] in
+            guard let self else { return call.completion(result) }
+            attempt(call)
+        }
+    }
+
+    /// True for what was certainly not carried out, and may be where or when it is tried next.
+    private static func isUntaken(_ error: RedisError) -> Bool {
+        guard !error.maybeApplied else { return false }
+        switch error.code {
+        case .notConnected, .connectionLost, .moved, .ask, .tryAgain, .clusterDown, .readOnly, .masterDown, .loading:
+            return true
+        default: return false
+        }
+    }
+
+    private func connection(for command: RedisCommand) -> RedisConnection? {
+        guard let loop, deployment.form == .cluster, let key = command.routingKey else { return first }
+        let slot = HashSlot(key: key)
+        if let link = links[slot] { return link }
+        let link = RedisConnection(
+            loop: loop,
+            deployment: deployment,
+            key: String(decoding: key, as: UTF8.self),
+            name: name,
+            tls: tls,
+            timeouts: timeouts,
+            random: Self.random
+        )
+        links[slot] = link
+        link.connect()
+        return link
+    }
+
+    /// - Returns: false while the node is not connected yet.
+    private func askAside(_ call: Call, _ node: RedisEndpoint) -> Bool {
+        guard let loop else { return false }
+        let aside =
+            asides[node.authority]
+            ?? RedisConnection(
+                loop: loop,
+                endpoint: node,
+                name: name,
+                tls: tls,
+                timeouts: timeouts,
+                random: Self.random
+            )
+        if asides.updateValue(aside, forKey: node.authority) == nil { aside.connect() }
+        guard aside.state == .ready else { return false }
+        // It counts for the next command only, so the two must go out together.
+        aside.send(RedisCommand("ASKING")) { _ in }
+        aside.send(call.command, timeoutMs: call.timeoutMs) { [weak self] result in
+            self?.answered(call, result, by: node)
+        }
+        return true
+    }
+
+    func primaries(_ completion: @escaping (Result<[RedisEndpoint], RedisError>) -> Void) {
+        guard let first else { return completion(.failure(RedisError(.notConnected, "closed"))) }
+        guard deployment.form == .cluster else { return completion(.success([first.endpoint])) }
+        let server = deployment.server
+        first.send(RedisCommand("CLUSTER", "SLOTS")) { result in
+            completion(
+                result.flatMap { value in
+                    guard let map = ClusterMap(value, from: first.endpoint.address) else {
+                        return .failure(RedisError(.protocolError, "CLUSTER SLOTS gave no map"))
+                    }
+                    return .success(map.primaries.map { server.at($0) })
+                }
+            )
+        }
+    }
+
+    func close() {
+        first?.close()
+        first = nil
+        for connection in links.values { connection.close() }
+        for connection in asides.values { connection.close() }
+        links = [:]
+        asides = [:]
+        loop?.stop()
+        loop = nil
+    }
+}

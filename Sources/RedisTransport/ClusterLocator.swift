@@ -1,0 +1,114 @@
+internal import EventLoop
+internal import OpenSSLKit
+internal import StreamWire
+
+/// Finds the node that has one slot of a cluster.
+///
+/// A `MOVED` says where to go next. Everything else that a node refuses because of its slots, `ASK` included, means to ask
+/// for the map again. `ASK` is never followed from here: a function touches keys that it does not name, and while a slot
+/// is on its way they are on two nodes. No key is named like a project's base, so the node that gives a slot away answers
+/// every function call with `ASK`, before anything of it is run, until the last key has gone.
+final class ClusterLocator: ServerLocator {
+    private let loop: EventLoop
+    private let seeds: [RedisEndpoint]
+    private let server: RedisEndpoint
+    /// nil: any primary will do.
+    private let slot: HashSlot?
+    private let tls: TLSOptions
+    private let random: () -> Double
+    private var poll: ServerPoll?
+    /// The nodes of the latest map: the configured ones may all have left.
+    private var known: [RedisEndpoint.Address] = []
+    /// Where a `MOVED` pointed; taken once, since it may be wrong.
+    private var hint: RedisEndpoint.Address?
+
+    /// So many nodes are asked at once; of more, others are drawn the next time.
+    private static let width = 5
+
+    init(
+        loop: EventLoop,
+        seeds: [RedisEndpoint],
+        server: RedisEndpoint,
+        slot: HashSlot?,
+        tls: TLSOptions,
+        random: @escaping () -> Double
+    ) {
+        self.loop = loop
+        self.seeds = seeds
+        self.server = server
+        self.slot = slot
+        self.tls = tls
+        self.random = random
+    }
+
+    var reconsiderMs: Int64? { nil }
+    // A replica answers whatever needs the primary with MOVED.
+    var mustBePrimary: Bool { false }
+    func reconsider(_ answer: @escaping (RedisEndpoint) -> Void) {}
+
+    func refused(_ error: RedisError, by server: RedisEndpoint) -> Bool {
+        guard let redirection = Redirection(error) else { return error.code == .clusterDown }
+        if redirection.kind == .moved, redirection.slot == slot { hint = redirection.address(from: server.address) }
+        return true
+    }
+
+    func locate(_ answer: @escaping (Result<RedisEndpoint, RedisError>) -> Void) {
+        close()
+        if let hint {
+            self.hint = nil
+            return answer(.success(server.at(hint)))
+        }
+        var open = 0
+        var isAnswered = false
+        let candidates = candidates()
+        open = candidates.count
+        let poll = ServerPoll(
+            loop: loop,
+            servers: candidates,
+            tls: tls,
+            question: RedisCommand("CLUSTER", "SLOTS"),
+            random: random
+        ) { [weak self] node, result in
+            guard let self, !isAnswered else { return }
+            open -= 1
+            let found = find(in: result, from: node)
+            // The last failure is told; before it, another node may know better.
+            if case .failure = found, open > 0 { return }
+            isAnswered = true
+            close()
+            answer(found)
+        }
+        self.poll = isAnswered ? nil : poll
+    }
+
+    func close() {
+        poll?.close()
+        poll = nil
+    }
+
+    private func find(
+        in result: Result<RedisValue, RedisError>,
+        from node: RedisEndpoint
+    ) -> Result<RedisEndpoint, RedisError> {
+        result.flatMap { value in
+            guard let map = ClusterMap(value, from: node.address) else {
+                return .failure(RedisError(.protocolError, "\(node) gives no map of a cluster"))
+            }
+            if !map.everyone.isEmpty { known = map.everyone }
+            guard let address = slot.map({ map.primary(of: $0) }) ?? map.primaries.first else {
+                return .failure(RedisError(.clusterDown, "\(node) knows no node that serves the slot"))
+            }
+            return .success(server.at(address))
+        }
+    }
+
+    private func candidates() -> [RedisEndpoint] {
+        var all = seeds.map(\.address)
+        all += known.filter { !all.contains($0) }
+        var chosen: [RedisEndpoint] = []
+        while !all.isEmpty, chosen.count < Self.width {
+            chosen.append(server.at(all.remove(at: min(all.count - 1, Int(random() * Double(all.count))))))
+        }
+        return chosen
+    }
+}

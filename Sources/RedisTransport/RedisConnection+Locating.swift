@@ -1,0 +1,86 @@
+public import EventLoop
+public import OpenSSLKit
+internal import StreamWire
+
+extension RedisConnection {
+    /// To whichever server of a deployment is the right one when the connection is opened.
+    ///
+    /// - Parameters:
+    ///   - key: in a cluster, a key of the slot that this connection is for; nil: any primary.
+    ///   - others: as for one server.
+    public convenience init(
+        loop: EventLoop,
+        deployment: RedisDeployment,
+        key: String? = nil,
+        name: String,
+        tls: TLSOptions = TLSOptions(),
+        timeouts: RedisTimeouts = RedisTimeouts(),
+        limits: RedisLimits = RedisLimits(),
+        random: @escaping () -> Double
+    ) {
+        let locator: any ServerLocator
+        switch deployment.form {
+        case .server: locator = FixedLocator(deployment.server)
+        case .sentinel(let primary):
+            locator = SentinelLocator(
+                loop: loop,
+                sentinels: deployment.nodes,
+                primary: primary,
+                server: deployment.server,
+                tls: tls,
+                random: random
+            )
+        case .cluster:
+            locator = ClusterLocator(
+                loop: loop,
+                seeds: deployment.nodes,
+                server: deployment.server,
+                slot: key.map { HashSlot(key: $0) },
+                tls: tls,
+                random: random
+            )
+        }
+        self.init(
+            loop: loop,
+            server: deployment.server,
+            locator: locator,
+            name: name,
+            tls: tls,
+            timeouts: timeouts,
+            limits: limits,
+            random: random
+        )
+    }
+
+    func locate(_ attempt: UInt64) {
+        locator.locate { [weak self] result in
+            guard let self else { return }
+            switch result {
+            case .success(let server):
+                endpoint = server
+                resolve(attempt)
+            case .failure(let error):
+                perform(machine.resolveFailed(attempt: attempt, error: error, random: random()))
+            }
+        }
+    }
+
+    func refused(_ error: RedisError) {
+        let isElsewhere = machine.isReady && locator.refused(error, by: endpoint)
+        perform(machine.commandFailed(error, isElsewhere: isElsewhere, nowMs: nowMs, random: random()))
+    }
+
+    /// Asks now and then whether this is still the right server.
+    func reconsiderLater() {
+        guard let pause = locator.reconsiderMs else { return }
+        reconsidering = loop.schedule(afterMilliseconds: pause) { [weak self] in
+            guard let self else { return }
+            reconsiderLater()
+            let asked = generation
+            locator.reconsider { [weak self] server in
+                guard let self, generation == asked, machine.isReady, server.address != endpoint.address else { return }
+                lose(RedisError(.readOnly, "Sentinel names another primary now"))
+            }
+        }
+    }
+}
