@@ -13,6 +13,12 @@ public struct JSONNumber: Equatable, Sendable {
         text = String(value)
     }
 
+    /// - Parameter tenths: such as 15 for 1.5.
+    public init(tenths: Int64) {
+        let (whole, rest) = (tenths.magnitude / 10, tenths.magnitude % 10)
+        text = (tenths < 0 ? "-" : "") + (rest == 0 ? "\(whole)" : "\(whole).\(rest)")
+    }
+
     /// The exact value if it is written as an integer (no point, no exponent) and fits; `-0` is 0.
     public var int64: Int64? {
         Int64(text)

@@ -17,7 +17,6 @@ final class Heartbeat: Sendable {
     private let thread: LoopThread
 
     init(
-        endpoint: RedisEndpoint,
         tls: TLSOptions,
         configuration: WorkerConfiguration,
         book: LeaseBook,
@@ -29,7 +28,7 @@ final class Heartbeat: Sendable {
                 loop: loop,
                 connection: RedisConnection(
                     loop: loop,
-                    endpoint: endpoint,
+                    deployment: configuration.redis,
                     name: "fanfare-lease",
                     tls: tls,
                     timeouts: Self.timeouts(configuration),
@@ -64,6 +63,7 @@ private final class HeartbeatDriver {
     private let configuration: WorkerConfiguration
     private let book: LeaseBook
     private let reports: Inbox<Heartbeat.Report>
+    private let card: WorkerCard
 
     init(
         loop: EventLoop,
@@ -77,6 +77,7 @@ private final class HeartbeatDriver {
         self.configuration = configuration
         self.book = book
         self.reports = reports
+        card = WorkerCard(configuration)
     }
 
     func start() {
@@ -98,7 +99,8 @@ private final class HeartbeatDriver {
         let keys = ProjectKeys(prefix: configuration.prefix, project: project)
         // Counted from before the call was sent: Redis may apply it any time after this, never before.
         let sentAt = WallClock.bootNs
-        connection.send(FunctionLibrary.renew(keys, worker: name), timeoutMs: configuration.renewMs) { result in
+        let call = FunctionLibrary.renew(keys, worker: name, about: card.text(inFlight: book.inFlight(in: project)))
+        connection.send(call, timeoutMs: configuration.renewMs) { result in
             guard case .success(let value) = result, let parts = value.array, let word = parts.first?.string else {
                 return
             }

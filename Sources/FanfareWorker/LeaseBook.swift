@@ -13,6 +13,7 @@ final class LeaseBook: Sendable {
     /// be taken for its predecessor, whose batches nobody would take over then.
     private let worker: String
     private let leases = Locked<[String: Lease]>([:])
+    private let loads = Locked<[String: Int]>([:])
 
     init(worker: String, nonce: UInt32) { self.worker = "\(worker).\(String(nonce, radix: 36))" }
 
@@ -51,6 +52,10 @@ final class LeaseBook: Sendable {
             leases[project] = Lease(generation: generation + 1)
         }
     }
+
+    /// Sends under way, as the loop has counted them last: said of this worker with each renewal, for people.
+    func note(inFlight count: Int, in project: String) { loads.withLock { $0[project] = count } }
+    func inFlight(in project: String) -> Int { loads.withLock { $0[project] ?? 0 } }
 
     func validUntil(_ project: String) -> UInt64 { leases.withLock { $0[project]?.validUntil ?? 0 } }
 }

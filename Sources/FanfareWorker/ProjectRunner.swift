@@ -140,6 +140,10 @@ final class ProjectRunner {
         refresher?.start()
         janitor.start()
         every(milliseconds: context.configuration.leaseMs / 2) { [weak self] in self?.reclaimer.claimEntries() }
+        every(milliseconds: 1_000) { [weak self] in
+            guard let self else { return }
+            context.book.note(inFlight: dispatcher.inFlight, in: id)
+        }
         every(milliseconds: 50) { [weak self] in
             self?.needsPump = true
             self?.reconcileNowAndThen()

@@ -26,6 +26,11 @@ extension FunctionLibrary {
     /// A flat map of what the project is doing; writes nothing.
     public static func overview(_ keys: ProjectKeys) -> RedisCommand { call("overview", keys) }
 
+    /// What ``overview(_:)`` gives, with the jobs, the workers and the counts that people look at; writes nothing.
+    ///
+    /// - Parameter most: jobs of each list at most.
+    public static func fleet(_ keys: ProjectKeys, most: Int) -> RedisCommand { call("fleet", keys, [String(most)]) }
+
     /// A parked job goes on with its unfinished recipients; a rejected entry is pushed again as it was.
     public static func replay(_ keys: ProjectKeys, entryID: String) -> RedisCommand { call("replay", keys, [entryID]) }
 

@@ -16,6 +16,7 @@ public enum FunctionLibrary {
         PackageResources.claim_lua,
         PackageResources.record_lua,
         PackageResources.control_lua,
+        PackageResources.fleet_lua,
         PackageResources.functions_lua,
     ].flatMap { $0 }
 
@@ -38,7 +39,10 @@ public enum FunctionLibrary {
         call("register", keys, [worker])
     }
 
-    public static func renew(_ keys: ProjectKeys, worker: String) -> RedisCommand { call("renew", keys, [worker]) }
+    /// - Parameter about: what the worker says of itself, for people; nil leaves what stands there.
+    public static func renew(_ keys: ProjectKeys, worker: String, about: String? = nil) -> RedisCommand {
+        call("renew", keys, about.map { [worker, $0] } ?? [worker])
+    }
 
     public static func bury(_ keys: ProjectKeys, worker: String, counter: String) -> RedisCommand {
         call("bury", keys, [worker, counter])

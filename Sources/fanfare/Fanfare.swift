@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import FanfareModel
 
 /// The command line. One file per command; what they share is in files named after it.
 @main
@@ -12,7 +13,7 @@ struct Fanfare: AsyncParsableCommand {
 
             Exit codes: 0 done, 1 something failed, 64 usage, 69 a service is unavailable, 78 configuration.
             """,
-        version: "0.1.0",
+        version: FanfareVersion.current,
         subcommands: [
             DemoCommand.self, WorkerCommand.self, SandboxCommand.self, SendCommand.self, TopicCommand.self,
             GroupCommand.self, JobCommand.self, ProjectCommand.self, DeadCommand.self, FunctionsCommand.self,

@@ -14,6 +14,7 @@ import Testing
         let server: RedisServer
         let client: RedisClient
         let keys: ProjectKeys
+        var worker = "w"
 
         var desk: FanfareOperator<RedisClient> { FanfareOperator(redis: client, project: keys.project) }
 
@@ -39,7 +40,7 @@ import Testing
         @discardableResult
         func claim(most: Int = 10) async throws -> ClaimReply {
             var call = ClaimCall(
-                worker: "w",
+                worker: worker,
                 most: most,
                 wanted: 10_000,
                 wantedSingle: 10_000,

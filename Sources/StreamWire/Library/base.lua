@@ -1,7 +1,7 @@
 #!lua name=fanfare_v1
 
 -- Fanfare's decisions that several workers share. Version 1. The files of this folder are one library: they are loaded
--- as one text, in the order base, jobs, slot, quota, leases, intake, batches, claim, record, control, functions.
+-- as one text, in the order base, jobs, slot, quota, leases, intake, batches, claim, record, control, fleet, functions.
 --
 -- Every function takes exactly one key, the project's base `fanfare:{p}:`. What it touches is that base with a fixed
 -- suffix, so all of it lives in the base's slot; which job is touched is often the function's own decision, so the
@@ -58,9 +58,11 @@
 --   rates                           hash: "<kind>:<recipient>" that FCM refused for its rate -> until when, and its pace
 --   rated                           zset: the same by the time of the refusal
 --   connections                     hash: worker -> XMPP connections
+--   about                           hash: worker -> "<when, Redis TIME>|<what it says of itself, JSON>"
+--   tally                           hash: results by status since the beginning, and `retries`
 --   ctl                             hash: block, block_until, hold_until, pause, pressure, looked, alone, level, have, at,
 --                                   owed, owed_until, managed_at, connect_at, clock, lead, said, refused,
---                                   quota
+--                                   quota, left (recipients without a result)
 --
 -- Due times are of the project's own clock.
 

@@ -28,3 +28,4 @@ redis.register_function{ function_name = 'fanfare_v1_resume_project', callback =
 redis.register_function('fanfare_v1_replay', replay)
 redis.register_function{ function_name = 'fanfare_v1_drop', callback = drop, flags = { 'allow-oom' } }
 redis.register_function{ function_name = 'fanfare_v1_overview', callback = overview, flags = { 'no-writes' } }
+redis.register_function{ function_name = 'fanfare_v1_fleet', callback = fleet, flags = { 'no-writes' } }

@@ -80,6 +80,7 @@ local function intake(keys, args)
     'bad', '0')
   for i = 18, 17 + 2 * npairs, 2 do redis.call('HSET', spec, args[i], args[i + 1]) end
   redis.call('SADD', base .. 'jobs_open', id)
+  if total > 0 then redis.call('HINCRBY', base .. 'ctl', 'left', int(total)) end
   if total == 0 then
     finish_job(base, id, now)
     return { 'done' }

@@ -165,7 +165,10 @@ local function end_anyway(base, id, status, poison, now)
   redis.call('SREM', base .. 'copying', id)
   redis.call('ZADD', base .. 'ending', int(now), id)
   if not poison then return end
-  redis.call('HINCRBY', base .. 'job:' .. id, status, redis.call('HGET', base .. 'spec:' .. id, 'left'))
+  local left = redis.call('HGET', base .. 'spec:' .. id, 'left')
+  redis.call('HINCRBY', base .. 'job:' .. id, status, left)
+  redis.call('HINCRBY', base .. 'tally', status, left)
+  redis.call('HINCRBY', base .. 'ctl', 'left', int(0 - tonumber(left)))
   finish_job(base, id, now)
   redis.call('HSET', base .. 'job:' .. id, 'reason', 'poison: its unfinished recipients are counted and have no result')
 end

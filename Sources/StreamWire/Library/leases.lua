@@ -8,12 +8,14 @@ local function register(keys, args)
 end
 
 -- renew: keeps a worker's lease, and shows the others' counters, by which it judges them on its own clock.
--- ARGV: worker. Returns {'ok', now_ms, worker, counter, worker, counter, ...} or {'fenced'}: declared dead meanwhile.
+-- ARGV: worker, what it says of itself (may be left out). Returns {'ok', now_ms, worker, counter, worker, counter, ...} or
+-- {'fenced'}: declared dead meanwhile.
 local function renew(keys, args)
-  local leases = keys[1] .. 'leases'
+  local leases, wall = keys[1] .. 'leases', int(now_ms())
   if redis.call('HEXISTS', leases, args[1]) == 0 then return { 'fenced' } end
   redis.call('HINCRBY', leases, args[1], 1)
-  local reply = { 'ok', int(now_ms()) }
+  if args[2] then redis.call('HSET', keys[1] .. 'about', args[1], wall .. '|' .. args[2]) end
+  local reply = { 'ok', wall }
   for _, value in ipairs(redis.call('HGETALL', leases)) do reply[#reply + 1] = value end
   return reply
 end
@@ -39,6 +41,7 @@ local function free(base, worker, dead, now)
   redis.call('HDEL', base .. 'leases', worker)
   redis.call('HDEL', base .. 'connections', worker)
   redis.call('HDEL', base .. 'links', worker)
+  redis.call('HDEL', base .. 'about', worker)
   if redis.call('HGET', base .. 'ctl', 'alone') == worker then redis.call('HDEL', base .. 'ctl', 'alone') end
   local names = redis.call('SMEMBERS', base .. 'claims:' .. worker)
   table.sort(names)

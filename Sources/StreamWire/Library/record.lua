@@ -112,7 +112,10 @@ local function record(keys, args)
   if #objects > 0 then
     redis.call('XADD', base .. 'results', '*', 'job', id, 'results', '[' .. table.concat(objects, ',') .. ']')
   end
-  for letter, count in pairs(counts) do redis.call('HINCRBY', job, LETTERS[letter], count) end
+  for letter, count in pairs(counts) do
+    redis.call('HINCRBY', job, LETTERS[letter], count)
+    redis.call('HINCRBY', base .. 'tally', LETTERS[letter], count)
+  end
   local crashes = redis.call('HGET', batch, 'crashes')
   if fresh > 0 and crashes then
     crashes = false
@@ -133,6 +136,7 @@ local function record(keys, args)
   elseif first_time and args[10] == '1' and redis.call('HEXISTS', ctl, 'block') == 1 then
     unblock(base)
   end
+  local retried = 0
   for _ = 1, nretries do
     local index, due, parked, value = args[at], args[at + 1], args[at + 2], args[at + 3]
     at = at + 4
@@ -141,7 +145,7 @@ local function record(keys, args)
     if owned and redis.call('GETBIT', done, index) == 0 and redis.call('HSETNX', batch, 'w' .. index, '1') == 1 then
       if parked == '1' then due = int(math.max(tonumber(due), block_until)) end
       if unsent > 0 and is_unsent(redis.call('HGET', waiting, index)) then unsent = unsent - 1 end
-      if is_unsent(value) then unsent = unsent + 1 end
+      if is_unsent(value) then unsent = unsent + 1 else retried = retried + 1 end
       redis.call('HSET', waiting, index, value)
       schedule(base, id, progress[5], index, value, due)
       if crashes then redis.call('HSET', base .. 'crashed:' .. id, index, crashes) end
@@ -150,6 +154,7 @@ local function record(keys, args)
       if aimed then turn_of_aimed(base, id, string.match(value, '^%d+|%d+|1'), now) end
     end
   end
+  if retried > 0 then redis.call('HINCRBY', base .. 'tally', 'retries', retried) end
   for _ = 1, nfeedback do
     if new[args[at]] then
       redis.call('XADD', base .. 'feedback', '*', args[at + 1], args[at + 2], 'action', args[at + 3], 'replacement',
@@ -197,7 +202,10 @@ local function record(keys, args)
     end
   end
   local left = tonumber(progress[1])
-  if fresh > 0 then left = redis.call('HINCRBY', spec_key, 'left', -fresh) end
+  if fresh > 0 then
+    left = redis.call('HINCRBY', spec_key, 'left', -fresh)
+    redis.call('HINCRBY', base .. 'ctl', 'left', -fresh)
+  end
   if left == 0 then
     local owner = redis.call('HGET', batch, 'owner')
     if owner then
