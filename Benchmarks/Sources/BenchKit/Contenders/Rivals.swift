@@ -8,7 +8,12 @@ enum Rivals {
         in workspace: Workspace,
         notes: inout [String]
     ) throws -> [any Contender] {
-        []
+        let loops = [
+            try GoRival.contender(options, sink: sink, certificates: certificates, in: workspace, notes: &notes),
+            try FirebaseRival.contender(options, sink: sink, certificates: certificates, in: workspace, notes: &notes),
+        ]
+        let redis = RedisRival.contender(options, in: workspace, notes: &notes)
+        return loops.compactMap { $0 } + (redis.map { [$0] } ?? [])
     }
 
     /// What moves as many bytes as the scenario `multicast` does, without sending anything.
@@ -17,6 +22,6 @@ enum Rivals {
         in workspace: Workspace,
         notes: inout [String]
     ) throws -> [any Contender] {
-        []
+        RedisRival.contender(options, in: workspace, notes: &notes).map { [$0] } ?? []
     }
 }

@@ -28,7 +28,7 @@ enum GoRival {
         let build = try Child(
             "go-build",
             go,
-            ["build", "-C", sources, "-o", program, "."],
+            ["build", "-o", program, "\(sources)/main.go"],
             environment: environment,
             in: workspace
         )

@@ -47,8 +47,8 @@ struct RedisRival: Contender {
     /// For 1,000 recipients: the producer's entry in and out, the batch in and out, the results in. Trimmed, so that
     /// memory does not grow with their number.
     static var commands: [[String]] {
-        let tokens = halves((0..<1_000).map { "\"\(Payload.token($0))\"" })
-        let results = halves((0..<1_000).map(result))
+        let tokens = fields((0..<1_000).map { "\"\(Payload.token($0))\"" })
+        let results = fields((0..<1_000).map(result))
         func add(_ key: String, _ fields: [String]) -> [String] { ["XADD", key, "MAXLEN", "~", "100", "*"] + fields }
         let last = ["XREVRANGE", "entries", "+", "-", "COUNT", "1"]
         return [add("entries", tokens), last, add("entries", tokens), last, add("results", results)]
@@ -62,9 +62,12 @@ struct RedisRival: Contender {
             """
     }
 
-    /// Two fields: the kernel takes no argument of a command line that is longer than 128 KiB.
-    private static func halves(_ items: [String]) -> [String] {
-        let middle = items.count / 2
-        return ["a", items[..<middle].joined(separator: ","), "b", items[middle...].joined(separator: ",")]
+    /// A few fields: the kernel takes no argument of a command line that is longer than 128 KiB.
+    static func fields(_ items: [String]) -> [String] {
+        let length = (items.count + 3) / 4
+        return stride(from: 0, to: items.count, by: length).flatMap { start -> [String] in
+            let part = items[start..<min(items.count, start + length)]
+            return ["f\(start)", part.joined(separator: ",")]
+        }
     }
 }

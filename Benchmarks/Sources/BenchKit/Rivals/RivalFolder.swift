@@ -20,7 +20,7 @@ enum RivalFolder {
         guard let own = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") else { return nil }
         var folder = URL(fileURLWithPath: own).deletingLastPathComponent()
         while folder.path != "/" {
-            if FileManager.default.fileExists(atPath: folder.appendingPathComponent("Rivals/go/go.mod").path) {
+            if FileManager.default.fileExists(atPath: folder.appendingPathComponent("Rivals/go/main.go").path) {
                 return folder.path
             }
             folder.deleteLastPathComponent()
