@@ -15,7 +15,7 @@ struct DemoCommand: AsyncParsableCommand {
         discussion: """
             Starts a private redis-server (unix socket, temporary folder), the FCM simulator and a worker, pushes one \
             fan-out in which some recipients fail in every way there is, and prints what became of them. Leaves nothing \
-            behind. Exits with 0 if every recipient ended as it should.
+            behind. Exits with 0 if every recipient ended as it should. `sent` means accepted by FCM.
 
             Example:
               fanfare demo --tokens 10000

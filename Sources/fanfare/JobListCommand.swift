@@ -9,7 +9,7 @@ struct JobListCommand: AsyncParsableCommand {
         abstract: "Lists a project's jobs.",
         discussion: """
             First the fan-outs that are being sent, then those that wait, in their order, then what needs a person, then \
-            all other jobs. What no worker has taken yet is not listed.
+            all other jobs. What no worker has taken yet is not listed. `sent` means accepted by FCM.
 
             Examples:
               fanfare job ls --project demo

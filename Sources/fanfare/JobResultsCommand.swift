@@ -10,6 +10,8 @@ struct JobResultsCommand: AsyncParsableCommand {
         commandName: "results",
         abstract: "Lists what became of each recipient.",
         discussion: """
+            `sent` means accepted by FCM, not delivered and not shown.
+
             Shows what the results stream still holds. A job of more than 1,000 recipients writes only what is not \
             plainly `sent`, unless it was pushed with results=all.
 

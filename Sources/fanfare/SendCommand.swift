@@ -10,7 +10,8 @@ struct SendCommand: AsyncParsableCommand {
         commandName: "send",
         abstract: "Pushes a job and prints its id.",
         discussion: """
-            Workers check the job; one that breaks a rule ends as `rejected`, which --wait and `fanfare job show` tell.
+            Workers check the job; one that breaks a rule ends as `rejected`, which --wait and `fanfare job show` tell. \
+            `sent` means accepted by FCM, not delivered and not shown.
 
             Examples:
               fanfare send --project demo --token T --title Hello --body World --data article=42 --wait
