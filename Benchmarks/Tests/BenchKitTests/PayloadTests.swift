@@ -21,7 +21,10 @@ struct PayloadTests {
         #expect(tokens.allSatisfy { $0.allSatisfy(allowed.contains) })
     }
 
-    @Test func tablesLineUp() {
-        #expect(TextTable.lines([["a", "1"], ["long", "22"]]) == ["a      1", "long  22"])
+    @Test func theLegacyBodyIsJSONWithoutATarget() throws {
+        let text = "{\(Payload.legacyFields)}"
+        let object = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]
+        #expect(object?["priority"] as? String == "high")
+        #expect(object?["registration_ids"] == nil)
     }
 }

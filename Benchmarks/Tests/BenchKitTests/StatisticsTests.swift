@@ -39,5 +39,9 @@ struct StatisticsTests {
         #expect(run.sendsPerSecond == 25_000)
     }
 
-    private func sample(cpu: Double) -> RunSample { RunSample(sends: 100_000, wallSeconds: 4, cpuSeconds: cpu) }
+    @Test func aScenariosOwnFiguresAreMeasures() {
+        let share = Measure.figure("share", "share", decimals: 1)
+        #expect(share.value(sample(cpu: 1, figures: ["share": 98.5])) == 98.5)
+        #expect(share.value(sample(cpu: 1)) == nil)
+    }
 }

@@ -19,7 +19,7 @@ struct MixedContender: Contender {
         let content = JobContent.tokens(Payload.tokenArray(sends))
         var settings = WorkerSettings()
         settings.project = Sink.failingProject
-        let fleet = try bench.fleet(sink.target, settings: settings)
+        let fleet = try bench.fleet(sink.failingTarget, settings: settings)
         defer { fleet.stop() }
         // Small, because its retries fall into what is measured: waiting for them would take longer than the rest.
         let warmUp = fleet.job("warm-up")

@@ -14,7 +14,7 @@ final class WorkerProcess {
         environment: [String: String] = [:],
         in workspace: Workspace
     ) throws {
-        let file = try workspace.write(settings.text(redis: redis, target: target), to: "\(name).yaml")
+        let file = try workspace.write(settings.text(redisURL: redis.url, target: target), to: "\(name).yaml")
         child = try Child(name, executable, ["worker", "--config", file], environment: environment, in: workspace)
         do {
             try Patience.wait(for: "\(name) to connect", seconds: 30) {

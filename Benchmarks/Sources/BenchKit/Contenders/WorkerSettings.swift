@@ -12,11 +12,19 @@ struct WorkerSettings {
     /// Recipients a second.
     var fanoutRate: Int?
 
+    /// No larger than what is in flight; the worker's own default where that allows it.
+    private var window: Int? {
+        guard let maxInFlight, maxInFlight < Self.defaultWindow else { return nil }
+        return maxInFlight
+    }
+
+    private static let defaultWindow = 128
+
     /// The configuration file's text.
-    func text(redis: PrivateRedis, target: Target) -> String {
+    func text(redisURL: String, target: Target) -> String {
         let worker = Self.block(
             "worker",
-            [("max_in_flight", maxInFlight), ("max_lanes", maxLanes)],
+            [("max_in_flight", maxInFlight), ("max_lanes", maxLanes), ("window", window)],
             indent: ""
         )
         let project = Self.block(
@@ -30,7 +38,7 @@ struct WorkerSettings {
             transport == "v1"
             ? "credentials: \(target.credentials)" : "server_key_file: \(target.serverKey)"
         return """
-            redis: { url: "\(redis.url)" }
+            redis: { url: "\(redisURL)" }
             \(worker)projects:
             \(project)    transport: \(transport)
                 \(secret)

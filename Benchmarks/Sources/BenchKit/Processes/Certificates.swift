@@ -6,6 +6,13 @@ struct Certificates {
     /// An RSA key in PEM, for the service account.
     let accountKey: String
 
+    init(authority: String, certificate: String, key: String, accountKey: String) {
+        self.authority = authority
+        self.certificate = certificate
+        self.key = key
+        self.accountKey = accountKey
+    }
+
     init(in workspace: Workspace) throws {
         let openssl = try Tool.openssl.found()
         authority = workspace.file("ca.pem")

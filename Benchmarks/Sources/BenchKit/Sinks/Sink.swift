@@ -17,7 +17,6 @@ final class Sink {
     }
 
     static let project = "demo"
-    /// The same server knows a project whose sends fail now and then.
     static let failingProject = "mixed"
     /// About as long as Google's: it travels with every request.
     static let accessToken = "ya29." + String(repeating: "fanfare-benchmark-", count: 11) + "token"
@@ -25,6 +24,8 @@ final class Sink {
 
     let port: UInt16
     let target: Target
+    /// The project whose sends fail now and then.
+    let failingTarget: Target
     private let child: Child
 
     var origin: String { target.origin }
@@ -35,15 +36,17 @@ final class Sink {
         let nginx = try Tool.nginx.found()
         port = try Loopback.freePort()
         let origin = "https://localhost:\(port)"
-        target = Target(
-            origin: origin,
-            authority: certificates.authority,
-            credentials: try workspace.write(
-                try Self.serviceAccount(tokenURL: "\(origin)/token", certificates: certificates),
-                to: "account.json"
-            ),
-            serverKey: try workspace.write("AAAA-benchmark-server-key", to: "server-key")
-        )
+        func target(_ project: String) throws -> Target {
+            let account = try Self.serviceAccount(project, tokenURL: "\(origin)/token", certificates: certificates)
+            return Target(
+                origin: origin,
+                authority: certificates.authority,
+                credentials: try workspace.write(account, to: "account-\(project).json"),
+                serverKey: try workspace.write("AAAA-benchmark-server-key", to: "server-key")
+            )
+        }
+        self.target = try target(Self.project)
+        failingTarget = try target(Self.failingProject)
         let configuration = SinkConfiguration(
             port: port,
             certificates: certificates,
@@ -68,7 +71,11 @@ final class Sink {
     func cpuNs() throws -> Int { try child.cpuNs() }
     func stop() { child.stop() }
 
-    private static func serviceAccount(tokenURL: String, certificates: Certificates) throws -> String {
+    private static func serviceAccount(
+        _ project: String,
+        tokenURL: String,
+        certificates: Certificates
+    ) throws -> String {
         let fields = [
             "type": "service_account", "project_id": project, "private_key_id": "benchmark",
             "private_key": certificates.accountKey, "client_id": "1",

@@ -1,0 +1,73 @@
+import Foundation
+import Testing
+
+@testable import BenchKit
+
+/// What each scenario makes of its figures.
+struct ScenarioGoalTests {
+    @Test func v1AgainstAllItMeets() {
+        let report = report(
+            [("worker", [2]), ("floor", [1.6]), ("go", [2]), ("firebase-admin", [80]), ("h2load", [0.5])],
+            compare: ["floor", "go", "firebase-admin", "h2load"].map { (.cpu, "worker", $0) }
+        )
+        let goals = V1Scenario.goals(report, hasLibcurl8: false)
+        #expect(goals.map(\.figure) == [1.25, 1, 40, 4])
+        #expect(goals.map(\.verdict) == [.met, .met, .met, .missed])
+        #expect(V1Scenario.goals(report, hasLibcurl8: true).map(\.verdict) == [.met, .missed, .met, .missed])
+    }
+
+    @Test func whoIsMissingIsNotMeasured() {
+        let goals = V1Scenario.goals(report([("floor", [1])]), hasLibcurl8: false)
+        #expect(goals.allSatisfy { $0.verdict == .unmeasured })
+    }
+
+    @Test func inFlightIsTheRatioOfRatios() {
+        let sides = [("worker-100", [1.0]), ("floor-100", [2.0]), ("worker-3000", [3.0]), ("floor-3000", [4.0])]
+        let report = report(
+            sides,
+            compare: [(.cpu, "worker-3000", "worker-100"), (.cpu, "floor-3000", "floor-100")]
+        )
+        #expect(InFlightScenario.goals(report).map(\.figure) == [1.5])
+    }
+
+    @Test(arguments: [(100, 2.0, 2_000), (1_000, 2.0, 20_000), (3_000, 2.0, 30_000)])
+    func inFlightSendsAsManyAsTheTimeTakes(level: Int, seconds: Double, sends: Int) {
+        #expect(InFlightScenario.sends(level, seconds: seconds) == sends)
+    }
+
+    @Test func latencyIsLessTheSinksMedian() throws {
+        let runs = [
+            "worker": [sample(cpu: 1, figures: ["p50_ms": 2, "p99_ms": 9])],
+            "sink": [sample(cpu: 1, figures: ["p50_ms": 1, "p99_ms": 3])],
+        ]
+        #expect(LatencyScenario.goals(latency(runs)).map(\.figure) == [8])
+        #expect(LatencyScenario.goals(latency(["worker": runs["worker"] ?? []])).map(\.figure) == [9])
+        #expect(LatencyScenario.goals(latency([:])).map(\.verdict) == [.unmeasured])
+    }
+
+    private func latency(_ runs: [String: [RunSample]]) -> Report {
+        Report(
+            scenario: "latency",
+            parameters: [:],
+            startedAt: Date(timeIntervalSince1970: 0),
+            contenders: [NamedContender(name: "worker"), NamedContender(name: "sink")],
+            runs: runs,
+            measures: [LatencyScenario.p50, LatencyScenario.p99],
+            compare: []
+        )
+    }
+
+    @Test func sizeLooksAtTheLargestPeak() {
+        let report = Report(
+            scenario: "size",
+            parameters: [:],
+            startedAt: Date(timeIntervalSince1970: 0),
+            contenders: [NamedContender(name: "small"), NamedContender(name: "large")],
+            runs: ["small": [sample(cpu: 1, memory: 50)], "large": [sample(cpu: 1.05, memory: 97)]],
+            compare: [(.cpu, "large", "small"), (.memory, "large", "small")]
+        )
+        let goals = SizeScenario.goals(report, smallest: "small", largest: "large")
+        #expect(goals.map(\.figure) == [1.05, 97, 1.94])
+        #expect(goals.map(\.verdict) == [.met, .missed, .missed])
+    }
+}
