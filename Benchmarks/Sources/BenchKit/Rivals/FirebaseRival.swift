@@ -35,7 +35,7 @@ enum FirebaseRival {
         ) { sends in
             let message = try JSONSerialization.jsonObject(with: Data(Payload.message.utf8))
             let job: [String: Any] = [
-                "url": sink.sendURL, "authority": certificates.authority, "account": workspace.file("account.json"),
+                "url": sink.sendURL, "authority": certificates.authority, "account": sink.target.credentials,
                 "message": message, "tokens": (0..<sends).map(Payload.token), "warmUp": 500,
             ]
             return try JSONSerialization.data(withJSONObject: job)
