@@ -98,11 +98,24 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
+            name: "FanfareAdmin",
+            dependencies: [
+                "FanfareJSON", "FanfareMetrics",
+                .product(name: "CoreMetrics", package: "swift-metrics"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdCore", package: "hummingbird"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict
+        ),
+        .target(
             name: "FanfareWorker",
             dependencies: [
                 "FanfareModel", "FanfareJSON", "FanfareCore", "FCMWire", "StreamWire",
-                "EventLoop", "CurlTransport", "RedisTransport", "OpenSSLKit", "XMPPTransport",
+                "EventLoop", "CurlTransport", "RedisTransport", "OpenSSLKit", "XMPPTransport", "FanfareMetrics",
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "Tracing", package: "swift-distributed-tracing"),
             ],
             swiftSettings: strict
         ),
@@ -122,8 +135,10 @@ let package = Package(
             name: "fanfare",
             dependencies: [
                 "FanfareModel", "FanfareJSON", "StreamWire", "EventLoop", "RedisTransport", "OpenSSLKit",
-                "FanfareClient", "FanfareConfiguration", "FanfareWorker", "FanfareSandbox",
+                "FanfareClient", "FanfareConfiguration", "FanfareWorker", "FanfareSandbox", "FanfareAdmin",
+                "FanfareMetrics",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict
@@ -232,7 +247,23 @@ let package = Package(
             dependencies: ["FanfareMetrics", .product(name: "CoreMetrics", package: "swift-metrics")],
             swiftSettings: strict
         ),
-        .testTarget(name: "FanfareWorkerTests", dependencies: ["FanfareWorker"], swiftSettings: strict),
+        .testTarget(
+            name: "FanfareAdminTests",
+            dependencies: [
+                "FanfareAdmin", "FanfareJSON", "FanfareMetrics", "TestSupport",
+                .product(name: "CoreMetrics", package: "swift-metrics"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "FanfareWorkerTests",
+            dependencies: [
+                "FanfareWorker", "FanfareMetrics", "FanfareModel", "StreamWire", "EventLoop", "TestSupport",
+                .product(name: "Tracing", package: "swift-distributed-tracing"),
+            ],
+            swiftSettings: strict
+        ),
         .testTarget(name: "EventLoopTests", dependencies: ["EventLoop"], swiftSettings: strict),
         .testTarget(
             name: "CurlTransportTests",

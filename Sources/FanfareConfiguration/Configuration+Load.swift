@@ -51,6 +51,9 @@ extension Configuration {
         var configuration = ResolvedValues(values: values, directory: directory).configuration(
             projects: merger.projects
         )
+        if let token = environment[SettingMerger.adminTokenVariable], !token.isEmpty {
+            configuration.admin.token = SecretText(token)
+        }
         configuration.warnings = merger.warnings + configuration.idleSettings()
         let problems = configuration.contradictions()
         guard problems.isEmpty else { throw ConfigurationError(problems: problems) }
@@ -85,8 +88,13 @@ extension Configuration {
 
     /// What was said and changes nothing, where somebody may count on it.
     private func idleSettings() -> [String] {
-        projects.filter { $0.legacyBody == .text && $0.transport != .legacy }.map {
-            "projects.\($0.id).legacy_body: text has no effect with transport \($0.transport.rawValue)"
+        var warnings: [String] = []
+        if admin.listen == nil, admin.tokenFile != nil {
+            warnings.append("admin.token_file: has no effect without admin.listen")
         }
+        return warnings
+            + projects.filter { $0.legacyBody == .text && $0.transport != .legacy }.map {
+                "projects.\($0.id).legacy_body: text has no effect with transport \($0.transport.rawValue)"
+            }
     }
 }

@@ -68,6 +68,19 @@ public struct Configuration: Equatable, Sendable {
         }
     }
 
+    public struct Admin: Equatable, Sendable {
+        /// nil: there is no admin address.
+        public var listen: ListenAddress?
+        public var tokenFile: String?
+        /// What the environment says the token is; it counts before the file's.
+        public var token: SecretText?
+
+        public init(listen: ListenAddress?, tokenFile: String?) {
+            self.listen = listen
+            self.tokenFile = tokenFile
+        }
+    }
+
     public var redis: Redis
     public var prefix: String
     /// In the order of their ids.
@@ -76,7 +89,7 @@ public struct Configuration: Equatable, Sendable {
     public var allowedHosts: [String]
     public var proxy: String?
     public var log: Log
-    public var adminListen: String?
+    public var admin: Admin
     public var backlogLimit: Int64
     public var retention: Retention
     public var worker: Worker

@@ -20,7 +20,10 @@ struct ResolvedValues {
             allowedHosts: values["allowed_hosts"]?.texts ?? [],
             proxy: optional("proxy"),
             log: Configuration.Log(level: text("log.level"), isJSON: text("log.format") == "json"),
-            adminListen: optional("admin.listen"),
+            admin: Configuration.Admin(
+                listen: optional("admin.listen").flatMap { ListenAddress($0) },
+                tokenFile: path("admin.token_file")
+            ),
             backlogLimit: number("backlog_limit"),
             retention: Configuration.Retention(
                 jobHours: number("retention.job_hours"),

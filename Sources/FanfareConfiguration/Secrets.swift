@@ -7,6 +7,8 @@ public struct Secrets: Sendable {
     public var serviceAccounts: [String: [UInt8]] = [:]
     /// Server keys of the legacy and XMPP transports, by project.
     public var serverKeys: [String: String] = [:]
+    /// What requests to the admin address have to carry; nil where they need nothing.
+    public var adminToken: SecretText?
     /// Files that others may read: one sentence each.
     public var warnings: [String] = []
 }
@@ -33,6 +35,7 @@ extension Configuration {
                 load(serverKeyOf: project, place + ".server_key_file", into: &secrets, &problems)
             }
         }
+        loadAdminToken(into: &secrets, &problems)
         let certificates = [("tls.ca_file", caFile), ("redis.cert_file", redis.certificateFile)]
         for (place, file) in certificates {
             if let file { _ = read(file, place, limit: Self.maximumCertificateBytes, &problems) }
@@ -44,6 +47,33 @@ extension Configuration {
         }
         guard problems.isEmpty else { throw ConfigurationError(problems: problems) }
         return secrets
+    }
+
+    private func loadAdminToken(into secrets: inout Secrets, _ problems: inout [String]) {
+        let token: Substring
+        let place: String
+        if let given = admin.token {
+            (token, place) = (given.value[...], SettingMerger.adminTokenVariable)
+        } else if let file = admin.tokenFile {
+            guard let content = read(file, "admin.token_file", limit: 4_096, &problems) else { return }
+            warn(content, "admin.token_file", file, &secrets)
+            // Editors end files with a newline.
+            let words = String(decoding: content.bytes, as: UTF8.self).split(whereSeparator: \.isWhitespace)
+            (token, place) = (words.count == 1 ? words[0] : "", "admin.token_file: \(file)")
+        } else if let listen = admin.listen, !listen.isLocal {
+            problems.append(
+                "admin.listen: others than this machine can reach it, so it needs a bearer token: admin.token_file or "
+                    + "\(SettingMerger.adminTokenVariable); or listen on 127.0.0.1 or unix:///path"
+            )
+            return
+        } else {
+            return
+        }
+        guard token.utf8.count >= 16, token.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+            problems.append("\(place): must hold one token, 16 characters or more, printable ASCII without spaces")
+            return
+        }
+        secrets.adminToken = SecretText(String(token))
     }
 
     private func load(

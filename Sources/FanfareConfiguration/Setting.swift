@@ -17,7 +17,7 @@ public struct Setting: Sendable {
         case digits
         /// `http://host:port`.
         case proxy
-        /// `host:port`; port 0 takes a free one.
+        /// `host:port`, port 0 taking a free one, or `unix:///path`.
         case address
         /// A list of host names.
         case hosts

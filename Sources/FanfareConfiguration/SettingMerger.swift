@@ -12,6 +12,8 @@ struct SettingMerger {
     static let projectsVariable = "FANFARE_PROJECTS"
     /// Names the file; read by the command line, not a setting itself.
     static let fileVariable = "FANFARE_CONFIG"
+    /// A secret, so it is neither a flag nor a key of the file.
+    static let adminTokenVariable = "FANFARE_ADMIN_TOKEN"
 
     init(file: ConfigurationFile, environment: [String: String], flags: [String: String]) {
         self.file = file
@@ -33,7 +35,10 @@ struct SettingMerger {
     /// - Returns: a value for every setting that has one, defaults included, by path.
     mutating func merge() -> [String: SourcedValue] {
         var values: [String: SourcedValue] = [:]
-        var meanings: [String: String] = [Self.projectsVariable: "projects", Self.fileVariable: "the file"]
+        var meanings: [String: String] = [
+            Self.projectsVariable: "projects", Self.fileVariable: "the file",
+            Self.adminTokenVariable: "the admin token",
+        ]
         var kinds: [(path: String, setting: Setting)] = []
         for setting in Settings.all {
             let paths = setting.isPerProject ? projects.map { setting.path(project: $0) } : [setting.path]

@@ -36,7 +36,7 @@ extension Setting.Kind {
         case .digits: return "digits"
         case .redisURL: return "URL"
         case .proxy: return "`http://host:port`"
-        case .address: return "`host:port`"
+        case .address: return "`host:port` or `unix:///path`"
         case .hosts: return "list of host names; in the variable: commas between"
         }
     }

@@ -48,8 +48,16 @@ public enum Settings {
             "admin.listen",
             .address,
             "",
-            isInEffect: false,
-            "Address of `/metrics`, `/healthz` and `/readyz`; off when left out."
+            flag: "admin-listen",
+            "Address of a worker's `/metrics`, `/healthz` and `/readyz`; off when left out. Port 0 takes a free one and logs "
+                + "it. An address that others than this machine can reach needs a token."
+        ),
+        Setting(
+            "admin.token_file",
+            .file,
+            "",
+            "A file that holds the bearer token for the admin address, 16 characters or more. `FANFARE_ADMIN_TOKEN`, the "
+                + "token itself, counts before it. Readable by others: a warning."
         ),
         Setting(
             "backlog_limit",

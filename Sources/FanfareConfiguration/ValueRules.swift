@@ -21,7 +21,7 @@ struct ValueRules {
         case .digits: return Self.digits(value.text)
         case .redisURL: return Self.redisURL(value.text)
         case .proxy: return Self.proxy(value.text)
-        case .address: return Self.address(value.text)
+        case .address: return ListenAddress(value.text) == nil ? "must be host:port or unix:///path" : nil
         case .hosts:
             for host in value.texts where !HostPolicy.isHostName(host) {
                 return "\(host) is not a host name (no scheme, no port)"
@@ -51,13 +51,6 @@ struct ValueRules {
         guard text.hasPrefix("http://"), HostPolicy.host(authority: String(text.dropFirst(7))) != nil else {
             return "must be http://host:port"
         }
-        return nil
-    }
-
-    private static func address(_ text: String) -> String? {
-        guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
-            (0...65_535).contains(port), HostPolicy.host(authority: String(text[..<colon])) != nil
-        else { return "must be host:port" }
         return nil
     }
 }

@@ -4,8 +4,8 @@ extension MetricCatalogue {
 
     public static let recipientsWaiting = shared(
         "fanfare_recipients_waiting",
-        "Recipients without a result whose turn may come now: those on the wire and those waiting for a retry are "
-            + "counted, scheduled, paused and parked jobs are not. With more than 200 jobs waiting it is an estimate."
+        "Recipients without a result, of jobs that workers have taken and that are neither over nor parked: those on the "
+            + "wire and those waiting for a retry are among them."
     )
     public static let recipientsRetrying = shared(
         "fanfare_recipients_retrying",
@@ -17,13 +17,13 @@ extension MetricCatalogue {
     )
     public static let oldestWait = shared(
         "fanfare_oldest_wait_seconds",
-        "How long ago the oldest job was pushed of those with recipients that were never tried; 0 when there is none. "
-            + "Scheduled, paused and parked jobs are left out."
+        "How long the oldest job has waited that nobody has begun to send; 0 when there is none. Scheduled, paused and "
+            + "parked jobs are left out."
     )
     public static let drain = shared(
         "fanfare_drain_seconds",
-        "Estimate of how long it takes until nothing waits, if nothing is pushed and the project sends at its quota: "
-            + "the soonest. What FCM's cooldown has left is added."
+        "Estimate of how long it takes until nothing waits, if nothing is pushed and the project sends at its whole "
+            + "quota: the soonest. What is left of FCM's cooldown is added."
     )
     public static let fanoutsWaiting = shared("fanfare_fanouts_waiting", "Fan-outs that wait for their turn.")
     public static let fanoutActive = shared(
@@ -32,7 +32,7 @@ extension MetricCatalogue {
     )
     public static let fanoutEpoch = shared(
         "fanfare_fanout_epoch",
-        "Epoch of the latest turn; it grows with every one. 0 when no fan-out has its turn."
+        "The last epoch that the project has given out: it grows with every turn of a fan-out and every batch claimed."
     )
     public static let cooldown = shared(
         "fanfare_cooldown_seconds",
@@ -40,11 +40,11 @@ extension MetricCatalogue {
     )
     public static let permits = shared(
         "fanfare_permits",
-        "Sends that the project's quota allows at this moment; what workers have borrowed is not among them."
+        "Sends that may still be lent to workers, as it stood when the last were; what they hold is not among them."
     )
     public static let permitRate = shared(
         "fanfare_permit_rate",
-        "Sends a second that the project's quota allows at this moment of its ramp; it falls while the project is idle."
+        "Sends a second that the project's quota allows at this point of its ramp, as it was last used."
     )
     public static let quota = shared("fanfare_quota_per_minute", "The project's quota as its workers know it.")
     public static let deadJobs = shared("fanfare_dead_jobs", "Entries of the dead stream: jobs that need a person.")

@@ -120,7 +120,7 @@ public enum MetricCatalogue {
         .process,
         [
             .init("path", ["/metrics", "/healthz", "/readyz", "other"]),
-            .init("code", ["200", "401", "404", "405", "503"]),
+            .init("code", ["200", "401", "403", "404", "405", "503"]),
         ],
         help: "Requests to the admin address."
     )

@@ -54,6 +54,9 @@ final class ActiveBatch {
     var pending = PendingRecord()
     var isDirty = false
     var unanswered = 0
+    /// Loop time at which this worker took it, and its span where somebody traces.
+    var startedAt: UInt64 = 0
+    var span: BatchSpan?
     /// Redis has confirmed that the batch is closed.
     var isClosed = false
 
@@ -201,6 +204,9 @@ final class ActiveBatch {
 extension ActiveBatch {
     /// Nothing of it is under way, to FCM or to Redis.
     var isQuiet: Bool { unanswered == 0 && !isDirty && inFlight == 0 && pacing == 0 }
+
+    /// How it is let go, once it is over.
+    var outcome: ProjectMeters.BatchOutcome { isClosed ? .closed : isStopping ? .returned : .lost }
 
     /// Nothing more can come of it here.
     var isOver: Bool {

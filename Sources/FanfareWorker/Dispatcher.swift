@@ -257,6 +257,7 @@ final class Dispatcher {
             project.regulator.sent(isRetry: first.history.attempts > 0)
         }
         batch.inFlight += 1
+        if !batch.wasSent { noteWait(batch) }
         batch.wasSent = true
         outlets.send(
             request,
@@ -265,6 +266,11 @@ final class Dispatcher {
             headers: credentials.headers.lines(for: carriage),
             messageID: messageID
         )
+    }
+
+    private func noteWait(_ batch: ActiveBatch) {
+        guard batch.pass == .first, batch.job.spec.sinceMs > 0 else { return }
+        project.meters.waited(project.wallMs - batch.job.spec.sinceMs, recipients: batch.count)
     }
 
     // MARK: Answers
@@ -288,6 +294,8 @@ final class Dispatcher {
             nowMs: project.wallMs,
             atMostOnce: batch.job.isAtMostOnce
         )
+        let took = project.loop.now - min(project.loop.now, flight.startedAt)
+        project.meters.answered(verdicts, isManagement: carriage.isManagement, afterNs: took)
         if !carriage.isManagement {
             let isTroubled = verdicts.contains(where: \.isOverload)
             if isTroubled { lastTrouble = project.loop.now }

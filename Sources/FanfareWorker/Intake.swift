@@ -121,8 +121,11 @@ final class Intake {
                 )
             }
             failedAt = project.loop.now
+            project.meters.redisFailed()
         case .success(let value):
-            switch IntakeReply(value) {
+            let reply = IntakeReply(value)
+            if let outcome = reply?.outcome { project.meters.took(outcome) }
+            switch reply {
             case .taken(let epoch, let permits):
                 project.permits.lent(permits, askedAt: askedAt)
                 // Taken under a name that is dead meanwhile, it is for others.
@@ -152,9 +155,23 @@ final class Intake {
             guard let self else { return }
             if case .failure(let error) = result {
                 project.logger.warning("A rejection could not be written yet.", metadata: ["error": "\(error)"])
+                project.meters.redisFailed()
+            } else if case .success(let value) = result, value.array?.first?.string == "rejected" {
+                project.meters.took(.rejected)
             }
             underWay -= 1
             onHandedOver()
+        }
+    }
+}
+
+extension IntakeReply {
+    /// nil where it is not this worker that took the job out of the stream.
+    fileprivate var outcome: ProjectMeters.JobOutcome? {
+        switch self {
+        case .taken, .queued, .done: return .accepted
+        case .duplicate: return .duplicate
+        case .gone, .reject: return nil
         }
     }
 }

@@ -44,6 +44,13 @@ final class Outlets {
         xmpp?.onCompletion = { [weak self] tag, outcome in self?.onCompletion(Int(tag), outcome) }
     }
 
+    /// Connections that take messages, and those that only management uses.
+    var openConnections: (sends: Int, management: Int) {
+        let lanes = fcm.statistics.lanes
+        let other = instanceID.statistics.lanes
+        return xmpp.map { ($0.statistics.ready, lanes + other) } ?? (lanes, other)
+    }
+
     func freeSlots(_ way: Carriage.Way) -> Int {
         switch way {
         case .fcm: return fcm.freeSlots

@@ -112,6 +112,7 @@ final class Planner {
                 let context = context(job, spec)
                 for claim in claims { activate(claim, context) }
             case .failure:
+                project.meters.redisFailed()
                 project.loop.schedule(afterMilliseconds: 200) { [weak self] in
                     self?.fetchSpec(job)
                 }
@@ -154,7 +155,10 @@ final class Planner {
         if let ending = claim.ending.flatMap(ResultStatus.init) { context.ending = ending }
         context.batches += 1
         held[ObjectIdentifier(batch)] = batch
+        batch.startedAt = project.loop.now
+        batch.span = project.tracer.begin(batch, project: project.project.id, deliveries: claim.deliveries)
         if claim.deliveries > 1 {
+            project.meters.tookOver()
             project.logger.info(
                 "A batch was taken over.",
                 metadata: ["job": "\(claim.job)", "batch": "\(claim.batch)", "deliveries": "\(claim.deliveries)"]
@@ -242,6 +246,8 @@ final class Planner {
         }
         for (id, batch) in held where batch.isOver {
             held[id] = nil
+            project.meters.letGo(batch.outcome, afterNs: project.loop.now - batch.startedAt)
+            batch.span?.end(batch.outcome)
             batch.job.batches -= 1
             if batch.job.batches == 0 { jobs[batch.job.id] = nil }
         }

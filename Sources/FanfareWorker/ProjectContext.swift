@@ -1,4 +1,5 @@
 internal import EventLoop
+internal import FanfareMetrics
 internal import FanfareModel
 internal import Logging
 internal import RedisTransport
@@ -32,6 +33,9 @@ final class ProjectContext {
     let permits: Permits
     let regulator: Regulator
     let isolation: Isolation
+    let registry: MetricRegistry
+    let meters: ProjectMeters
+    let tracer = BatchTracer()
 
     init(
         loop: EventLoop,
@@ -40,8 +44,11 @@ final class ProjectContext {
         project: WorkerConfiguration.Project,
         book: LeaseBook,
         isolation: Isolation,
+        registry: MetricRegistry,
         logger: Logger
     ) {
+        self.registry = registry
+        meters = ProjectMeters(project: project.id, transport: project.transport, registry: registry)
         permits = Permits(loop: loop)
         regulator = Regulator(loop: loop, configuration: configuration)
         self.isolation = isolation

@@ -19,6 +19,7 @@ final class ProjectRunner {
     private let reclaimer: Reclaimer
     private let copier: AudienceCopier
     private let janitor: Janitor
+    let gauges: ProjectGauges
     private let outlets: Outlets
     private var link: XMPPLink?
     private let tokenLanes: LanePool?
@@ -81,6 +82,13 @@ final class ProjectRunner {
         reclaimer = Reclaimer(project: context, intake: intake)
         copier = AudienceCopier(project: context)
         janitor = Janitor(project: context)
+        gauges = ProjectGauges(
+            project: context,
+            dispatcher: dispatcher,
+            recorder: recorder,
+            outlets: outlets,
+            credentials: credentials
+        )
         self.settler = settler
         if let pool = outlets.xmpp, let serverKey {
             link = XMPPLink(project: context, pool: pool, credential: serverKey)

@@ -34,6 +34,7 @@ final class Recorder {
 
     func result(_ record: ResultRecord, position: Int, of batch: ActiveBatch) {
         guard batch.close(position) else { return }
+        project.meters.finished(record.status, record.failure?.error, maybeDup: record.maybeDup)
         touch(batch)
         batch.pending.records.append(record)
         uncommitted += 1
@@ -165,6 +166,7 @@ final class Recorder {
         case .failure(let error):
             // Kept, and sent again when the connection is back; nothing new is sent meanwhile.
             project.logger.debug("A flush was not answered.", metadata: ["error": "\(error)"])
+            project.meters.redisFailed()
             // A lost connection is repeated by resend(); an error reply, which left the connection as it was, here.
             guard project.redis.state == .ready, error.code != .connectionLost, error.code != .timeout else { return }
             project.loop.schedule(afterMilliseconds: 100) { [weak self] in self?.send(id) }

@@ -106,6 +106,7 @@ final class Scheduler {
         guard case .success(let value) = result, let parsed = ClaimReply.parse(value) else {
             if case .failure(let error) = result {
                 project.logger.debug("A claim failed.", metadata: ["error": "\(error)"])
+                project.meters.redisFailed()
                 if error.code == .functionNotFound { onFunctionsMissing() }
             }
             return askLater(project.configuration.pollMs)

@@ -210,6 +210,7 @@ final class Settler {
             }
             // Legacy retries of one second share a request, so they are moved to its end; none is sent earlier.
             let due = batch.job.sharesRequests ? (untilMs + 999) / 1_000 * 1_000 : untilMs
+            project.meters.retried(retry.cause, delayMs: due - project.nowMs)
             return schedule(at: due, history, position: position, of: batch, parked: false)
         }
         if finishRounds(position: position, of: batch) { return }

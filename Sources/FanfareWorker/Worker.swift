@@ -1,5 +1,6 @@
 internal import CurlTransport
 internal import EventLoop
+public import FanfareMetrics
 public import Logging
 internal import OpenSSLKit
 internal import RedisTransport
@@ -21,10 +22,24 @@ public final class Worker: Sendable {
     private let configuration: WorkerConfiguration
     private let logger: Logger
     private let orders = Inbox<Order>()
+    private let registry: MetricRegistry
+    private let notifier: ServiceNotifier?
+    /// How it fares; of use as soon as the worker is there.
+    public let status = WorkerStatus()
 
-    public init(configuration: WorkerConfiguration, logger: Logger) {
+    /// - Parameters:
+    ///   - registry: where the worker counts; one of nobody else's when left out.
+    ///   - notifier: the service manager that started the process, if it wants to know.
+    public init(
+        configuration: WorkerConfiguration,
+        logger: Logger,
+        registry: MetricRegistry = MetricRegistry(),
+        notifier: ServiceNotifier? = nil
+    ) {
         self.configuration = configuration
         self.logger = logger
+        self.registry = registry
+        self.notifier = notifier
     }
 
     /// Begins nothing new, waits for what is on the wire, gives the rest back. Any thread; safe to call twice.
@@ -82,6 +97,7 @@ public final class Worker: Sendable {
                 tls: tls,
                 configuration: configuration,
                 book: book,
+                watch: WorkerWatch(registry: registry, status: status, notifier: notifier),
                 logger: logger,
                 finished: { continuation.resume(returning: $0) }
             )

@@ -1,4 +1,5 @@
 internal import EventLoop
+internal import FanfareMetrics
 internal import Logging
 internal import RedisTransport
 internal import StreamWire
@@ -12,6 +13,9 @@ final class WorkerShard {
     private let redis: RedisConnection
     private let reader: StreamReader
     private let runners: [ProjectRunner]
+    private let monitor: Monitor
+    /// Why Redis serves nobody though it is there; empty when it does.
+    private var hindrance = ""
     private let finished: (WorkerEnd) -> Void
     private var drainDeadline: UInt64 = 0
     private var isDraining = false
@@ -27,9 +31,11 @@ final class WorkerShard {
         tls: TLSOptions,
         configuration: WorkerConfiguration,
         book: LeaseBook,
+        watch: WorkerWatch,
         logger: Logger,
         finished: @escaping (WorkerEnd) -> Void
     ) throws {
+        monitor = Monitor(loop: loop, registry: watch.registry, status: watch.status, notifier: watch.notifier)
         self.loop = loop
         self.configuration = configuration
         self.book = book
@@ -57,6 +63,7 @@ final class WorkerShard {
                     project: project,
                     book: book,
                     isolation: isolation,
+                    registry: watch.registry,
                     logger: logger
                 )
             )
@@ -80,8 +87,10 @@ final class WorkerShard {
             runner.start()
         }
         redis.onStateChange = { [weak self] state in self?.changed(state) }
+        monitor.snapshot = { [weak self] in self?.snapshot ?? WorkerStatus.Snapshot() }
         redis.connect()
         reader.start()
+        monitor.start()
         if configuration.exitWhenIdle { watchForIdleness() }
     }
 
@@ -91,6 +100,26 @@ final class WorkerShard {
             runners.first { $0.id == project }?.observed(counters)
         case .fenced(let project, let name):
             runners.first { $0.id == project }?.fenced(name: name)
+        }
+    }
+
+    private var snapshot: WorkerStatus.Snapshot {
+        for runner in runners { runner.gauges.look() }
+        return WorkerStatus.Snapshot(
+            redis: isLoaded ? "connected" : Self.words(redis.state, hindrance),
+            isConnected: isLoaded,
+            isDraining: isDraining,
+            projects: runners.map { $0.gauges.status() }
+        )
+    }
+
+    private static func words(_ state: RedisState, _ hindrance: String) -> String {
+        switch state {
+        case .connecting: return "connecting"
+        case .ready: return hindrance.isEmpty ? "starting" : hindrance
+        case .unavailable(let error): return "unavailable: \(error)"
+        case .failed(let error): return "refused: \(error)"
+        case .closed: return "closed"
         }
     }
 
@@ -131,6 +160,7 @@ final class WorkerShard {
             guard let self else { return }
             if case .success = result { return connected() }
             if case .failure(let error) = result {
+                hindrance = "lacks Fanfare's functions"
                 logger.error(
                     "Redis lacks Fanfare's functions, and this user may not load them: run `fanfare functions load` once as a deploy user.",
                     metadata: ["error": "\(error)", "library": "\(FunctionLibrary.name)"]
@@ -156,6 +186,7 @@ final class WorkerShard {
             // A user that may not ask is a choice of whoever wrote its rules, who has to watch over the policy too.
             let server = ServerFacts((try? result.get())?.string ?? "")
             if let remedy = server.remedy {
+                hindrance = "may drop jobs: \(remedy)"
                 logger.error(
                     "Redis may drop what Fanfare rests on, so no job is taken.",
                     metadata: ["remedy": "\(remedy)"]
@@ -168,8 +199,10 @@ final class WorkerShard {
             }
             let isSameServer = serverRun == server.run || serverRun == nil
             if !isSameServer { logger.notice("Redis was restarted or replaced; its last seconds are handed in again.") }
+            if serverRun != nil, !isLoaded { monitor.reconnected() }
             serverRun = server.run
             isLoaded = true
+            hindrance = ""
             logger.info("The worker is connected.", metadata: ["worker": "\(configuration.name)"])
             for runner in runners { runner.connected(isSameServer: isSameServer) }
             reader.read()

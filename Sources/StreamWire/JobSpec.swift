@@ -13,6 +13,8 @@ public struct JobSpec: Equatable, Sendable {
     public var expiresAt: Int64
     public var total: Int
     public var priority: Int
+    /// Since when its recipients may be sent to, Unix ms: the job's push, or its `not_before`; 0 when not known.
+    public var sinceMs: Int64 = 0
     public var traceparent: String?
     public var tracestate: String?
     /// The bare name of the topic that a subscription is for; empty otherwise.
@@ -34,6 +36,8 @@ public struct JobSpec: Equatable, Sendable {
         validateOnly = job.validateOnly
         expiresAt = job.expiresAt
         priority = job.priority
+        let pushedMs = job.entryID.split(separator: "-").first.flatMap { Int64($0) } ?? 0
+        sinceMs = max(pushedMs, job.notBefore)
         traceparent = job.traceparent
         tracestate = job.tracestate
         subscription = job.subscription
@@ -69,6 +73,7 @@ public struct JobSpec: Equatable, Sendable {
         validateOnly = map["validate_only"]?.string == "1"
         expiresAt = map["expires_at"]?.integer ?? 0
         priority = Int(map["priority"]?.integer ?? 5)
+        sinceMs = map["since"]?.integer ?? 0
         traceparent = map["traceparent"]?.string
         tracestate = map["tracestate"]?.string
         subscription = map["subscription"]?.string ?? ""
@@ -83,7 +88,7 @@ public struct JobSpec: Equatable, Sendable {
             ("kind", Array(kind.rawValue.utf8)), ("message", message), ("format", Array(format.rawValue.utf8)),
             ("delivery", Array(delivery.rawValue.utf8)), ("results", Array(results.rawValue.utf8)),
             ("validate_only", validateOnly ? [0x31] : [0x30]), ("expires_at", Array(String(expiresAt).utf8)),
-            ("priority", Array(String(priority).utf8)),
+            ("priority", Array(String(priority).utf8)), ("since", Array(String(sinceMs).utf8)),
         ]
         if let traceparent { pairs.append(("traceparent", Array(traceparent.utf8))) }
         if let tracestate { pairs.append(("tracestate", Array(tracestate.utf8))) }

@@ -8,7 +8,7 @@ struct ConfigCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "config",
         abstract: "Looks at the configuration.",
-        subcommands: [ConfigCheckCommand.self, ConfigReferenceCommand.self]
+        subcommands: [ConfigCheckCommand.self, ConfigReferenceCommand.self, MetricReferenceCommand.self]
     )
 }
 

@@ -28,10 +28,14 @@ struct LogOutput: LogHandler {
         var all = metadata
         if let own = event.metadata { all.merge(own) { $1 } }
         if let error = event.error { all["error"] = "\(error)" }
-        let values = all.map { (key: $0.key, value: "\($0.value)") }.sorted { $0.key < $1.key }
         let time = Self.timestamp(Date())
-        let text = Self.render(time, event.level, "\(event.message)", values, isJSON: isJSON)
+        let text = Self.render(time, event.level, "\(event.message)", Self.values(all), isJSON: isJSON)
         Console.write(text + "\n", to: STDERR_FILENO)
+    }
+
+    /// As they are written: in the order of their names, without what must not be in a log.
+    static func values(_ metadata: Logger.Metadata) -> [(key: String, value: String)] {
+        metadata.map { (key: $0.key, value: TokenMask.masked("\($0.value)")) }.sorted { $0.key < $1.key }
     }
 
     static func render(

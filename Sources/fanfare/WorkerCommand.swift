@@ -1,6 +1,10 @@
 internal import ArgumentParser
+internal import CoreMetrics
 internal import FanfareConfiguration
+internal import FanfareMetrics
+internal import FanfareModel
 internal import FanfareWorker
+internal import Foundation
 internal import Logging
 internal import RedisTransport
 
@@ -35,12 +39,16 @@ struct WorkerCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("text or json.", valueName: "format"))
     var logFormat: String?
 
+    @Option(help: ArgumentHelp("Serve /metrics, /healthz and /readyz here.", valueName: "host:port"))
+    var adminListen: String?
+
     @Flag(help: "Drain and exit once every job is over; for scripts.")
     var exitWhenIdle = false
 
     func run() async throws {
         let configuration = try options.load([
             "worker.name": name, "worker.max_in_flight": maxInFlight, "log.level": logLevel, "log.format": logFormat,
+            "admin.listen": adminListen,
         ])
         let logger = LogOutput.logger(configuration.log)
         let secrets: Secrets
@@ -52,10 +60,25 @@ struct WorkerCommand: AsyncParsableCommand {
         for warning in configuration.warnings + secrets.warnings {
             logger.warning("The configuration deserves a look.", metadata: ["what": "\(warning)"])
         }
+        let registry = MetricRegistry()
+        // What the process's libraries report stands beside what the worker counts.
+        MetricsSystem.bootstrap(RegistryMetricsFactory(registry: registry))
+        ProcessMeters.register(in: registry, version: FanfareVersion.current)
         let worker = Worker(
             configuration: configuration.workerConfiguration(secrets, exitWhenIdle: exitWhenIdle),
+            logger: logger,
+            registry: registry,
+            notifier: ServiceNotifier(environment: ProcessInfo.processInfo.environment)
+        )
+        let admin = WorkerAdmin(
+            configuration.admin,
+            token: secrets.adminToken,
+            status: worker.status,
+            registry: registry,
             logger: logger
         )
+        let serving = Task { await admin?.run() }
+        defer { serving.cancel() }
         let signals = StopSignals { worker.drain() }
         defer { signals.cancel() }
         switch try await start(worker) {

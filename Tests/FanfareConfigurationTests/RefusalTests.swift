@@ -41,7 +41,11 @@ import Testing
             yaml: "allowed_hosts: [\"https://x\"]",
             problem: "allowed_hosts (line 1): https://x is not a host name (no scheme, no port)"
         ),
-        Row(yaml: "admin: { listen: 9464 }", problem: "admin.listen (line 1): must be host:port"),
+        Row(yaml: "admin: { listen: 9464 }", problem: "admin.listen (line 1): must be host:port or unix:///path"),
+        Row(
+            yaml: "admin: { listen: \"unix://admin.sock\" }",
+            problem: "admin.listen (line 1): must be host:port or unix:///path"
+        ),
         Row(yaml: "proxy: https://p:1", problem: "proxy (line 1): must be http://host:port"),
         Row(yaml: "- a", problem: "the document must be a mapping of keys to values"),
         Row(

@@ -1,0 +1,30 @@
+/// The secret that admin requests carry. Never shown: not even by its length.
+public struct BearerToken: Sendable, CustomStringConvertible, CustomReflectable {
+    private let bytes: [UInt8]
+
+    public init(_ text: String) { bytes = Array(text.utf8) }
+
+    public var description: String { "[bearer token]" }
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+
+    /// Whether an `Authorization` header carries it. How long that takes says nothing of how much of it was right.
+    func accepts(authorization: String?) -> Bool {
+        guard let authorization else { return false }
+        let scheme = Array("bearer ".utf8)
+        let given = Array(authorization.utf8)
+        guard given.count > scheme.count, zip(given, scheme).allSatisfy({ Self.lowered($0) == $1 }) else {
+            return false
+        }
+        return isEqual(Array(given.dropFirst(scheme.count)))
+    }
+
+    /// Every byte given is looked at, whichever differs first.
+    private func isEqual(_ given: [UInt8]) -> Bool {
+        guard !bytes.isEmpty else { return false }
+        var difference = given.count ^ bytes.count
+        for index in given.indices { difference |= Int(given[index] ^ bytes[index % bytes.count]) }
+        return difference == 0
+    }
+
+    private static func lowered(_ byte: UInt8) -> UInt8 { (0x41...0x5A).contains(byte) ? byte | 0x20 : byte }
+}

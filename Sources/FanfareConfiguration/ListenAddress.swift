@@ -1,0 +1,41 @@
+/// An address to listen on.
+public enum ListenAddress: Equatable, Sendable {
+    /// An IPv6 address stands without its brackets. Port 0 takes a free one.
+    case tcp(host: String, port: Int)
+    case unix(path: String)
+
+    /// `host:port` or `unix:///path`; nil for what is neither.
+    public init?(_ text: String) {
+        if text.hasPrefix("unix://") {
+            let path = text.dropFirst(7)
+            // As much as a socket's name may have.
+            guard path.hasPrefix("/"), path.utf8.count > 1, path.utf8.count < 108 else { return nil }
+            self = .unix(path: String(path))
+            return
+        }
+        guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
+            (0...65_535).contains(port), let host = HostPolicy.host(authority: String(text[..<colon]))
+        else { return nil }
+        self = .tcp(host: host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host, port: port)
+    }
+
+    /// Nobody beyond this machine can reach it.
+    public var isLocal: Bool {
+        switch self {
+        case .unix: return true
+        case .tcp(let host, _): return HostPolicy.isLoopback(host.contains(":") ? "[\(host)]" : host)
+        }
+    }
+}
+
+/// A text that must not be shown: neither printed nor dumped.
+public struct SecretText: Equatable, Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable
+{
+    public let value: String
+
+    public init(_ value: String) { self.value = value }
+
+    public var description: String { "[secret]" }
+    public var debugDescription: String { "[secret]" }
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+}

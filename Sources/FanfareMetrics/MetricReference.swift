@@ -1,0 +1,29 @@
+/// The reference of all metrics, made from the catalogue; the documentation's page holds exactly this.
+public enum MetricReference {
+    public static var markdown: String {
+        let sections = [
+            ("Counters", MetricCatalogue.counters), ("Histograms", MetricCatalogue.histograms),
+            ("Gauges of the fleet", MetricCatalogue.fleet), ("Gauges of the process", MetricCatalogue.process),
+        ]
+        var lines: [String] = []
+        for (title, metrics) in sections {
+            if !lines.isEmpty { lines.append("") }
+            lines += ["### \(title)", "", "| metric | labels | meaning |", "|---|---|---|"]
+            lines += metrics.map { "| `\($0.name)` | \(labels(of: $0)) | \($0.help)\(buckets(of: $0)) |" }
+        }
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    private static func labels(of metric: Metric) -> String {
+        let labels = metric.labels.map { label in
+            let values = label.values.map { "`\($0)`" }.joined(separator: " ")
+            return values.isEmpty ? "`\(label.name)`" : "`\(label.name)`: \(values)"
+        }
+        return labels.joined(separator: "; ")
+    }
+
+    private static func buckets(of metric: Metric) -> String {
+        guard case .histogram(let bounds) = metric.kind else { return "" }
+        return " Buckets: \(bounds.map(PrometheusText.number).joined(separator: ", "))."
+    }
+}

@@ -1,0 +1,60 @@
+internal import FanfareMetrics
+internal import StreamWire
+
+/// The gauges of one project that every worker reads from Redis.
+final class FleetGauges {
+    private let gauges: [(field: String, scale: Double, cell: GaugeCell)]
+    private let drain: GaugeCell
+    private let fanoutActive: GaugeCell
+    private let blocked: GaugeCell
+    private let pressure: [(kind: String, cell: GaugeCell)]
+    private let age: GaugeCell
+    private var readAt: UInt64?
+
+    init(project: String, registry: MetricRegistry) {
+        func gauge(_ metric: Metric) -> GaugeCell { registry.gauge(metric, project) }
+        let fields: [(String, Double, Metric)] = [
+            ("left", 1, MetricCatalogue.recipientsWaiting), ("retrying", 1, MetricCatalogue.recipientsRetrying),
+            ("entries", 1, MetricCatalogue.entriesWaiting), ("oldest_ms", 1_000, MetricCatalogue.oldestWait),
+            ("waiting_fanouts", 1, MetricCatalogue.fanoutsWaiting), ("epoch", 1, MetricCatalogue.fanoutEpoch),
+            ("hold_ms", 1_000, MetricCatalogue.cooldown), ("have", 1, MetricCatalogue.permits),
+            ("rate", 1, MetricCatalogue.permitRate), ("quota", 1, MetricCatalogue.quota),
+            ("dead", 1, MetricCatalogue.deadJobs), ("open", 1, MetricCatalogue.jobsOpen),
+            ("parked", 1, MetricCatalogue.jobsParked), ("scheduled", 1, MetricCatalogue.jobsScheduled),
+            ("unread", 1, MetricCatalogue.resultsUnread), ("paused", 1, MetricCatalogue.paused),
+            ("workers", 1, MetricCatalogue.workersAlive),
+        ]
+        gauges = fields.map { ($0.0, $0.1, gauge($0.2)) }
+        drain = gauge(MetricCatalogue.drain)
+        fanoutActive = gauge(MetricCatalogue.fanoutActive)
+        blocked = gauge(MetricCatalogue.blocked)
+        let kinds = MetricCatalogue.pressure.labels.last?.values ?? []
+        pressure = kinds.map { ($0, registry.gauge(MetricCatalogue.pressure, project, $0)) }
+        age = gauge(MetricCatalogue.fleetAge)
+    }
+
+    /// Takes the answer of `fleet`, a flat map. What is missing in it, or no number, counts as 0; false for what is no map.
+    @discardableResult
+    func take(_ reply: RedisValue, now: UInt64) -> Bool {
+        guard let flat = reply.array, flat.count >= 2, flat.count.isMultiple(of: 2) else { return false }
+        var fields: [String: RedisValue] = [:]
+        for at in stride(from: 0, to: flat.count, by: 2) { fields[flat[at].string ?? ""] = flat[at + 1] }
+        guard fields["now_ms"] != nil else { return false }
+        func number(_ name: String) -> Double {
+            let value = fields[name]?.string.flatMap { Double($0) } ?? fields[name]?.integer.map { Double($0) } ?? 0
+            return value.isFinite ? max(0, value) : 0
+        }
+        for gauge in gauges { gauge.cell.set(number(gauge.field) / gauge.scale) }
+        let quota = number("quota")
+        let waiting = number("left") + number("entries")
+        drain.set(number("hold_ms") / 1_000 + (quota > 0 ? waiting * 60 / quota : 0))
+        fanoutActive.set((fields["active"]?.string ?? "").split(separator: " ").count)
+        blocked.set(!(fields["block"]?.string ?? "").isEmpty)
+        let kind = fields["pressure"]?.string ?? ""
+        for one in pressure { one.cell.set(one.kind == kind) }
+        readAt = now
+        return true
+    }
+
+    func tellAge(now: UInt64) { age.set(readAt.map { Double(now - min(now, $0)) / 1e9 } ?? -1) }
+}

@@ -1,0 +1,68 @@
+public import FanfareMetrics
+internal import Glibc
+
+/// What the machine knows of this process, read when somebody asks.
+public enum ProcessMeters {
+    /// - Parameter version: what runs.
+    public static func register(in registry: MetricRegistry, version: String) {
+        registry.gauge(MetricCatalogue.buildInfo, version).set(1)
+        registry.gauge(MetricCatalogue.startTime).set(startSeconds())
+        let cpu = registry.gauge(MetricCatalogue.cpu)
+        let memory = registry.gauge(MetricCatalogue.memory)
+        let files = registry.gauge(MetricCatalogue.openFiles)
+        registry.onCollect {
+            cpu.set(cpuSeconds())
+            memory.set(residentBytes())
+            files.set(openFiles())
+        }
+    }
+
+    static func cpuSeconds() -> Double {
+        var usage = rusage()
+        getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+        func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1e6 }
+        return seconds(usage.ru_utime) + seconds(usage.ru_stime)
+    }
+
+    /// 0 where /proc does not tell.
+    static func residentBytes() -> Double {
+        let pages = read("/proc/self/statm").split(separator: " ")
+        guard pages.count > 1, let resident = Double(pages[1]) else { return 0 }
+        return resident * Double(sysconf(Int32(_SC_PAGESIZE)))
+    }
+
+    static func openFiles() -> Int {
+        guard let folder = opendir("/proc/self/fd") else { return 0 }
+        defer { closedir(folder) }
+        var count = 0
+        while readdir(folder) != nil { count += 1 }
+        // Itself, its parent, and the folder that is being read.
+        return max(0, count - 3)
+    }
+
+    /// Unix seconds: ticks since boot, and when that was.
+    static func startSeconds() -> Double {
+        // The name in brackets may hold anything, so that what follows is counted from its end.
+        let status = read("/proc/self/stat")
+        guard let end = status.lastIndex(of: ")") else { return 0 }
+        let fields = status[end...].split(separator: " ")
+        let boot = read("/proc/stat").split(separator: "\n").first { $0.hasPrefix("btime ") }
+        guard fields.count > 20, let ticks = Double(fields[20]), let since = boot.flatMap({ Double($0.dropFirst(6)) })
+        else { return 0 }
+        return since + ticks / Double(max(1, sysconf(Int32(_SC_CLK_TCK))))
+    }
+
+    private static func read(_ path: String) -> String {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return "" }
+        defer { close(descriptor) }
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 16_384)
+        while true {
+            let count = Glibc.read(descriptor, &buffer, buffer.count)
+            guard count > 0, bytes.count < 1 << 20 else { break }
+            bytes += buffer[0..<count]
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

@@ -1,0 +1,96 @@
+internal import EventLoop
+internal import FanfareMetrics
+internal import FanfareModel
+internal import RedisTransport
+internal import StreamWire
+
+/// How one project fares in this worker, looked at a few times a second, and in the fleet, asked of Redis now and then.
+final class ProjectGauges {
+    private let project: ProjectContext
+    private let dispatcher: Dispatcher
+    private let recorder: Recorder
+    private let outlets: Outlets
+    private let credentials: any CredentialSource
+    private let fleet: FleetGauges
+    private let inFlight: GaugeCell
+    private let limit: GaugeCell
+    private let unwritten: GaugeCell
+    private let ready: GaugeCell
+    private let connections: GaugeCell
+    private let managementConnections: GaugeCell
+    private var isAsking = false
+    private var nextQuestion: UInt64 = 0
+
+    /// Redis is asked this often for what is so of the whole fleet; the question is small and bounded.
+    private static let questionNs: UInt64 = 5_000_000_000
+
+    init(
+        project: ProjectContext,
+        dispatcher: Dispatcher,
+        recorder: Recorder,
+        outlets: Outlets,
+        credentials: any CredentialSource
+    ) {
+        self.project = project
+        self.dispatcher = dispatcher
+        self.recorder = recorder
+        self.outlets = outlets
+        self.credentials = credentials
+        let (id, registry) = (project.project.id, project.registry)
+        fleet = FleetGauges(project: id, registry: registry)
+        inFlight = registry.gauge(MetricCatalogue.inFlight, id)
+        limit = registry.gauge(MetricCatalogue.concurrencyLimit, id)
+        unwritten = registry.gauge(MetricCatalogue.unwritten, id)
+        ready = registry.gauge(MetricCatalogue.credentialsReady, id)
+        connections = registry.gauge(MetricCatalogue.connections, id, project.project.transport.rawValue)
+        managementConnections = registry.gauge(MetricCatalogue.connections, id, "management")
+    }
+
+    func look() {
+        inFlight.set(dispatcher.inFlight)
+        limit.set(project.regulator.limit)
+        unwritten.set(recorder.uncommitted)
+        let open = outlets.openConnections
+        connections.set(open.sends)
+        managementConnections.set(open.management)
+        fleet.tellAge(now: project.loop.now)
+        askFleet()
+    }
+
+    /// With why nothing is sent, if anything stands in the way.
+    func status() -> WorkerStatus.Project {
+        var (canSend, state) = (false, "")
+        switch credentials.readiness() {
+        case .ready: canSend = true
+        case .wait: state = "credentials: waiting for an access token"
+        case .failed(let failure): state = "credentials: \(failure.rawError)"
+        }
+        ready.set(canSend)
+        if let reason = project.pauseReason { state = "paused: \(reason)" }
+        if let reason = project.blockReason { state = "blocked: \(reason)" }
+        if state.isEmpty { state = hindrance ?? "ready" }
+        return WorkerStatus.Project(id: project.project.id, canSend: canSend, state: state)
+    }
+
+    /// What passes by itself.
+    private var hindrance: String? {
+        if let pressure = project.pressure { return "pressure: \(pressure)" }
+        if project.isHeld { return "held: FCM asked for a pause" }
+        return project.leaseHolds ? nil : "no lease"
+    }
+
+    private func askFleet() {
+        let now = project.loop.now
+        guard now >= nextQuestion, !isAsking, project.isReady, project.redis.state == .ready else { return }
+        isAsking = true
+        nextQuestion = now + Self.questionNs
+        project.redis.send(FunctionLibrary.fleet(project.keys, most: 1)) { [weak self] result in
+            guard let self else { return }
+            isAsking = false
+            switch result {
+            case .success(let value): fleet.take(value, now: project.loop.now)
+            case .failure: project.meters.redisFailed()
+            }
+        }
+    }
+}

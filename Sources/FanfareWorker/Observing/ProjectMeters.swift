@@ -1,0 +1,194 @@
+internal import FanfareCore
+internal import FanfareMetrics
+internal import FanfareModel
+
+/// What the roles of one project count. Every series is made at the start; to count is an addition to a number at hand,
+/// without a look-up, a lock or an allocation.
+final class ProjectMeters {
+    /// Attempts that travel the same way.
+    private struct Way {
+        let verdicts: [CounterCell]
+        let latency: HistogramCell
+
+        init(_ registry: MetricRegistry, project: String, transport: String) {
+            verdicts = Verdict.names.map { registry.counter(MetricCatalogue.sends, project, transport, $0) }
+            latency = registry.histogram(MetricCatalogue.sendLatency, project, transport)
+        }
+    }
+
+    enum JobOutcome: String, CaseIterable { case accepted, duplicate, rejected }
+    enum BatchOutcome: String, CaseIterable { case closed, returned, lost }
+
+    private let sends: Way
+    private let management: Way
+    private let statuses: [CounterCell]
+    private let errors: [CounterCell]
+    private let causes: [CounterCell]
+    private let retryDelay: HistogramCell
+    private let maybeDuplicates: CounterCell
+    private let projects: CounterCell
+    private let devices: CounterCell
+    private let servers: CounterCell
+    private let jobs: [JobOutcome: CounterCell]
+    private let batches: [BatchOutcome: CounterCell]
+    private let takeovers: CounterCell
+    private let batchTime: HistogramCell
+    private let queueWait: HistogramCell
+    private let redisErrors: CounterCell
+
+    init(project: String, transport: Transport, registry: MetricRegistry) {
+        func counter(_ metric: Metric, _ value: String) -> CounterCell { registry.counter(metric, project, value) }
+        sends = Way(registry, project: project, transport: transport.rawValue)
+        management = Way(registry, project: project, transport: "management")
+        statuses = ResultStatus.allCases.map { counter(MetricCatalogue.results, $0.rawValue) }
+        errors = ErrorCode.allCases.map { counter(MetricCatalogue.failures, $0.rawValue) }
+        causes = Retry.Cause.names.map { counter(MetricCatalogue.retries, $0) }
+        retryDelay = registry.histogram(MetricCatalogue.retryDelay, project)
+        maybeDuplicates = registry.counter(MetricCatalogue.maybeDuplicates, project)
+        projects = counter(MetricCatalogue.refusals, "project")
+        devices = counter(MetricCatalogue.refusals, "device")
+        servers = counter(MetricCatalogue.refusals, "server")
+        jobs = Dictionary(
+            uniqueKeysWithValues: JobOutcome.allCases.map { ($0, counter(MetricCatalogue.jobs, $0.rawValue)) }
+        )
+        batches = Dictionary(
+            uniqueKeysWithValues: BatchOutcome.allCases.map { ($0, counter(MetricCatalogue.batches, $0.rawValue)) }
+        )
+        takeovers = registry.counter(MetricCatalogue.takeovers, project)
+        batchTime = registry.histogram(MetricCatalogue.batchTime, project)
+        queueWait = registry.histogram(MetricCatalogue.queueWait, project)
+        redisErrors = registry.counter(MetricCatalogue.redisErrors)
+    }
+
+    // MARK: On the data path
+
+    /// A request was answered, or given up.
+    func answered(_ verdicts: [Verdict], isManagement: Bool, afterNs: UInt64) {
+        let way = isManagement ? management : sends
+        var held = (project: false, server: false)
+        for verdict in verdicts {
+            way.verdicts[verdict.index].add()
+            switch verdict.refusal {
+            case .project: held.project = true
+            case .server: held.server = true
+            case .device: devices.add()
+            case nil: break
+            }
+        }
+        // However many recipients the request had, it was refused once.
+        if held.project { projects.add() }
+        if held.server { servers.add() }
+        way.latency.observe(Double(afterNs) / 1e9)
+    }
+
+    /// A recipient got its result.
+    func finished(_ status: ResultStatus, _ error: ErrorCode?, maybeDup: Bool) {
+        statuses[status.index].add()
+        if status == .failed, let error { errors[error.index].add() }
+        if maybeDup { maybeDuplicates.add() }
+    }
+
+    /// A recipient waits for its next attempt.
+    func retried(_ cause: Retry.Cause, delayMs: Int64) {
+        causes[cause.index].add()
+        retryDelay.observe(Double(max(0, delayMs)) / 1_000)
+    }
+
+    /// The first send of a batch begins, so long after its recipients could have been sent to.
+    func waited(_ milliseconds: Int64, recipients: Int) {
+        queueWait.observe(Double(max(0, milliseconds)) / 1_000, times: recipients)
+    }
+
+    // MARK: Once a job, a batch, a mishap
+
+    func took(_ outcome: JobOutcome) { jobs[outcome]?.add() }
+
+    func tookOver() { takeovers.add() }
+
+    func letGo(_ outcome: BatchOutcome, afterNs: UInt64) {
+        batches[outcome]?.add()
+        if outcome == .closed { batchTime.observe(Double(afterNs) / 1e9) }
+    }
+
+    func redisFailed() { redisErrors.add() }
+}
+
+extension Verdict {
+    fileprivate static let names = [
+        "sent", "failed", "unknown", "retry", "managed", "credential_refused", "project_blocked",
+    ]
+
+    fileprivate var index: Int {
+        switch self {
+        case .sent, .sentPartly: return 0
+        case .failed: return 1
+        case .unknown: return 2
+        case .retry: return 3
+        case .managed: return 4
+        case .refreshCredential: return 5
+        case .blockProject: return 6
+        }
+    }
+
+    fileprivate enum Refusal { case project, device, server }
+
+    /// Whose limit or trouble holds sends back; nil where nothing does.
+    fileprivate var refusal: Refusal? {
+        switch self {
+        case .retry(let retry):
+            if (500...599).contains(retry.failure.httpStatus) { return .server }
+            switch retry.scope {
+            case .project: return .project
+            case .device, .topic: return .device
+            case .recipient: return nil
+            }
+        case .unknown(let failure, _): return (500...599).contains(failure.httpStatus) ? .server : nil
+        case .sent, .sentPartly, .managed, .failed, .refreshCredential, .blockProject: return nil
+        }
+    }
+}
+
+extension Retry.Cause {
+    fileprivate static let names = ["unsent", "refused", "answered", "unanswered"]
+
+    fileprivate var index: Int {
+        switch self {
+        case .unsent: return 0
+        case .refused: return 1
+        case .answered: return 2
+        case .unanswered: return 3
+        }
+    }
+}
+
+extension ErrorCode {
+    /// In the order of `allCases`.
+    fileprivate var index: Int {
+        switch self {
+        case .unregistered: return 0
+        case .invalidArgument: return 1
+        case .senderIDMismatch: return 2
+        case .thirdPartyAuthError: return 3
+        case .quotaExceeded: return 4
+        case .unavailable: return 5
+        case .internalError: return 6
+        case .unspecified: return 7
+        case .transport: return 8
+        case .emptyGroup: return 9
+        case .tooManyTopics: return 10
+        }
+    }
+}
+
+extension ResultStatus {
+    /// In the order of `allCases`.
+    fileprivate var index: Int {
+        switch self {
+        case .sent: return 0
+        case .failed: return 1
+        case .unknown: return 2
+        case .cancelled: return 3
+        case .expired: return 4
+        }
+    }
+}

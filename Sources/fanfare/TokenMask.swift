@@ -1,0 +1,60 @@
+/// Hides what must not be in a log, wherever it turns up: the last of several nets. Nothing hands a token to the log on
+/// purpose, but a peer may repeat one in its error.
+///
+/// Known by their shape: registration tokens, OAuth access tokens, signed assertions, server keys, private keys, and
+/// passwords in URLs. What looks like one and is none loses its end, which a log can bear.
+enum TokenMask {
+    /// Nothing that a log needs is longer without a blank: the ids of jobs have at most so many characters.
+    private static let longest = 128
+    /// Characters that are shown of what is hidden.
+    private static let shown = 6
+
+    static func masked(_ text: String) -> String {
+        if text.contains("PRIVATE KEY") { return "[masked]" }
+        var result = ""
+        var run = ""
+        for character in text {
+            if isPart(character) {
+                run.append(character)
+            } else {
+                result += shortened(run)
+                run = ""
+                result.append(character)
+            }
+        }
+        return withoutPassword(result + shortened(run))
+    }
+
+    /// What tokens and keys are made of.
+    private static func isPart(_ character: Character) -> Bool {
+        character.isASCII && (character.isLetter || character.isNumber || "-_.:~+=".contains(character))
+    }
+
+    private static func shortened(_ run: String) -> String {
+        guard isSecret(run) else { return run }
+        return "\(run.prefix(shown))…[\(run.count) characters]"
+    }
+
+    private static func isSecret(_ run: String) -> Bool {
+        run.count > longest || run.contains(":APA91b") || run.hasPrefix("ya29.")
+            || (run.hasPrefix("AIza") && run.count >= 35)
+            || (run.hasPrefix("eyJ") && run.count > 40 && run.contains("."))
+    }
+
+    /// `redis://user:password@host` without the password.
+    private static func withoutPassword(_ text: String) -> String {
+        var rest = text[...]
+        var result = ""
+        while let scheme = rest.firstRange(of: "://") {
+            result += rest[..<scheme.upperBound]
+            rest = rest[scheme.upperBound...]
+            let authority = rest.prefix { !$0.isWhitespace && $0 != "/" && $0 != "?" && $0 != "\"" }
+            guard let at = authority.lastIndex(of: "@"), let colon = authority[..<at].firstIndex(of: ":") else {
+                continue
+            }
+            result += rest[...colon] + "…"
+            rest = rest[at...]
+        }
+        return result + rest
+    }
+}

@@ -1,0 +1,80 @@
+internal import FanfareAdmin
+internal import FanfareConfiguration
+internal import FanfareJSON
+internal import FanfareMetrics
+internal import FanfareWorker
+internal import Logging
+
+/// What a worker tells over its admin address, and that it can do without one.
+struct WorkerAdmin: Sendable {
+    private let server: AdminServer
+    private let address: AdminAddress
+    private let logger: Logger
+
+    /// A loop that was silent for longer hangs: it looks after itself four times a second.
+    static let stalledMs: Int64 = 10_000
+
+    /// nil when no address is configured.
+    init?(
+        _ configuration: Configuration.Admin,
+        token: SecretText?,
+        status: WorkerStatus,
+        registry: MetricRegistry,
+        logger: Logger
+    ) {
+        switch configuration.listen {
+        case nil: return nil
+        case .tcp(let host, let port)?: address = .tcp(host: host, port: port)
+        case .unix(let path)?: address = .unix(path: path)
+        }
+        self.logger = logger
+        server = AdminServer(
+            address: address,
+            token: token.map { BearerToken($0.value) },
+            probes: AdminProbes(
+                metrics: { PrometheusText.render(registry) },
+                metricsType: PrometheusText.contentType,
+                health: { Self.health(silentMs: status.silentMs) },
+                readiness: { Self.readiness(status.current) }
+            ),
+            logger: logger
+        )
+    }
+
+    /// Serves until the task is cancelled. An address that cannot be taken is said once; the worker needs none.
+    func run() async {
+        do {
+            try await server.run { [logger] address in
+                logger.info("The admin address listens.", metadata: ["address": "\(address)"])
+            }
+        } catch is CancellationError {
+            return
+        } catch {
+            guard !Task.isCancelled else { return }
+            logger.warning(
+                "The admin address cannot be used; the worker runs without it.",
+                metadata: ["address": "\(address)", "error": "\(error)"]
+            )
+        }
+    }
+
+    static func health(silentMs: Int64) -> AdminReport {
+        AdminReport(
+            isGood: silentMs < stalledMs,
+            details: ["silent_ms": .number(JSONNumber(silentMs))]
+        )
+    }
+
+    static func readiness(_ status: WorkerStatus.Snapshot) -> AdminReport {
+        var projects = JSONObject()
+        for project in status.projects {
+            projects.members.append(.init(key: project.id, value: .string(project.state)))
+        }
+        return AdminReport(
+            isGood: status.isReady,
+            details: [
+                "redis": .string(status.redis), "draining": .bool(status.isDraining), "projects": .object(projects),
+            ]
+        )
+    }
+}

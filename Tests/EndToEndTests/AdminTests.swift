@@ -1,0 +1,96 @@
+import Foundation
+import StreamWire
+import TestSupport
+import Testing
+
+/// What a worker says of itself while it works.
+@Suite struct AdminTests {
+    private let hello = #"{"notification":{"title":"Hello","body":"World"}}"#
+
+    /// The port that a worker's log names.
+    private func port(of worker: ChildProcess) throws -> Int {
+        let log = worker.stderr
+        let line = try #require(log.split(separator: "\n").last { $0.contains("The admin address listens.") })
+        let address = try #require(line.split(separator: " ").last { $0.hasPrefix("address=127.0.0.1:") })
+        return try #require(address.split(separator: ":").last.flatMap { Int($0) })
+    }
+
+    private func ask(_ port: Int, _ path: String) throws -> String {
+        String(decoding: try LoopbackHTTP(port: port).request("GET", path), as: UTF8.self)
+    }
+
+    /// Waits for lines of the metrics, all of them at once.
+    private func metrics(_ port: Int, show lines: [String]) async throws {
+        var missing = lines
+        try await Wait.until("\(missing) in the metrics") {
+            let text = Set(try ask(port, "/metrics").split(separator: "\n").map(String.init))
+            missing = lines.filter { !text.contains($0) }
+            return missing.isEmpty
+        }
+    }
+
+    @Test func aWorkerCountsWhatItDoes() async throws {
+        try await withRig { rig in
+            try await rig.startSandbox()
+            let worker = try await rig.startWorker(
+                try rig.configuration(extra: "admin: { listen: \"127.0.0.1:0\" }"),
+                until: "The admin address listens."
+            )
+            let port = try port(of: worker)
+            try await Wait.until("the worker to be ready") {
+                try ask(port, "/readyz") == readyBody
+            }
+            #expect(try ask(port, "/healthz").hasPrefix(#"{"status":"ok","silent_ms":"#))
+
+            try await rig.push([
+                "id": "news", "message": hello,
+                "tokens": Rig.tokens(["healthy-1", "healthy-2", "sbx-unregistered-1", "sbx-unavailable-1-x"]),
+            ])
+            try await rig.push(["id": "bad", "message": "{}", "token": "not a token"])
+            try await rig.finished("news")
+            try await metrics(
+                port,
+                show: [
+                    #"fanfare_jobs_total{project="demo",outcome="accepted"} 1"#,
+                    #"fanfare_jobs_total{project="demo",outcome="rejected"} 1"#,
+                    #"fanfare_sends_total{project="demo",transport="v1",verdict="sent"} 3"#,
+                    #"fanfare_sends_total{project="demo",transport="v1",verdict="failed"} 1"#,
+                    #"fanfare_sends_total{project="demo",transport="v1",verdict="retry"} 1"#,
+                    #"fanfare_send_latency_seconds_count{project="demo",transport="v1"} 5"#,
+                    #"fanfare_refusals_total{project="demo",kind="server"} 1"#,
+                    #"fanfare_retries_total{project="demo",cause="answered"} 1"#,
+                    #"fanfare_retry_delay_seconds_count{project="demo"} 1"#,
+                    #"fanfare_results_total{project="demo",status="sent"} 3"#,
+                    #"fanfare_results_total{project="demo",status="failed"} 1"#,
+                    #"fanfare_failures_total{project="demo",error="UNREGISTERED"} 1"#,
+                    #"fanfare_queue_wait_seconds_count{project="demo"} 4"#,
+                    #"fanfare_batches_total{project="demo",outcome="closed"} 2"#,
+                    #"fanfare_in_flight{project="demo"} 0"#,
+                    #"fanfare_credentials_ready{project="demo"} 1"#,
+                    "fanfare_redis_connected 1",
+                    // Of the fleet, as Redis was asked last.
+                    #"fanfare_dead_jobs{project="demo"} 1"#,
+                    #"fanfare_recipients_waiting{project="demo"} 0"#,
+                    #"fanfare_workers_alive{project="demo"} 1"#,
+                    #"fanfare_quota_per_minute{project="demo"} 100000000"#,
+                ]
+            )
+
+            // Its address is taken, and it has better things to do than to mind.
+            let second = try await rig.startWorker(
+                try rig.configuration(extra: "admin: { listen: \"127.0.0.1:\(port)\" }"),
+                until: "The admin address cannot be used; the worker runs without it."
+            )
+            try await second.logged("The worker is connected.")
+            worker.signal(SIGTERM)
+            let status = try await worker.wait()
+            #expect(status == 0)
+            try await rig.push(["id": "more", "message": hello, "token": "healthy-3"])
+            try await rig.finished("more")
+            #expect(second.stderr.components(separatedBy: "cannot be used").count == 2, "said once")
+        }
+    }
+
+    private let readyBody =
+        #"{"status":"ready","redis":"connected","draining":false,"projects":{"demo":"ready"}}"# + "\n"
+}

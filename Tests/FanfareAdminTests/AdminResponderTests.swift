@@ -1,0 +1,108 @@
+import FanfareJSON
+import Testing
+
+@testable import FanfareAdmin
+
+@Suite struct AdminResponderTests {
+    private static func responder(
+        token: String? = nil,
+        checksHost: Bool = false,
+        isGood: Bool = true
+    ) -> AdminResponder {
+        AdminResponder(
+            probes: AdminProbes(
+                metrics: { "fanfare_up 1\n" },
+                metricsType: "text/plain; version=0.0.4",
+                health: { AdminReport(isGood: isGood, details: ["turned_ms_ago": .string("3")]) },
+                readiness: { AdminReport(isGood: isGood, details: ["redis": .string("10.0.0.7 refuses")]) }
+            ),
+            token: token.map { BearerToken($0) },
+            checksHost: checksHost
+        )
+    }
+
+    private static func ask(_ path: String, method: String = "GET", host: String? = nil, auth: String? = nil)
+        -> AdminResponder.Request
+    {
+        AdminResponder.Request(method: method, path: path, host: host, authorization: auth)
+    }
+
+    @Test func metricsComeWithTheirType() {
+        let answer = Self.responder().answer(Self.ask("/metrics"))
+        #expect(answer.status == 200 && answer.contentType == "text/plain; version=0.0.4")
+        #expect(answer.body == "fanfare_up 1\n")
+    }
+
+    @Test func probesSayWhy() {
+        let good = Self.responder().answer(Self.ask("/readyz"))
+        #expect(good.status == 200 && good.body == #"{"status":"ready","redis":"10.0.0.7 refuses"}"# + "\n")
+        let bad = Self.responder(isGood: false)
+        #expect(bad.answer(Self.ask("/readyz")).status == 503)
+        let stalled = bad.answer(Self.ask("/healthz"))
+        #expect(stalled.status == 503 && stalled.body == #"{"status":"stalled","turned_ms_ago":"3"}"# + "\n")
+    }
+
+    @Test(arguments: [nil, "", "Bearer", "Bearer ", "Bearer secre", "Bearer secretsecret", "Basic secret", "secret"])
+    func withoutTheTokenNothingIsTold(_ authorization: String?) {
+        let responder = Self.responder(token: "secret", isGood: false)
+        for path in ["/metrics", "/", "/config"] {
+            let answer = responder.answer(Self.ask(path, auth: authorization))
+            #expect(answer.status == 401 && answer.headers["WWW-Authenticate"]?.hasPrefix("Bearer") == true)
+            #expect(!answer.body.contains("fanfare_up"))
+        }
+        let probe = responder.answer(Self.ask("/readyz", auth: authorization))
+        #expect(probe.status == 503 && probe.body == "{\"status\":\"unavailable\"}\n")
+    }
+
+    @Test(arguments: ["Bearer secret", "bearer secret", "BEARER secret"])
+    func withTheTokenEverythingIs(_ authorization: String) {
+        let responder = Self.responder(token: "secret")
+        #expect(responder.answer(Self.ask("/metrics", auth: authorization)).status == 200)
+        #expect(responder.answer(Self.ask("/readyz", auth: authorization)).body.contains("10.0.0.7"))
+        #expect(responder.answer(Self.ask("/config", auth: authorization)).status == 404)
+    }
+
+    @Test func anEmptyTokenLetsNobodyIn() {
+        #expect(!BearerToken("").accepts(authorization: "Bearer "))
+        #expect(!BearerToken("").accepts(authorization: nil))
+    }
+
+    @Test func aTokenShowsItselfNowhere() {
+        let token = BearerToken("very-secret")
+        var dumped = ""
+        dump(token, to: &dumped)
+        for text in ["\(token)", String(reflecting: token), dumped] { #expect(!text.contains("very-secret")) }
+    }
+
+    @Test(arguments: ["POST", "PUT", "DELETE", "TRACE"])
+    func onlyReadingIsAnswered(_ method: String) {
+        for path in ["/metrics", "/healthz", "/readyz"] {
+            let answer = Self.responder().answer(Self.ask(path, method: method))
+            #expect(answer.status == 405 && answer.headers["Allow"] == "GET, HEAD")
+        }
+    }
+
+    @Test(arguments: ["localhost", "LOCALHOST:9464", "127.0.0.1:9464", "127.9.9.9", "[::1]:9464", "[::1]"])
+    func namesOfThisMachineAreAnswered(_ host: String) {
+        #expect(Self.responder(checksHost: true).answer(Self.ask("/metrics", host: host)).status == 200)
+    }
+
+    @Test(arguments: ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "[::2]", "[::1", "", "127.1"])
+    func aWebPageUnderItsOwnNameIsNot(_ host: String) {
+        for path in ["/metrics", "/readyz", "/"] {
+            #expect(Self.responder(checksHost: true).answer(Self.ask(path, host: host)).status == 403)
+        }
+        #expect(Self.responder(checksHost: false).answer(Self.ask("/metrics", host: host)).status == 200)
+    }
+
+    @Test func whatIsLocalIsToldFromWhatIsNot() {
+        for host in ["127.0.0.1", "localhost", "::1", "127.255.0.1"] {
+            #expect(AdminAddress.tcp(host: host, port: 1).isLocal)
+        }
+        for host in ["0.0.0.0", "::", "10.0.0.1", "127.0.0.1.example.org", "127.0.0", "localhost.example"] {
+            #expect(!AdminAddress.tcp(host: host, port: 1).isLocal)
+        }
+        #expect(AdminAddress.unix(path: "/run/fanfare/admin.sock").isLocal)
+        #expect(AdminAddress.tcp(host: "::1", port: 9).description == "[::1]:9")
+    }
+}
