@@ -57,6 +57,8 @@ struct ObjectSchema: Sendable {
         let rule: FieldRule
     }
 
+    /// By canonical name.
+    let rules: [String: FieldRule]
     /// By every spelling.
     private let members: [String: Member]
     /// True for protobuf JSON, where `null` is the same as absent and `collapse_key` the same as `collapseKey`.
@@ -73,6 +75,7 @@ struct ObjectSchema: Sendable {
             members[name] = Member(name: name, rule: rule)
             if isProtobuf { members[Self.snakeCase(name)] = Member(name: name, rule: rule) }
         }
+        self.rules = rules
         self.members = members
         self.isProtobuf = isProtobuf
         self.required = required

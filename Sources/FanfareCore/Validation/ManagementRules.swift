@@ -68,7 +68,7 @@ struct ManagementRules {
         }
     }
 
-    private static func ownFields(_ operation: Operation) -> [EntryField] {
+    static func ownFields(_ operation: Operation) -> [EntryField] {
         switch operation {
         case .send: return []
         case .subscribe, .unsubscribe: return [.topic, .tokens]
