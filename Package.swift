@@ -18,7 +18,7 @@ let package = Package(
     platforms: [.macOS(.v15)],
     products: [
         .executable(name: "fanfare", targets: ["fanfare"]),
-        .library(name: "FanfareClient", targets: ["FanfareClient"]),
+        .library(name: "FanfareClient", targets: ["FanfareClient", "FanfareModel", "RedisTransport", "StreamWire"]),
         .library(name: "FanfareReceiving", targets: ["FanfareReceiving"]),
     ],
     dependencies: [
@@ -234,7 +234,9 @@ let package = Package(
         .testTarget(name: "FanfareConfigurationTests", dependencies: ["FanfareConfiguration"], swiftSettings: strict),
         .testTarget(
             name: "EndToEndTests",
-            dependencies: ["fanfare", "StreamWire", "EventLoop", "RedisTransport", "TestSupport"],
+            dependencies: [
+                "fanfare", "FanfareClient", "FanfareModel", "StreamWire", "EventLoop", "RedisTransport", "TestSupport",
+            ],
             swiftSettings: strict
         ),
         .testTarget(

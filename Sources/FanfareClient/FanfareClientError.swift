@@ -11,6 +11,7 @@ public struct FanfareClientError: Error, Equatable, Sendable, CustomStringConver
     }
 
     public let code: Code
+    /// A sentence for people.
     public let message: String
 
     public init(_ code: Code, _ message: String) {

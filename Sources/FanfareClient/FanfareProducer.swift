@@ -5,6 +5,7 @@ public import StreamWire
 /// Everything here is a plain Redis command on a documented key, so a producer in another language needs no library:
 /// this one saves the spelling.
 public struct FanfareProducer<Redis: RedisSending>: Sendable {
+    /// The names of the project's streams and hashes.
     public let keys: ProjectKeys
     private let prefix: String
     private let redis: Redis

@@ -24,12 +24,17 @@ public struct JobStatus: Equatable, Sendable {
 
     public var id: String
     public var state: State
-    /// Recipients.
+    /// Recipients. When the job is over, ``sent``, ``failed``, ``unknown``, ``cancelled`` and ``expired`` add up to it.
     public var total: Int64
+    /// Accepted by FCM; not delivered or shown yet.
     public var sent: Int64
+    /// Refused for good, or given up after the last try.
     public var failed: Int64
+    /// Ended after an attempt that nobody answered: may have arrived.
     public var unknown: Int64
+    /// Cancelled before an attempt.
     public var cancelled: Int64
+    /// Out of time before an attempt.
     public var expired: Int64
     /// Recipients that wait for their next attempt.
     public var retrying: Int64

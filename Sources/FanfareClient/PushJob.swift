@@ -13,6 +13,7 @@ public struct PushJob: Equatable, Sendable {
     public var target: Target
     /// A JSON object: an FCM v1 `Message` without its target or, with ``format`` `.legacy`, a legacy body without its.
     public var message: [UInt8]
+    /// What ``message`` is written in.
     public var format: MessageFormat = .v1
     /// Your own id, 1 to 128 of `A-Z a-z 0-9 . _ : -`. Pushed again within the dedupe window (24 h unless configured),
     /// the job is not sent again: with an id, pushing is safe to repeat. nil: the id Redis gives the entry.
@@ -31,8 +32,9 @@ public struct PushJob: Equatable, Sendable {
     public var delivery: DeliveryMode?
     /// Estimate of a topic's or a condition's subscribers.
     public var audienceSize: Int64?
-    /// W3C trace context.
+    /// W3C trace context of the request that pushes the job; workers' spans refer to it.
     public var traceparent: String?
+    /// Only with ``traceparent``.
     public var tracestate: String?
 
     /// What an operation without a message has beside its target.
@@ -46,6 +48,10 @@ public struct PushJob: Equatable, Sendable {
         var members: [String] = []
     }
 
+    /// A job that sends a message.
+    /// - Parameters:
+    ///   - target: tokens or fids, at least one; a topic, a condition, a group's key, or the key of an audience.
+    ///   - message: a JSON object without the target, at most 65,536 bytes.
     public init(target: Target, message: [UInt8]) {
         self.init(.send, target: target, message: message)
     }
@@ -57,5 +63,6 @@ public struct PushJob: Equatable, Sendable {
         self.management = management
     }
 
+    /// The same with the message as text.
     public init(target: Target, message: String) { self.init(target: target, message: Array(message.utf8)) }
 }

@@ -1,0 +1,45 @@
+public import FanfareModel
+public import StreamWire
+
+/// One entry of a project's `feedback` stream: a recipient that the application should forget or replace.
+public struct FeedbackEntry: Equatable, Sendable {
+    /// An open set: later versions may add actions.
+    public struct Action: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+        public let rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+        public var description: String { rawValue }
+
+        /// Nothing sent to it will arrive again.
+        public static let remove = Action(rawValue: "remove")
+        /// ``FeedbackEntry/replacement`` stands for the same app instance from now on.
+        public static let replace = Action(rawValue: "replace")
+    }
+
+    /// The stream id.
+    public var id: String
+    /// A token or a fid.
+    public var recipient: String
+    public var kind: RecipientKind
+    public var action: Action
+    public var replacement: String?
+    /// Why; nil with ``Action/replace``.
+    public var error: String?
+    public var job: String
+
+    /// - Throws: ``FanfareClientError`` when the entry is not what a worker writes.
+    public init(_ entry: StreamEntry) throws(FanfareClientError) {
+        func field(_ name: String) -> String? {
+            let value = entry.fields.first { $0.name == name }.map { String(decoding: $0.value, as: UTF8.self) }
+            return value.flatMap { $0.isEmpty ? nil : $0 }
+        }
+        guard let action = field("action"), let job = field("job"), let recipient = field("token") ?? field("fid")
+        else { throw FanfareClientError(.unexpectedReply, "feedback entry \(entry.id) lacks a field") }
+        id = entry.id
+        self.recipient = recipient
+        kind = field("token") == nil ? .fid : .token
+        self.action = Action(rawValue: action)
+        replacement = field("replacement")
+        error = field("error")
+        self.job = job
+    }
+}

@@ -1,0 +1,114 @@
+// Usage: REDIS_URL=redis://127.0.0.1:6379/0 go run push.go PROJECT JOB_ID TOKEN...
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"log"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+)
+
+const group = "newsletter-go"
+
+var conn redis.Conn
+
+func must(reply interface{}, err error) interface{} {
+	if err != nil {
+		log.Fatal(err)
+	}
+	return reply
+}
+
+// read hands over what the group has not acknowledged: first what this consumer was given before it crashed.
+func read(stream string, handle func(fields map[string]string)) {
+	for _, start := range []string{"0", ">"} {
+		for {
+			reply, err := redis.Values(conn.Do("XREADGROUP", "GROUP", group, "one", "COUNT", 100, "STREAMS", stream, start))
+			if err == redis.ErrNil {
+				break
+			}
+			must(reply, err)
+			entries, err := redis.Values(reply[0].([]interface{})[1], nil)
+			must(entries, err)
+			if len(entries) == 0 {
+				break
+			}
+			for _, entry := range entries {
+				pair := entry.([]interface{})
+				fields, err := redis.StringMap(pair[1], nil)
+				must(fields, err)
+				handle(fields)
+				must(conn.Do("XACK", stream, group, pair[0])) // only now: a crash before this line has it read again
+			}
+		}
+	}
+}
+
+func onResults(fields map[string]string) {
+	var results []struct {
+		I      int    `json:"i"`
+		Status string `json:"status"`
+		Error  string `json:"error"`
+	}
+	if err := json.Unmarshal([]byte(fields["results"]), &results); err != nil {
+		log.Fatal(err)
+	}
+	for _, result := range results {
+		if result.Error == "" {
+			result.Error = "-"
+		}
+		// "sent" is what FCM accepted; nobody has seen it yet.
+		fmt.Println(fields["job"], result.I, result.Status, result.Error)
+	}
+}
+
+func onFeedback(fields map[string]string) {
+	// "remove": forget the token. "replace": use fields["replacement"] from now on.
+	fmt.Println("feedback", fields["action"], fields["token"]+fields["fid"])
+}
+
+func main() {
+	project, id, recipients := os.Args[1], os.Args[2], os.Args[3:]
+	base := "fanfare:{" + project + "}"
+	url := os.Getenv("REDIS_URL")
+	if url == "" {
+		url = "redis://127.0.0.1:6379/0"
+	}
+	var err error
+	if conn, err = redis.DialURL(url); err != nil {
+		log.Fatal(err)
+	}
+	defer conn.Close()
+
+	// Before the first push, so that this group sees what follows; it stays until XGROUP DESTROY.
+	for _, name := range []string{"results", "feedback"} {
+		_, err := conn.Do("XGROUP", "CREATE", base+":"+name, group, "0", "MKSTREAM")
+		if err != nil && !strings.HasPrefix(err.Error(), "BUSYGROUP") {
+			log.Fatal(err)
+		}
+	}
+
+	// The id makes it safe to repeat: pushed again within 24 hours, nothing is sent again.
+	tokens, _ := json.Marshal(recipients)
+	message := `{"notification":{"title":"Hello","body":"World"}}`
+	must(conn.Do("XADD", base+":jobs", "*", "id", id, "tokens", tokens, "message", message))
+	fmt.Println("pushed", id)
+
+	for {
+		job, err := redis.StringMap(conn.Do("HGETALL", base+":job:"+id)) // empty until a worker has taken the job
+		must(job, err)
+		read(base+":results", onResults)
+		read(base+":feedback", onFeedback)
+		switch job["state"] {
+		case "done", "cancelled", "expired", "rejected":
+			fmt.Printf("%s is %s: %s sent, %s failed, %s unknown of %s\n",
+				id, job["state"], job["sent"], job["failed"], job["unknown"], job["total"])
+			return
+		}
+		time.Sleep(200 * time.Millisecond)
+	}
+}

@@ -1,0 +1,60 @@
+"""Usage: REDIS_URL=redis://127.0.0.1:6379/0 push.py PROJECT JOB_ID TOKEN..."""
+
+import json
+import os
+import sys
+import time
+
+import redis
+
+project, job_id, tokens = sys.argv[1], sys.argv[2], sys.argv[3:]
+base = f"fanfare:{{{project}}}"
+group = "newsletter-py"
+r = redis.Redis.from_url(os.environ.get("REDIS_URL", "redis://127.0.0.1:6379/0"), decode_responses=True)
+
+
+def read(stream, handle):
+    """Hands over what the group has not acknowledged: first what this consumer was given before it crashed."""
+    for start in ("0", ">"):
+        while True:
+            entries = dict(r.xreadgroup(group, "one", {stream: start}, count=100)).get(stream, [])
+            if not entries:
+                break
+            for entry_id, fields in entries:
+                handle(fields)
+                r.xack(stream, group, entry_id)  # only now: a crash before this line has it read again
+
+
+def on_results(fields):
+    for result in json.loads(fields["results"]):
+        # "sent" is what FCM accepted; nobody has seen it yet.
+        print(f"{fields['job']} {result['i']} {result['status']} {result.get('error', '-')}")
+
+
+def on_feedback(fields):
+    # "remove": forget the token. "replace": use fields["replacement"] from now on.
+    print(f"feedback {fields['action']} {fields.get('token') or fields.get('fid')}")
+
+
+# Before the first push, so that this group sees what follows; it stays until XGROUP DESTROY.
+for name in ("results", "feedback"):
+    try:
+        r.xgroup_create(f"{base}:{name}", group, id="0", mkstream=True)
+    except redis.ResponseError as error:
+        if not str(error).startswith("BUSYGROUP"):
+            raise
+
+# The id makes it safe to repeat: pushed again within 24 hours, nothing is sent again.
+message = {"notification": {"title": "Hello", "body": "World"}}
+r.xadd(f"{base}:jobs", {"id": job_id, "tokens": json.dumps(tokens), "message": json.dumps(message)})
+print(f"pushed {job_id}")
+
+while True:
+    job = r.hgetall(f"{base}:job:{job_id}")  # empty until a worker has taken the job
+    read(f"{base}:results", on_results)
+    read(f"{base}:feedback", on_feedback)
+    if job.get("state") in ("done", "cancelled", "expired", "rejected"):
+        break
+    time.sleep(0.2)
+counts = f"{job['sent']} sent, {job['failed']} failed, {job['unknown']} unknown of {job['total']}"
+print(f"{job_id} is {job['state']}: {counts}")

@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# Usage: REDIS_URL=redis://127.0.0.1:6379/0 push.sh PROJECT JOB_ID TOKEN...
+set -euo pipefail
+project=$1 id=$2
+shift 2
+base="fanfare:{$project}" group=newsletter-sh
+redis() { redis-cli -u "${REDIS_URL:-redis://127.0.0.1:6379/0}" "$@"; }
+# What is new to this group of a stream is printed, then acknowledged: `field` and `value` are on lines of their own.
+drain() {
+    local entries ids
+    while entries=$(redis XREADGROUP GROUP "$group" one COUNT 100 STREAMS "$1" '>') && [ -n "$entries" ]; do
+        printf '%s\n' "$entries"
+        ids=$(grep -xE '[0-9]+-[0-9]+' <<<"$entries")
+        # shellcheck disable=SC2086
+        redis XACK "$1" "$group" $ids >/dev/null
+    done
+}
+
+# Before the first push, so that this group sees what follows; it stays until `XGROUP DESTROY`.
+for stream in results feedback; do
+    redis XGROUP CREATE "$base:$stream" "$group" 0 MKSTREAM >/dev/null 2>&1 || true
+done
+
+# The id makes it safe to repeat: pushed again within 24 hours, nothing is sent again.
+tokens=$(printf '"%s",' "$@")
+redis XADD "$base:jobs" '*' id "$id" tokens "[${tokens%,}]" \
+    message '{"notification":{"title":"Hello","body":"World"}}' >/dev/null
+echo "pushed $id"
+
+while :; do
+    state=$(redis HGET "$base:job:$id" state)
+    case $state in done | cancelled | expired | rejected) break ;; esac
+    sleep 0.2
+done
+drain "$base:results"
+drain "$base:feedback"
+# `sent` is what FCM accepted; nobody has seen it yet.
+set -- $(redis HMGET "$base:job:$id" sent failed unknown total)
+echo "$id is $state: $1 sent, $2 failed, $3 unknown of $4"
