@@ -239,6 +239,7 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        .testTarget(name: "DocumentationTests", swiftSettings: strict),
         .testTarget(
             name: "StreamWireTests",
             dependencies: ["StreamWire", "FanfareModel", "RedisTransport", "TestSupport"],

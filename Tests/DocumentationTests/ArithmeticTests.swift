@@ -1,0 +1,43 @@
+import Foundation
+import Testing
+
+/// The sums of the page on scaling come out: each line of an `arithmetic` block is worked from left to right.
+@Suite struct ArithmeticTests {
+    @Test func everyLineComesOut() throws {
+        let page = try Page(Page.catalogue.appendingPathComponent("Scaling.md"))
+        let lines = page.blocks("arithmetic").flatMap { $0.split(separator: "\n") }
+        #expect(lines.count > 10)
+        for line in lines {
+            let sides = line.split(separator: " = ")
+            try #require(sides.count == 2, "\(line)")
+            let worked = try #require(Self.value(sides[0]), "\(line)")
+            let said = try #require(Self.number(sides[1].prefix { $0 != " " }), "\(line)")
+            // What is said is rounded to the digits that it has.
+            let decimals = sides[1].prefix { $0 != " " }.split(separator: ".").dropFirst().first?.count ?? 0
+            let step = pow(10, Double(-decimals))
+            #expect(abs(worked - said) <= step / 2 * 1.001, "\(line): \(worked)")
+        }
+    }
+
+    private static func number(_ text: Substring) -> Double? { Double(text.replacing(",", with: "")) }
+
+    /// Numbers with × and ÷ between them; a number's unit, a word behind it, is passed over.
+    private static func value(_ text: Substring) -> Double? {
+        var value: Double?
+        var sign: Substring?
+        for word in text.split(separator: " ") {
+            if word == "×" || word == "÷" {
+                sign = word
+            } else if let number = number(word) {
+                switch (value, sign) {
+                case (nil, nil): value = number
+                case (let left?, "×"): value = left * number
+                case (let left?, "÷"): value = left / number
+                default: return nil
+                }
+                sign = nil
+            }
+        }
+        return sign == nil ? value : nil
+    }
+}
