@@ -17,7 +17,10 @@ public struct FanfareConsumer<Redis: RedisSending>: Sendable {
     private let redis: Redis
 
     /// - Parameters:
+    ///   - redis: a `RedisClient`, or whatever carries commands.
     ///   - project: `[a-z0-9][a-z0-9-]{0,62}`.
+    ///   - group: see ``group``.
+    ///   - consumer: see ``consumer``.
     ///   - prefix: what the workers' configuration says.
     public init(redis: Redis, project: String, group: String, consumer: String, prefix: String = "fanfare") {
         self.redis = redis

@@ -9,6 +9,7 @@ public struct FanfareOperator<Redis: RedisSending>: Sendable {
     let redis: Redis
 
     /// - Parameters:
+    ///   - redis: a `RedisClient`, or whatever carries commands.
     ///   - project: `[a-z0-9][a-z0-9-]{0,62}`.
     ///   - prefix: what the workers' configuration says.
     public init(redis: Redis, project: String, prefix: String = "fanfare") {

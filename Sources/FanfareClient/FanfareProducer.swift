@@ -11,6 +11,7 @@ public struct FanfareProducer<Redis: RedisSending>: Sendable {
     private let redis: Redis
 
     /// - Parameters:
+    ///   - redis: a `RedisClient`, or whatever carries commands.
     ///   - project: `[a-z0-9][a-z0-9-]{0,62}`.
     ///   - prefix: what the workers' configuration says.
     public init(redis: Redis, project: String, prefix: String = "fanfare") {
