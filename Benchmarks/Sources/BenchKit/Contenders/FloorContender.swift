@@ -37,7 +37,13 @@ struct FloorContender: Contender {
         let text = String(decoding: try JSONEncoder().encode(job), as: UTF8.self)
         let file = try workspace.write(text, to: "floor.json")
         let sinkBefore = try sink.cpuNs()
-        let child = try Child("floor", "/proc/self/exe", [FloorLoop.command, file], in: workspace)
+        let child = try Child(
+            "floor",
+            "/proc/self/exe",
+            [FloorLoop.command, file],
+            environment: CurlLibrary.environment,
+            in: workspace
+        )
         try child.finish(seconds: job.limitSeconds + 5)
         let sinkNs = try sink.cpuNs() - sinkBefore
         let answer = try JSONDecoder().decode(FloorAnswer.self, from: Data(workspace.read(child.outputFile).utf8))

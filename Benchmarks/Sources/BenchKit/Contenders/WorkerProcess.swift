@@ -15,12 +15,14 @@ final class WorkerProcess {
         in workspace: Workspace
     ) throws {
         let file = try workspace.write(settings.text(redisURL: redis.url, target: target), to: "\(name).yaml")
-        child = try Child(name, executable, ["worker", "--config", file], environment: environment, in: workspace)
+        let variables = CurlLibrary.environment.merging(environment) { $1 }
+        child = try Child(name, executable, ["worker", "--config", file], environment: variables, in: workspace)
         do {
             try Patience.wait(for: "\(name) to connect", seconds: 30) {
                 try child.throwIfEnded()
                 return workspace.read(child.logFile).contains("The worker is connected.") ? () : nil
             }
+            try child.checkLibcurl()
         } catch {
             child.stop(seconds: 0)
             throw error

@@ -6,6 +6,7 @@ public enum Harness {
     /// - Returns: the exit code.
     public static func main(_ arguments: [String]) -> Int32 {
         do {
+            try CurlLibrary.restart(arguments)
             if arguments.count == 2, arguments[0] == FloorLoop.command {
                 try FloorLoop.main(jobFile: arguments[1])
             } else if arguments.first == CountsCommand.name {

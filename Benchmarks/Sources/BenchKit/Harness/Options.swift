@@ -33,6 +33,7 @@ struct Options: Equatable {
           --json FILE       write both sides of every ratio, all samples and the machine to FILE
           --chart FILE      draw throughput and CPU per send against requests in flight; .svg or .png
           --worker PATH     the worker's program; default: .build/release/fanfare of the package above
+          --libcurl FOLDER  measure floor and worker with the libcurl there: Benchmarks/libcurl8 prints one
           --sends N         sends of each run, where the scenario has no number of its own to keep to
           --rounds N        runs of each side, taken in turns
           --sizes N,N,…     audiences of the scenario size

@@ -19,7 +19,7 @@ final class Child {
     var outputFile: String { "\(name).out" }
     var logFile: String { "\(name).log" }
 
-    /// - Parameter environment: complete; nothing is inherited but the library path.
+    /// - Parameter environment: complete but for a path and a locale; nothing is inherited.
     init(
         _ name: String,
         _ path: String,
@@ -65,6 +65,9 @@ final class Child {
         let line = String(decoding: status, as: UTF8.self).split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
         return line?.split { $0 == " " || $0 == "\t" }.dropFirst().first.flatMap { Double($0) }.map { $0 / 1_024 }
     }
+
+    /// See ``CurlLibrary/check(_:named:)``.
+    func checkLibcurl() throws { try CurlLibrary.check(process, named: name) }
 
     func throwIfEnded() throws {
         guard let ended = reap(waiting: false) else { return }
@@ -114,12 +117,9 @@ final class Child {
     }
 
     /// Settings of whoever runs the benchmark must not reach what is measured.
-    private static let environment: [String: String] = {
-        var kept = ["PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8"]
-        // How another libcurl is measured.
-        kept["LD_LIBRARY_PATH"] = ProcessInfo.processInfo.environment["LD_LIBRARY_PATH"]
-        return kept
-    }()
+    private static let environment = [
+        "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8",
+    ]
 
     private static func create(_ path: String) throws -> Int32 {
         let fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
