@@ -15,6 +15,7 @@ extension Configuration {
         flags: [String: String] = [:]
     ) throws(ConfigurationError) -> Configuration {
         var yaml = ""
+        var isReadableByOthers = false
         if let file {
             do {
                 let content = try FileReader.read(file, limit: ConfigurationFile.maximumBytes)
@@ -22,6 +23,7 @@ extension Configuration {
                     throw ConfigurationError(problems: ["\(file): not UTF-8"])
                 }
                 yaml = text
+                isReadableByOthers = content.isReadableByOthers
             } catch let failure as FileReader.Failure {
                 throw ConfigurationError(problems: ["\(file): \(failure.reason)"])
             } catch let error as ConfigurationError {
@@ -33,7 +35,33 @@ extension Configuration {
         let directory = file.map { path in
             path.lastIndex(of: "/").map { String(path[...$0]) } ?? ""
         }
-        return try load(yaml: yaml, directory: directory ?? "", environment: environment, flags: flags)
+        var configuration = try load(
+            yaml: yaml,
+            directory: directory ?? "",
+            environment: environment,
+            flags: flags
+        )
+        let url = configuration.redis.url
+        if let file, isReadableByOthers, holdsPassword(url), yaml.contains(url) {
+            let remedy = "chmod 600 it, or put the URL into FANFARE_REDIS_URL"
+            configuration.warnings.append("redis.url: \(file) holds a password and every user may read it; \(remedy)")
+        }
+        if let flag = flags["redis.url"], holdsPassword(flag) {
+            configuration.warnings.append(
+                "redis.url (--redis): command lines are for every user to see; a password belongs into FANFARE_REDIS_URL "
+                    + "or the file"
+            )
+        }
+        return configuration
+    }
+
+    /// `scheme://user:password@…`, whatever follows.
+    static func holdsPassword(_ url: String) -> Bool {
+        guard let start = url.firstRange(of: "://"), let at = url.lastIndex(of: "@"), start.upperBound < at else {
+            return false
+        }
+        guard let colon = url[start.upperBound..<at].firstIndex(of: ":") else { return false }
+        return url.index(after: colon) < at
     }
 
     /// The same with the file's text at hand.
@@ -53,6 +81,12 @@ extension Configuration {
         )
         if let token = environment[SettingMerger.adminTokenVariable], !token.isEmpty {
             configuration.admin.token = SecretText(token)
+        }
+        if let password = environment[SettingMerger.redisPasswordVariable], !password.isEmpty {
+            configuration.redis.password = SecretText(password)
+        }
+        if let password = environment[SettingMerger.sentinelPasswordVariable], !password.isEmpty {
+            configuration.redis.sentinelPassword = SecretText(password)
         }
         configuration.warnings = merger.warnings + configuration.idleSettings()
         let problems = configuration.contradictions()
@@ -74,6 +108,7 @@ extension Configuration {
         if (redis.certificateFile == nil) != (redis.keyFile == nil) {
             problems.append("redis: cert_file and key_file go together")
         }
+        problems += redisContradictions()
         if prefix.contains(where: { "{}:\" ".contains($0) }) || prefix.utf8.count > 64 {
             problems.append("prefix: at most 64 bytes, without braces, colons, quotes and spaces")
         }
@@ -92,7 +127,7 @@ extension Configuration {
         if admin.listen == nil, admin.tokenFile != nil {
             warnings.append("admin.token_file: has no effect without admin.listen")
         }
-        return warnings
+        return warnings + idleRedisSettings()
             + projects.filter { $0.legacyBody == .text && $0.transport != .legacy }.map {
                 "projects.\($0.id).legacy_body: text has no effect with transport \($0.transport.rawValue)"
             }

@@ -7,6 +7,16 @@ public struct Configuration: Equatable, Sendable {
         public var url: String
         public var certificateFile: String?
         public var keyFile: String?
+        /// Signs in instead of a user in the URL.
+        public var user: String?
+        public var passwordFile: String?
+        /// What the environment says the password is; it counts before the file's.
+        public var password: SecretText?
+        public var sentinelUser: String?
+        public var sentinelPasswordFile: String?
+        public var sentinelPassword: SecretText?
+        /// nil: as the servers.
+        public var sentinelTLS: Bool?
         /// Replicas that have to confirm each write; 0 with the fast profile.
         public var safeReplicas: Int
     }

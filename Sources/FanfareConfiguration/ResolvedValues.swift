@@ -12,6 +12,11 @@ struct ResolvedValues {
                 url: text("redis.url"),
                 certificateFile: path("redis.cert_file"),
                 keyFile: path("redis.key_file"),
+                user: optional("redis.user"),
+                passwordFile: path("redis.password_file"),
+                sentinelUser: optional("redis.sentinel_user"),
+                sentinelPasswordFile: path("redis.sentinel_password_file"),
+                sentinelTLS: ["yes": true, "no": false][text("redis.sentinel_tls")],
                 safeReplicas: text("redis.durability") == "safe" ? Int(number("redis.safe_replicas")) : 0
             ),
             prefix: text("prefix"),

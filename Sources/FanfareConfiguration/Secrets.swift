@@ -7,6 +7,7 @@ public struct Secrets: Sendable {
     public var serviceAccounts: [String: [UInt8]] = [:]
     /// Server keys of the legacy and XMPP transports, by project.
     public var serverKeys: [String: String] = [:]
+    public var redis = RedisPasswords()
     /// What requests to the admin address have to carry; nil where they need nothing.
     public var adminToken: SecretText?
     /// Files that others may read: one sentence each.
@@ -36,6 +37,8 @@ extension Configuration {
             }
         }
         loadAdminToken(into: &secrets, &problems)
+        secrets.redis = redisPasswords(&problems)
+        secrets.warnings += secrets.redis.warnings
         let certificates = [("tls.ca_file", caFile), ("redis.cert_file", redis.certificateFile)]
         for (place, file) in certificates {
             if let file { _ = read(file, place, limit: Self.maximumCertificateBytes, &problems) }

@@ -14,6 +14,8 @@ struct SettingMerger {
     static let fileVariable = "FANFARE_CONFIG"
     /// A secret, so it is neither a flag nor a key of the file.
     static let adminTokenVariable = "FANFARE_ADMIN_TOKEN"
+    static let redisPasswordVariable = "FANFARE_REDIS_PASSWORD"
+    static let sentinelPasswordVariable = "FANFARE_REDIS_SENTINEL_PASSWORD"
 
     init(file: ConfigurationFile, environment: [String: String], flags: [String: String]) {
         self.file = file
@@ -37,7 +39,8 @@ struct SettingMerger {
         var values: [String: SourcedValue] = [:]
         var meanings: [String: String] = [
             Self.projectsVariable: "projects", Self.fileVariable: "the file",
-            Self.adminTokenVariable: "the admin token",
+            Self.adminTokenVariable: "the admin token", Self.redisPasswordVariable: "Redis' password",
+            Self.sentinelPasswordVariable: "the Sentinels' password",
         ]
         var kinds: [(path: String, setting: Setting)] = []
         for setting in Settings.all {

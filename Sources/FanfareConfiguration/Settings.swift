@@ -8,11 +8,34 @@ public enum Settings {
             .redisURL,
             "redis://127.0.0.1:6379/0",
             flag: "redis",
-            "Where Redis is: `redis://[user[:password]@]host[:port][/db]`, `rediss://…` for TLS, or `unix:///path[?db=n]`. "
-                + "`REDIS_URL` counts where `FANFARE_REDIS_URL` is not set."
+            "Where Redis is: `redis://[user[:password]@]host[:port][/db]`, `unix:///path[?db=n]`, "
+                + "`redis-sentinel://…host[:port],…[/db][?master=name]` or `redis-cluster://…host[:port],…`; for TLS `rediss` "
+                + "in the place of `redis`. `REDIS_URL` counts where `FANFARE_REDIS_URL` is not set. See the page on Redis."
+        ),
+        Setting("redis.user", .text, "", "The ACL user to sign in as, where the URL names none."),
+        Setting(
+            "redis.password_file",
+            .file,
+            "",
+            "A file that holds the password, where the URL holds none. `FANFARE_REDIS_PASSWORD`, the password itself, counts "
+                + "before it. Readable by others: a warning."
         ),
         Setting("redis.cert_file", .file, "", "A client certificate (PEM) for `rediss://`."),
         Setting("redis.key_file", .file, "", "The key (PEM) of that certificate."),
+        Setting("redis.sentinel_user", .text, "", "The ACL user to sign in to the Sentinels as."),
+        Setting(
+            "redis.sentinel_password_file",
+            .file,
+            "",
+            "A file that holds the password for the Sentinels; `FANFARE_REDIS_SENTINEL_PASSWORD`, the password itself, counts "
+                + "before it. Readable by others: a warning."
+        ),
+        Setting(
+            "redis.sentinel_tls",
+            .choice(["same", "yes", "no"]),
+            "same",
+            "Whether the Sentinels are asked over TLS: `same` is as the servers."
+        ),
         Setting(
             "redis.durability",
             .choice(["fast", "safe"]),

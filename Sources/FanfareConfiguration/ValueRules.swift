@@ -43,7 +43,10 @@ struct ValueRules {
     }
 
     private static func redisURL(_ text: String) -> String? {
-        let schemes = ["redis://", "rediss://", "unix://"]
+        let schemes = [
+            "redis://", "rediss://", "unix://", "redis-sentinel://", "rediss-sentinel://", "redis-cluster://",
+            "rediss-cluster://",
+        ]
         return schemes.contains { text.hasPrefix($0) } ? nil : "must start with \(schemes.joined(separator: ", "))"
     }
 

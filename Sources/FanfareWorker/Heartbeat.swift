@@ -26,14 +26,17 @@ final class Heartbeat: Sendable {
         thread = try LoopThread(name: "fanfare-lease") { loop in
             let driver = HeartbeatDriver(
                 loop: loop,
-                connection: RedisConnection(
-                    loop: loop,
-                    deployment: configuration.redis,
-                    name: "fanfare-lease",
-                    tls: tls,
-                    timeouts: Self.timeouts(configuration),
-                    random: { Double.random(in: 0..<1) }
-                ),
+                connect: { key in
+                    RedisConnection(
+                        loop: loop,
+                        deployment: configuration.redis,
+                        key: key,
+                        name: "fanfare-lease",
+                        tls: tls,
+                        timeouts: Self.timeouts(configuration),
+                        random: { Double.random(in: 0..<1) }
+                    )
+                },
                 configuration: configuration,
                 book: book,
                 reports: reports
@@ -59,7 +62,8 @@ final class Heartbeat: Sendable {
 
 private final class HeartbeatDriver {
     private let loop: EventLoop
-    private let connection: RedisConnection
+    /// By project, in a cluster; otherwise one for all, under no name.
+    private let connections: [String: RedisConnection]
     private let configuration: WorkerConfiguration
     private let book: LeaseBook
     private let reports: Inbox<Heartbeat.Report>
@@ -67,13 +71,21 @@ private final class HeartbeatDriver {
 
     init(
         loop: EventLoop,
-        connection: RedisConnection,
+        connect: (_ key: String?) -> RedisConnection,
         configuration: WorkerConfiguration,
         book: LeaseBook,
         reports: Inbox<Heartbeat.Report>
     ) {
         self.loop = loop
-        self.connection = connection
+        if configuration.redis.form == .cluster {
+            connections = configuration.projects.reduce(into: [:]) { connections, project in
+                connections[project.id] = connect(
+                    ProjectKeys(prefix: configuration.prefix, project: project.id).base
+                )
+            }
+        } else {
+            connections = ["": connect(nil)]
+        }
         self.configuration = configuration
         self.book = book
         self.reports = reports
@@ -81,12 +93,12 @@ private final class HeartbeatDriver {
     }
 
     func start() {
-        connection.connect()
+        for connection in connections.values { connection.connect() }
         beat()
     }
 
     func stop() {
-        connection.close()
+        for connection in connections.values { connection.close() }
         loop.stop()
     }
 
@@ -100,7 +112,7 @@ private final class HeartbeatDriver {
         // Counted from before the call was sent: Redis may apply it any time after this, never before.
         let sentAt = WallClock.bootNs
         let call = FunctionLibrary.renew(keys, worker: name, about: card.text(inFlight: book.inFlight(in: project)))
-        connection.send(call, timeoutMs: configuration.renewMs) { result in
+        (connections[project] ?? connections[""])?.send(call, timeoutMs: configuration.renewMs) { result in
             guard case .success(let value) = result, let parts = value.array, let word = parts.first?.string else {
                 return
             }

@@ -172,8 +172,6 @@ final class ProjectRunner {
     /// Redis is there, for the first time or again.
     func connected(isSameServer: Bool) {
         context.isReady = false
-        context.redis.send(RedisCommand("SADD", ProjectKeys.projects(prefix: context.configuration.prefix), id)) { _ in
-        }
         createGroup()
         // Another server's news may have other numbers; to hear them twice does no harm.
         if !isSameServer { scheduler.hearAgain() }

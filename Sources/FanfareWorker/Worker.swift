@@ -50,7 +50,6 @@ public final class Worker: Sendable {
     /// - Throws: an error that says what to correct: the Redis address, a credentials file, a key that cannot sign.
     public func run() async throws -> WorkerEnd {
         CurlEnvironment.prepare()
-        let endpoint = try RedisEndpoint(url: configuration.redisURL)
         let tls = TLSOptions(
             caFile: configuration.caFile,
             certFile: configuration.redisCertificateFile,
@@ -59,7 +58,6 @@ public final class Worker: Sendable {
         let book = LeaseBook(worker: configuration.name, nonce: UInt32.random(in: 0 ... .max))
         let reports = Inbox<Heartbeat.Report>()
         let heartbeat = try Heartbeat(
-            endpoint: endpoint,
             tls: tls,
             configuration: configuration,
             book: book,
@@ -73,7 +71,7 @@ public final class Worker: Sendable {
         return try await withCheckedThrowingContinuation { continuation in
             do {
                 let started = try LoopThread(name: "fanfare-loop") { [self] loop in
-                    build(on: loop, endpoint, tls, book, reports, continuation)
+                    build(on: loop, tls, book, reports, continuation)
                 }
                 thread.withLock { $0 = started }
             } catch {
@@ -84,7 +82,6 @@ public final class Worker: Sendable {
 
     private func build(
         on loop: EventLoop,
-        _ endpoint: RedisEndpoint,
         _ tls: TLSOptions,
         _ book: LeaseBook,
         _ reports: Inbox<Heartbeat.Report>,
@@ -93,7 +90,6 @@ public final class Worker: Sendable {
         do {
             let shard = try WorkerShard(
                 loop: loop,
-                endpoint: endpoint,
                 tls: tls,
                 configuration: configuration,
                 book: book,

@@ -1,4 +1,5 @@
 public import FanfareModel
+public import RedisTransport
 
 /// Everything a worker process needs to know. Files have been read and checked by whoever fills this in.
 public struct WorkerConfiguration: Sendable {
@@ -46,7 +47,8 @@ public struct WorkerConfiguration: Sendable {
         }
     }
 
-    public var redisURL: String
+    /// Where Redis is, and how to sign in.
+    public var redis: RedisDeployment
     public var prefix = "fanfare"
     public var projects: [Project]
     /// A private CA, trusted beside the system's, for FCM and Redis.
@@ -89,8 +91,8 @@ public struct WorkerConfiguration: Sendable {
     public var keepOutgoingMs: Int64 = 86_400_000
     public var exitWhenIdle = false
 
-    public init(redisURL: String, projects: [Project], name: String) {
-        self.redisURL = redisURL
+    public init(redis: RedisDeployment, projects: [Project], name: String) {
+        self.redis = redis
         self.projects = projects
         self.name = name
     }

@@ -84,6 +84,9 @@ public struct RedisDeployment: Equatable, Sendable, CustomStringConvertible, Cus
         return copy
     }
 
+    /// True when nobody outside this machine is reached, as far as the URL says.
+    public var isLoopback: Bool { nodes.allSatisfy(\.isLoopback) }
+
     public var description: String {
         let form: String
         var query = ""

@@ -1,8 +1,8 @@
 extension RedisCommand {
     /// The key that says which node of a cluster may run this command; nil where any node will do.
     ///
-    /// Commands with several keys have them in one slot, or no node would run them. A `SCAN` of one project's keys is
-    /// routed by the hash tag in its pattern, since a node scans only what it has itself.
+    /// Commands with several keys have them in one slot, or no node would run them. A `SCAN` or
+    /// `KEYS` of one project is routed by the hash tag in its pattern, since a node looks only at what it has itself.
     public var routingKey: ArraySlice<UInt8>? {
         guard count > 0 else { return nil }
         switch String(decoding: word(0), as: UTF8.self).uppercased() {
@@ -13,7 +13,7 @@ extension RedisCommand {
         case "XREAD", "XREADGROUP": return behind("STREAMS")
         case "SCAN": return behind("MATCH")
         case "PING", "ECHO", "TIME", "INFO", "ROLE", "WAIT", "COMMAND", "CONFIG", "CLIENT", "FUNCTION", "SCRIPT", "ACL",
-            "AUTH", "SELECT", "CLUSTER", "SENTINEL", "ASKING", "MEMORY", "DBSIZE", "KEYS", "FLUSHALL", "LATENCY":
+            "AUTH", "SELECT", "CLUSTER", "SENTINEL", "ASKING", "MEMORY", "DBSIZE", "FLUSHALL", "LATENCY":
             return nil
         default: return count > 1 ? word(1) : nil
         }

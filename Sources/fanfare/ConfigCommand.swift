@@ -2,7 +2,6 @@ internal import ArgumentParser
 internal import FanfareConfiguration
 internal import FanfareJSON
 internal import FanfareModel
-internal import RedisTransport
 
 struct ConfigCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -32,15 +31,15 @@ struct ConfigCheckCommand: ParsableCommand {
     func run() throws {
         let configuration: Configuration
         let secrets: Secrets
-        do {
+        do throws(ConfigurationError) {
             configuration = try options.read()
             secrets = try configuration.loadSecrets()
-            _ = try RedisEndpoint(url: configuration.redis.url)
+            _ = try configuration.deployment(secrets.redis)
         } catch {
-            report(problems: (error as? ConfigurationError)?.problems ?? ["redis.url: \(error)"], warnings: [])
+            report(problems: error.problems, warnings: [])
             throw ExitCode(Outcome.configuration.rawValue)
         }
-        report(problems: [], warnings: configuration.warnings + secrets.warnings)
+        report(problems: [], warnings: configuration.warnings + secrets.warnings, configuration)
         guard !json else { return }
         for project in configuration.projects {
             Console.line("project \(project.id): \(project.transport.rawValue), \(project.destination)")
@@ -48,12 +47,21 @@ struct ConfigCheckCommand: ParsableCommand {
         Console.line("The configuration is fine.")
     }
 
-    private func report(problems: [String], warnings: [String]) {
+    private func report(problems: [String], warnings: [String], _ configuration: Configuration? = nil) {
         if json {
-            let object: JSONObject = [
+            var object: JSONObject = [
                 "ok": .bool(problems.isEmpty), "problems": .array(problems.map { .string($0) }),
                 "warnings": .array(warnings.map { .string($0) }),
             ]
+            if let projects = configuration?.projects {
+                let list = projects.map { project -> JSONValue in
+                    .object([
+                        "id": .string(project.id), "transport": .string(project.transport.rawValue),
+                        "destination": .string(project.destination),
+                    ])
+                }
+                object["projects"] = .array(list)
+            }
             Console.line(JSONValue.object(object).jsonText)
         } else {
             ConfigurationOptions.warn(warnings)

@@ -1,12 +1,13 @@
 internal import FanfareConfiguration
 internal import FanfareWorker
 internal import Foundation
+internal import RedisTransport
 
 extension Configuration {
     private static let hourMs: Int64 = 3_600_000
 
     /// What the worker needs, in its own words.
-    func workerConfiguration(_ secrets: Secrets, exitWhenIdle: Bool) -> WorkerConfiguration {
+    func workerConfiguration(_ secrets: Secrets, redis: RedisDeployment, exitWhenIdle: Bool) -> WorkerConfiguration {
         let projects = projects.map { project in
             var result = WorkerConfiguration.Project(
                 id: project.id,
@@ -28,14 +29,14 @@ extension Configuration {
             return result
         }
         var result = WorkerConfiguration(
-            redisURL: redis.url,
+            redis: redis,
             projects: projects,
             name: worker.name ?? Self.processName()
         )
         result.prefix = prefix
         result.caFile = caFile
-        result.redisCertificateFile = redis.certificateFile
-        result.redisKeyFile = redis.keyFile
+        result.redisCertificateFile = self.redis.certificateFile
+        result.redisKeyFile = self.redis.keyFile
         result.proxy = proxy
         result.maxInFlight = worker.maxInFlight
         result.maxLanes = worker.maxLanes
@@ -47,7 +48,7 @@ extension Configuration {
         result.window = worker.window
         result.retryPercent = worker.retryPercent
         result.backlogLimit = Int(backlogLimit)
-        result.safeReplicas = redis.safeReplicas
+        result.safeReplicas = self.redis.safeReplicas
         result.dedupeMs = retention.dedupeHours * Self.hourMs
         result.keepJobMs = retention.jobHours * Self.hourMs
         result.keepSingleJobMs = retention.singleJobHours * Self.hourMs

@@ -94,8 +94,10 @@ struct DemoCommand: AsyncParsableCommand {
     }
 
     private func play(_ configuration: Configuration) async throws {
+        let secrets = try configuration.loadSecrets()
+        let redis = try configuration.deployment(secrets.redis)
         let worker = Worker(
-            configuration: configuration.workerConfiguration(try configuration.loadSecrets(), exitWhenIdle: false),
+            configuration: configuration.workerConfiguration(secrets, redis: redis, exitWhenIdle: false),
             logger: LogOutput.logger(configuration.log)
         )
         try await withThrowingTaskGroup(of: Void.self) { group in

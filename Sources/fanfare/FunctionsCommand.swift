@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import FanfareJSON
 internal import RedisTransport
 internal import StreamWire
 
@@ -19,17 +20,26 @@ struct FunctionsLoadCommand: AsyncParsableCommand {
             workers start. Versions live side by side, so running workers are not disturbed. Safe to repeat.
 
             Example:
-              fanfare functions load --redis redis://deploy:secret@127.0.0.1:6379/0
+              FANFARE_REDIS_URL=$(cat deploy-url) fanfare functions load
             """
     )
 
     @OptionGroup var options: ConfigurationOptions
 
+    @Flag(help: "Print one JSON object.")
+    var json = false
+
     func run() async throws {
         let configuration = try options.load()
         try await RedisSession.run(configuration) { client in
-            _ = try await client.send(FunctionLibrary.load())
-            Console.line("loaded \(FunctionLibrary.name)")
+            // Of a cluster each primary keeps its own, which its replicas get from it.
+            for primary in try await client.primaries() {
+                let server = try await RedisSession.connect(RedisDeployment(primary), configuration)
+                defer { server.close() }
+                _ = try await server.send(FunctionLibrary.load())
+            }
+            let object: JSONObject = ["library": .string(FunctionLibrary.name), "outcome": .string("loaded")]
+            Console.line(json ? JSONValue.object(object).jsonText : "loaded \(FunctionLibrary.name)")
         }
     }
 }

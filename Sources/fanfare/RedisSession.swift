@@ -9,38 +9,33 @@ internal import StreamWire
 enum RedisSession {
     /// Connects, runs and closes, and turns what Redis says into an exit code.
     static func run(_ configuration: Configuration, _ body: (RedisClient) async throws -> Void) async throws {
-        let endpoint = try endpoint(configuration)
+        let deployment = try deployment(configuration)
         do {
-            let client = try await connect(endpoint, configuration)
+            let client = try await connect(deployment, configuration)
             defer { client.close() }
             try await body(client)
         } catch let error as RedisError where error.code == .functionNotFound {
-            throw Outcome.unavailable.because("Redis at \(endpoint): \(missingFunctions)")
+            throw Outcome.unavailable.because("Redis at \(deployment): \(missingFunctions)")
         } catch let error as RedisError {
-            throw outcome(error).because("Redis at \(endpoint): \(error)")
+            throw outcome(error).because("Redis at \(deployment): \(error)")
         } catch let error as FanfareClientError {
             throw Outcome.failed.because("\(error)")
         }
     }
 
-    static func endpoint(_ configuration: Configuration) throws -> RedisEndpoint {
-        do {
-            return try RedisEndpoint(url: configuration.redis.url)
+    static func deployment(_ configuration: Configuration) throws -> RedisDeployment {
+        do throws(ConfigurationError) {
+            return try configuration.deployment(try configuration.redisPasswords())
         } catch {
-            throw Outcome.configuration.because("configuration: redis.url: \(error.reason)")
+            throw ConfigurationOptions.refused(error)
         }
     }
 
     static func connect(
-        _ endpoint: RedisEndpoint,
+        _ deployment: RedisDeployment,
         _ configuration: Configuration
     ) async throws(RedisError) -> RedisClient {
-        let tls = TLSOptions(
-            caFile: configuration.caFile,
-            certFile: configuration.redis.certificateFile,
-            keyFile: configuration.redis.keyFile
-        )
-        return try await RedisClient.connect(endpoint, tls: tls, patienceMs: 2_000)
+        try await RedisClient.connect(deployment, tls: configuration.redisTLS, patienceMs: 2_000)
     }
 
     /// What only a person can mend is configuration; all else passes.

@@ -57,6 +57,12 @@ struct WorkerCommand: AsyncParsableCommand {
         } catch {
             throw ConfigurationOptions.refused(error)
         }
+        let redis: RedisDeployment
+        do throws(ConfigurationError) {
+            redis = try configuration.deployment(secrets.redis)
+        } catch {
+            throw ConfigurationOptions.refused(error)
+        }
         for warning in configuration.warnings + secrets.warnings {
             logger.warning("The configuration deserves a look.", metadata: ["what": "\(warning)"])
         }
@@ -65,7 +71,7 @@ struct WorkerCommand: AsyncParsableCommand {
         MetricsSystem.bootstrap(RegistryMetricsFactory(registry: registry))
         ProcessMeters.register(in: registry, version: FanfareVersion.current)
         let worker = Worker(
-            configuration: configuration.workerConfiguration(secrets, exitWhenIdle: exitWhenIdle),
+            configuration: configuration.workerConfiguration(secrets, redis: redis, exitWhenIdle: exitWhenIdle),
             logger: logger,
             registry: registry,
             notifier: ServiceNotifier(environment: ProcessInfo.processInfo.environment)

@@ -18,13 +18,19 @@ final class Rig {
     let projects: [String]
     var project: String { projects[0] }
 
-    init(projects: [String] = ["demo"], redis: RedisServer? = nil) async throws {
+    /// - Parameters:
+    ///   - redis: a server of the test's own; ended with the rig.
+    ///   - deployment: where the test itself looks, if not straight at that server.
+    init(projects: [String] = ["demo"], redis: RedisServer? = nil, deployment: RedisDeployment? = nil) async throws {
         self.projects = projects
         directory = FileManager.default.temporaryDirectory
             .appendingPathComponent("fanfare-e2e-\(UInt64.random(in: 0 ..< .max))")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         self.redis = try redis ?? RedisServer()
-        client = try await RedisClient.connect(self.redis.endpoint, patienceMs: 5_000)
+        client = try await RedisClient.connect(
+            deployment ?? RedisDeployment(self.redis.endpoint),
+            patienceMs: deployment == nil ? 5_000 : 30_000
+        )
     }
 
     /// Asks another server from now on: the one that took over.

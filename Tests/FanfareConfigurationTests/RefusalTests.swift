@@ -29,7 +29,8 @@ import Testing
         Row(yaml: "log: { format: xml }", problem: "log.format (line 1): xml is none of text, json"),
         Row(
             yaml: "redis: { url: \"http://user:secret@host\" }",
-            problem: "redis.url (line 1): must start with redis://, rediss://, unix://"
+            problem: "redis.url (line 1): must start with redis://, rediss://, unix://, redis-sentinel://, "
+                + "rediss-sentinel://, redis-cluster://, rediss-cluster://"
         ),
         Row(
             yaml: "projects: { Demo: {} }",
@@ -81,6 +82,14 @@ import Testing
             yaml: "projects: { a: { iid_endpoint: https://iid.example } }",
             problem: "projects.a.iid_endpoint (line 1): host iid.example is not Google's, this machine's or listed in "
                 + "allowed_hosts"
+        ),
+        Row(
+            yaml: "redis: { url: \"redis://u:p@h\", user: v }",
+            problem: "redis.user: redis.url names a user too; leave one out"
+        ),
+        Row(
+            yaml: "redis: { sentinel_tls: maybe }",
+            problem: "redis.sentinel_tls (line 1): maybe is none of same, yes, no"
         ),
         Row(yaml: "redis: { cert_file: a }", problem: "redis: cert_file and key_file go together"),
         Row(

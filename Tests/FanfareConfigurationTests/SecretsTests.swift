@@ -107,6 +107,29 @@ import Testing
         #expect(!error.description.contains("SECRET"))
     }
 
+    @Test(arguments: [
+        ("redis: { url: \"redis://u:SECRET@h\" }\n", 0o644, true),
+        ("redis: { url: \"redis://u:SECRET@h\" }\n", 0o600, false),
+        ("redis: { url: \"redis://h\" }\n", 0o644, false), ("redis: { url: \"redis://u@h\" }\n", 0o644, false),
+    ])
+    func aFileWithAPasswordIsForItsOwnerOnly(yaml: String, mode: Int, warns: Bool) throws {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        try yaml.write(toFile: file, atomically: false, encoding: .utf8)
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file)
+        let warnings = try Configuration.load(file: file, environment: [:]).warnings
+        #expect(warnings.contains { $0.hasPrefix("redis.url: \(file) holds a password") } == warns, "\(warnings)")
+        #expect(!warnings.joined().contains("SECRET"))
+    }
+
+    @Test func aPasswordOnTheCommandLineIsSaidToBeSeen() throws {
+        for (url, warns) in [("redis://u:SECRET@h", true), ("redis://u@h", false), ("redis://h:1", false)] {
+            let warnings = try Configuration.load(file: nil, environment: [:], flags: ["redis.url": url]).warnings
+            #expect(warnings.contains { $0.contains("--redis") } == warns, "\(warnings)")
+            #expect(!warnings.joined().contains("SECRET"))
+        }
+    }
+
     @Test func aConfigurationFileMustBeThereAndOfASaneSize() throws {
         let missing = try #require(throws: ConfigurationError.self) {
             try Configuration.load(file: "/no/such/file", environment: [:])

@@ -24,10 +24,10 @@ struct DoctorCommand: AsyncParsableCommand {
 
     func run() async throws {
         let configuration = try options.load()
-        let endpoint = try RedisSession.endpoint(configuration)
-        var subject = Check.Subject(configuration: configuration, redisName: "\(endpoint)")
+        let deployment = try RedisSession.deployment(configuration)
+        var subject = Check.Subject(configuration: configuration, redisName: "\(deployment)")
         do throws(RedisError) {
-            let client = try await RedisSession.connect(endpoint, configuration)
+            let client = try await RedisSession.connect(deployment, configuration)
             defer { client.close() }
             subject.redis = try await RedisProbe(client: client, configuration: configuration).facts()
         } catch {

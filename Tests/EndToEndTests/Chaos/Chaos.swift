@@ -1,4 +1,5 @@
 import Foundation
+import RedisTransport
 import TestSupport
 import Testing
 
@@ -28,6 +29,7 @@ private actor Turnstile {
 ///   - part: recipients per round.
 ///   - delayMs: how long the sandbox takes for an answer, so that a harm finds sends on the wire; 0 sets no fault.
 ///   - redisURL, endpoint: where the workers look, if not straight at the rig's servers.
+///   - deployment: where the test itself looks for Redis.
 ///   - environment: what the workers find in theirs beside the test's own.
 ///   - isEveryDuplicateFlagged: false where Redis itself forgets.
 ///   - harm: what happens in a round, once its sends are under way.
@@ -44,6 +46,7 @@ func chaos(
     requestTimeoutMs: Int = 15_000,
     redis: RedisServer? = nil,
     redisURL: String? = nil,
+    deployment: RedisDeployment? = nil,
     durability: String = "fast",
     endpoint: ((Rig) throws -> String)? = nil,
     environment: [String: String] = [:],
@@ -65,7 +68,7 @@ func chaos(
         isInside = false
     }
     do {
-        let rig = try await Rig(projects: ChaosRun.projects, redis: redis)
+        let rig = try await Rig(projects: ChaosRun.projects, redis: redis, deployment: deployment)
         defer { rig.close() }
         let started = ContinuousClock.now
         try await rig.startSandbox(["--quota-per-minute", "100000000", "--seed", "\(ChaosScale.seed)"])

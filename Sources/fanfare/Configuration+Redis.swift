@@ -1,0 +1,34 @@
+internal import FanfareConfiguration
+internal import OpenSSLKit
+internal import RedisTransport
+
+extension Configuration {
+    /// Where Redis is, with everything that signs in.
+    func deployment(_ passwords: RedisPasswords) throws(ConfigurationError) -> RedisDeployment {
+        let named: RedisDeployment
+        do throws(RedisURLError) {
+            named = try RedisDeployment(url: redis.url)
+        } catch {
+            throw ConfigurationError(problems: ["redis.url: \(error.reason)"])
+        }
+        let user = redis.user ?? named.server.user
+        let password = passwords.servers?.value ?? named.server.password
+        if user != nil, password == nil {
+            throw ConfigurationError(problems: [
+                "redis.user: without a password; give redis.password_file or FANFARE_REDIS_PASSWORD"
+            ])
+        }
+        if redis.certificateFile != nil, !named.server.usesTLS {
+            throw ConfigurationError(problems: ["redis.cert_file: redis.url is not for TLS; write rediss in it"])
+        }
+        return named.signedIn(user: user, password: password).askingSentinels(
+            user: redis.sentinelUser,
+            password: passwords.sentinels?.value,
+            usesTLS: redis.sentinelTLS
+        )
+    }
+
+    var redisTLS: TLSOptions {
+        TLSOptions(caFile: caFile, certFile: redis.certificateFile, keyFile: redis.keyFile)
+    }
+}

@@ -1,0 +1,77 @@
+import Foundation
+import RedisTransport
+import StreamWire
+import TestSupport
+import Testing
+
+/// A cluster of three primaries with a replica each. Workers sign in as the users of `ops/redis/fanfare.acl`.
+@Suite struct ClusterChaos {
+    @Test func primaryDies() async throws {
+        let rounds = ChaosScale.rounds(short: 2, longShare: 0.1)
+        let audit = try await clusterChaos("primaryDies", rounds: rounds) { cluster, run, round in
+            let project = ChaosRun.projects[round % ChaosRun.projects.count]
+            let slot = HashSlot(key: ProjectKeys(project: project).base)
+            let old = try cluster.primary(of: slot)
+            let began = ContinuousClock.now
+            old.kill9()
+            try await Wait.until("a replica to take over", seconds: 60) {
+                (try? cluster.primary(of: slot)).map { $0 !== old } ?? false
+            }
+            run.harms += 1
+            try await run.recover(since: began)
+            try old.restart()
+            try old.waitFor { try $0.cli("INFO", "replication").contains("master_link_status:up") }
+        }
+        #expect(audit.duplicates == 0, "a replica that kept up knows what its primary knew")
+    }
+
+    /// Half of a project's keys have gone to another primary for a while, then the rest: its functions must run on neither
+    /// of the two, and go on where all of them are.
+    @Test func slotMoves() async throws {
+        let rounds = ChaosScale.rounds(short: 2, longShare: 0.2)
+        let audit = try await clusterChaos("slotMoves", rounds: rounds) { cluster, run, round in
+            let project = ChaosRun.projects[round % ChaosRun.projects.count]
+            let slot = HashSlot(key: ProjectKeys(project: project).base)
+            let source = try cluster.primary(of: slot)
+            // To a node that nothing of Fanfare was on, and in the next round to where the other project is.
+            let other = HashSlot(key: ProjectKeys(project: ChaosRun.projects[(round + 1) % 2]).base)
+            let places = (round % 2 == 0 ? [other] : []) + [8_000, 2_000, 14_000].compactMap { HashSlot($0) }
+            let target = try #require(try places.map { try cluster.primary(of: $0) }.first { $0 !== source })
+            let began = ContinuousClock.now
+            try cluster.beginMove(of: slot, from: source, to: target)
+            try cluster.moveKeys(of: slot, from: source, to: target, limit: 5)
+            try await Task.sleep(for: .milliseconds(700))
+            while try cluster.moveKeys(of: slot, from: source, to: target, limit: 100) > 0 {}
+            try cluster.endMove(of: slot, from: source, to: target)
+            run.harms += 1
+            try await run.recover(since: began)
+        }
+        #expect(audit.duplicates == 0, "nothing is forgotten on the way")
+    }
+
+    private func clusterChaos(
+        _ name: String,
+        rounds: Int,
+        harm: (RedisCluster, ChaosRun, Int) async throws -> Void
+    ) async throws -> ChaosAudit {
+        let users = try RedisUsers()
+        let cluster = try RedisCluster(config: ["--aclfile", users.file])
+        defer { cluster.stop() }
+        let slots = ChaosRun.projects.map { HashSlot(key: ProjectKeys(project: $0).base) }
+        let owners = try slots.map { try cluster.primary(of: $0) }
+        #expect(owners[0] !== owners[1], "the projects are on different shards")
+        try await loadFunctions("redis-cluster://fanfare-deploy:fanfare-deploy@\(cluster.seeds)")
+        let (_, audit) = try await chaos(
+            name,
+            rounds: rounds,
+            part: 1_000,
+            leaseMs: 10_000,
+            redis: cluster.nodes[0],
+            redisURL: "redis-cluster://fanfare-worker:fanfare-worker@\(cluster.seeds)",
+            deployment: try RedisDeployment(url: "redis-cluster://\(cluster.seeds)")
+        ) { run, round in
+            try await harm(cluster, run, round)
+        }
+        return audit
+    }
+}

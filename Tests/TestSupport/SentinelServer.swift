@@ -1,0 +1,66 @@
+internal import EventLoop
+internal import Foundation
+
+/// A real Sentinel that watches one primary, named `main`, and calls it down after a second.
+public final class SentinelServer: Sendable {
+    public let port: UInt16
+    private let folder: TemporaryFolder
+    private let process = Locked<Process?>(nil)
+
+    /// - Parameters:
+    ///   - quorum: how many Sentinels have to agree that the primary is down.
+    ///   - config: further lines of its configuration.
+    public init(watching primary: UInt16, quorum: Int, config: [String] = []) throws {
+        folder = try TemporaryFolder()
+        port = try RedisServer.freePort()
+        let lines =
+            [
+                "port \(port)", "bind 127.0.0.1", "dir \(folder.path)", "protected-mode no",
+                "sentinel monitor main 127.0.0.1 \(primary) \(quorum)", "sentinel down-after-milliseconds main 1000",
+                "sentinel failover-timeout main 5000", "sentinel parallel-syncs main 1",
+            ] + config
+        let file = try folder.write("sentinel.conf", lines.joined(separator: "\n") + "\n")
+        let server = Process()
+        server.executableURL = URL(fileURLWithPath: "/usr/bin/redis-server")
+        server.arguments = [file, "--sentinel"]
+        server.standardOutput = FileHandle.nullDevice
+        server.standardError = FileHandle.nullDevice
+        try server.run()
+        process.withLock { $0 = server }
+        try wait("a Sentinel to answer") { try cli("PING") == "PONG" }
+    }
+
+    deinit { stop() }
+
+    @discardableResult
+    public func cli(_ arguments: String...) throws -> String {
+        let output = try runProgram("/usr/bin/redis-cli", ["-p", "\(port)"] + arguments)
+        return String(decoding: output, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
+    /// The port of the primary that it names.
+    public var primary: UInt16? {
+        guard let words = try? cli("SENTINEL", "GET-MASTER-ADDR-BY-NAME", "main") else { return nil }
+        return words.split(whereSeparator: \.isNewline).last.flatMap { UInt16($0) }
+    }
+
+    /// Asks again until `condition` holds, for at most a minute.
+    public func wait(_ what: String, _ condition: () throws -> Bool) throws {
+        let deadline = EventLoop.readClock() + 60_000_000_000
+        while (try? condition()) != true {
+            guard EventLoop.readClock() < deadline else { throw TestFailure("waited in vain for \(what)") }
+            usleep(20_000)
+        }
+    }
+
+    /// Safe to call twice.
+    public func stop() {
+        process.withLock { process in
+            guard let running = process else { return }
+            kill(running.processIdentifier, SIGKILL)
+            running.waitUntilExit()
+            process = nil
+        }
+        folder.remove()
+    }
+}
