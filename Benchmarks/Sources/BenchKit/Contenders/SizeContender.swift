@@ -1,22 +1,20 @@
 /// The worker with audiences of one size, one after the other until there are enough sends to measure.
 struct SizeContender: Contender {
-    static let sendsAtLeast = 100_000
-
     let name: String
     let summary: String
     private let size: Int
+    private let jobs: Int
     private let bench: Bench
     private let sink: Sink
 
-    init(_ bench: Bench, sink: Sink, size: Int) {
+    init(_ bench: Bench, sink: Sink, size: Int, sendsAtLeast: Int) {
         self.bench = bench
         self.sink = sink
         self.size = size
+        jobs = max(1, sendsAtLeast / size)
         name = SizeScenario.side(size)
-        summary = "\(Self.jobs(size)) fan-outs, audience in a Redis list, results of failures only"
+        summary = "\(jobs) fan-out\(jobs == 1 ? "" : "s"), audience in a Redis list, results of failures only"
     }
-
-    private static func jobs(_ size: Int) -> Int { max(1, sendsAtLeast / size) }
 
     /// - Parameter sends: not used: the size is the question.
     func run(sends: Int) throws -> RunSample {
@@ -27,7 +25,6 @@ struct SizeContender: Contender {
         let key = "audience:{\(Sink.project)}"
         try Self.fill(key, count: size, in: fleet.redis)
         try fleet.warmUp(bench.options.warmUp, limitSeconds: limit)
-        let jobs = Self.jobs(size)
         let (sent, reading) = try fleet.meter(sink: sink) {
             try (1...jobs).reduce(0) { sent, index in
                 let content = JobContent(target: .audience(key), results: "failures")

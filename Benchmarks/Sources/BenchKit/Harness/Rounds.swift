@@ -2,17 +2,16 @@ internal import Foundation
 
 enum Rounds {
     /// Each contender once a round, so that a change of the machine's mood reaches all of them.
-    static func run(_ contenders: [any Contender], rounds: Int, sends: Int) throws -> [String: [RunSample]] {
+    /// - Parameter show: what the line about a run tells.
+    static func run(_ contenders: [any Contender], rounds: Int, sends: Int, show: [Measure] = [.cpu, .rate]) throws
+        -> [String: [RunSample]]
+    {
         var runs: [String: [RunSample]] = [:]
         for round in 1...rounds {
             for contender in contenders {
                 let sample = try contender.run(sends: sends)
                 runs[contender.name, default: []].append(sample)
-                let figures = String(
-                    format: "%.2f µs CPU per send, %.0f sends/s",
-                    sample.cpuMicrosecondsPerSend,
-                    sample.sendsPerSecond
-                )
+                let figures = show.compactMap { $0.text(sample) }.joined(separator: ", ")
                 Console.note("round \(round) of \(rounds), \(contender.name): \(figures)")
             }
         }

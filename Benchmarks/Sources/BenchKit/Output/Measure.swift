@@ -1,3 +1,5 @@
+internal import Foundation
+
 /// One figure of a run.
 struct Measure: Sendable {
     let name: String
@@ -20,6 +22,11 @@ struct Measure: Sendable {
     static let memory = Measure(name: "peak_memory_mb", heading: "peak MB", decimals: 1) { $0.peakMemoryMegabytes }
 
     static let common = [cpu, rate, wall, sink, redis, startUp, memory]
+
+    /// `p99 ms 4.00`; nil where it was not measured.
+    func text(_ sample: RunSample) -> String? {
+        value(sample).map { "\(heading) \(String(format: "%.\(decimals)f", $0))" }
+    }
 
     /// One of a scenario's own.
     static func figure(_ name: String, _ heading: String, decimals: Int) -> Measure {

@@ -92,7 +92,8 @@ struct Report: Encodable {
     }
 
     private static func spread(_ value: Statistics, decimals: Int) -> String {
-        "\(number(value.median, decimals)) (\(number(value.min, decimals))–\(number(value.max, decimals)))"
+        guard value.count > 1 else { return number(value.median, decimals) }
+        return "\(number(value.median, decimals)) (\(number(value.min, decimals))–\(number(value.max, decimals)))"
     }
 
     private static func number(_ value: Double, _ decimals: Int) -> String {

@@ -10,7 +10,8 @@ enum FanoutsScenario: Scenario {
 
     static func run(_ bench: Bench) throws -> Report {
         let startedAt = Date()
-        let count = bench.form.pick(6, 10, 10)
+        let measures = [FanoutsContender.mean, FanoutsContender.last]
+        let count = bench.form.pick(4, 10, 10)
         let subscribers = bench.form.pick(10_000, 20_000, 50_000)
         let inTurn = FanoutsContender(bench, name: "in turn", count: count, subscribers: subscribers, atOnce: 1)
         let together = FanoutsContender(bench, name: "at once", count: count, subscribers: subscribers, atOnce: count)
@@ -24,8 +25,8 @@ enum FanoutsScenario: Scenario {
             ],
             startedAt: startedAt,
             contenders: contenders,
-            runs: try Rounds.run(contenders, rounds: rounds, sends: count),
-            measures: [FanoutsContender.mean, FanoutsContender.last],
+            runs: try Rounds.run(contenders, rounds: rounds, sends: count, show: measures),
+            measures: measures,
             compare: [(FanoutsContender.mean, "in turn", "at once"), (FanoutsContender.last, "in turn", "at once")],
             notes: [
                 String(format: "without any gap between them the mean in turn would be %.2f of that at once", ideal)

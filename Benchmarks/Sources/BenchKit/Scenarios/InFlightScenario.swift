@@ -19,7 +19,7 @@ enum InFlightScenario: Scenario {
         defer { sink.stop() }
 
         let rounds = bench.options.rounds(1, 3, 10)
-        let seconds = bench.form.pick(2.0, 6.0, 10.0)
+        let seconds = bench.form.pick(1.5, 6.0, 10.0)
         var runs: [String: [RunSample]] = [:]
         var contenders: [any Contender] = []
         for level in levels {

@@ -42,7 +42,7 @@ enum LatencyScenario: Scenario {
             parameters: ["rate": rate, "seconds": seconds, "rounds": rounds, "full_rate": Int(full)],
             startedAt: startedAt,
             contenders: contenders,
-            runs: try Rounds.run(contenders, rounds: rounds, sends: rate * seconds),
+            runs: try Rounds.run(contenders, rounds: rounds, sends: rate * seconds, show: [p50, p99, p999]),
             measures: [p50, p99, p999, .rate, .cpu],
             compare: [],
             notes: notes

@@ -34,7 +34,7 @@ enum MulticastScenario: Scenario {
             parameters: ["recipients": sends, "rounds": rounds, "warm_up": worker.warmUp],
             startedAt: startedAt,
             contenders: contenders,
-            runs: try Rounds.run(contenders, rounds: rounds, sends: sends),
+            runs: try Rounds.run(contenders, rounds: rounds, sends: sends, show: [perCPUSecond, .rate]),
             measures: [perCPUSecond] + Measure.common,
             compare: [(.rate, "worker", "redis-benchmark"), (.cpu, "worker", "redis-benchmark")],
             notes: notes

@@ -8,7 +8,7 @@ enum QuotaScenario: Scenario {
 
     static func run(_ bench: Bench) throws -> Report {
         let startedAt = Date()
-        let seconds = bench.form.pick(10, 60, 180)
+        let seconds = bench.form.pick(5, 60, 180)
         let rounds = bench.options.rounds(1, 1, 3)
         let contender = QuotaContender(bench, seconds: seconds)
         let report = Report(
@@ -19,7 +19,12 @@ enum QuotaScenario: Scenario {
             ],
             startedAt: startedAt,
             contenders: [contender],
-            runs: try Rounds.run([contender], rounds: rounds, sends: 0),
+            runs: try Rounds.run(
+                [contender],
+                rounds: rounds,
+                sends: 0,
+                show: [QuotaContender.used, QuotaContender.refused]
+            ),
             measures: [QuotaContender.used, QuotaContender.refused, .cpu, .redis],
             compare: []
         )

@@ -21,7 +21,7 @@ enum ScaleScenario: Scenario {
         defer { sink.stop() }
 
         let rounds = bench.options.rounds(1, 3, 10)
-        let seconds = bench.form.pick(3.0, 10.0, 20.0)
+        let seconds = bench.form.pick(2.0, 10.0, 20.0)
         var runs: [String: [RunSample]] = [:]
         var contenders: [any Contender] = []
         for count in counts {

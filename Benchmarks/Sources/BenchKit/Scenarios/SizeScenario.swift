@@ -22,12 +22,13 @@ enum SizeScenario: Scenario {
                 [10_000, 100_000, 1_000_000, 10_000_000]
             )).sorted()
         let rounds = options.rounds(1, 3, 10)
-        let contenders = sizes.map { SizeContender(bench, sink: sink, size: $0) }
+        let sendsAtLeast = options.sends(30_000, 100_000)
+        let contenders = sizes.map { SizeContender(bench, sink: sink, size: $0, sendsAtLeast: sendsAtLeast) }
         let smallest = side(sizes[0])
         let largest = side(sizes[sizes.count - 1])
         let report = Report(
             scenario: name,
-            parameters: ["rounds": rounds, "sends_at_least": SizeContender.sendsAtLeast, "warm_up": options.warmUp],
+            parameters: ["rounds": rounds, "sends_at_least": sendsAtLeast, "warm_up": options.warmUp],
             startedAt: startedAt,
             contenders: contenders,
             runs: try Rounds.run(contenders, rounds: rounds, sends: 0),

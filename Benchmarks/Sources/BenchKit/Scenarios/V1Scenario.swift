@@ -31,7 +31,7 @@ enum V1Scenario: Scenario {
         }
 
         let sends = options.sends(30_000, 100_000)
-        let rounds = options.rounds(2, 5, 10)
+        let rounds = options.rounds(1, 5, 10)
         let runs = try Rounds.run(contenders, rounds: rounds, sends: sends)
         let report = Report(
             scenario: name,
