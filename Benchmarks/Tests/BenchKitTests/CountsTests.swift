@@ -28,7 +28,7 @@ struct CountsTests {
             values: ["send": 400, "recv": 100, "malloc": 900, "realloc": 100, "unix_out": 5, "copied_bytes": 20_000]
         )
         func figure(_ name: String) throws -> Double {
-            try #require(CountFigure.all.first { $0.name == name }).value(counts, 200)
+            try #require(CountFigure.named(name)).value(counts, 200)
         }
         #expect(try figure("system_calls_per_send") == 2.5)
         #expect(try figure("allocations_per_send") == 5)

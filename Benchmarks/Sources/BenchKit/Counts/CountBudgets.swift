@@ -42,9 +42,10 @@ struct CountBudgets: Equatable {
             }
             guard value > most else { return nil }
             return """
-                \(name) is \(Self.number(value)), at most \(Self.number(most)) is in the budget (\(file), \(kind)).
-                A send costs more than it did. Find out where (Performance.md says how to look); if it is worth that,
-                raise the budget in the commit that needs it and say why.
+                \(name) is \(Self.number(value)), and \(Self.number(most)) is the budget (\(file), \(kind)).
+                It counts \(CountFigure.named(name)?.meaning ?? "nothing known"). A send costs more than it did: find out \
+                where (Performance.md says how to look), or, if it is worth that, raise the budget in the commit that \
+                needs it and say why.
                 """
         }
     }
@@ -52,7 +53,8 @@ struct CountBudgets: Equatable {
     /// Names of figures far below their budgets.
     func worthLowering(for figures: [String: Double]) -> [String] {
         most.keys.sorted().filter { name in
-            guard let value = figures[name], let most = most[name] else { return false }
+            guard let value = figures[name], let most = most[name], CountFigure.named(name)?.followsTurns == false
+            else { return false }
             return value < most * Self.slack
         }
     }
