@@ -12,7 +12,8 @@ import Testing
                 guard !target.hasPrefix("https://"), !target.hasPrefix("http://") else { continue }
                 let parts = target.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
                 let path = String(parts[0])
-                let url = path.isEmpty ? page.file : URL(fileURLWithPath: path, relativeTo: page.file).standardized
+                let folder = page.file.deletingLastPathComponent()
+                let url = path.isEmpty ? page.file : folder.appendingPathComponent(path)
                 #expect(FileManager.default.fileExists(atPath: url.path), "\(page.label): \(target)")
                 if parts.count == 2, url.pathExtension == "md" {
                     let anchors = try Self.anchors(Page(url))
