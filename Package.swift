@@ -131,11 +131,34 @@ let package = Package(
             swiftSettings: strict
         ),
 
+        // The web page over the fleet.
+        .target(
+            name: "FanfareDashboard",
+            dependencies: [
+                "FanfareClient", "FanfareJSON", "FanfareModel", "StreamWire",
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdCore", package: "hummingbird"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            resources: [
+                .embedInCode("Page/index.html"),
+                .embedInCode("Page/app.css"),
+                .embedInCode("Page/app.js"),
+                .embedInCode("Page/charts.js"),
+                .embedInCode("Page/details.js"),
+                .embedInCode("Page/dom.js"),
+                .embedInCode("Page/views.js"),
+                .embedInCode("Page/icon.svg"),
+            ],
+            swiftSettings: strict
+        ),
+
         .executableTarget(
             name: "fanfare",
             dependencies: [
-                "FanfareModel", "FanfareJSON", "StreamWire", "EventLoop", "RedisTransport", "OpenSSLKit",
-                "FanfareClient", "FanfareConfiguration", "FanfareWorker", "FanfareSandbox", "FanfareAdmin",
+                "FanfareModel", "FanfareJSON", "FCMWire", "StreamWire", "EventLoop", "CurlTransport", "RedisTransport",
+                "OpenSSLKit", "FanfareClient", "FanfareConfiguration", "FanfareWorker", "FanfareSandbox", "FanfareAdmin",
                 "FanfareMetrics",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "CoreMetrics", package: "swift-metrics"),
@@ -231,11 +254,21 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        .testTarget(
+            name: "FanfareDashboardTests",
+            dependencies: [
+                "FanfareDashboard", "FanfareClient", "FanfareJSON", "FanfareModel", "RedisTransport", "StreamWire",
+                "TestSupport",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict
+        ),
         .testTarget(name: "FanfareConfigurationTests", dependencies: ["FanfareConfiguration"], swiftSettings: strict),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "fanfare", "FanfareClient", "FanfareModel", "StreamWire", "EventLoop", "RedisTransport", "TestSupport",
+                "fanfare", "FanfareClient", "FanfareModel", "StreamWire", "EventLoop", "OpenSSLKit", "RedisTransport",
+                "TestSupport",
             ],
             swiftSettings: strict
         ),

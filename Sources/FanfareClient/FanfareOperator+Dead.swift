@@ -8,15 +8,17 @@ extension FanfareOperator {
     ///
     /// - Parameters:
     ///   - newestFirst: the other direction.
+    ///   - before: newest first, only those that came before this entry.
     ///   - body: gets each entry, which it may replay or drop; false ends the walk. Entries that no worker wrote are
     ///     passed over.
     public func eachDeadEntry(
         newestFirst: Bool = false,
+        before: String? = nil,
         _ body: (DeadEntry) async throws -> Bool
     ) async throws {
         let last = try await redis.reply(to: RedisCommand("XREVRANGE", keys.dead, "+", "-", "COUNT", "1"))
         guard let end = last.array?.first.flatMap({ StreamEntry($0) })?.id else { return }
-        var from = newestFirst ? end : "-"
+        var from = newestFirst ? before.map { "(" + $0 } ?? end : "-"
         while true {
             let size = String(Self.pageSize)
             let command =
@@ -38,14 +40,16 @@ extension FanfareOperator {
     /// - Parameters:
     ///   - kind: only of this kind.
     ///   - job: only of this job.
+    ///   - before: only those that came before this entry.
     public func deadEntries(
         kind: DeadEntry.Kind? = nil,
         job: String? = nil,
-        limit: Int = 100
+        limit: Int = 100,
+        before: String? = nil
     ) async throws -> [DeadEntry] {
         var entries: [DeadEntry] = []
         guard limit > 0 else { return entries }
-        try await eachDeadEntry(newestFirst: true) { entry in
+        try await eachDeadEntry(newestFirst: true, before: before) { entry in
             if kind == nil || entry.kind == kind, job == nil || entry.job == job { entries.append(entry) }
             return entries.count < limit
         }

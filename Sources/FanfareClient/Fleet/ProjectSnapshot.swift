@@ -40,6 +40,9 @@ public struct ProjectSnapshot: Equatable, Sendable {
         self.overview = overview
     }
 
+    /// When it was asked, Redis TIME in Unix milliseconds.
+    public var askedMs: Int64 { overview.nowMs }
+
     /// Sends under way, as workers said last.
     public var inFlight: Int64 { leases.reduce(0) { $0 + ($1.isAlive ? $1.card?.inFlight ?? 0 : 0) } }
 

@@ -1,0 +1,151 @@
+public import FanfareClient
+internal import HTTPTypes
+internal import Hummingbird
+internal import HummingbirdCore
+public import Logging
+internal import NIOCore
+internal import StreamWire
+
+/// The web page that shows a fleet and lets a person act on it.
+///
+/// Serves HTTP/1.1 without TLS: on an address that others reach, put a proxy with TLS before it.
+public struct Dashboard<Redis: RedisSending>: Sendable {
+    private let options: DashboardOptions
+    private let routes: DashboardRoutes<RedisDoor<Redis>>
+    private let watch: FleetWatch<RedisDoor<Redis>>
+    private let hub: FleetHub
+    private let logger: Logger
+
+    private static var mostConnections: Int { 256 }
+    /// Browsers that look at the live picture at once.
+    private static var mostBrowsers: Int { 64 }
+    private static var mostBodyBytes: Int { 8_192 }
+    private static var mostHeaderBytes: Int { 16_384 }
+
+    /// - Parameters:
+    ///   - connect: called until it succeeds; afterwards the connection has to come back by itself.
+    ///   - explain: what people are told of an error.
+    public init(
+        options: DashboardOptions,
+        logger: Logger,
+        connect: @escaping @Sendable () async throws -> Redis,
+        explain: @escaping @Sendable (any Error) -> String
+    ) {
+        precondition(options.refusal == nil, "whoever starts it has looked at the refusal")
+        self.options = options
+        self.logger = logger
+        let redis = RedisDoor(connect: connect)
+        hub = FleetHub(most: Self.mostBrowsers)
+        let clock = ContinuousClock()
+        let start = clock.now
+        routes = DashboardRoutes(
+            options: options,
+            hub: hub,
+            redis: redis,
+            explain: explain,
+            note: { action, project, target in
+                logger.notice(
+                    "The dashboard was told to act.",
+                    metadata: ["action": "\(action)", "project": "\(project)", "target": "\(target)"]
+                )
+            },
+            now: { start.duration(to: clock.now) }
+        )
+        let reader = FleetReader(redis: redis, prefix: options.prefix, projects: options.projects)
+        watch = FleetWatch(reader: reader, hub: hub, explain: explain)
+    }
+
+    /// Serves until the task is cancelled.
+    ///
+    /// - Parameter onListening: called once, with the port that was taken.
+    /// - Throws: when it cannot listen, an error that says why.
+    public func run(onListening: @escaping @Sendable (Int) -> Void) async throws {
+        // The server's own word about every connection is of no use here.
+        var quiet = logger
+        quiet.logLevel = .critical
+        let responder = CallbackResponder<BasicRequestContext> { [routes, hub] request, _ in
+            let reply = await routes.answer(try await Self.request(request))
+            return Self.response(reply, hub)
+        }
+        let application = Application(
+            responder: responder,
+            server: .http1(
+                configuration: .init(
+                    idleTimeout: .seconds(60),
+                    httpDecoderConfiguration: .init(
+                        maxHeaderFieldSize: Self.mostHeaderBytes,
+                        maxHeaderListSize: Self.mostHeaderBytes,
+                        maxHeaderFieldCount: 100
+                    )
+                )
+            ),
+            configuration: ApplicationConfiguration(
+                address: .hostname(options.host == "localhost" ? "127.0.0.1" : options.host, port: options.port),
+                availableConnectionsDelegate: .maximum(Self.mostConnections, logger: quiet)
+            ),
+            onServerRunning: { channel in onListening(channel.localAddress?.port ?? 0) },
+            logger: quiet
+        )
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { [watch] in await watch.run() }
+            group.addTask { try await application.run() }
+            // Whichever ends first ends the other.
+            defer { group.cancelAll() }
+            try await group.next()
+        }
+    }
+
+    // MARK: Between the server's words and ours
+
+    private static func request(_ request: Request) async throws -> WebRequest {
+        let body = try await request.body.collect(upTo: mostBodyBytes)
+        var headers: [String: String] = [:]
+        for field in request.headers {
+            // Of a header that came twice, the pair is no valid value of any that is looked at.
+            let name = field.name.canonicalName
+            headers[name] = headers[name].map { "\($0), \(field.value)" } ?? field.value
+        }
+        headers["host"] = request.head.authority ?? headers["host"]
+        return WebRequest(
+            method: request.method.rawValue,
+            path: request.uri.path,
+            query: WebRequest.query(request.uri.query ?? ""),
+            headers: headers,
+            body: Array(body.readableBytesView)
+        )
+    }
+
+    private static func response(_ reply: WebReply, _ hub: FleetHub) -> Response {
+        var fields = HTTPFields()
+        for (name, value) in WebReply.guards + [("Content-Type", reply.type)] + reply.headers {
+            if let name = HTTPField.Name(name) { fields.append(HTTPField(name: name, value: value)) }
+        }
+        let body: ResponseBody
+        switch reply.body {
+        case .bytes(let bytes): body = ResponseBody(byteBuffer: ByteBuffer(bytes: bytes))
+        case .events: body = ResponseBody { writer in try await stream(hub, to: &writer) }
+        }
+        return Response(status: HTTPResponse.Status(code: reply.status), headers: fields, body: body)
+    }
+
+    /// Ends when the browser goes, when the dashboard does, or when there are too many browsers.
+    private static func stream(_ hub: FleetHub, to writer: inout any ResponseBodyWriter) async throws {
+        guard await hub.enter() else {
+            try await writer.write(ByteBuffer(string: "retry: 30000\nevent: full\ndata: {}\n\n"))
+            return try await writer.finish(nil)
+        }
+        do {
+            try await writer.write(ByteBuffer(bytes: EventStream.opening))
+            var seen = 0
+            while let update = await hub.next(after: seen) {
+                seen = update.version
+                try await writer.write(ByteBuffer(bytes: EventStream.event(update)))
+            }
+        } catch {
+            await hub.leave()
+            throw error
+        }
+        await hub.leave()
+        try await writer.finish(nil)
+    }
+}

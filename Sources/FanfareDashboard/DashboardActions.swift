@@ -1,0 +1,73 @@
+internal import FanfareClient
+internal import FanfareJSON
+internal import StreamWire
+
+/// What the page may change: the same steps, and the same answers, as those of the command line.
+struct DashboardActions<Redis: RedisSending>: Sendable {
+    let redis: Redis
+    let prefix: String
+    /// Notes who did what.
+    let note: @Sendable (_ action: String, _ project: String, _ target: String) -> Void
+
+    private func desk(_ project: String) -> FanfareOperator<Redis> {
+        FanfareOperator(redis: redis, project: project, prefix: prefix)
+    }
+
+    /// nil when there is no such action.
+    func project(_ action: String, _ project: String, _ body: JSONObject) async throws -> WebReply? {
+        switch action {
+        case "pause":
+            let reason = String((body["reason"]?.string ?? "").prefix(200))
+            note(action, project, "")
+            try await desk(project).pauseProject(reason: reason)
+            return .json(["outcome": "paused"])
+        case "resume":
+            note(action, project, "")
+            try await desk(project).resumeProject()
+            return .json(["outcome": "resumed"])
+        default: return nil
+        }
+    }
+
+    func job(_ action: String, _ id: String, in project: String) async throws -> WebReply? {
+        let reply: JobControlReply
+        switch action {
+        case "pause", "resume", "cancel": note(action, project, id)
+        default: return nil
+        }
+        switch action {
+        case "pause": reply = try await desk(project).pause(id)
+        case "resume": reply = try await desk(project).resume(id)
+        default: reply = try await desk(project).cancel(id)
+        }
+        switch reply {
+        case .ok(let state): return .json(["outcome": "ok", "state": .string(state)])
+        case .over(let state): return .error(409, "over", "The job is over already, or ending: \(state).")
+        case .missing: return DashboardQueries<Redis>.noSuchJob
+        case .parked: return .error(409, "parked", "The job needs a person: replay or drop its entry among the dead.")
+        }
+    }
+
+    func dead(_ action: String, _ entry: String, in project: String) async throws -> WebReply? {
+        switch action {
+        case "replay":
+            note(action, project, entry)
+            switch try await desk(project).replay(entry) {
+            case .resumed(let job): return .json(["outcome": "resumed", "job": .string(job)])
+            case .pushed(let entryID): return .json(["outcome": "pushed", "entry_id": .string(entryID)])
+            case .missing: return Self.noSuchEntry
+            case .gone: return .error(409, "gone", "Nothing of that job is left to replay.")
+            case .busy: return .error(409, "busy", "A job of the same id is not over yet; replay this one afterwards.")
+            }
+        case "drop":
+            note(action, project, entry)
+            switch try await desk(project).drop(entry) {
+            case .dropped(let job): return .json(["outcome": "dropped", "job": .string(job)])
+            case .missing: return Self.noSuchEntry
+            }
+        default: return nil
+        }
+    }
+
+    private static var noSuchEntry: WebReply { .error(404, "no_such_entry", "That entry is not there any more.") }
+}

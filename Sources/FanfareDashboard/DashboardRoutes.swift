@@ -1,0 +1,151 @@
+internal import FanfareClient
+internal import FanfareJSON
+internal import FanfareModel
+internal import StreamWire
+
+/// Finds what a request is for and answers it. Without a server, so that every rule can be tried alone.
+struct DashboardRoutes<Redis: RedisSending>: Sendable {
+    let options: DashboardOptions
+    let hub: FleetHub
+    let queries: DashboardQueries<Redis>
+    let actions: DashboardActions<Redis>
+    let explain: @Sendable (any Error) -> String
+    /// Since a moment that never changes.
+    let now: @Sendable () -> Duration
+    private let sessions = Sessions()
+
+    init(
+        options: DashboardOptions,
+        hub: FleetHub,
+        redis: Redis,
+        explain: @escaping @Sendable (any Error) -> String,
+        note: @escaping @Sendable (String, String, String) -> Void,
+        now: @escaping @Sendable () -> Duration
+    ) {
+        self.options = options
+        self.hub = hub
+        queries = DashboardQueries(redis: redis, prefix: options.prefix, projects: options.projects)
+        actions = DashboardActions(redis: redis, prefix: options.prefix, note: note)
+        self.explain = explain
+        self.now = now
+    }
+
+    func answer(_ request: WebRequest) async -> WebReply {
+        let doorkeeper = Doorkeeper(options: options)
+        if let refusal = await doorkeeper.refusal(of: request, sessions: sessions, now: now()) { return refusal }
+        guard let parts = request.parts else { return .error(400, "bad_path", "The path cannot be read.") }
+        do {
+            let reply: WebReply?
+            switch request.method {
+            case "GET": reply = try await get(request, parts)
+            case "POST": reply = try await post(request, parts)
+            default: return .error(405, "bad_method", "Only GET and POST are answered.")
+            }
+            return reply ?? .error(404, "not_found", "Nothing is here.")
+        } catch {
+            return .error(503, "unavailable", explain(error))
+        }
+    }
+
+    // MARK: Reading
+
+    private func get(_ request: WebRequest, _ parts: [String]) async throws -> WebReply? {
+        if let file = PageAssets.file(request.path) { return file }
+        switch parts.first {
+        case "session" where parts.count == 1: return await session(request)
+        case "api": break
+        default: return nil
+        }
+        switch parts.count {
+        case 2 where parts[1] == "events": return .events
+        case 2 where parts[1] == "fleet":
+            let (picture, trouble) = await hub.picture()
+            if let picture { return .json(picture) }
+            return .error(503, "unavailable", trouble ?? "The first look is not over yet.")
+        case 2 where parts[1] == "jobs":
+            guard let id = request.query["id"], Names.isJob(id) else { return Self.badID }
+            return try await queries.search(id)
+        default: break
+        }
+        guard parts.count >= 4, parts[1] == "projects" else { return nil }
+        guard Names.isProject(parts[2]) else { return Self.badID }
+        switch (parts[3], parts.count) {
+        case ("jobs", 4): return try await queries.jobs(in: parts[2], state: request.query["state"])
+        case ("dead", 4):
+            let before = request.query["before"]
+            guard before.map(Names.isEntry) ?? true else { return Self.badID }
+            return try await queries.dead(in: parts[2], before: before)
+        case ("jobs", 5), ("jobs", 6):
+            guard Names.isJob(parts[4]) else { return Self.badID }
+            if parts.count == 5 { return try await queries.job(parts[4], in: parts[2]) }
+            guard parts[5] == "results" else { return nil }
+            return try await queries.results(
+                of: parts[4],
+                in: parts[2],
+                after: request.query["after"],
+                failedOnly: request.query["failed"] == "1"
+            )
+        default: return nil
+        }
+    }
+
+    private static var badID: WebReply {
+        .error(400, "bad_id", "That is not the name of a project, a job or an entry.")
+    }
+
+    /// What the page has to know before it asks for more; told to everybody.
+    private func session(_ request: WebRequest) async -> WebReply {
+        let isKnown = await Doorkeeper(options: options).isKnown(request, sessions: sessions, now: now())
+        var object: JSONObject = [
+            "needs_token": .bool(options.token != nil), "known": .bool(isKnown), "read_only": .bool(options.isReadOnly),
+        ]
+        if isKnown { object["version"] = .string(FanfareVersion.current) }
+        return .json(object)
+    }
+
+    // MARK: Changing
+
+    private func post(_ request: WebRequest, _ parts: [String]) async throws -> WebReply? {
+        guard let body = request.object else { return .error(400, "bad_body", "The body is no JSON object.") }
+        switch parts {
+        case ["login"]: return await login(body)
+        case ["logout"]:
+            if let name = request.cookie(Doorkeeper.cookie) { await sessions.close(name) }
+            var reply = WebReply.json(["outcome": "closed"])
+            reply.headers = [("Set-Cookie", Self.cookie("", seconds: 0))]
+            return reply
+        default: break
+        }
+        guard parts.count >= 4, parts[0] == "api", parts[1] == "projects" else { return nil }
+        guard Names.isProject(parts[2]) else { return Self.badID }
+        if parts.count == 4 { return try await actions.project(parts[3], parts[2], body) }
+        guard parts.count == 6 else { return nil }
+        switch parts[3] {
+        case "jobs":
+            guard Names.isJob(parts[4]) else { return Self.badID }
+            return try await actions.job(parts[5], parts[4], in: parts[2])
+        case "dead":
+            guard Names.isEntry(parts[4]) else { return Self.badID }
+            return try await actions.dead(parts[5], parts[4], in: parts[2])
+        default: return nil
+        }
+    }
+
+    private func login(_ body: JSONObject) async -> WebReply {
+        guard let token = options.token else { return .json(["outcome": "open"]) }
+        let isRight = Doorkeeper.isEqual(body["token"]?.string ?? "", token)
+        switch await sessions.open(isRight: isRight, now: now()) {
+        case .opened(let name):
+            var reply = WebReply.json(["outcome": "open"])
+            reply.headers = [("Set-Cookie", Self.cookie(name, seconds: 12 * 3_600))]
+            return reply
+        case .wrong: return .error(401, "wrong_token", "That is not the token.")
+        case .tooMany: return .error(429, "too_many", "Too many wrong tokens; wait a minute.")
+        }
+    }
+
+    /// Out of reach of scripts, and not sent along by other sites.
+    private static func cookie(_ value: String, seconds: Int) -> String {
+        "\(Doorkeeper.cookie)=\(value); Path=/; Max-Age=\(seconds); HttpOnly; SameSite=Strict"
+    }
+}

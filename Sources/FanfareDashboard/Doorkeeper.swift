@@ -1,0 +1,90 @@
+/// Who is let in, and who may change something. Decides by what a request says; without I/O.
+///
+/// Three things are kept apart. A page of somebody else's that is open in the same browser must not read or act: its
+/// requests carry another `Host` (when its name was pointed at this machine), or another `Origin` and no header of ours.
+/// A person who may not look must not look: the token, or a session that was begun with it. A dashboard that is read-only
+/// changes nothing for anybody.
+struct Doorkeeper: Sendable {
+    let options: DashboardOptions
+
+    static let cookie = "fanfare_session"
+    /// A page of another origin cannot set it without asking first, and is never told yes.
+    static let header = "x-fanfare-request"
+
+    /// nil for a request that may be looked at further.
+    func refusal(of request: WebRequest, sessions: Sessions, now: Duration) async -> WebReply? {
+        if let refusal = hostRefusal(request) { return refusal }
+        let isChange = request.method == "POST"
+        if isChange, let refusal = forgeryRefusal(request) { return refusal }
+        if request.path.hasPrefix("/api/"), !(await isKnown(request, sessions: sessions, now: now)) {
+            var reply = WebReply.error(401, "unauthorized", "Log in first.")
+            reply.headers.append(("WWW-Authenticate", "Bearer realm=\"fanfare\""))
+            return reply
+        }
+        if isChange, options.isReadOnly, request.path.hasPrefix("/api/") {
+            return .error(403, "read_only", "This dashboard is read-only.")
+        }
+        return nil
+    }
+
+    /// Whoever has shown the token, now or when the session began.
+    func isKnown(_ request: WebRequest, sessions: Sessions, now: Duration) async -> Bool {
+        guard let token = options.token else { return true }
+        if let header = request.headers["authorization"] {
+            let parts = header.split(separator: " ", maxSplits: 1)
+            return parts.count == 2 && parts[0].lowercased() == "bearer" && Self.isEqual(String(parts[1]), token)
+        }
+        guard let session = request.cookie(Self.cookie) else { return false }
+        return await sessions.isOpen(session, now: now)
+    }
+
+    /// How long it takes says nothing of how much was right.
+    static func isEqual(_ given: String, _ secret: String) -> Bool {
+        let (given, secret) = (Array(given.utf8), Array(secret.utf8))
+        guard !secret.isEmpty else { return false }
+        var difference = given.count ^ secret.count
+        for index in given.indices { difference |= Int(given[index] ^ secret[index % secret.count]) }
+        return difference == 0
+    }
+
+    private func hostRefusal(_ request: WebRequest) -> WebReply? {
+        guard let host = request.host, let name = Self.name(ofAuthority: host) else {
+            return .error(400, "bad_host", "The request names no host.")
+        }
+        // Elsewhere the token stands before everything, and cookies do not follow a name that was pointed here.
+        guard options.isLoopback else { return nil }
+        guard DashboardOptions.isLoopback(name) || options.allowedHosts.contains(name) else {
+            return .error(421, "unknown_host", "This address answers to names of this machine only.")
+        }
+        return nil
+    }
+
+    private func forgeryRefusal(_ request: WebRequest) -> WebReply? {
+        let forged = WebReply.error(403, "forged", "The request does not come from this page.")
+        guard request.headers[Self.header] == "1" else { return forged }
+        if let site = request.headers["sec-fetch-site"], site != "same-origin", site != "none" { return forged }
+        if let origin = request.headers["origin"]?.lowercased(), let host = request.host?.lowercased() {
+            guard origin == "http://\(host)" || origin == "https://\(host)" else { return forged }
+        }
+        let type = request.headers["content-type"]?.split(separator: ";").first.map { $0.lowercased() }
+        guard type == "application/json" else {
+            return .error(415, "not_json", "The body must be application/json.")
+        }
+        return nil
+    }
+
+    /// The host of `host[:port]`, in lower case and without an IPv6 address's brackets.
+    static func name(ofAuthority authority: String) -> String? {
+        var name = authority[...]
+        if name.hasPrefix("[") {
+            guard let end = name.firstIndex(of: "]") else { return nil }
+            let port = name[name.index(after: end)...]
+            guard port.isEmpty || port.hasPrefix(":") else { return nil }
+            name = name[name.index(after: name.startIndex)..<end]
+        } else if let colon = name.firstIndex(of: ":") {
+            guard name[name.index(after: colon)...].utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+            name = name[..<colon]
+        }
+        return name.isEmpty ? nil : name.lowercased()
+    }
+}

@@ -1,0 +1,134 @@
+internal import FanfareClient
+internal import FanfareJSON
+
+/// The one picture of the fleet that all browsers share, and what changed since the one before.
+///
+/// Nothing waits here for a slow browser: who missed a change gets the whole picture instead of every change in between.
+actor FleetHub {
+    struct Update: Sendable {
+        var version: Int
+        /// `fleet` for the whole picture, `change` for what is new since the version before, `trouble` where Redis does
+        /// not answer.
+        var event: String
+        var json: [UInt8]
+    }
+
+    private(set) var version = 0
+    private var projects: [String: JSONValue] = [:]
+    private var workers: JSONValue = .array([])
+    private var nowMs: Int64 = 0
+    private var trouble: String?
+    private var change: [UInt8] = []
+    private var history = FleetHistory()
+    private var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
+    private var nextWaiter = 0
+    private var isClosed = false
+    /// Browsers at once; each costs a connection and a task.
+    private let most: Int
+    private var watching = 0
+
+    init(most: Int) { self.most = most }
+
+    // MARK: The reader's side
+
+    func publish(_ snapshot: FleetSnapshot, _ meter: FleetMeter) {
+        let json = FleetJSON(meter)
+        var changed: [JSONValue] = []
+        var present: Set<String> = []
+        for project in snapshot.projects {
+            present.insert(project.id)
+            let value = JSONValue.object(json.object(project))
+            if projects[project.id] != value { changed.append(value) }
+            projects[project.id] = value
+        }
+        let gone = projects.keys.filter { !present.contains($0) }.sorted()
+        for id in gone { projects[id] = nil }
+        history.add(snapshot)
+        let crew = JSONValue.array(snapshot.workers.map { .object(json.object($0)) })
+        nowMs = snapshot.nowMs
+        var object: JSONObject = [
+            "now_ms": .number(JSONNumber(nowMs)), "projects": .array(changed), "gone": .array(gone.map { .string($0) }),
+            "samples": .object(history.latest),
+        ]
+        if crew != workers { object["workers"] = crew }
+        workers = crew
+        // After a trouble everybody gets the whole picture.
+        change = trouble == nil ? JSONValue.object(object).jsonBytes : []
+        trouble = nil
+        advance()
+    }
+
+    func publish(trouble text: String) {
+        trouble = text
+        advance()
+    }
+
+    func close() {
+        isClosed = true
+        advance()
+    }
+
+    private func advance() {
+        version += 1
+        let ready = waiters
+        waiters = [:]
+        for waiter in ready.values { waiter.resume() }
+    }
+
+    // MARK: The browsers' side
+
+    /// False when there are too many already.
+    func enter() -> Bool {
+        guard watching < most, !isClosed else { return false }
+        watching += 1
+        return true
+    }
+
+    func leave() { watching -= 1 }
+
+    /// Waits for something newer; nil when the dashboard ends or the task was cancelled.
+    ///
+    /// - Parameter seen: the version that was got last; 0 for none.
+    func next(after seen: Int) async -> Update? {
+        while version <= seen || version == 0 {
+            if isClosed || Task.isCancelled { return nil }
+            await wait()
+        }
+        guard !isClosed, !Task.isCancelled else { return nil }
+        if let trouble {
+            let json = JSONValue.object(["message": .string(trouble)]).jsonBytes
+            return Update(version: version, event: "trouble", json: json)
+        }
+        if seen == version - 1, seen > 0, !change.isEmpty {
+            return Update(version: version, event: "change", json: change)
+        }
+        return Update(version: version, event: "fleet", json: JSONValue.object(whole).jsonBytes)
+    }
+
+    /// The picture as it is; nil before the first and while Redis does not answer.
+    func picture() -> (JSONObject?, trouble: String?) { (version > 0 && trouble == nil ? whole : nil, trouble) }
+
+    private var whole: JSONObject {
+        [
+            "now_ms": .number(JSONNumber(nowMs)),
+            "projects": .array(projects.sorted { $0.key < $1.key }.map(\.value)),
+            "workers": workers,
+            "history": .object(history.all),
+        ]
+    }
+
+    private func wait() async {
+        let number = nextWaiter
+        nextWaiter += 1
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                if isClosed || Task.isCancelled { return continuation.resume() }
+                waiters[number] = continuation
+            }
+        } onCancel: {
+            Task { await self.wake(number) }
+        }
+    }
+
+    private func wake(_ number: Int) { waiters.removeValue(forKey: number)?.resume() }
+}

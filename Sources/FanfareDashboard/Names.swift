@@ -1,0 +1,23 @@
+/// What may stand in a request where a key is made of it.
+enum Names {
+    static func isProject(_ text: String) -> Bool {
+        let bytes = Array(text.utf8)
+        guard (1...63).contains(bytes.count), let first = bytes.first, first != UInt8(ascii: "-") else { return false }
+        return bytes.allSatisfy { isDigit($0) || isLower($0) || $0 == UInt8(ascii: "-") }
+    }
+
+    static func isJob(_ text: String) -> Bool {
+        (1...128).contains(text.utf8.count)
+            && text.utf8.allSatisfy { isDigit($0) || isLower($0) || isUpper($0) || ".-_:".utf8.contains($0) }
+    }
+
+    /// A stream's entry.
+    static func isEntry(_ text: String) -> Bool {
+        let parts = text.split(separator: "-", omittingEmptySubsequences: false)
+        return parts.count == 2 && parts.allSatisfy { (1...20).contains($0.utf8.count) && $0.utf8.allSatisfy(isDigit) }
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
+    private static func isLower(_ byte: UInt8) -> Bool { (0x61...0x7A).contains(byte) }
+    private static func isUpper(_ byte: UInt8) -> Bool { (0x41...0x5A).contains(byte) }
+}

@@ -1,0 +1,130 @@
+// Follows the fleet and draws it; asks for the token where one is needed.
+
+import { act, ask, say, show, text } from "./dom.js";
+import { Board } from "./views.js";
+import { find, panel } from "./details.js";
+
+const node = (id) => document.getElementById(id);
+const fleet = { now: 0, projects: new Map(), workers: [], history: new Map(), readOnly: false };
+const board = new Board(fleet);
+let source;
+let stale;
+
+function link(word, kind) {
+  const line = node("link");
+  text(line, word);
+  line.className = `link ${kind}`;
+}
+
+function trouble(message) {
+  text(node("trouble"), message ?? "");
+  show(node("trouble"), Boolean(message));
+}
+
+/** Nothing came for a while, whatever the connection says. */
+function watch() {
+  clearTimeout(stale);
+  stale = setTimeout(() => link("no news for 10 s", "lost"), 10000);
+}
+
+function draw() {
+  trouble();
+  link("live", "live");
+  watch();
+  board.draw();
+}
+
+function take(event, handler) {
+  source.addEventListener(event, (message) => handler(JSON.parse(message.data)));
+}
+
+function follow() {
+  source?.close();
+  source = new EventSource("/api/events");
+  take("fleet", (whole) => {
+    fleet.now = whole.now_ms;
+    fleet.projects = new Map(whole.projects.map((project) => [project.id, project]));
+    fleet.workers = whole.workers;
+    fleet.history = new Map(Object.entries(whole.history));
+    draw();
+  });
+  take("change", (change) => {
+    fleet.now = change.now_ms;
+    for (const project of change.projects) fleet.projects.set(project.id, project);
+    for (const id of change.gone) {
+      fleet.projects.delete(id);
+      fleet.history.delete(id);
+    }
+    if (change.workers) fleet.workers = change.workers;
+    for (const [id, sample] of Object.entries(change.samples)) {
+      const samples = fleet.history.get(id) ?? [];
+      if (samples.at(-1)?.[0] !== sample[0]) samples.push(sample);
+      if (samples.length > 300) samples.shift();
+      fleet.history.set(id, samples);
+    }
+    draw();
+  });
+  take("trouble", ({ message }) => {
+    link("Redis does not answer", "lost");
+    watch();
+    trouble(message);
+  });
+  take("full", () => {
+    link("too many viewers", "lost");
+    trouble("Too many browsers look at this dashboard; it tries again by itself.");
+  });
+  source.onerror = () => {
+    link("connection lost, trying again", "lost");
+    // A browser gives up for good when it is refused: the session may be over.
+    if (source.readyState === EventSource.CLOSED) setTimeout(begin, 3000);
+  };
+}
+
+async function begin() {
+  let session;
+  try {
+    session = await ask("/session");
+  } catch (error) {
+    link("connection lost, trying again", "lost");
+    return void setTimeout(begin, 3000);
+  }
+  fleet.readOnly = session.read_only;
+  show(node("login"), !session.known);
+  show(node("board"), session.known);
+  show(node("search"), session.known);
+  show(node("logout"), session.known && session.needs_token);
+  show(node("read-only"), session.read_only);
+  if (session.known) follow();
+  else {
+    link("not logged in", "");
+    node("token").focus();
+  }
+}
+
+node("login").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  text(node("login-error"), "");
+  try {
+    await act("/login", { token: node("token").value });
+    node("token").value = "";
+    begin();
+  } catch (error) {
+    text(node("login-error"), error.message);
+    node("token").select();
+  }
+});
+
+node("logout").addEventListener("click", async () => {
+  source?.close();
+  clearTimeout(stale);
+  panel.close();
+  await act("/logout").catch((error) => say(error.message));
+  begin();
+});
+
+node("search").addEventListener("submit", (event) => {
+  event.preventDefault();
+  find(node("job-id").value.trim(), fleet);
+});
+
+begin();

@@ -1,0 +1,126 @@
+// Everything that others wrote goes into the page as text: there is no way here to make elements of it.
+
+export function el(tag, props = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(props)) {
+    if (value === undefined || value === null || value === false) continue;
+    if (name === "on") for (const [event, handler] of Object.entries(value)) node.addEventListener(event, handler);
+    else node.setAttribute(name, value === true ? "" : String(value));
+  }
+  for (const child of children) node.append(child instanceof Node ? child : String(child));
+  return node;
+}
+
+/** Sets text only where it is new: what is read aloud, selected or focused is left alone. */
+export function text(node, value) {
+  const string = value === undefined || value === null ? "" : String(value);
+  if (node.textContent !== string) node.textContent = string;
+}
+
+export function show(node, isShown) {
+  if (node.hidden === isShown) node.hidden = !isShown;
+}
+
+/** Makes the children of `parent` match `items`, keeping those that are there. */
+export function keyed(parent, items, key, make, update) {
+  const known = new Map([...parent.children].map((node) => [node.dataset.key, node]));
+  let place = parent.firstElementChild;
+  for (const item of items) {
+    const name = key(item);
+    let node = known.get(name);
+    if (node) known.delete(name);
+    else {
+      node = make(item);
+      node.dataset.key = name;
+    }
+    if (node === place) place = place.nextElementSibling;
+    else parent.insertBefore(node, place);
+    update(node, item);
+  }
+  for (const node of known.values()) node.remove();
+}
+
+/** A list of terms: `rows` are [term, value]. */
+export function terms(list, rows) {
+  keyed(
+    list,
+    rows,
+    (row) => row[0],
+    (row) => el("div", {}, el("dt", {}, row[0]), el("dd")),
+    (node, row) => text(node.lastElementChild, row[1])
+  );
+}
+
+const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
+const fine = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
+
+export function number(value) {
+  if (value === undefined || value === null) return "–";
+  return Math.abs(value) < 10 ? fine.format(value) : whole.format(value);
+}
+
+export function rate(value) {
+  return value === undefined || value === null ? "–" : `${number(value)}/s`;
+}
+
+/** Two parts at most, since it is an estimate. */
+export function duration(seconds) {
+  if (seconds === undefined || seconds === null || !Number.isFinite(seconds)) return "–";
+  const rest = Math.ceil(seconds);
+  const units = [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"]];
+  const first = units.findIndex(([size]) => rest >= size);
+  if (first < 0) return "0 s";
+  let out = `${Math.floor(rest / units[first][0])} ${units[first][1]}`;
+  if (first + 1 < units.length) {
+    const more = Math.floor((rest % units[first][0]) / units[first + 1][0]);
+    if (more > 0) out += ` ${more} ${units[first + 1][1]}`;
+  }
+  return out;
+}
+
+export function time(ms) {
+  return ms === undefined || ms === null ? "–" : new Date(ms).toISOString().replace("T", " ").slice(0, 19) + " UTC";
+}
+
+export function badge(node, word) {
+  text(node, word);
+  node.className = `badge ${/^[a-z]+$/.test(word) ? word : ""}`;
+}
+
+let silence;
+/** Says what was done, where a screen reader hears it. */
+export function say(message) {
+  const node = document.getElementById("said");
+  node.textContent = message;
+  clearTimeout(silence);
+  silence = setTimeout(() => { node.textContent = ""; }, 6000);
+}
+
+export class Refusal extends Error {
+  constructor(status, code, message) {
+    super(message);
+    this.status = status;
+    this.code = code;
+  }
+}
+
+async function answer(response) {
+  const body = await response.json().catch(() => ({}));
+  if (!response.ok) throw new Refusal(response.status, body.error ?? "unknown", body.message ?? response.statusText);
+  return body;
+}
+
+export async function ask(path) {
+  return answer(await fetch(path, { credentials: "same-origin", cache: "no-store" }));
+}
+
+export async function act(path, body = {}) {
+  return answer(await fetch(path, {
+    method: "POST",
+    credentials: "same-origin",
+    headers: { "Content-Type": "application/json", "X-Fanfare-Request": "1" },
+    body: JSON.stringify(body),
+  }));
+}
+
+export const at = (...parts) => "/api/projects/" + parts.map(encodeURIComponent).join("/");

@@ -1,0 +1,113 @@
+import FanfareClient
+import Foundation
+import StreamWire
+import TestSupport
+import Testing
+
+@testable import FanfareDashboard
+
+/// What can be looked up and changed, over HTTP.
+@Suite struct ActionTests {
+    @Test func jobsArePausedResumedAndCancelled() async throws {
+        try await withDashboard { bench in
+            let path = "/api/projects/demo/jobs/j"
+            #expect(try await bench.web.post("\(path)/pause").status == 404)
+            try await bench.intake("j", many(3))
+            let paused = try await bench.web.post("\(path)/pause")
+            #expect(paused.status == 200 && paused.json["state"] as? String == "paused")
+            #expect(try await bench.state("j") == "paused")
+            let list = try await bench.web.get("/api/projects/demo/jobs?state=paused").json
+            #expect((list["jobs"] as? [[String: Any]])?.first?["id"] as? String == "j")
+            #expect(try await bench.web.post("\(path)/resume").json["state"] as? String == "waiting")
+            #expect(try await bench.web.post("\(path)/cancel").status == 200)
+            #expect(try await bench.web.post("\(path)/pause").status == 409)
+            #expect(try await bench.web.post("\(path)/explode").status == 404)
+            #expect(try await bench.web.post("/api/projects/demo/resume").json["outcome"] as? String == "resumed")
+        }
+    }
+
+    @Test func aJobIsFoundByItsIdInEveryProject() async throws {
+        try await withDashboard { bench in
+            try await bench.intake("news.7:a_b-c", many(3))
+            let found = try await bench.web.get("/api/jobs?id=news.7%3Aa_b-c").json["jobs"] as? [[String: Any]]
+            #expect(found?.count == 1 && found?.first?["project"] as? String == "demo")
+            #expect((try await bench.web.get("/api/jobs?id=other").json["jobs"] as? [Any])?.isEmpty == true)
+            let one = try await bench.web.get("/api/projects/demo/jobs/news.7%3aa_b-c")
+            #expect(one.status == 200 && one.json["class"] as? String == "single")
+            #expect(try await bench.web.get("/api/projects/demo/jobs/gone").status == 404)
+        }
+    }
+
+    @Test(arguments: [
+        "/api/jobs", "/api/jobs?id=", "/api/jobs?id=a%20b", "/api/jobs?id=a%2Fb", "/api/projects/De-mo/jobs",
+        "/api/projects/%7B%7D/jobs", "/api/projects/demo/jobs/a%00b", "/api/projects/demo/jobs/%zz",
+        "/api/projects/demo/jobs/j/results?after=x", "/api/projects/demo/dead?before=1",
+    ])
+    func whatIsNoNameIsNotAskedFor(path: String) async throws {
+        try await withDashboard { bench in
+            try await bench.intake("j", many(1))
+            #expect(try await bench.web.get(path).status == 400)
+        }
+    }
+
+    @Test func resultsComePageByPage() async throws {
+        try await withDashboard { bench in
+            try await bench.intake("j", many(250))
+            try await bench.intake("other", many(30))
+            let claims = try await bench.claim()
+            let claim = try #require(claims.first { $0.job == "j" })
+            let other = try #require(claims.first { $0.job == "other" })
+            try await bench.record(claim, 0..<130, call: 1)
+            try await bench.record(other, 0..<30, call: 1)
+            try await bench.record(claim, 130..<250, call: 2)
+            var seen: [Int] = []
+            var next: String? = ""
+            var pages = 0
+            while let cursor = next {
+                let query = cursor.isEmpty ? "" : "?after=\(cursor)"
+                let page = try await bench.web.get("/api/projects/demo/jobs/j/results\(query)").json
+                let results = page["results"] as? [[String: Any]] ?? []
+                #expect(results.count <= 100)
+                seen += results.compactMap { $0["i"] as? Int }
+                next = page["next"] as? String
+                pages += 1
+            }
+            #expect(seen == Array(0..<250) && pages == 3)
+            let failed = try await bench.web.get("/api/projects/demo/jobs/j/results?failed=1").json
+            #expect((failed["results"] as? [Any])?.count == 25 && failed["next"] == nil)
+        }
+    }
+
+    @Test func theDeadAreReplayedAndDropped() async throws {
+        try await withDashboard { bench in
+            try await bench.reject("r", reason: "token: <script>alert(1)</script>")
+            let list = try await bench.web.get("/api/projects/demo/dead")
+            let entry = try #require((list.json["entries"] as? [[String: Any]])?.first)
+            #expect(entry["reason"] as? String == "token: <script>alert(1)</script>")
+            #expect(list.headers["content-type"] == "application/json; charset=utf-8")
+            // What was pushed may be private: its size is told, not what it is.
+            #expect((entry["fields"] as? [[String: Any]])?.first?["bytes"] as? Int == 3 && !list.body.contains("a b"))
+            let path = "/api/projects/demo/dead/\(entry["entry"] as? String ?? "")"
+            #expect(try await bench.web.post("\(path)/replay").json["outcome"] as? String == "pushed")
+            #expect(try await bench.web.post("\(path)/replay").status == 404)
+            try await bench.reject("s", reason: "token: bad")
+            let second = try #require(try await bench.desk.deadEntries().first?.id)
+            #expect(try await bench.web.post("/api/projects/demo/dead/\(second)/drop").status == 200)
+            #expect(try await bench.desk.deadEntries().isEmpty)
+            #expect(try await bench.web.post("/api/projects/demo/dead/nowhere/drop").status == 400)
+        }
+    }
+
+    @Test func theDeadGoOnBehindThoseThatWereShown() async throws {
+        try await withDashboard { bench in
+            for index in 0..<60 { try await bench.reject("r\(index)", reason: "token: bad") }
+            let first = try await bench.web.get("/api/projects/demo/dead").json
+            let before = try #require(first["before"] as? String)
+            let second = try await bench.web.get("/api/projects/demo/dead?before=\(before)").json
+            let names = [first, second].flatMap { page in
+                (page["entries"] as? [[String: Any]] ?? []).compactMap { $0["job"] as? String }
+            }
+            #expect(names == (0..<60).reversed().map { "r\($0)" } && second["before"] == nil)
+        }
+    }
+}
