@@ -53,6 +53,13 @@ final class Monitor {
 
     func reconnected() { reconnects.add() }
 
+    /// Something has changed that is not to wait for the next look: an idle worker's drain is over before it.
+    func lookNow() {
+        let snapshot = snapshot()
+        status.update(snapshot)
+        if let notifier { tell(notifier, snapshot, loop.now) }
+    }
+
     private func look() {
         let now = loop.now
         status.turned(at: EventLoop.readClock())
