@@ -10,10 +10,7 @@ struct CountedRun {
     var limitSeconds = 300.0
 
     /// The counts of the measured job alone.
-    func counts(in workspace: Workspace) throws -> CallCounts {
-        let certificates = try Certificates(in: workspace)
-        let sink = try Sink(certificates: certificates, in: workspace)
-        defer { sink.stop() }
+    func counts(sink: Sink, in workspace: Workspace) throws -> CallCounts {
         let redis = try PrivateRedis(in: workspace)
         defer { redis.stop() }
         let worker = try WorkerProcess(

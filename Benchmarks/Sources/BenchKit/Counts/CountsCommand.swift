@@ -14,21 +14,24 @@ enum CountsCommand {
         let budgets = try options.budgets.map { try CountBudgets(file: $0, kind: options.kind) }
         var program = Options()
         program.fanfare = options.fanfare
-        let run = CountedRun(
-            executable: try Executable.fanfare(program),
-            library: try library(),
-            sends: options.sends
-        )
+        let executable = try Executable.fanfare(program)
+        let library = try library()
         cchild_watch_interrupts()
         let workspace = try Workspace()
         defer { workspace.remove() }
-        let counts = try run.counts(in: workspace)
+        let sink = try Sink(certificates: Certificates(in: workspace), in: workspace)
+        defer { sink.stop() }
+        let sends = options.sends
+        let worker = try CountedRun(executable: executable, library: library, sends: sends)
+            .counts(sink: sink, in: workspace)
+        let floor =
+            options.floor ? try CountedFloor(library: library, sends: sends).counts(sink: sink, in: workspace) : nil
 
-        var figures: [String: Double] = [:]
-        for figure in CountFigure.all { figures[figure.name] = figure.value(counts, options.sends) }
-        Console.say(table(figures, budgets: budgets))
-        if options.details { Console.say("\n" + details(counts, sends: options.sends)) }
+        Console.say(table(worker, floor, sends: sends, budgets: budgets))
+        if options.details { Console.say("\n" + details(worker, floor, sends: sends)) }
         guard let budgets else { return }
+        var figures: [String: Double] = [:]
+        for figure in CountFigure.all { figures[figure.name] = figure.value(worker, sends) }
         for name in budgets.worthLowering(for: figures) {
             Console.say("\(name) is far below its budget: lower that in \(budgets.file), so that the gain is kept")
         }
@@ -36,21 +39,39 @@ enum CountsCommand {
         guard complaints.isEmpty else { throw BenchError.failed(complaints.joined(separator: "\n")) }
     }
 
-    private static func table(_ figures: [String: Double], budgets: CountBudgets?) -> String {
-        let rows = CountFigure.all.map { figure in
-            [
-                figure.name, figures[figure.name].map(CountBudgets.number) ?? "",
-                budgets?.most[figure.name].map(CountBudgets.number) ?? "-",
-            ]
+    private static func table(_ worker: CallCounts, _ floor: CallCounts?, sends: Int, budgets: CountBudgets?) -> String
+    {
+        lines("at most", floor: floor != nil) {
+            CountFigure.all.map { figure in
+                (
+                    figure.name, figure.value(worker, sends), floor.map { figure.value($0, sends) },
+                    budgets?.most[figure.name].map(CountBudgets.number) ?? "-"
+                )
+            }
         }
-        return TextTable.lines([["", "counted", "at most"]] + rows).joined(separator: "\n")
     }
 
-    private static func details(_ counts: CallCounts, sends: Int) -> String {
-        let rows = counts.values.sorted { $0.key < $1.key }.filter { $0.value != 0 }.map { name, value in
-            [name, "\(value)", CountBudgets.number(Double(value) / Double(sends))]
+    private static func details(_ worker: CallCounts, _ floor: CallCounts?, sends: Int) -> String {
+        lines("in all", floor: floor != nil) {
+            worker.values.sorted { $0.key < $1.key }.filter { $0.value != 0 }.map { name, value in
+                (name, Double(value) / Double(sends), floor.map { Double($0[name]) / Double(sends) }, "\(value)")
+            }
         }
-        return TextTable.lines([["counter", "in all", "per send"]] + rows).joined(separator: "\n")
+    }
+
+    /// Of one send: of the worker's, and where it was counted of libcurl alone.
+    private static func lines(
+        _ last: String,
+        floor: Bool,
+        _ rows: () -> [(name: String, worker: Double, floor: Double?, last: String)]
+    ) -> String {
+        let heading = ["", "worker"] + (floor ? ["libcurl alone"] : []) + [last]
+        let texts = rows().map { row in
+            [row.name, CountBudgets.number(row.worker)] + (row.floor.map { [CountBudgets.number($0)] } ?? []) + [
+                row.last
+            ]
+        }
+        return TextTable.lines([heading] + texts).joined(separator: "\n")
     }
 
     /// Built beside this program.

@@ -5,6 +5,7 @@ struct CountsOptions: Equatable {
     var kind = "release"
     var sends = 20_000
     var details = false
+    var floor = false
 
     static let help = """
         usage: fanfare-bench counts --fanfare PATH [options]
@@ -18,6 +19,8 @@ struct CountsOptions: Equatable {
           --kind KIND       which budgets: debug or release (release)
           --sends N         recipients of the counted job (20000)
           --details         every single counter too
+          --floor           libcurl alone too, for the same sends
+          --libcurl FOLDER  with the libcurl there: Benchmarks/libcurl8 prints one
         """
 
     static func parse(_ arguments: [String]) throws -> CountsOptions {
@@ -39,6 +42,7 @@ struct CountsOptions: Equatable {
                 }
                 options.sends = sends
             case "--details": options.details = true
+            case "--floor": options.floor = true
             default: throw BenchError.usage("\(argument): unknown; counts --help lists what there is")
             }
         }
