@@ -1,11 +1,11 @@
 import Foundation
 import Testing
 
-/// The sums of the page on scaling come out: each line of an `arithmetic` block is worked from left to right.
+/// The sums of the pages come out: each line of an `arithmetic` block is worked from left to right.
 @Suite struct ArithmeticTests {
     @Test func everyLineComesOut() throws {
-        let page = try Page(Page.catalogue.appendingPathComponent("Scaling.md"))
-        let lines = page.blocks("arithmetic").flatMap { $0.split(separator: "\n") }
+        let blocks: [String] = try Page.all.flatMap { $0.blocks("arithmetic") }
+        let lines: [Substring] = blocks.flatMap { $0.split(separator: "\n") }
         #expect(lines.count > 10)
         for line in lines {
             let sides = line.split(separator: " = ")
@@ -21,18 +21,20 @@ import Testing
 
     private static func number(_ text: Substring) -> Double? { Double(text.replacing(",", with: "")) }
 
-    /// Numbers with × and ÷ between them; a number's unit, a word behind it, is passed over.
+    /// Numbers with signs between them; a number's unit, a word behind it, is passed over. Parentheses only at the start,
+    /// where they change nothing.
     private static func value(_ text: Substring) -> Double? {
         var value: Double?
         var sign: Substring?
-        for word in text.split(separator: " ") {
-            if word == "×" || word == "÷" {
+        for word in text.replacing(/^\(([^()]*)\)/, with: { $0.1 }).split(separator: " ") {
+            if ["×", "÷", "+"].contains(word) {
                 sign = word
             } else if let number = number(word) {
                 switch (value, sign) {
                 case (nil, nil): value = number
                 case (let left?, "×"): value = left * number
                 case (let left?, "÷"): value = left / number
+                case (let left?, "+"): value = left + number
                 default: return nil
                 }
                 sign = nil

@@ -24,10 +24,12 @@ struct Page: Sendable {
             .filter { $0.pathExtension == "md" }.sorted { $0.path < $1.path }.map { try Page($0) }
     }
 
+    /// With the pages in the catalogue's folders, which a page of the catalogue lists.
     static var all: [Page] {
         get throws {
+            let runbook = try inCatalogue(catalogue.appendingPathComponent("Runbook"))
             let others = ["README.md", "Benchmarks/README.md"].map { root.appendingPathComponent($0) }
-            return try inCatalogue() + inCatalogue(clientCatalogue) + others.map { try Page($0) }
+            return try inCatalogue() + runbook + inCatalogue(clientCatalogue) + others.map { try Page($0) }
         }
     }
 
