@@ -27,13 +27,12 @@ redis XADD "$base:jobs" '*' id "$id" tokens "[${tokens%,}]" \
     message '{"notification":{"title":"Hello","body":"World"}}' >/dev/null
 echo "pushed $id"
 
-while :; do
-    state=$(redis HGET "$base:job:$id" state)
-    case $state in done | cancelled | expired | rejected) break ;; esac
+declare -A job
+until [[ ${job[state]-} =~ ^(done|cancelled|expired|rejected)$ ]]; do
     sleep 0.2
+    while read -r field && read -r value; do job[$field]=$value; done < <(redis HGETALL "$base:job:$id")
 done
 drain "$base:results"
 drain "$base:feedback"
 # `sent` is what FCM accepted; nobody has seen it yet.
-set -- $(redis HMGET "$base:job:$id" sent failed unknown total)
-echo "$id is $state: $1 sent, $2 failed, $3 unknown of $4"
+echo "$id is ${job[state]}: ${job[sent]} sent, ${job[failed]} failed, ${job[unknown]} unknown of ${job[total]}"
