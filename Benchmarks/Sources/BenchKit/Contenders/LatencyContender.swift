@@ -21,10 +21,10 @@ struct LatencyContender: Contender {
         let fleet = try bench.fleet(sink.target)
         defer { fleet.stop() }
         try fleet.warmUp(bench.options.warmUp, limitSeconds: limit)
-        let last = try fleet.results.read { _ in }
+        let mark = try fleet.results.mark()
         let commands = (0..<sends).map(SinglesPusher(project: Sink.project).command)
         let (_, reading) = try fleet.meter(sink: sink) { try pace(commands, to: fleet) }
-        let waits = try waits(fleet, after: last, count: sends)
+        let waits = try waits(fleet, since: mark, count: sends)
         try fleet.drain()
         return reading.sample(sends: sends, figures: try LatencyScenario.figures(waits))
     }
@@ -45,19 +45,18 @@ struct LatencyContender: Contender {
     }
 
     /// From an entry to its result, in milliseconds. A job without an id is called after its entry.
-    private func waits(_ fleet: Fleet, after first: String, count: Int) throws -> [Double] {
-        var position = first
+    private func waits(_ fleet: Fleet, since mark: ResultStream.Mark, count: Int) throws -> [Double] {
+        let results = fleet.results
+        let limit = bench.options.limitSeconds
+        try results.wait(for: count, since: mark, seconds: limit, whileRunning: fleet.throwIfEnded)
         var waits: [Double] = []
-        try Patience.wait(for: "\(count) results", seconds: bench.options.limitSeconds, every: 0.1) { () -> Void? in
-            try fleet.throwIfEnded()
-            position = try fleet.results.read(after: position) { entry in
-                guard let pushedMs = StreamID.milliseconds(entry.job) else {
-                    throw BenchError.failed("job \(entry.job) is not called after its entry")
-                }
-                waits.append(Double(entry.writtenMs - pushedMs))
+        try results.read(since: mark) { entry in
+            guard let pushedMs = StreamID.milliseconds(entry.job) else {
+                throw BenchError.failed("job \(entry.job) is not called after its entry")
             }
-            return waits.count >= count ? () : nil
+            waits.append(Double(entry.writtenMs - pushedMs))
         }
+        guard waits.count == count else { throw BenchError.failed("\(waits.count) results for \(count) jobs") }
         return waits
     }
 }

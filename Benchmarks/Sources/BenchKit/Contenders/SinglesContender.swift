@@ -17,10 +17,10 @@ struct SinglesContender: Contender {
         let fleet = try bench.fleet(sink.target)
         defer { fleet.stop() }
         try fleet.warmUp(bench.options.warmUp, limitSeconds: limit)
-        let last = try fleet.results.read { _ in }
+        let mark = try fleet.results.mark()
         let (span, reading) = try fleet.meter(sink: sink) {
             let first = try pusher.push(chunks, to: fleet.redis)
-            return try (first, Self.finish(fleet, after: last, count: sends, limitSeconds: limit))
+            return try (first, Self.finish(fleet, since: mark, count: sends, limitSeconds: limit))
         }
         try fleet.drain()
         // By Redis's clock, from the first entry to the last result: the harness looks in between, and not all the time.
@@ -29,29 +29,23 @@ struct SinglesContender: Contender {
         return sample
     }
 
-    /// Waits until so many results are there; a failed one is an error.
+    /// Waits until so many results are there, one entry for each job; a failed one is an error.
     /// - Returns: when the last one was written.
     private static func finish(
         _ fleet: Fleet,
-        after first: String,
+        since mark: ResultStream.Mark,
         count: Int,
         limitSeconds: Double
     ) throws -> Int {
-        var position = first
-        var counted = 0
+        let results = fleet.results
+        try results.wait(for: count, since: mark, seconds: limitSeconds, whileRunning: fleet.throwIfEnded)
+        var sent = 0
         var lastMs = 0
-        try Patience.wait(for: "\(count) results", seconds: limitSeconds, every: 0.1) { () -> Void? in
-            try fleet.throwIfEnded()
-            position = try fleet.results.read(after: position) { entry in
-                counted += ResultStream.occurrences(of: "\"status\":\"sent\"", in: entry.results)
-                lastMs = entry.writtenMs
-                guard !entry.results.contains("\"status\":\"failed\"") else {
-                    throw BenchError.failed("a send failed: \(entry.results.prefix(300))")
-                }
-            }
-            return counted >= count ? () : nil
+        try results.read(since: mark) { entry in
+            sent += ResultStream.occurrences(of: "\"status\":\"sent\"", in: entry.results)
+            lastMs = entry.writtenMs
         }
-        guard counted == count else { throw BenchError.failed("\(counted) results for \(count) jobs") }
+        guard sent == count else { throw BenchError.failed("\(sent) of \(count) jobs were sent") }
         return lastMs
     }
 }

@@ -13,6 +13,12 @@ struct ResultStream {
         let results: String
     }
 
+    /// An end of the stream.
+    struct Mark {
+        fileprivate let last: String
+        fileprivate let length: Int
+    }
+
     let redis: PrivateRedis
     let project: String
 
@@ -25,16 +31,38 @@ struct ResultStream {
         return count
     }
 
-    /// All entries after `id`, oldest first.
-    /// - Returns: the id of the last one.
-    @discardableResult
-    func read(after id: String = "-", _ take: (Entry) throws -> Void) throws -> String {
-        var last = id
+    /// Where the stream ends now.
+    func mark() throws -> Mark {
+        var last = "-"
+        if case .array(let entries) = try redis.client.send("XREVRANGE", key, "+", "-", "COUNT", "1"),
+            case .array(let pair) = entries.first, case .text(let id) = pair.first
+        {
+            last = id
+        }
+        return Mark(last: last, length: try length())
+    }
+
+    /// Waits until so many entries have come. Only counts them: reading would take from what is measured.
+    func wait(
+        for count: Int,
+        since mark: Mark,
+        seconds: Double,
+        whileRunning check: () throws -> Void
+    ) throws {
+        try Patience.wait(for: "\(count) results", seconds: seconds, every: 0.02) { () -> Void? in
+            try check()
+            return try length() >= mark.length + count ? () : nil
+        }
+    }
+
+    /// All entries since the mark, or from the beginning, oldest first.
+    func read(since mark: Mark? = nil, _ take: (Entry) throws -> Void) throws {
+        var last = mark?.last ?? "-"
         while true {
             let from = last == "-" ? last : "(\(last)"
             guard case .array(let entries) = try redis.client.send("XRANGE", key, from, "+", "COUNT", "100"),
                 !entries.isEmpty
-            else { return last }
+            else { return }
             for case .array(let pair) in entries {
                 guard pair.count == 2, case .text(let id) = pair[0], case .array(let fields) = pair[1] else {
                     throw BenchError.failed("the results stream holds what is no entry")
@@ -43,6 +71,13 @@ struct ResultStream {
                 try take(Self.entry(id, fields))
             }
         }
+    }
+
+    private func length() throws -> Int {
+        guard case .integer(let length) = try redis.client.send("XLEN", key) else {
+            throw BenchError.failed("\(key) has no length")
+        }
+        return length
     }
 
     private static func entry(_ id: String, _ fields: [RESPClient.Value]) throws -> Entry {
