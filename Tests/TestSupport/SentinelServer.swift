@@ -44,6 +44,12 @@ public final class SentinelServer: Sendable {
         return words.split(whereSeparator: \.isNewline).last.flatMap { UInt16($0) }
     }
 
+    /// What it says of the primary under this name, such as `num-slaves`.
+    public func knows(_ name: String) throws -> String? {
+        let lines = try cli("SENTINEL", "MASTER", "main").split(whereSeparator: \.isNewline).map(String.init)
+        return lines.firstIndex(of: name).map { lines[$0 + 1] }
+    }
+
     /// Asks again until `condition` holds, for at most a minute.
     public func wait(_ what: String, _ condition: () throws -> Bool) throws {
         let deadline = EventLoop.readClock() + 60_000_000_000

@@ -4,58 +4,88 @@ import StreamWire
 import TestSupport
 import Testing
 
-/// A Redis that three Sentinels watch over: its primary dies, or is told to step down, while a fleet sends. Workers sign
-/// in as the users of `ops/redis/fanfare.acl`.
+/// A Redis that three Sentinels watch over loses its primary while a fleet sends. Workers sign in as the users of
+/// `ops/redis/fanfare.acl`.
 @Suite struct SentinelChaos {
-    @Test func primaryDiesOrStepsDown() async throws {
-        let rounds = ChaosScale.rounds(short: 2, longShare: 0.2)
+    @Test func primaryDies() async throws {
+        let rounds = ChaosScale.rounds(short: 1, longShare: 0.1)
+        let audit = try await sentinelChaos("sentinelPrimaryDies", rounds: rounds) { servers, sentinels, run in
+            servers.old.kill9()
+            try sentinels[0].wait("the other server to be named") { Self.allName(servers.new, sentinels) }
+        } after: {
+            try $0.restart()
+        }
+        #expect(audit.duplicates == 0, "a replica that kept up knows what its primary knew")
+    }
+
+    /// A primary that is told to step down takes writes for a while after the other one has taken its place, and forgets
+    /// them then. With the safe profile nothing rests on them.
+    @Test func primaryStepsDown() async throws {
+        let rounds = ChaosScale.rounds(short: 1, longShare: 0.1)
+        let audit = try await sentinelChaos(
+            "sentinelPrimaryStepsDown",
+            rounds: rounds,
+            durability: "safe"
+        ) { servers, sentinels, run in
+            #expect(try sentinels[0].cli("SENTINEL", "FAILOVER", "main") == "OK")
+            try sentinels[0].wait("the other server to be named") { Self.allName(servers.new, sentinels) }
+        } after: { _ in
+        }
+        #expect(audit.duplicates == 0, "nothing is sent that a replica has not confirmed")
+    }
+
+    private static func allName(_ server: RedisServer, _ sentinels: [SentinelServer]) -> Bool {
+        sentinels.allSatisfy { $0.primary == server.port }
+    }
+
+    private func sentinelChaos(
+        _ name: String,
+        rounds: Int,
+        durability: String = "fast",
+        harm: ((old: RedisServer, new: RedisServer), [SentinelServer], ChaosRun) async throws -> Void,
+        after: (RedisServer) throws -> Void
+    ) async throws -> ChaosAudit {
         let users = try RedisUsers()
         let config = ["--repl-diskless-sync-delay", "0", "--aclfile", users.file]
         let first = try RedisServer(port: .plain, config: config)
         let second = try RedisServer(port: .plain, config: config + ["--replicaof", "127.0.0.1", "\(first.port)"])
-        let servers = [first, second]
-        try second.waitFor { try $0.cli("INFO", "replication").contains("master_link_status:up") }
+        try Self.awaitReplica(second)
         let sentinels = try (0..<3).map { _ in try SentinelServer(watching: first.port, quorum: 2) }
         defer {
             for sentinel in sentinels { sentinel.stop() }
             second.stop()
         }
         try sentinels[0].wait("the Sentinels to know each other and the replica") {
-            try sentinels.allSatisfy { sentinel in
-                let text = try sentinel.cli("SENTINEL", "MASTER", "main")
-                let lines = text.split(separator: "\n")
-                func value(_ name: String) -> Substring? {
-                    lines.firstIndex { $0 == name }.map { lines[$0 + 1] }
-                }
-                return value("num-other-sentinels") == "2" && value("num-slaves") == "1"
-            }
+            try sentinels.allSatisfy { try $0.knows("num-other-sentinels") == "2" && $0.knows("num-slaves") == "1" }
         }
         let hosts = sentinels.map { "127.0.0.1:\($0.port)" }.joined(separator: ",")
         func url(_ sign: String) -> String { "redis-sentinel://\(sign)\(hosts)/0?master=main" }
         try await loadFunctions(url("fanfare-deploy:fanfare-deploy@"))
         let (_, audit) = try await chaos(
-            "primaryDiesOrStepsDown",
+            name,
             rounds: rounds,
             part: 1_000,
             leaseMs: 10_000,
             redis: first,
             redisURL: url("fanfare-worker:fanfare-worker@"),
-            deployment: try RedisDeployment(url: url(""))
+            deployment: try RedisDeployment(url: url("")),
+            durability: durability
         ) { run, round in
-            let port = try #require(sentinels[0].primary)
-            let old = try #require(servers.first { $0.port == port })
-            let new = try #require(servers.first { $0.port != port })
+            let named = try #require(sentinels[0].primary)
+            let servers = named == first.port ? (old: first, new: second) : (old: second, new: first)
             let began = ContinuousClock.now
-            if round % 2 == 1 { old.kill9() } else { try sentinels[0].cli("SENTINEL", "FAILOVER", "main") }
-            try sentinels[0].wait("every Sentinel to name the other server") {
-                sentinels.allSatisfy { $0.primary == new.port }
-            }
+            try await harm(servers, sentinels, run)
             run.harms += 1
             try await run.recover(since: began)
-            if round % 2 == 1 { try old.restart() }
-            try old.waitFor { try $0.cli("INFO", "replication").contains("master_link_status:up") }
+            guard round < rounds else { return }
+            try after(servers.old)
+            try Self.awaitReplica(servers.old)
         }
-        #expect(audit.duplicates == 0, "a replica that kept up knows what its primary knew")
+        return audit
+    }
+
+    private static func awaitReplica(_ server: RedisServer) throws {
+        try server.waitFor { try $0.cli("INFO", "replication").contains("master_link_status:up") }
     }
 }
 

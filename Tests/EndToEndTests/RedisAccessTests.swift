@@ -1,0 +1,196 @@
+import Foundation
+import OpenSSLKit
+import RedisTransport
+import StreamWire
+import TestSupport
+import Testing
+
+/// A whole deployment over TLS with client certificates, each of its parts signed in as the user that
+/// `ops/redis/fanfare.acl` has for it.
+@Suite struct RedisAccessTests {
+    /// The server and what it takes to get in.
+    private struct Place {
+        let users: RedisUsers
+        let server: RedisServer
+        let certificates: Certificates
+        let client: Certificates.Identity
+
+        init() throws {
+            users = try RedisUsers()
+            certificates = try Certificates()
+            client = try certificates.issue("client", names: [])
+            let identity = try certificates.issue("server", names: ["DNS:localhost"])
+            server = try RedisServer(
+                port: .tls(identity, caFile: certificates.caFile, requireClientCertificate: true),
+                config: ["--aclfile", users.file]
+            )
+        }
+
+        var url: String { "rediss://localhost:\(server.port)" }
+
+        /// One authority for Redis and one for the sandbox.
+        func trust(_ rig: Rig) throws -> String {
+            let texts = try [certificates.caFile, "\(rig.state.path)/ca.pem"].map {
+                try String(contentsOfFile: $0, encoding: .utf8)
+            }
+            return try certificates.folder.write("both.pem", texts.joined(separator: "\n"))
+        }
+
+        func environment(as user: String, _ rig: Rig) throws -> [String: String] {
+            [
+                "FANFARE_REDIS_USER": user,
+                "FANFARE_REDIS_PASSWORD_FILE": try certificates.folder.write("password-\(user)", user + "\n"),
+                "FANFARE_REDIS_CERT_FILE": client.certFile, "FANFARE_REDIS_KEY_FILE": client.keyFile,
+                "FANFARE_TLS_CA_FILE": try trust(rig),
+            ]
+        }
+
+        func connect(as user: String, _ rig: Rig) async throws -> RedisClient {
+            let tls = TLSOptions(caFile: try trust(rig), certFile: client.certFile, keyFile: client.keyFile)
+            return try await RedisClient.connect(
+                try RedisDeployment(url: url).signedIn(user: user, password: user),
+                tls: tls
+            )
+        }
+
+        /// What Redis has refused: the command and who asked for it.
+        func refusals() throws -> Set<String> {
+            let words = try server.cli("ACL", "LOG").split(separator: "\n").map(String.init)
+            var found: Set<String> = []
+            for (index, word) in words.enumerated() where word == "object" {
+                let user = words[index...].firstIndex(of: "username").map { words[$0 + 1] } ?? "?"
+                found.insert("\(user): \(words[index + 1])")
+            }
+            return found
+        }
+    }
+
+    /// Runs the command to its end, which has to be a good one.
+    @discardableResult
+    private func run(
+        _ arguments: [String],
+        as user: String,
+        _ place: Place,
+        _ rig: Rig,
+        _ configuration: String
+    ) async throws -> String {
+        let process = try ChildProcess(
+            arguments + ["-c", configuration],
+            environment: try place.environment(as: user, rig)
+        )
+        let status = try await process.wait(seconds: 60)
+        #expect(status == 0, "\(user): \(arguments): \(process.stderr)")
+        return process.stdout
+    }
+
+    @Test func eachPartSignsInAsItsOwnUser() async throws {
+        let place = try Place()
+        try await withRig(redis: place.server) { rig in
+            try await rig.startSandbox()
+            let configuration = try rig.configuration(redisURL: place.url)
+            try await run(["functions", "load"], as: "fanfare-deploy", place, rig, configuration)
+            try await rig.startWorker(configuration, environment: try place.environment(as: "fanfare-worker", rig))
+
+            let tokens = try place.certificates.folder.write("tokens", "ok-1\nsbx-unregistered-2\nok-3\n")
+            let message = ["--title", "Hello", "--body", "you"]
+            try await run(
+                ["send", "--id", "one", "--tokens-file", tokens] + message,
+                as: "fanfare-producer",
+                place,
+                rig,
+                configuration
+            )
+            let job = try await rig.finished("one")
+            #expect(job["sent"] == "2" && job["failed"] == "1")
+            // An audience, which the worker reads from the producer's key.
+            let producer = try await place.connect(as: "fanfare-producer", rig)
+            defer { producer.close() }
+            _ = try await producer.send(RedisCommand("RPUSH", "audience:{demo}:two", "ok-4", "ok-5"))
+            _ = try await producer.send(
+                RedisCommand(
+                    "XADD",
+                    "fanfare:{demo}:jobs",
+                    "*",
+                    "id",
+                    "two",
+                    "message",
+                    "{}",
+                    "audience",
+                    "audience:{demo}:two"
+                )
+            )
+            try await rig.finished("two")
+
+            let operations = [
+                ["send", "--id", "later", "--token", "ok-6", "--at", "2100-01-01T00:00:00Z", "--project", "demo"]
+                    + message,
+                ["project", "ls"], ["project", "pause", "demo"], ["project", "resume", "demo"],
+                ["job", "ls", "--all", "--project", "demo"], ["job", "show", "one", "--project", "demo"],
+                ["job", "results", "one", "--project", "demo"], ["dead", "ls", "--project", "demo"],
+            ]
+            for operation in operations {
+                try await run(operation, as: "fanfare-operator", place, rig, configuration)
+            }
+            try await Wait.until("the job to be taken") { try await rig.job("later")["state"] == "scheduled" }
+            try await run(
+                ["job", "cancel", "later", "--project", "demo"],
+                as: "fanfare-operator",
+                place,
+                rig,
+                configuration
+            )
+            try await rig.finished("later")
+
+            let consumer = try await place.connect(as: "fanfare-consumer", rig)
+            defer { consumer.close() }
+            let results = "fanfare:{demo}:results"
+            _ = try await consumer.send(RedisCommand("XGROUP", "CREATE", results, "readers", "0"))
+            let read = RedisCommand("XREADGROUP", "GROUP", "readers", "me", "COUNT", "10", "STREAMS", results, ">")
+            let entries = StreamEntry.byStream(try await consumer.send(read)).flatMap(\.entries)
+            let first = try #require(entries.first)
+            #expect(try await consumer.send(RedisCommand("XACK", results, "readers", first.id)).integer == 1)
+
+            // It tries at each connection, and goes on without.
+            #expect(try place.refusals().subtracting(["fanfare-worker: function|load"]) == [], "nobody lacked a right")
+            try await expectRefusal(consumer, RedisCommand("XADD", "fanfare:{demo}:jobs", "*", "a", "b"))
+            try await expectRefusal(producer, RedisCommand("XRANGE", results, "-", "+"))
+            try await expectRefusal(producer, RedisCommand("HSET", "fanfare:{demo}:job:one", "state", "done"))
+            try await expectRefusal(producer, FunctionLibrary.pauseProject(ProjectKeys(project: "demo"), reason: "x"))
+        }
+    }
+
+    private func expectRefusal(_ client: RedisClient, _ command: RedisCommand) async throws {
+        let error = await #expect(throws: RedisError.self) { _ = try await client.send(command) }
+        #expect(error?.code == .noPerm)
+    }
+
+    @Test func whoCannotGetInIsToldWhy() async throws {
+        let place = try Place()
+        try await withRig(redis: place.server) { rig in
+            try await rig.startSandbox()
+            let configuration = try rig.configuration(redisURL: place.url)
+            let good = try place.environment(as: "fanfare-operator", rig)
+            let stranger = try place.certificates.folder.write("stranger", "wrong")
+            for (change, reason) in [
+                (["FANFARE_REDIS_CERT_FILE": "", "FANFARE_REDIS_KEY_FILE": ""], "certificate"),
+                (["FANFARE_REDIS_PASSWORD_FILE": stranger], "WRONGPASS"),
+                (["FANFARE_REDIS_PASSWORD_FILE": "/nowhere"], "redis.password_file: /nowhere: No such file"),
+                (["FANFARE_REDIS_PASSWORD_FILE": ""], "redis.user: without a password"),
+                (
+                    ["FANFARE_REDIS_URL": "rediss://u:p@localhost:\(place.server.port)"],
+                    "redis.user: redis.url names a user"
+                ),
+                (["FANFARE_REDIS_URL": "redis://localhost:1"], "redis.cert_file: redis.url is not for TLS"),
+                (["FANFARE_REDIS_URL": "rediss://127.0.0.1:\(place.server.port)"], "certificate verify failed"),
+            ] {
+                let process = try ChildProcess(
+                    ["project", "ls", "-c", configuration],
+                    environment: good.merging(change) { $1 }
+                )
+                let status = try await process.wait(seconds: 60)
+                #expect(status == 78 || status == 69, "\(change)")
+                #expect(process.stderr.contains(reason), "\(process.stderr)")
+            }
+        }
+    }
+}

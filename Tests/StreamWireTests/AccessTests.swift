@@ -1,0 +1,65 @@
+import Foundation
+import StreamWire
+import TestSupport
+import Testing
+
+/// `ops/redis/fanfare.acl` against what is really asked of Redis.
+@Suite struct AccessTests {
+    /// What the library calls, in an ACL's words. Redis holds functions to the rights of who calls them.
+    private func commandsOfTheLibrary() throws -> Set<String> {
+        let text = String(decoding: FunctionLibrary.source, as: UTF8.self)
+        var commands: Set<String> = []
+        for match in text.matches(of: /(?:call\(|=\s*\{)\s*'([A-Z]+)'(?:,\s*'([A-Z]+)')?/) {
+            let name = match.1.lowercased()
+            if ["xgroup", "xinfo"].contains(name) {
+                commands.insert("\(name)|\(try #require(match.2).lowercased())")
+            } else {
+                commands.insert(name)
+            }
+        }
+        return commands
+    }
+
+    private func allowed(_ user: String) throws -> Set<String> {
+        let rules = try #require(try RedisUsers().rules[user])
+        #expect(rules.contains("-@all"), "nothing but what is named")
+        #expect(!rules.contains { $0.hasPrefix("+@") || $0 == "allcommands" })
+        return Set(rules.filter { $0.hasPrefix("+") }.map { String($0.dropFirst()) })
+    }
+
+    private static let connecting: Set<String> = ["ping", "client|setname", "role", "cluster|slots"]
+
+    @Test func workersMayDoWhatTheyDoAndNothingElse() throws {
+        let own: Set<String> = ["info", "wait", "fcall", "xgroup|create", "xreadgroup", "xautoclaim"]
+        let needed = try commandsOfTheLibrary().union(own).union(Self.connecting)
+        let allowed = try allowed("fanfare-worker")
+        #expect(allowed.subtracting(needed).sorted() == [])
+        #expect(needed.subtracting(allowed).sorted() == [])
+        #expect(needed.count > 50, "the library was read")
+    }
+
+    @Test func operatorsMayCallTheLibrary() throws {
+        let missing = try commandsOfTheLibrary().union(Self.connecting).subtracting(allowed("fanfare-operator"))
+        #expect(missing.sorted() == [])
+    }
+
+    @Test func nobodyMayRunScriptsOrChangeTheServer() throws {
+        for user in try RedisUsers().rules.keys {
+            for word in [
+                "eval", "evalsha", "script", "config|set", "acl|setuser", "debug", "flushall", "keys", "restore",
+            ] {
+                #expect(try !allowed(user).contains(word), "\(user) \(word)")
+            }
+            let mayLoad = try allowed(user).contains("function|load")
+            #expect(mayLoad == (user == "fanfare-deploy"))
+        }
+    }
+
+    @Test func theServerTakesTheFile() throws {
+        let users = try RedisUsers()
+        let server = try RedisServer(config: ["--aclfile", users.file])
+        defer { server.stop() }
+        let names = try server.cli("ACL", "USERS").split(separator: "\n").map(String.init)
+        #expect(Set(names) == Set(users.rules.keys).union(["default"]))
+    }
+}
