@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <time.h>
 
 int clinux_epoll_ctl(int epoll, int operation, int fd, unsigned int events, unsigned long long data) {
@@ -28,3 +30,9 @@ unsigned long long clinux_event_data(const struct epoll_event *event) { return e
 int clinux_eventfd(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
 
 int clinux_set_thread_name(const char *name) { return pthread_setname_np(pthread_self(), name); }
+
+int clinux_keep_memory_private(void) {
+    struct rlimit none = {0, 0};
+    int limit = setrlimit(RLIMIT_CORE, &none);
+    return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0 && limit == 0 ? 0 : -1;
+}

@@ -15,6 +15,9 @@ enum ControlPort {
         onRunning: @escaping @Sendable (Int) async -> Void
     ) -> some ApplicationProtocol {
         let responder = CallbackResponder<BasicRequestContext> { request, _ in
+            guard isLocal(authority: request.head.authority) else {
+                return Response(status: .forbidden, headers: [.contentType: "text/plain"], body: refusal)
+            }
             let body = try await request.body.collect(upTo: mostBytes)
             let reply = host.control(
                 SimulatorRequest(
@@ -40,5 +43,21 @@ enum ControlPort {
             onServerRunning: { channel in await onRunning(channel.localAddress?.port ?? 0) },
             logger: logger
         )
+    }
+
+    private static var refusal: ResponseBody {
+        ResponseBody(byteBuffer: ByteBuffer(string: "The control port answers to names of this machine only.\n"))
+    }
+
+    /// A page in a browser on this machine can send requests here under its own host's name, which it can have resolved to
+    /// 127.0.0.1: such a name is not answered.
+    static func isLocal(authority: String?) -> Bool {
+        guard let authority else { return true }
+        var host = Substring(authority.lowercased())
+        if host.hasPrefix("[") { return host.hasPrefix("[::1]") }
+        if let colon = host.lastIndex(of: ":") { host = host[..<colon] }
+        let parts = host.split(separator: ".", omittingEmptySubsequences: false)
+        return host == "localhost"
+            || (parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil && $0.first != "+" })
     }
 }

@@ -20,6 +20,20 @@ import Testing
         }
     }
 
+    @Test func `the control port answers to names of this machine only`() async throws {
+        try await RunningSandbox.with { sandbox async throws in
+            let url = "http://127.0.0.1:\(sandbox.ports.control)/stats"
+            let names = ["localhost", "127.0.0.1:1", "127.9.8.7", "[::1]:8480", "LOCALHOST:80"]
+            for name in names {
+                #expect(try await sandbox.client.ask(url, headers: ["Host: \(name)"]).status == 200, "\(name)")
+            }
+            let others = ["rebound.example", "127.0.0.1.example", "10.0.0.1", "localhost.example:8480", "127.0.0.256"]
+            for name in others {
+                #expect(try await sandbox.client.ask(url, headers: ["Host: \(name)"]).status == 403, "\(name)")
+            }
+        }
+    }
+
     @Test func `a second start keeps keys and trust, and names its own port`() async throws {
         let directory = NSTemporaryDirectory() + "fanfare-sandbox-" + UUID().uuidString
         defer { try? FileManager.default.removeItem(atPath: directory) }

@@ -22,4 +22,7 @@ int clinux_eventfd(void);
 // pthread_setname_np is behind _GNU_SOURCE.
 int clinux_set_thread_name(const char *name);
 
+// prctl is variadic.
+int clinux_keep_memory_private(void);
+
 #endif

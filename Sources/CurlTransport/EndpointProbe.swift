@@ -1,0 +1,124 @@
+internal import CCurl
+public import FanfareModel
+internal import Glibc
+
+/// One request by itself, for diagnostics: connects as a worker would, by the same rules of TLS and proxies, and says how
+/// that went. Blocks.
+public enum EndpointProbe {
+    public struct Report: Equatable, Sendable {
+        public var answer: HTTPAnswer
+        /// False: HTTP/1.1.
+        public var isHTTP2: Bool
+    }
+
+    public struct Failure: Error, Equatable, Sendable {
+        /// libcurl's words.
+        public var reason: String
+        /// The peer did not prove who it is, or no TLS was agreed on.
+        public var isAboutTLS: Bool
+    }
+
+    /// - Parameters:
+    ///   - body: nil for a GET.
+    ///   - timeoutMs: for everything together.
+    public static func run(
+        url: String,
+        headers: [String] = [],
+        body: [UInt8]? = nil,
+        configuration: OriginConfiguration,
+        timeoutMs: Int = 10_000
+    ) throws(Failure) -> Report {
+        var rule = RequestRule()
+        let request = HTTPRequest(
+            tag: 0,
+            method: body == nil ? .get : .post,
+            url: url,
+            headers: headers,
+            body: body ?? [],
+            timeoutMs: Int64(timeoutMs)
+        )
+        if let reason = rule.refusal(of: request) { throw Failure(reason: reason, isAboutTLS: false) }
+        guard let easy = curl_easy_init() else { throw Failure(reason: "no memory", isAboutTLS: false) }
+        defer { curl_easy_cleanup(easy) }
+        let list = HeaderList(headers)
+        defer { list.release() }
+        let sink = ProbeSink()
+        return try withExtendedLifetime(sink) { () throws(Failure) -> Report in
+            ConnectionOptions.apply(configuration, trust: TrustStore(privateFile: configuration.caFile), to: easy)
+            Curl.set(easy, CURLOPT_URL, url)
+            Curl.set(easy, CURLOPT_TIMEOUT_MS, timeoutMs)
+            Curl.check(ccurl_set_list(easy, CURLOPT_HTTPHEADER, list.list), CURLOPT_HTTPHEADER)
+            Curl.check(ccurl_set_transfer(easy, CURLOPT_WRITEFUNCTION, probeWrite), CURLOPT_WRITEFUNCTION)
+            Curl.set(easy, CURLOPT_WRITEDATA, pointer: Unmanaged.passUnretained(sink).toOpaque())
+            if let body {
+                Curl.set(easy, CURLOPT_POST, 1)
+                Curl.set(easy, CURLOPT_POSTFIELDSIZE, body.count)
+                // libcurl copies the bytes.
+                var copy = body
+                copy.withUnsafeMutableBytes { Curl.set(easy, CURLOPT_COPYPOSTFIELDS, pointer: $0.baseAddress) }
+            }
+            try perform(easy)
+            let answer = HTTPAnswer(
+                status: Curl.long(easy, CURLINFO_RESPONSE_CODE),
+                body: sink.bytes,
+                isComplete: !sink.isCut,
+                contentType: Curl.string(easy, CURLINFO_CONTENT_TYPE),
+                retryAfter: Curl.header(easy, "retry-after"),
+                date: Curl.header(easy, "date")
+            )
+            let version = Curl.long(easy, CURLINFO_HTTP_VERSION)
+            return Report(answer: answer, isHTTP2: version == Int(CURL_HTTP_VERSION_2_0))
+        }
+    }
+
+    /// Connects with TLS, as XMPP does, and says nothing.
+    public static func connect(
+        host: String,
+        port: Int,
+        configuration: OriginConfiguration,
+        timeoutMs: Int = 10_000
+    ) throws(Failure) {
+        let url = "https://\(host):\(port)"
+        guard RequestRule.origin(of: url) != nil else { throw Failure(reason: "not a host name", isAboutTLS: false) }
+        guard let easy = curl_easy_init() else { throw Failure(reason: "no memory", isAboutTLS: false) }
+        defer { curl_easy_cleanup(easy) }
+        var direct = configuration
+        // XMPP is not HTTP, and is never sent through a proxy for that.
+        direct.proxy = nil
+        ConnectionOptions.apply(direct, trust: TrustStore(privateFile: configuration.caFile), to: easy)
+        Curl.set(easy, CURLOPT_URL, url)
+        Curl.set(easy, CURLOPT_TIMEOUT_MS, timeoutMs)
+        Curl.set(easy, CURLOPT_CONNECT_ONLY, 1)
+        Curl.set(easy, CURLOPT_SSL_ENABLE_ALPN, 0)
+        try perform(easy)
+    }
+
+    private static func perform(_ easy: UnsafeMutableRawPointer) throws(Failure) {
+        let code = curl_easy_perform(easy)
+        guard code != CURLE_OK else { return }
+        let isAboutTLS = [
+            CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CERTPROBLEM,
+            CURLE_SSL_ISSUER_ERROR,
+        ].contains(code)
+        throw Failure(reason: String(cString: curl_easy_strerror(code)), isAboutTLS: isAboutTLS)
+    }
+}
+
+private final class ProbeSink {
+    var bytes: [UInt8] = []
+    var isCut = false
+}
+
+private func probeWrite(
+    _ buffer: UnsafeMutablePointer<CChar>?,
+    _ size: Int,
+    _ count: Int,
+    _ context: UnsafeMutableRawPointer?
+) -> Int {
+    guard let buffer, let context else { return 0 }
+    let sink = Unmanaged<ProbeSink>.fromOpaque(context).takeUnretainedValue()
+    let bytes = UnsafeRawBufferPointer(start: buffer, count: size * count)
+    // What is said beyond this is of no use to anybody; it is read to its end all the same.
+    if sink.bytes.count + bytes.count <= 65_536 { sink.bytes.append(contentsOf: bytes) } else { sink.isCut = true }
+    return bytes.count
+}
