@@ -42,7 +42,7 @@ public struct AdminServer: Sendable {
                 AdminResponder.Request(
                     method: request.method.rawValue,
                     path: request.uri.path,
-                    host: request.head.authority ?? request.headers[.host],
+                    host: request.head.authority,
                     authorization: request.headers[.authorization]
                 )
             )
