@@ -9,11 +9,17 @@ struct ConfigurationOptions: ParsableArguments {
         help: ArgumentHelp(
             "The configuration file (YAML); FANFARE_CONFIG counts where it is not given.",
             valueName: "file"
-        )
+        ),
+        completion: Completion.configurations
     )
     var config: String?
 
-    @Option(help: ArgumentHelp("Where Redis is: redis://, rediss:// or unix://.", valueName: "url"))
+    @Option(
+        help: ArgumentHelp(
+            "Where Redis is: redis://, rediss://, unix://, redis-sentinel:// or redis-cluster://. For one with a password use FANFARE_REDIS_URL or the file.",
+            valueName: "url"
+        )
+    )
     var redis: String?
 
     @Option(help: ArgumentHelp("What every Redis key starts with.", valueName: "text"))
@@ -53,7 +59,10 @@ struct ConfigurationOptions: ParsableArguments {
 
 /// `--project`, which may be left out where there is only one.
 struct ProjectOption: ParsableArguments {
-    @Option(help: ArgumentHelp("The project; may be left out when the configuration has exactly one.", valueName: "id"))
+    @Option(
+        help: ArgumentHelp("The project; may be left out when the configuration has exactly one.", valueName: "id"),
+        completion: Completion.projects
+    )
     var project: String?
 
     func resolve(_ configuration: Configuration) throws -> String {

@@ -30,10 +30,14 @@ struct DeadListCommand: AsyncParsableCommand {
             """
     )
 
-    @Option(help: ArgumentHelp("Only rejected or parked.", valueName: "kind"), transform: DeadSelection.kind)
+    @Option(
+        help: ArgumentHelp("Only rejected or parked.", valueName: "kind"),
+        completion: Completion.words(["rejected", "parked"]),
+        transform: DeadSelection.kind
+    )
     var kind: DeadEntry.Kind?
 
-    @Option(help: ArgumentHelp("Only of this job.", valueName: "id"))
+    @Option(help: ArgumentHelp("Only of this job.", valueName: "id"), completion: Completion.jobs)
     var job: String?
 
     @Option(help: ArgumentHelp("Entries at most.", valueName: "n"))

@@ -9,7 +9,7 @@ struct DeadSelection: ParsableArguments {
     @Argument(help: ArgumentHelp("Entries, as the first column of `dead ls` names them.", valueName: "entry"))
     var entries: [String] = []
 
-    @Option(help: ArgumentHelp("All entries of this job.", valueName: "id"))
+    @Option(help: ArgumentHelp("All entries of this job.", valueName: "id"), completion: Completion.jobs)
     var job: String?
 
     @Flag(help: "All entries that are there now.")
@@ -17,6 +17,7 @@ struct DeadSelection: ParsableArguments {
 
     @Option(
         help: ArgumentHelp("With --all or --job: only rejected or parked.", valueName: "kind"),
+        completion: Completion.words(["rejected", "parked"]),
         transform: DeadSelection.kind
     )
     var kind: DeadEntry.Kind?

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import FanfareClient
 internal import FanfareConfiguration
+internal import FanfareJSON
 internal import FanfareModel
 internal import FanfareSandbox
 internal import FanfareWorker
@@ -32,6 +33,9 @@ struct DemoCommand: AsyncParsableCommand {
         )
     )
     var logLevel = "critical"
+
+    @Flag(help: "Print the summary as one JSON object.")
+    var json = false
 
     private static let project = "demo"
 
@@ -136,7 +140,11 @@ struct DemoCommand: AsyncParsableCommand {
         try await producer.results(of: status) { entry in
             for result in entry.results { summary.add(result) }
         }
-        for line in summary.lines(mix, status) { Console.line(line) }
+        if json {
+            Console.line(JSONValue.object(summary.json(mix, status)).jsonText)
+        } else {
+            for line in summary.lines(mix, status) { Console.line(line) }
+        }
         if !summary.isAsExpected(mix) { throw ExitCode(Outcome.failed.rawValue) }
     }
 }

@@ -1,4 +1,5 @@
 internal import FanfareClient
+internal import FanfareJSON
 internal import FanfareModel
 
 /// Counts results by verdict and compares them with what the mix was to give.
@@ -41,6 +42,24 @@ struct DemoSummary {
         }
         lines.append(isRight ? "Every recipient ended as it should." : "Some recipients did not end as they should.")
         return lines
+    }
+
+    func json(_ mix: DemoMix, _ status: JobStatus) -> JSONObject {
+        let rows = found.sorted { $0.key < $1.key }.map { row, count -> JSONValue in
+            .object([
+                "status": .string(row.status), "error": .string(row.error), "action": .string(row.action),
+                "recipients": .number(JSONNumber(Int64(count))),
+            ])
+        }
+        var object: JSONObject = [
+            "ok": .bool(isAsExpected(mix)), "recipients": .number(JSONNumber(status.total)), "results": .array(rows),
+            "retried": .number(JSONNumber(Int64(retried))),
+        ]
+        if let start = status.startedMs, let pass = status.firstPassMs, let end = status.finishedMs {
+            object["first_pass_ms"] = .number(JSONNumber(pass - start))
+            object["all_over_ms"] = .number(JSONNumber(end - start))
+        }
+        return object
     }
 
     private static func seconds(_ milliseconds: Int64) -> String {

@@ -11,6 +11,9 @@ struct Fanfare: AsyncParsableCommand {
             Try everything on this machine, without a Google account:
               fanfare demo
 
+            Let your shell complete commands, projects and jobs (bash; zsh and fish have theirs):
+              source <(fanfare --generate-completion-script bash)
+
             Exit codes: 0 done, 1 something failed, 64 usage, 69 a service is unavailable, 78 configuration.
             """,
         version: FanfareVersion.current,
@@ -20,4 +23,11 @@ struct Fanfare: AsyncParsableCommand {
             ConfigCommand.self, DoctorCommand.self,
         ]
     )
+
+    static func main() async {
+        // Read before what must not be seen is blotted out of them.
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        ProcessProtection.begin()
+        await main(arguments)
+    }
 }

@@ -27,6 +27,7 @@ struct GeneralJobOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp("Which results are written: all, failures or none.", valueName: "which"),
+        completion: Completion.words(["all", "failures", "none"]),
         transform: GeneralJobOptions.policy
     )
     var results: ResultsPolicy?

@@ -16,7 +16,10 @@ struct JobCommand: AsyncParsableCommand {
 
 /// What the commands on one job take.
 struct JobArguments: ParsableArguments {
-    @Argument(help: "The job's id, as `fanfare send` printed it or as the producer gave it.")
+    @Argument(
+        help: "The job's id, as `fanfare send` printed it or as the producer gave it.",
+        completion: Completion.jobs
+    )
     var id: String
 
     @OptionGroup var project: ProjectOption

@@ -20,6 +20,7 @@ struct JobListCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp("Only jobs in this state: \(Self.states.joined(separator: ", ")).", valueName: "state"),
+        completion: Completion.words(Self.states),
         transform: Self.state
     )
     var state: JobStatus.State?

@@ -9,12 +9,14 @@ struct JobOptions: ParsableArguments {
             "How an unknown outcome is treated: at_least_once, at_most_once or replace.",
             valueName: "mode"
         ),
+        completion: Completion.words(["at_least_once", "at_most_once", "replace"]),
         transform: JobOptions.delivery
     )
     var delivery: DeliveryMode?
 
     @Option(
         help: ArgumentHelp("What the message is written in: v1 (unless said) or legacy.", valueName: "format"),
+        completion: Completion.words(["v1", "legacy"]),
         transform: JobOptions.format
     )
     var format: MessageFormat?

@@ -10,6 +10,8 @@ struct LogOutput: LogHandler {
     var metadata: Logger.Metadata = [:]
     let label: String
     let isJSON: Bool
+    /// Bytes of one value; a longer one is cut.
+    static let longestValue = 4_096
 
     static func logger(_ log: Configuration.Log) -> Logger {
         logger(Logger.Level(rawValue: log.level) ?? .info, isJSON: log.isJSON)
@@ -35,7 +37,7 @@ struct LogOutput: LogHandler {
 
     /// As they are written: in the order of their names, without what must not be in a log.
     static func values(_ metadata: Logger.Metadata) -> [(key: String, value: String)] {
-        metadata.map { (key: $0.key, value: TokenMask.masked("\($0.value)")) }.sorted { $0.key < $1.key }
+        metadata.map { (key: $0.key, value: cut(TokenMask.masked("\($0.value)"))) }.sorted { $0.key < $1.key }
     }
 
     static func render(
@@ -51,7 +53,7 @@ struct LogOutput: LogHandler {
                 .init(key: "message", value: .string(message)),
             ])
             for (key, value) in values { object.members.append(.init(key: key, value: .string(value))) }
-            return JSONValue.object(object).jsonText
+            return escaped(JSONValue.object(object).jsonText)
         }
         let pairs = values.map { " \($0.key)=\(quoted($0.value))" }.joined()
         let padded = level.rawValue.padding(toLength: 8, withPad: " ", startingAt: 0)
@@ -60,21 +62,20 @@ struct LogOutput: LogHandler {
 
     /// What came from outside must not look like another record, and a terminal must not obey it.
     private static func quoted(_ value: String) -> String {
-        let isPlain = value.unicodeScalars.allSatisfy { $0 != " " && $0 != "\"" && !isControl($0) }
+        let isPlain = value.unicodeScalars.allSatisfy { $0 != " " && $0 != "\"" && !PrintableText.isUnsafe($0) }
         if isPlain, !value.isEmpty { return value }
         var bytes: [UInt8] = []
         bytes.appendJSONString(value)
-        // JSON itself lets DEL and C1 stand.
-        return String(decoding: bytes, as: UTF8.self).unicodeScalars.reduce(into: "") { text, scalar in
-            if isControl(scalar) {
-                text += "\\u00" + String(scalar.value, radix: 16)
-            } else {
-                text.unicodeScalars.append(scalar)
-            }
-        }
+        return escaped(String(decoding: bytes, as: UTF8.self))
     }
 
-    private static func isControl(_ scalar: Unicode.Scalar) -> Bool { scalar.properties.generalCategory == .control }
+    /// JSON itself lets DEL, C1 and U+2028 stand.
+    private static func escaped(_ json: String) -> String { PrintableText.escaped(json, keepingLines: false) }
+
+    /// A peer's words are cut before they get here; this holds for what nobody thought of.
+    private static func cut(_ value: String) -> String {
+        value.utf8.count > longestValue ? String(value.unicodeScalars.prefix(longestValue / 4)) + "…" : value
+    }
 
     private static func timestamp(_ date: Date) -> String {
         date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))

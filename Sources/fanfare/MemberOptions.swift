@@ -9,7 +9,8 @@ struct MemberOptions: ParsableArguments {
         help: ArgumentHelp(
             "A file of tokens, one a line; - reads standard input. At most \(TokensFile.inlineLimit) tokens a job.",
             valueName: "file"
-        )
+        ),
+        completion: Completion.files
     )
     var tokensFile: String?
 

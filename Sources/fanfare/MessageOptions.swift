@@ -4,7 +4,10 @@ internal import Foundation
 
 /// What a job says: a file, or a notification and data put together here.
 struct MessageOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("The message (JSON), without its target; - reads standard input.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("The message (JSON), without its target; - reads standard input.", valueName: "file"),
+        completion: Completion.files
+    )
     var message: String?
 
     @Option(help: ArgumentHelp("The notification's title.", valueName: "text"))

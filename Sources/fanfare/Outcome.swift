@@ -17,10 +17,14 @@ enum Outcome: Int32 {
     }
 }
 
-/// Whole lines to the two outputs.
+/// Whole lines to the two outputs. They repeat what others wrote, which a terminal must not obey.
 enum Console {
-    static func line(_ text: String) { write(text + "\n", to: STDOUT_FILENO) }
-    static func error(_ text: String) { write(text + "\n", to: STDERR_FILENO) }
+    static func line(_ text: String) { writeLine(text, to: STDOUT_FILENO) }
+    static func error(_ text: String) { writeLine(text, to: STDERR_FILENO) }
+
+    private static func writeLine(_ text: String, to descriptor: Int32) {
+        write(PrintableText.escaped(text, keepingLines: true) + "\n", to: descriptor)
+    }
 
     static func write(_ text: String, to descriptor: Int32) {
         var rest = Array(text.utf8)[...]

@@ -63,7 +63,7 @@ struct ProjectResumeCommand: AsyncParsableCommand {
 
 /// What the commands on one project take.
 struct ProjectArguments: ParsableArguments {
-    @Argument(help: "The project's id.")
+    @Argument(help: "The project's id.", completion: Completion.projects)
     var project: String
 
     @OptionGroup var options: ConfigurationOptions

@@ -41,7 +41,10 @@ struct SandboxCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The address of the TLS ports.", valueName: "address"))
     var listen = "127.0.0.1"
 
-    @Option(help: ArgumentHelp("The folder for certificates and credentials; made if it is missing.", valueName: "dir"))
+    @Option(
+        help: ArgumentHelp("The folder for certificates and credentials; made if it is missing.", valueName: "dir"),
+        completion: .directory
+    )
     var state: String
 
     @Option(help: ArgumentHelp("A project id; may be repeated.", valueName: "id"))

@@ -12,7 +12,10 @@ struct TargetOptions: ParsableArguments {
     @Option(help: ArgumentHelp("A Firebase installation id; may be repeated.", valueName: "fid"))
     var fid: [String] = []
 
-    @Option(help: ArgumentHelp("A file of tokens, one a line; - reads standard input.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("A file of tokens, one a line; - reads standard input.", valueName: "file"),
+        completion: Completion.files
+    )
     var tokensFile: String?
 
     @Option(help: ArgumentHelp("A topic's name.", valueName: "name"))

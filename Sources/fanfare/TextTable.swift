@@ -14,7 +14,7 @@ struct TextTable {
     /// Cells repeat what others wrote, which a terminal must not obey.
     private static func visible(_ cell: String) -> String {
         var text = String.UnicodeScalarView()
-        for scalar in cell.unicodeScalars { text.append(scalar.properties.generalCategory == .control ? "?" : scalar) }
+        for scalar in cell.unicodeScalars { text.append(PrintableText.isUnsafe(scalar) ? "?" : scalar) }
         return String(text)
     }
 

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import CoreMetrics
+internal import EventLoop
 internal import FanfareConfiguration
 internal import FanfareMetrics
 internal import FanfareModel
@@ -33,10 +34,13 @@ struct WorkerCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Sends under way at once, per project.", valueName: "n"))
     var maxInFlight: String?
 
-    @Option(help: ArgumentHelp("trace, debug, info, notice, warning, error or critical.", valueName: "level"))
+    @Option(
+        help: ArgumentHelp("trace, debug, info, notice, warning, error or critical.", valueName: "level"),
+        completion: Completion.words(["trace", "debug", "info", "notice", "warning", "error", "critical"])
+    )
     var logLevel: String?
 
-    @Option(help: ArgumentHelp("text or json.", valueName: "format"))
+    @Option(help: ArgumentHelp("text or json.", valueName: "format"), completion: Completion.words(["text", "json"]))
     var logFormat: String?
 
     @Option(help: ArgumentHelp("Serve /metrics, /healthz and /readyz here.", valueName: "host:port"))
@@ -51,6 +55,7 @@ struct WorkerCommand: AsyncParsableCommand {
             "admin.listen": adminListen,
         ])
         let logger = LogOutput.logger(configuration.log)
+        ProcessMemory.keepPrivate()
         let secrets: Secrets
         do throws(ConfigurationError) {
             secrets = try configuration.loadSecrets()
@@ -63,7 +68,8 @@ struct WorkerCommand: AsyncParsableCommand {
         } catch {
             throw ConfigurationOptions.refused(error)
         }
-        for warning in configuration.warnings + secrets.warnings {
+        let concerns = RedisExposure.concerns(redis).map { "redis.url: \($0.text); \($0.remedy)" }
+        for warning in configuration.warnings + secrets.warnings + concerns {
             logger.warning("The configuration deserves a look.", metadata: ["what": "\(warning)"])
         }
         let registry = MetricRegistry()

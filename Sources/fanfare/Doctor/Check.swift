@@ -11,6 +11,11 @@ struct Check: Sendable {
         /// nil when nobody could be asked.
         var redis: RedisFacts?
         var redisError: RedisError?
+        var deployment: RedisDeployment?
+        /// Names of variables that are set and that nothing here obeys.
+        var ignoredVariables: [String] = []
+        /// Also ask Google, and whoever else the configuration names.
+        var isOnline = false
     }
 
     /// Gives no finding where there is nothing to look at.
@@ -25,7 +30,7 @@ struct Check: Sendable {
 
     /// In the order of the report.
     static let all: [Check] = [
-        redisReach, redisVersion, redisRole, functions, persistence, durability, evictionPolicy, memory, replicas,
-        clock, projectStates, files,
+        redisReach, redisVersion, redisRole, access, functions, persistence, durability, evictionPolicy, memory,
+        replicas, clock, workers, projectStates, quotas, files, libraries, descriptors, environment, online,
     ]
 }

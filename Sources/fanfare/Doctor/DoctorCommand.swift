@@ -11,13 +11,20 @@ struct DoctorCommand: AsyncParsableCommand {
             One verdict each: ok, warn or FAIL, with a remedy. Changes nothing. Ends with 1 if anything is FAIL; warnings \
             leave it at 0. What Redis' user may not ask (CONFIG GET, FUNCTION LIST) is said to be unknown.
 
+            --online also asks the token endpoint for a token, and FCM to check a message without delivering it to \
+            anybody. It needs the credentials, so run it as the workers' user.
+
             Examples:
               fanfare doctor -c fanfare.yaml
+              fanfare doctor -c fanfare.yaml --online
               fanfare doctor --redis redis://127.0.0.1:6379/0 --json | jq -r '.checks[] | select(.verdict != "ok").text'
             """
     )
 
     @OptionGroup var options: ConfigurationOptions
+
+    @Flag(help: "Also try the credentials and the way to FCM.")
+    var online = false
 
     @Flag(help: "Print one JSON object.")
     var json = false
@@ -26,6 +33,9 @@ struct DoctorCommand: AsyncParsableCommand {
         let configuration = try options.load()
         let deployment = try RedisSession.deployment(configuration)
         var subject = Check.Subject(configuration: configuration, redisName: "\(deployment)")
+        subject.deployment = deployment
+        subject.ignoredVariables = ProcessProtection.ignored
+        subject.isOnline = online
         do throws(RedisError) {
             let client = try await RedisSession.connect(deployment, configuration)
             defer { client.close() }

@@ -28,6 +28,8 @@ struct Finding: Equatable, Sendable {
     var line: String {
         let word =
             verdict == .fail ? "FAIL" : verdict.rawValue + String(repeating: " ", count: 4 - verdict.rawValue.count)
+        // Reasons repeat what producers and servers wrote, and must not look like another finding.
+        let text = PrintableText.line(text, limit: 400)
         return "\(word)  \(check): \(text)" + (remedy.map { "\n      remedy: \($0)" } ?? "")
     }
 

@@ -1,3 +1,4 @@
+internal import FanfareConfiguration
 internal import RedisTransport
 internal import StreamWire
 
@@ -29,10 +30,10 @@ extension Check {
         return [.ok(name, text)]
     }
 
-    static let redisRole = Check.redis { facts, _ in
+    static let redisRole = Check.redis { facts, configuration in
         let name = "redis role"
-        if facts.info["cluster_enabled"] == "1" {
-            return [.warn(name, "part of a cluster", "name a server that is not: this version talks to one server")]
+        if facts.info["cluster_enabled"] == "1", !configuration.redis.url.lowercased().contains("-cluster://") {
+            return [.fail(name, "a node of a cluster", "begin redis.url with redis-cluster://")]
         }
         if facts.info["role"] == "slave" {
             let primary = "\(facts.info["master_host"] ?? "?"):\(facts.info["master_port"] ?? "?")"
@@ -41,7 +42,7 @@ extension Check {
         if facts.info["loading"] == "1" {
             return [.fail(name, "still loading its files", "wait until Redis has read them")]
         }
-        return [.ok(name, "primary")]
+        return [.ok(name, facts.info["cluster_enabled"] == "1" ? "primary of a cluster" : "primary")]
     }
 
     static let functions = Check.redis { facts, _ in
@@ -78,30 +79,5 @@ extension Check {
         if skew > 60_000 + error { return [.fail(name, text, "have both synchronise their clocks (NTP)")] }
         if skew > 1_000 + error { return [.warn(name, text, "have both synchronise their clocks (NTP)")] }
         return [.ok(name, text)]
-    }
-
-    static let projectStates = Check.redis { facts, _ in
-        facts.projects.flatMap { project, overview -> [Finding] in
-            let name = "project \(project)"
-            var findings: [Finding] = []
-            if overview.isPaused {
-                let remedy = "`fanfare project resume \(project)` when it shall go on"
-                findings.append(.warn(name, "paused: \(overview.pauseReason)", remedy))
-            }
-            if !overview.blockReason.isEmpty {
-                let remedy = "mend what it says, then `fanfare project resume \(project)` has it tried at once"
-                findings.append(.fail(name, "nothing can be sent: \(overview.blockReason)", remedy))
-            }
-            if overview.pressure == "results" {
-                let remedy =
-                    "let its readers catch up and acknowledge, or remove consumer groups that nobody reads with"
-                findings.append(.fail(name, "takes no jobs: an outgoing stream is not read", remedy))
-            }
-            if overview.parked > 0 {
-                let remedy = "`fanfare dead ls --kind parked --project \(project)`"
-                findings.append(.warn(name, "\(overview.parked) jobs need a person", remedy))
-            }
-            return findings
-        }
     }
 }

@@ -1,3 +1,4 @@
+internal import FanfareClient
 internal import StreamWire
 
 /// What a Redis server says of itself.
@@ -20,7 +21,14 @@ struct RedisFacts: Sendable {
     var skewMs: Int64 = 0
     /// How much of that may be the way there and back.
     var skewErrorMs: Int64 = 0
-    var projects: [(id: String, overview: OverviewReply)] = []
+    /// The configured projects, as far as the functions could be asked.
+    var projects: [ProjectSnapshot] = []
+    /// Projects whose active fan-out got no further between two looks, and the fan-out.
+    var stuck: [String: String] = [:]
+    /// What this Redis user may not do, in the server's words; nil when everything that was tried went well.
+    var refusal: String?
+    /// The user that is signed in as; nil when it may not be asked.
+    var user: String?
 
     /// Reads INFO: `name:value` lines between comments.
     static func info(_ text: String) -> [String: String] {

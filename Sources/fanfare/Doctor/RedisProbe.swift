@@ -17,15 +17,51 @@ struct RedisProbe {
         ) {
             facts.settings = RedisFacts.settings(reply)
         }
+        facts.user = try await allowed(RedisCommand("ACL", "WHOAMI"))?.string
         facts.functions = try await functions()
         (facts.skewMs, facts.skewErrorMs) = try await skew()
         if facts.functions != .missing {
-            for project in configuration.projects {
-                let desk = FanfareOperator(redis: client, project: project.id, prefix: configuration.prefix)
-                if let overview = try? await desk.overview() { facts.projects.append((project.id, overview)) }
+            try await look(&facts)
+            // A pause between two claims is no standstill.
+            if facts.projects.contains(where: { Self.seemsStuck($0) != nil }) {
+                let before = facts.projects
+                try? await Task.sleep(for: .seconds(2))
+                try await look(&facts)
+                for (old, new) in zip(before, facts.projects) where old.id == new.id {
+                    guard let job = Self.seemsStuck(old), Self.seemsStuck(new) == job, old.tally == new.tally else {
+                        continue
+                    }
+                    facts.stuck[new.id] = job
+                }
             }
         }
         return facts
+    }
+
+    private func look(_ facts: inout RedisFacts) async throws(RedisError) {
+        facts.projects = []
+        let reader = FleetReader(redis: client, prefix: configuration.prefix)
+        for project in configuration.projects {
+            do {
+                facts.projects.append(try await reader.read(project.id))
+            } catch let error as RedisError where error.code == .noPerm {
+                facts.refusal = "\(error)"
+            } catch {
+                // An older library knows less.
+                let desk = FanfareOperator(redis: client, project: project.id, prefix: configuration.prefix)
+                guard let overview = try? await desk.overview() else { continue }
+                facts.projects.append(ProjectSnapshot(id: project.id, overview: overview))
+            }
+        }
+    }
+
+    /// The fan-out that holds the slot although nothing of it is under way and nothing is known to hold it up.
+    static func seemsStuck(_ project: ProjectSnapshot) -> String? {
+        let overview = project.overview
+        guard ["working", "unserved"].contains(project.condition.word), project.inFlight == 0,
+            let job = overview.active.first, overview.activeLeftMs[job] == nil
+        else { return nil }
+        return job
     }
 
     /// nil when this user may not, or the server has no such command under this name.

@@ -1,0 +1,50 @@
+internal import ArgumentParser
+internal import FanfareClient
+internal import FanfareConfiguration
+internal import Foundation
+internal import RedisTransport
+
+/// What a shell offers when TAB is pressed. It never fails and never waits long: with nothing to offer it offers nothing.
+enum Completion {
+    static let files = CompletionKind.file()
+    static let configurations = CompletionKind.file(extensions: ["yaml", "yml"])
+
+    static func words(_ words: [String]) -> CompletionKind { .list(words) }
+
+    /// The projects of the configuration that the line names.
+    static let projects = CompletionKind.custom { (words: [String], _: Int, _: String) -> [String] in
+        configuration(words)?.projects.map(\.id) ?? []
+    }
+
+    /// The ids of the jobs that are there now, those that are not over first.
+    static let jobs = CompletionKind.custom { (words: [String], _: Int, _: String) async -> [String] in
+        guard let configuration = configuration(words) else { return [] }
+        let only = configuration.projects.count == 1 ? configuration.projects[0].id : nil
+        guard let project = value(["--project"], in: words) ?? only, ProjectID.isValid(project),
+            let deployment = try? configuration.deployment(try configuration.redisPasswords()),
+            let client = try? await RedisSession.connect(deployment, configuration)
+        else { return [] }
+        defer { client.close() }
+        let desk = FanfareOperator(redis: client, project: project, prefix: configuration.prefix)
+        return ((try? await desk.jobs(limit: 100))?.jobs ?? []).map(\.id)
+    }
+
+    private static func configuration(_ words: [String]) -> Configuration? {
+        let environment = ProcessInfo.processInfo.environment
+        var flags: [String: String] = [:]
+        flags["redis.url"] = value(["--redis"], in: words)
+        flags["prefix"] = value(["--prefix"], in: words)
+        let file =
+            value(["-c", "--config"], in: words) ?? environment["FANFARE_CONFIG"].flatMap { $0.isEmpty ? nil : $0 }
+        return try? Configuration.load(file: file, environment: environment, flags: flags)
+    }
+
+    /// The value of an option on an unfinished line: `--name value` or `--name=value`.
+    static func value(_ names: [String], in words: [String]) -> String? {
+        for (index, word) in words.enumerated() {
+            if names.contains(word), index + 1 < words.count { return words[index + 1] }
+            for name in names where word.hasPrefix(name + "=") { return String(word.dropFirst(name.count + 1)) }
+        }
+        return nil
+    }
+}
