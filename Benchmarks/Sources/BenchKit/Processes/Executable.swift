@@ -5,14 +5,14 @@ enum Executable {
     static func fanfare(_ options: Options) throws -> String {
         if let path = options.fanfare {
             guard FileManager.default.isExecutableFile(atPath: path) else {
-                throw BenchError.usage("--fanfare \(path): no program there")
+                throw BenchError.usage("--worker \(path): no program there")
             }
             return path
         }
         let candidates = packageFolders().map { "\($0)/.build/release/fanfare" }
         guard let path = candidates.first(where: FileManager.default.isExecutableFile) else {
             throw BenchError.unavailable(
-                "the worker's program is missing: swift build -c release --product fanfare, or --fanfare PATH"
+                "the worker's program is missing: swift build -c release --product fanfare, or --worker PATH"
             )
         }
         return path
