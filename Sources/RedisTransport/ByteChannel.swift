@@ -7,6 +7,8 @@ final class ByteChannel {
     /// Bytes for the wire and how many of them are gone.
     private var outgoing: [UInt8] = []
     private var sent = 0
+    /// Room that is kept for the next turn; that of an exceptional one is given back.
+    private static let mostRoom = 1 << 20
     /// Plain bytes handed to the wire so far; with TLS, handed to be encrypted. What is beyond was never sent.
     private(set) var written: UInt64 = 0
 
@@ -42,11 +44,13 @@ final class ByteChannel {
         return try isSecure.get()
     }
 
-    /// Queues plain bytes; ``flush()`` sends them.
-    func write(_ bytes: [UInt8]) throws(RedisError) {
+    /// Queues plain bytes; ``flush()`` sends them. Leaves the array empty, with room for the next turn's.
+    func write(_ bytes: inout [UInt8]) throws(RedisError) {
+        defer { bytes.removeAll(keepingCapacity: bytes.capacity <= Self.mostRoom) }
         guard let session else {
-            // The common case: nothing is waiting, the array itself is taken over.
-            if outgoing.isEmpty { outgoing = bytes } else { outgoing.append(contentsOf: bytes) }
+            // The common case: nothing is waiting, and the arrays change places. Handed over and emptied, the array would
+            // be copied first: the room of the largest command that ever was, in every turn.
+            if outgoing.isEmpty { swap(&outgoing, &bytes) } else { outgoing.append(contentsOf: bytes) }
             return
         }
         try Self.translate { () throws(OpenSSLError) in
@@ -70,8 +74,7 @@ final class ByteChannel {
             sent += count
             if session == nil { written += UInt64(count) }
         }
-        // Keeps the room for the next turn, but not that of an exceptional one.
-        outgoing.removeAll(keepingCapacity: outgoing.capacity <= 1 << 20)
+        outgoing.removeAll(keepingCapacity: outgoing.capacity <= Self.mostRoom)
         sent = 0
     }
 

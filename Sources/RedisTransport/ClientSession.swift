@@ -131,6 +131,7 @@ final class ClientSession {
             loop: loop,
             deployment: deployment,
             key: String(decoding: key, as: UTF8.self),
+            staysWithMovingSlot: true,
             name: name,
             tls: tls,
             timeouts: timeouts,

@@ -4,16 +4,17 @@ internal import StreamWire
 
 /// Finds the node that has one slot of a cluster.
 ///
-/// A `MOVED` says where to go next. Everything else that a node refuses because of its slots, `ASK` included, means to ask
-/// for the map again. `ASK` is never followed from here: a function touches keys that it does not name, and while a slot
-/// is on its way they are on two nodes. No key is named like a project's base, so the node that gives a slot away answers
-/// every function call with `ASK`, before anything of it is run, until the last key has gone.
+/// A `MOVED` says where to go next; a `CLUSTERDOWN` means to ask for the map again. `ASK` is never followed from here: a
+/// function touches keys that it does not name, and while a slot is on its way they are on two nodes. No key is named like a
+/// project's base, so the node that gives a slot away answers every function call with `ASK`, before anything of it is run,
+/// until the last key has gone. Who has uncertain things to ask then begins with a new connection.
 final class ClusterLocator: ServerLocator {
     private let loop: EventLoop
     private let seeds: [RedisEndpoint]
     private let server: RedisEndpoint
     /// nil: any primary will do.
     private let slot: HashSlot?
+    private let staysWithMovingSlot: Bool
     private let tls: TLSOptions
     private let random: () -> Double
     private var poll: ServerPoll?
@@ -30,6 +31,7 @@ final class ClusterLocator: ServerLocator {
         seeds: [RedisEndpoint],
         server: RedisEndpoint,
         slot: HashSlot?,
+        staysWithMovingSlot: Bool,
         tls: TLSOptions,
         random: @escaping () -> Double
     ) {
@@ -37,6 +39,7 @@ final class ClusterLocator: ServerLocator {
         self.seeds = seeds
         self.server = server
         self.slot = slot
+        self.staysWithMovingSlot = staysWithMovingSlot
         self.tls = tls
         self.random = random
     }
@@ -48,7 +51,8 @@ final class ClusterLocator: ServerLocator {
 
     func refused(_ error: RedisError, by server: RedisEndpoint) -> Bool {
         guard let redirection = Redirection(error) else { return error.code == .clusterDown }
-        if redirection.kind == .moved, redirection.slot == slot { hint = redirection.address(from: server.address) }
+        if redirection.kind == .ask { return !staysWithMovingSlot }
+        if redirection.slot == slot { hint = redirection.address(from: server.address) }
         return true
     }
 

@@ -7,11 +7,13 @@ extension RedisConnection {
     ///
     /// - Parameters:
     ///   - key: in a cluster, a key of the slot that this connection is for; nil: any primary.
+    ///   - staysWithMovingSlot: an `ASK` leaves the connection as it is; otherwise it ends it, as `MOVED` does.
     ///   - others: as for one server.
     public convenience init(
         loop: EventLoop,
         deployment: RedisDeployment,
         key: String? = nil,
+        staysWithMovingSlot: Bool = false,
         name: String,
         tls: TLSOptions = TLSOptions(),
         timeouts: RedisTimeouts = RedisTimeouts(),
@@ -36,6 +38,7 @@ extension RedisConnection {
                 seeds: deployment.nodes,
                 server: deployment.server,
                 slot: key.map { HashSlot(key: $0) },
+                staysWithMovingSlot: staysWithMovingSlot,
                 tls: tls,
                 random: random
             )

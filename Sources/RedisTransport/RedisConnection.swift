@@ -290,8 +290,7 @@ public final class RedisConnection {
         self.turnGuard = nil
         guard let channel, !gathered.isEmpty else { return }
         do throws(RedisError) {
-            try channel.write(gathered)
-            gathered.removeAll(keepingCapacity: true)
+            try channel.write(&gathered)
             try channel.flush()
             watch()
         } catch {

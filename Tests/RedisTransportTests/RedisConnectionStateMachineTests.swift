@@ -188,6 +188,16 @@ import Testing
         }
     }
 
+    @Test func aCommandThatBelongsElsewhereEndsTheConnection() {
+        var machine = ready()
+        let moved = RedisError(reply: "MOVED 1 127.0.0.1:2")
+        #expect(machine.commandFailed(moved, nowMs: 0, random: 0) == [], "where there is nowhere else")
+        let actions = machine.commandFailed(moved, isElsewhere: true, nowMs: 0, random: 0)
+        #expect(actions.first == .dropSocket)
+        #expect(actions.contains(.report(.unavailable(moved))))
+        #expect(pause(actions) == 50)
+    }
+
     @Test func closeTellsWaitersLast() {
         var machine = ready()
         let actions = machine.close()

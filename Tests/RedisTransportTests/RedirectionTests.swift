@@ -1,0 +1,175 @@
+import EventLoop
+import RedisTransport
+import StreamWire
+import TestSupport
+import Testing
+
+/// What a client makes of a cluster whose nodes send it elsewhere, and of Sentinels that disagree.
+@Suite struct RedirectionTests {
+    private static let slot = HashSlot(key: "key").number
+
+    private func connect(_ url: String) async throws -> RedisClient {
+        try await RedisClient.connect(try RedisDeployment(url: url), patienceMs: 20_000)
+    }
+
+    @Test func movedIsFollowedToTheNodeThatItNames() async throws {
+        let right = try RedisPeer { _ in "+right" }
+        let port = right.port
+        let own = Locked<UInt16>(0)
+        let wrong = try RedisPeer { command in
+            command == ["CLUSTER", "SLOTS"]
+                ? RedisPeer.map(own.withLock { $0 }) : "-MOVED \(Self.slot) 127.0.0.1:\(port)"
+        }
+        own.withLock { $0 = wrong.port }
+        defer {
+            right.stop()
+            wrong.stop()
+        }
+        let client = try await connect("redis-cluster://127.0.0.1:\(wrong.port)")
+        defer { client.close() }
+        #expect(try await client.send(RedisCommand("GET", "key")) == .status("right"))
+        #expect(try await client.send(RedisCommand("GET", "key")) == .status("right"))
+        #expect(right.commands == [["GET", "key"], ["GET", "key"]])
+        #expect(wrong.commands.filter { $0.first == "GET" }.count == 1, "the second goes straight there")
+    }
+
+    @Test func askIsFollowedForOneKeyAndOnce() async throws {
+        let target = try RedisPeer { command in command == ["ASKING"] ? "+OK" : "+target" }
+        let (port, own, asks) = (target.port, Locked<UInt16>(0), Locked(1))
+        let source = try RedisPeer { command in
+            if command == ["CLUSTER", "SLOTS"] { return RedisPeer.map(own.withLock { $0 }) }
+            let isAsked = asks.withLock { left in
+                defer { left -= 1 }
+                return left > 0
+            }
+            return isAsked ? "-ASK \(Self.slot) 127.0.0.1:\(port)" : "+source"
+        }
+        own.withLock { $0 = source.port }
+        defer {
+            source.stop()
+            target.stop()
+        }
+        let client = try await connect("redis-cluster://127.0.0.1:\(source.port)")
+        defer { client.close() }
+        asks.withLock { $0 = 1_000 }
+        #expect(try await client.send(RedisCommand("GET", "key")) == .status("target"))
+        #expect(target.commands == [["ASKING"], ["GET", "key"]])
+        asks.withLock { $0 = 0 }
+        #expect(try await client.send(RedisCommand("GET", "key")) == .status("source"))
+    }
+
+    /// A function may touch keys that are still on the other node.
+    @Test func askIsNotFollowedForAFunction() async throws {
+        let target = try RedisPeer { _ in "+target" }
+        let (port, own, asks) = (target.port, Locked<UInt16>(0), Locked(2))
+        let source = try RedisPeer { command in
+            if command == ["CLUSTER", "SLOTS"] { return RedisPeer.map(own.withLock { $0 }) }
+            let isAsked = asks.withLock { left in
+                defer { left -= 1 }
+                return left > 0
+            }
+            return isAsked ? "-ASK \(Self.slot) 127.0.0.1:\(port)" : "+source"
+        }
+        own.withLock { $0 = source.port }
+        defer {
+            source.stop()
+            target.stop()
+        }
+        let client = try await connect("redis-cluster://127.0.0.1:\(source.port)")
+        defer { client.close() }
+        #expect(try await client.send(RedisCommand("FCALL", "f", "1", "key")) == .status("source"))
+        #expect(target.commands == [])
+    }
+
+    @Test(arguments: ["TRYAGAIN some keys are elsewhere", "CLUSTERDOWN The cluster is down", "LOADING reading"])
+    func whatPassesIsTriedAgain(_ line: String) async throws {
+        let (own, refusals) = (Locked<UInt16>(0), Locked(2))
+        let node = try RedisPeer { command in
+            if command == ["CLUSTER", "SLOTS"] { return RedisPeer.map(own.withLock { $0 }) }
+            let isRefused = refusals.withLock { left in
+                defer { left -= 1 }
+                return left > 0
+            }
+            return isRefused ? "-\(line)" : "+done"
+        }
+        own.withLock { $0 = node.port }
+        defer { node.stop() }
+        let client = try await connect("redis-cluster://127.0.0.1:\(node.port)")
+        defer { client.close() }
+        #expect(try await client.send(RedisCommand("GET", "key")) == .status("done"))
+    }
+
+    @Test func whatWasRefusedForGoodIsNotTriedAgain() async throws {
+        let own = Locked<UInt16>(0)
+        let node = try RedisPeer { command in
+            command == ["CLUSTER", "SLOTS"] ? RedisPeer.map(own.withLock { $0 }) : "-NOPERM no"
+        }
+        own.withLock { $0 = node.port }
+        defer { node.stop() }
+        let client = try await connect("redis-cluster://127.0.0.1:\(node.port)")
+        defer { client.close() }
+        let error = await #expect(throws: RedisError.self) { _ = try await client.send(RedisCommand("GET", "key")) }
+        #expect(error?.code == .noPerm)
+        #expect(node.commands.filter { $0.first == "GET" }.count == 1)
+    }
+
+    /// Of three Sentinels one was cut off before the failover, and the server that it names has become a replica.
+    @Test func theSentinelWithTheLatestWordIsBelieved() async throws {
+        let primary = try RedisPeer { command in command == ["ROLE"] ? "*1\r\n$6\r\nmaster" : "+primary" }
+        let replica = try RedisPeer { command in command == ["ROLE"] ? "*1\r\n$5\r\nslave" : "+replica" }
+        func sentinel(_ port: UInt16, _ epoch: String) throws -> RedisPeer {
+            try RedisPeer { _ in RedisPeer.array(["ip", "127.0.0.1", "port", "\(port)", "config-epoch", epoch]) }
+        }
+        let sentinels = [
+            try sentinel(replica.port, "1"), try sentinel(primary.port, "2"), try sentinel(primary.port, "2"),
+        ]
+        defer { for peer in sentinels + [primary, replica] { peer.stop() } }
+        let hosts = sentinels.map { "127.0.0.1:\($0.port)" }.joined(separator: ",")
+        let client = try await connect("redis-sentinel://\(hosts)?master=main")
+        defer { client.close() }
+        #expect(try await client.send(RedisCommand("GET", "key")) == .status("primary"))
+        #expect(sentinels[0].commands.first == ["SENTINEL", "MASTER", "main"])
+        #expect(replica.commands == [])
+    }
+
+    /// The only Sentinel is behind: its server is no primary, so nothing is written there, and it is asked again.
+    @Test func aReplicaIsLeftAlone() async throws {
+        let primary = try RedisPeer { command in command == ["ROLE"] ? "*1\r\n$6\r\nmaster" : "+primary" }
+        let asked = Locked(0)
+        let replica = try RedisPeer { command in command == ["ROLE"] ? "*1\r\n$5\r\nslave" : "+replica" }
+        let (old, new) = (replica.port, primary.port)
+        let sentinel = try RedisPeer { _ in
+            let times = asked.withLock { times in
+                times += 1
+                return times
+            }
+            return RedisPeer.array(["ip", "127.0.0.1", "port", "\(times < 3 ? old : new)", "config-epoch", "1"])
+        }
+        defer { for peer in [sentinel, primary, replica] { peer.stop() } }
+        let client = try await connect("redis-sentinel://127.0.0.1:\(sentinel.port)")
+        defer { client.close() }
+        #expect(try await client.send(RedisCommand("GET", "key")) == .status("primary"))
+        #expect(replica.commands.allSatisfy { $0 == ["ROLE"] })
+    }
+
+    @Test func readOnlySendsBackToTheSentinels() async throws {
+        let new = try RedisPeer { command in command == ["ROLE"] ? "*1\r\n$6\r\nmaster" : "+new" }
+        // It has not noticed yet that it was demoted when it is asked for its role.
+        let old = try RedisPeer { command in
+            command == ["ROLE"] ? "*1\r\n$6\r\nmaster" : "-READONLY You can't write against a read only replica."
+        }
+        let asked = Locked(0)
+        let (first, second) = (old.port, new.port)
+        let sentinel = try RedisPeer { _ in
+            let times = asked.withLock { times in
+                times += 1
+                return times
+            }
+            return RedisPeer.array(["ip", "127.0.0.1", "port", "\(times < 2 ? first : second)", "config-epoch", "1"])
+        }
+        defer { for peer in [sentinel, new, old] { peer.stop() } }
+        let client = try await connect("redis-sentinel://127.0.0.1:\(sentinel.port)")
+        defer { client.close() }
+        #expect(try await client.send(RedisCommand("SET", "key", "x")) == .status("new"))
+    }
+}
