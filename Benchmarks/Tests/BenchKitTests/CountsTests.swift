@@ -39,7 +39,10 @@ struct CountsTests {
     @Test func aCommandLineNeedsAWorker() throws {
         let options = try CountsOptions.parse(["--fanfare", "F", "--kind", "debug", "--sends", "2000", "--floor"])
         #expect(options == CountsOptions(fanfare: "F", kind: "debug", sends: 2_000, floor: true))
-        for mistake in [[], ["--fanfare"], ["--fanfare", "F", "--sends", "9"], ["--fanfare", "F", "more"]] {
+        for mistake in [
+            [], ["--fanfare"], ["--fanfare", "F", "--sends", "9"], ["--fanfare", "F", "more"],
+            ["--fanfare", "F", "--multicast", "--budgets", "B"],
+        ] {
             #expect { try CountsOptions.parse(mistake) } throws: { ($0 as? BenchError)?.exitCode == 64 }
         }
     }

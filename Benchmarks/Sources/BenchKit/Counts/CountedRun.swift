@@ -6,6 +6,8 @@ struct CountedRun {
     let library: String
     var warmUp = 5_000
     var sends = 20_000
+    /// Legacy requests of 1,000 recipients in the place of v1's.
+    var multicast = false
     /// Generous: counts do not suffer from a machine that others use.
     var limitSeconds = 300.0
 
@@ -17,6 +19,7 @@ struct CountedRun {
             executable: executable,
             redis: redis,
             target: sink.target,
+            settings: WorkerSettings(transport: multicast ? "legacy" : "v1"),
             environment: CallCounts.environment(library: library, file: workspace.file("counts")),
             in: workspace
         )
@@ -31,7 +34,13 @@ struct CountedRun {
 
     private func run(_ id: String, sends: Int, redis: PrivateRedis, worker: WorkerProcess) throws {
         let job = JobWatch(redis: redis, project: Sink.project, id: id)
-        try job.push(.tokens(Payload.tokenArray(sends)))
+        try job.push(
+            JobContent(
+                target: .tokens(Payload.tokenArray(sends)),
+                message: multicast ? "{\(Payload.legacyFields)}" : Payload.message,
+                format: multicast ? "legacy" : nil
+            )
+        )
         let sent = try job.finish(seconds: limitSeconds, whileRunning: worker.throwIfEnded).sent
         guard sent == sends else { throw BenchError.failed("job \(id): \(sent) sent of \(sends)") }
     }

@@ -19,11 +19,15 @@ enum CountsCommand {
         cchild_watch_interrupts()
         let workspace = try Workspace()
         defer { workspace.remove() }
-        let sink = try Sink(certificates: Certificates(in: workspace), in: workspace)
+        let sink = try Sink(
+            certificates: Certificates(in: workspace),
+            traits: Sink.Traits(servesMulticast: options.multicast),
+            in: workspace
+        )
         defer { sink.stop() }
         let sends = options.sends
-        let worker = try CountedRun(executable: executable, library: library, sends: sends)
-            .counts(sink: sink, in: workspace)
+        let run = CountedRun(executable: executable, library: library, sends: sends, multicast: options.multicast)
+        let worker = try run.counts(sink: sink, in: workspace)
         let floor =
             options.floor ? try CountedFloor(library: library, sends: sends).counts(sink: sink, in: workspace) : nil
 

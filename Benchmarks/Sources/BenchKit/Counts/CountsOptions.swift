@@ -6,6 +6,7 @@ struct CountsOptions: Equatable {
     var sends = 20_000
     var details = false
     var floor = false
+    var multicast = false
 
     static let help = """
         usage: fanfare-bench counts --fanfare PATH [options]
@@ -19,6 +20,7 @@ struct CountsOptions: Equatable {
           --kind KIND       which budgets: debug or release (release)
           --sends N         recipients of the counted job (20000)
           --details         every single counter too
+          --multicast       legacy requests of 1,000 recipients; no budgets, and N is a multiple of 1,000
           --floor           libcurl alone too, for the same sends
           --libcurl FOLDER  with the libcurl there: Benchmarks/libcurl8 prints one
         """
@@ -43,10 +45,14 @@ struct CountsOptions: Equatable {
                 options.sends = sends
             case "--details": options.details = true
             case "--floor": options.floor = true
+            case "--multicast": options.multicast = true
             default: throw BenchError.usage("\(argument): unknown; counts --help lists what there is")
             }
         }
         guard !options.fanfare.isEmpty else { throw BenchError.usage("--fanfare PATH says which worker to count") }
+        guard !options.multicast || (options.budgets == nil && options.sends.isMultiple(of: 1_000)) else {
+            throw BenchError.usage("--multicast goes without --budgets, and with whole thousands of --sends")
+        }
         return options
     }
 }
