@@ -40,6 +40,7 @@ struct DemoSummary {
                     + "\(retried) needed more than one attempt."
             )
         }
+        lines.append("`sent` means accepted by FCM, not delivered and not shown.")
         lines.append(isRight ? "Every recipient ended as it should." : "Some recipients did not end as they should.")
         return lines
     }
