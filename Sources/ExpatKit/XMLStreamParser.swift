@@ -85,7 +85,14 @@ private final class Expat {
             var rest = UnsafeRawBufferPointer(rebasing: buffer[...])
             // A long piece in parts, so that a fault is met before all of it was taken in.
             while !rest.isEmpty, builder.failure == nil {
-                let part = UnsafeRawBufferPointer(rebasing: rest.prefix(16_384))
+                // Told that this is UTF-8, Expat takes it for UTF-16 all the same if the first two bytes that come together
+                // look so. No byte of UTF-8 text is 0, 0xFE or 0xFF.
+                guard let next = rest.first, next != 0, fed > 0 || next < 0xFE else {
+                    builder.fail("not UTF-8")
+                    break
+                }
+                let text = rest.prefix(16_384).prefix { $0 != 0 }
+                let part = UnsafeRawBufferPointer(rebasing: text)
                 rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(part.count))
                 fed += part.count
                 let chars = part.baseAddress?.assumingMemoryBound(to: CChar.self)

@@ -89,6 +89,28 @@ import Testing
         #expect(try XMLStreamParser().feed(text).last == .element(element))
     }
 
+    /// Found by fuzzing: in one piece such a stream was read, byte by byte it was refused.
+    @Test(arguments: ["D\0ht", "wide", "WIDE", "marked", "MARKED", "<r><m>\0</m>"])
+    func anotherEncodingIsRefusedHoweverItComes(name: String) throws {
+        let little: [UInt8] = Array("<r><m/>".utf16).flatMap { [UInt8($0), 0] as [UInt8] }
+        let big: [UInt8] = Array("<r><m/>".utf16).flatMap { [0, UInt8($0)] as [UInt8] }
+        let encoded: [String: [UInt8]] = [
+            "wide": little, "WIDE": big, "marked": [0xFF, 0xFE] + little, "MARKED": [0xFE, 0xFF] + big,
+        ]
+        let bytes = encoded[name] ?? Array(name.utf8)
+        let parser = XMLStreamParser()
+        #expect(throws: XMLStreamError.self) {
+            _ = try parser.feed(bytes)
+            _ = try parser.feed([])
+        }
+        let slow = XMLStreamParser()
+        #expect(throws: XMLStreamError.self) {
+            for byte in bytes { _ = try slow.feed([byte]) }
+            _ = try slow.feed([])
+        }
+        #expect(parser.failure == slow.failure)
+    }
+
     @Test func whatWasWholeBeforeAFaultIsNotLost() throws {
         let parser = XMLStreamParser()
         let events = try parser.feed(Array("<r><a/><b/></c>".utf8))
