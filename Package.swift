@@ -159,7 +159,7 @@ let package = Package(
             dependencies: [
                 "FanfareModel", "FanfareJSON", "FCMWire", "StreamWire", "EventLoop", "CurlTransport", "RedisTransport",
                 "OpenSSLKit", "FanfareClient", "FanfareConfiguration", "FanfareWorker", "FanfareSandbox", "FanfareAdmin",
-                "FanfareMetrics",
+                "FanfareDashboard", "FanfareMetrics",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "Logging", package: "swift-log"),

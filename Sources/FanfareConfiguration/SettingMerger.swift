@@ -41,6 +41,7 @@ struct SettingMerger {
             Self.projectsVariable: "projects", Self.fileVariable: "the file",
             Self.adminTokenVariable: "the admin token", Self.redisPasswordVariable: "Redis' password",
             Self.sentinelPasswordVariable: "the Sentinels' password",
+            "FANFARE_DASHBOARD_TOKEN": "the dashboard's token",
         ]
         var kinds: [(path: String, setting: Setting)] = []
         for setting in Settings.all {

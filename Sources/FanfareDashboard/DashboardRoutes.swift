@@ -108,7 +108,9 @@ struct DashboardRoutes<Redis: RedisSending>: Sendable {
     private func post(_ request: WebRequest, _ parts: [String]) async throws -> WebReply? {
         guard let body = request.object else { return .error(400, "bad_body", "The body is no JSON object.") }
         switch parts {
-        case ["login"]: return await login(body)
+        case ["login"]:
+            // Behind a proxy with TLS the session never travels without it.
+            return await login(body, isSecure: request.headers["origin"]?.lowercased().hasPrefix("https://") == true)
         case ["logout"]:
             if let name = request.cookie(Doorkeeper.cookie) { await sessions.close(name) }
             var reply = WebReply.json(["outcome": "closed"])
@@ -131,13 +133,13 @@ struct DashboardRoutes<Redis: RedisSending>: Sendable {
         }
     }
 
-    private func login(_ body: JSONObject) async -> WebReply {
+    private func login(_ body: JSONObject, isSecure: Bool) async -> WebReply {
         guard let token = options.token else { return .json(["outcome": "open"]) }
         let isRight = Doorkeeper.isEqual(body["token"]?.string ?? "", token)
         switch await sessions.open(isRight: isRight, now: now()) {
         case .opened(let name):
             var reply = WebReply.json(["outcome": "open"])
-            reply.headers = [("Set-Cookie", Self.cookie(name, seconds: 12 * 3_600))]
+            reply.headers = [("Set-Cookie", Self.cookie(name, seconds: 12 * 3_600) + (isSecure ? "; Secure" : ""))]
             return reply
         case .wrong: return .error(401, "wrong_token", "That is not the token.")
         case .tooMany: return .error(429, "too_many", "Too many wrong tokens; wait a minute.")

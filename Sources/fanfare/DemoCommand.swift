@@ -15,8 +15,9 @@ struct DemoCommand: AsyncParsableCommand {
         abstract: "Shows everything on this machine, without a Google account.",
         discussion: """
             Starts a private redis-server (unix socket, temporary folder), the FCM simulator and a worker, pushes one \
-            fan-out in which some recipients fail in every way there is, and prints what became of them. Leaves nothing \
-            behind. Exits with 0 if every recipient ended as it should. `sent` means accepted by FCM.
+            fan-out in which some recipients fail in every way there is, and prints what became of them. Its dashboard \
+            is there while it runs. Leaves nothing behind. Exits with 0 if every recipient ended as it should. `sent` \
+            means accepted by FCM.
 
             Example:
               fanfare demo --tokens 10000
@@ -36,6 +37,9 @@ struct DemoCommand: AsyncParsableCommand {
 
     @Flag(help: "Print the summary as one JSON object.")
     var json = false
+
+    @Flag(help: "Keep everything running after the summary, so that the dashboard can be looked at.")
+    var stay = false
 
     private static let project = "demo"
 
@@ -104,6 +108,19 @@ struct DemoCommand: AsyncParsableCommand {
             configuration: configuration.workerConfiguration(secrets, redis: redis, exitWhenIdle: false),
             logger: LogOutput.logger(configuration.log)
         )
+        let page = Task { await DemoPage.serve(configuration) }
+        do {
+            try await play(worker, configuration)
+        } catch {
+            page.cancel()
+            await page.value
+            throw error
+        }
+        page.cancel()
+        await page.value
+    }
+
+    private func play(_ worker: Worker, _ configuration: Configuration) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 if case .failed(let reason) = try await worker.run() {
@@ -144,6 +161,10 @@ struct DemoCommand: AsyncParsableCommand {
             Console.line(JSONValue.object(summary.json(mix, status)).jsonText)
         } else {
             for line in summary.lines(mix, status) { Console.line(line) }
+        }
+        if stay {
+            Console.error("\neverything stays until Ctrl-C")
+            try? await Task.sleep(for: .seconds(31_536_000))
         }
         if !summary.isAsExpected(mix) { throw ExitCode(Outcome.failed.rawValue) }
     }

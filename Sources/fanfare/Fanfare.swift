@@ -20,7 +20,7 @@ struct Fanfare: AsyncParsableCommand {
         subcommands: [
             DemoCommand.self, WorkerCommand.self, SandboxCommand.self, SendCommand.self, TopicCommand.self,
             GroupCommand.self, JobCommand.self, ProjectCommand.self, DeadCommand.self, FunctionsCommand.self,
-            ConfigCommand.self, DoctorCommand.self,
+            TopCommand.self, DashboardCommand.self, ConfigCommand.self, DoctorCommand.self,
         ]
     )
 

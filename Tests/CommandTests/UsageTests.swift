@@ -27,7 +27,9 @@ import Testing
         ["dead", "ls", "--kind", "parked", "--limit", "3"], ["dead", "replay", "1-0", "2-0", "--json"],
         ["dead", "replay", "--job", "j"], ["dead", "replay", "--all", "--kind", "rejected"],
         ["dead", "drop", "--all", "--yes"],
-        ["doctor", "--json"], ["config", "check", "--json"], ["demo", "--tokens", "5"],
+        ["doctor", "--json"], ["config", "check", "--json"], ["demo", "--tokens", "5"], ["demo", "--stay"],
+        ["top"], ["top", "--once", "--json"], ["dashboard"],
+        ["dashboard", "--listen", "[::1]:0", "--read-only", "--token-file", "f", "--allow-host", "a"],
         ["sandbox", "--state", "d", "--project", "a", "--project", "b", "--bare-errors", "--seed", "7"],
     ])
     func linesThatAreUnderstood(line: [String]) throws {

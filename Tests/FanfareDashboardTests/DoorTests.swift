@@ -105,7 +105,10 @@ import Testing
             let login = try await bench.web.post("/login", #"{"token":"\#(Self.token)"}"#)
             let cookie = try #require(login.headers["set-cookie"])
             #expect(login.status == 200 && cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict"))
-            #expect(!cookie.contains(Self.token))
+            #expect(!cookie.contains(Self.token) && !cookie.contains("Secure"))
+            let tls = ["Origin": "https://\(bench.web.host)"]
+            let secure = try await bench.web.post("/login", #"{"token":"\#(Self.token)"}"#, headers: tls)
+            #expect(secure.headers["set-cookie"]?.hasSuffix("; Secure") == true)
             var web = bench.web
             web.headers["Cookie"] = "other=1; " + (cookie.split(separator: ";").first ?? "")
             #expect(try await web.get("/api/jobs?id=j").status == 200)

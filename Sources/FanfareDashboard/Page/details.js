@@ -63,7 +63,7 @@ export async function resumeProject(id) {
 
 async function changeJob(project, id, action) {
   if (action === "cancel") {
-    const given = await confirm(`Cancel job ${id}?`, "Recipients without a result get none of it any more. This cannot be taken back.", "Cancel the job", "Keep it");
+    const given = await confirm(`Cancel job ${id}?`, "No new send begins, and recipients without a result end as cancelled. This cannot be taken back.", "Cancel the job", "Keep it");
     if (!given) return false;
   }
   const said = { pause: "is paused", resume: "goes on", cancel: "is being cancelled" }[action];
@@ -225,7 +225,8 @@ export async function openDead(project, fleet) {
     const actions = el("p", { class: "actions" });
     if (!fleet.readOnly) {
       actions.append(el("button", { class: "small", "aria-label": `Replay job ${entry.job}`, on: { click: async () => {
-        if (await perform(at(project, "dead", entry.entry, "replay"), {}, `Job ${entry.job} goes on.`)) page();
+        const done = ({ outcome }) => `Job ${entry.job} ${outcome === "pushed" ? "was pushed again" : "goes on"}.`;
+        if (await perform(at(project, "dead", entry.entry, "replay"), {}, done)) page();
       } } }, "Replay"), el("button", { class: "small quiet", "aria-label": `Drop job ${entry.job}`, on: { click: async () => {
         const given = await confirm(`Drop job ${entry.job}?`, "Its entry goes for good; what a parked job has unfinished is cancelled.", "Drop it", "Keep it");
         if (given && await perform(at(project, "dead", entry.entry, "drop"), {}, `Job ${entry.job} was dropped.`)) page();

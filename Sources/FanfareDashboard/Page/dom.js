@@ -91,7 +91,10 @@ let silence;
 /** Says what was done, where a screen reader hears it. */
 export function say(message) {
   const node = document.getElementById("said");
-  node.textContent = message;
+  // Beside an open dialog nothing is seen or heard.
+  const host = [...document.querySelectorAll("dialog[open]")].at(-1) ?? document.body;
+  if (node.parentNode !== host) host.append(node);
+  setTimeout(() => { node.textContent = message; }, 50);
   clearTimeout(silence);
   silence = setTimeout(() => { node.textContent = ""; }, 6000);
 }

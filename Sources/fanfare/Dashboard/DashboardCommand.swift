@@ -1,0 +1,130 @@
+internal import ArgumentParser
+internal import FanfareClient
+internal import FanfareConfiguration
+internal import FanfareDashboard
+internal import Foundation
+internal import RedisTransport
+
+struct DashboardCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "dashboard",
+        abstract: "Serves a web page over the fleet.",
+        discussion: """
+            Projects with their active and waiting fan-outs, charts, workers, jobs and their results, dead jobs; and what an \
+            operator does to them. It may be started before Redis, and needs no worker.
+
+            Where only this machine reaches it, no token is asked for. Elsewhere there has to be one, in a file or in \
+            \(DashboardToken.variable), and a proxy with TLS before it: the page itself is plain HTTP.
+
+            `sent` means accepted by FCM: not delivered, and not shown to anybody.
+
+            Examples:
+              fanfare dashboard
+              fanfare dashboard --listen 0.0.0.0:8490 --token-file dashboard-token --read-only
+              fanfare dashboard --allow-host board.example.com --token-file dashboard-token
+            """
+    )
+
+    @OptionGroup var options: ConfigurationOptions
+
+    @Option(help: ArgumentHelp("Where to listen; port 0 takes a free one.", valueName: "host:port"))
+    var listen = "127.0.0.1:8490"
+
+    @Flag(help: "Show everything, change nothing.")
+    var readOnly = false
+
+    @Option(
+        help: ArgumentHelp("A file with the token that visitors need, 16 characters or more.", valueName: "file"),
+        completion: .file()
+    )
+    var tokenFile: String?
+
+    @Option(
+        help: ArgumentHelp("A name by which a proxy on this machine is reached; may be repeated.", valueName: "name")
+    )
+    var allowHost: [String] = []
+
+    func validate() throws {
+        guard case .tcp? = ListenAddress(listen) else { throw ValidationError("--listen must be host:port") }
+    }
+
+    func run() async throws {
+        let configuration = try options.load()
+        guard case .tcp(let host, let port)? = ListenAddress(listen) else { return }
+        let settings = DashboardOptions(
+            host: host,
+            port: port,
+            isReadOnly: readOnly,
+            token: try DashboardToken.read(file: tokenFile),
+            allowedHosts: allowHost.map { $0.lowercased() },
+            prefix: configuration.prefix,
+            projects: configuration.projects.map(\.id)
+        )
+        if let refusal = settings.refusal {
+            let remedy = "--token-file FILE or \(DashboardToken.variable) gives one"
+            throw Outcome.configuration.because("dashboard: \(refusal); \(remedy)")
+        }
+        if !settings.isLoopback {
+            ConfigurationOptions.warn([
+                "the token and all that is shown go over the network as they are: use a TLS proxy"
+            ])
+        }
+        let dashboard = try Self.dashboard(settings, configuration)
+        let serving = Task {
+            try await dashboard.run { port in
+                let isAddress = host.contains(":")
+                Console.error("dashboard: http://\(isAddress ? "[\(host)]" : host):\(port)")
+            }
+        }
+        let signals = StopSignals { serving.cancel() }
+        defer { signals.cancel() }
+        do {
+            try await serving.value
+        } catch {
+            if serving.isCancelled { return }
+            throw Outcome.unavailable.because("cannot listen on \(listen): \(error)")
+        }
+    }
+
+    static func dashboard(
+        _ settings: DashboardOptions,
+        _ configuration: Configuration
+    ) throws -> Dashboard<RedisClient> {
+        let deployment = try RedisSession.deployment(configuration)
+        return Dashboard(
+            options: settings,
+            logger: LogOutput.logger(configuration.log),
+            connect: { try await RedisSession.connect(deployment, configuration) },
+            explain: { error in
+                guard let error = error as? RedisError else { return "\(error)" }
+                return error.code == .functionNotFound
+                    ? "Redis: \(RedisSession.missingFunctions)" : "Redis at \(deployment): \(error)"
+            }
+        )
+    }
+}
+
+/// What visitors of the dashboard need, from wherever it is said.
+enum DashboardToken {
+    static let variable = "FANFARE_DASHBOARD_TOKEN"
+
+    /// nil where none is given.
+    static func read(file: String?) throws -> String? {
+        guard let file else {
+            let given = ProcessInfo.processInfo.environment[variable] ?? ""
+            return given.isEmpty ? nil : given
+        }
+        guard let handle = FileHandle(forReadingAtPath: file),
+            let data = try? handle.read(upToCount: 4_097), data.count <= 4_096
+        else { throw Outcome.configuration.because("--token-file: \(file) cannot be read") }
+        let words = String(decoding: data, as: UTF8.self).split(whereSeparator: \.isWhitespace)
+        guard words.count == 1 else {
+            throw Outcome.configuration.because("--token-file: \(file) must hold one token and nothing else")
+        }
+        let mode = (try? FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? NSNumber)?.intValue
+        if let mode, mode & 0o004 != 0 {
+            ConfigurationOptions.warn(["--token-file: every user of this machine may read \(file): chmod 600 it"])
+        }
+        return String(words[0])
+    }
+}

@@ -1,0 +1,99 @@
+internal import ArgumentParser
+internal import FanfareClient
+internal import FanfareConfiguration
+internal import FanfareJSON
+internal import Foundation
+internal import Glibc
+internal import RedisTransport
+
+struct TopCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "top",
+        abstract: "Shows the fleet in the terminal, each second anew.",
+        discussion: """
+            Projects, the fan-outs that are being sent and that wait, workers. `q` quits. Where the output is no terminal, it \
+            is shown once.
+
+            SENT/S counts what FCM accepted: not what was delivered, or shown to anybody.
+
+            Examples:
+              fanfare top
+              fanfare top --once
+              fanfare top --json | jq '.projects[] | select(.dead > 0) | .id'
+            """
+    )
+
+    @OptionGroup var options: ConfigurationOptions
+
+    @Flag(help: "Look for a second, print, and end.")
+    var once = false
+
+    @Flag(help: "Print one JSON object each second, or one with --once.")
+    var json = false
+
+    func run() async throws {
+        let configuration = try options.load()
+        let isLive = !once && !json && isatty(STDOUT_FILENO) == 1
+        let isRepeated = isLive || (json && !once)
+        try await RedisSession.run(configuration) { client in
+            let reader = FleetReader(
+                redis: client,
+                prefix: configuration.prefix,
+                projects: configuration.projects.map(\.id)
+            )
+            if isRepeated {
+                try await follow(reader, isLive: isLive)
+            } else {
+                var meter = FleetMeter()
+                // Two looks make a pace.
+                meter.add(try await reader.read())
+                try await Task.sleep(for: .seconds(1))
+                let snapshot = try await reader.read()
+                meter.add(snapshot)
+                print(snapshot, meter)
+            }
+        }
+    }
+
+    private func print(_ snapshot: FleetSnapshot, _ meter: FleetMeter) {
+        if json { return Console.line(JSONValue.object(FleetJSON(meter).object(snapshot)).jsonText) }
+        let screen = TopScreen(snapshot: snapshot, meter: meter)
+        for line in screen.lines(width: 160, height: nil) { Console.line(line.text) }
+    }
+
+    /// Until somebody has seen enough.
+    private func follow(_ reader: FleetReader<RedisClient>, isLive: Bool) async throws {
+        let looking = Task {
+            var meter = FleetMeter()
+            let terminal = isLive ? try TerminalScreen() : nil
+            defer { terminal?.restore() }
+            var trouble: String?
+            var last = FleetSnapshot(projects: [])
+            while !Task.isCancelled {
+                do {
+                    last = try await reader.read()
+                    meter.add(last)
+                    trouble = nil
+                } catch let error as RedisError where error.isTransient && isLive {
+                    trouble = "Redis does not answer: \(error)"
+                }
+                if isLive {
+                    terminal?.draw(TopScreen(snapshot: last, meter: meter, trouble: trouble))
+                } else {
+                    print(last, meter)
+                }
+                try await Task.sleep(for: .seconds(1))
+            }
+        }
+        let signals = StopSignals { looking.cancel() }
+        let keys =
+            isLive ? TerminalKeys { if $0 == UInt8(ascii: "q") || $0 == UInt8(ascii: "Q") { looking.cancel() } } : nil
+        defer {
+            keys?.cancel()
+            signals.cancel()
+        }
+        do {
+            try await looking.value
+        } catch is CancellationError {}
+    }
+}

@@ -1,0 +1,144 @@
+internal import FanfareClient
+internal import Foundation
+internal import StreamWire
+
+/// One picture of the fleet as lines of text.
+struct TopScreen {
+    struct Line: Equatable {
+        enum Style: Equatable {
+            case plain
+            case heading
+            case warning
+        }
+
+        var text: String
+        var style = Style.plain
+    }
+
+    let snapshot: FleetSnapshot
+    let meter: FleetMeter
+    var trouble: String?
+
+    /// - Parameters:
+    ///   - width: longer lines are cut.
+    ///   - height: the lists are shortened to fit, each saying how much is left out; nil shows everything.
+    func lines(width: Int, height: Int?) -> [Line] {
+        let head = [Line(text: title, style: .heading)] + (trouble.map { [Line(text: $0, style: .warning)] } ?? [])
+        let foot = [Line(text: Self.footer)]
+        var sections = [projects, jobs, workers].filter { $0.count > 1 }
+        if let height {
+            // One line of space before each.
+            var room = max(0, height - head.count - foot.count - sections.count)
+            for (index, section) in sections.enumerated() {
+                let share = max(2, room / (sections.count - index))
+                sections[index] = Self.shortened(section, to: share)
+                room -= sections[index].count
+            }
+        }
+        var all = head
+        for section in sections { all += [Line(text: "")] + section }
+        if let height { all = Array(all.prefix(max(1, height - 1))) }
+        return (all + foot).map { Line(text: String($0.text.prefix(max(1, width))), style: $0.style) }
+    }
+
+    private static let footer = "q quits. Sent means accepted by FCM: not delivered, and not shown to anybody."
+
+    private static func shortened(_ section: [Line], to count: Int) -> [Line] {
+        guard section.count > count else { return section }
+        let kept = section.prefix(max(1, count - 1))
+        return kept + [Line(text: "  … and \(section.count - kept.count) more")]
+    }
+
+    private var title: String {
+        func sum(_ value: (FleetRates) -> Double) -> Double {
+            snapshot.projects.reduce(0) { $0 + (meter.rates(of: $1.id).map(value) ?? 0) }
+        }
+        let waiting = snapshot.projects.reduce(Int64(0)) { $0 + $1.recipientsWaiting }
+        let alive = snapshot.workersAlive
+        return "fanfare  \(Self.time(snapshot.nowMs))  \(alive) \(alive == 1 ? "worker" : "workers") alive  "
+            + "\(PaceText.rate(sum(\.sent))) sent  \(PaceText.rate(sum { $0.failed + $0.unknown })) not  \(waiting) waiting"
+    }
+
+    private static func time(_ milliseconds: Int64) -> String {
+        guard milliseconds > 0 else { return "no project yet" }
+        return String(JobRendering.timestamp(milliseconds).dropLast(5)).replacing("T", with: " ") + " UTC"
+    }
+
+    private var projects: [Line] {
+        var table = TextTable(
+            [
+                "PROJECT", "STATE", "SENT/S", "FAILED/S", "RETRIES/S", "WAITING", "OLDEST", "EMPTY IN", "FLIGHT",
+                "PERMITS", "QUEUED", "DEAD", "UNREAD",
+            ],
+            numeric: [2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]
+        )
+        for project in snapshot.projects {
+            let rates = meter.rates(of: project.id)
+            let condition = project.condition
+            let waits = project.recipientsWaiting + project.overview.entries > 0
+            func pace(_ value: Double?) -> String { value.map { String(PaceText.rate($0).dropLast(2)) } ?? "-" }
+            table.add([
+                project.id, condition.word + (condition.reason.map { ": \($0.prefix(40))" } ?? ""), pace(rates?.sent),
+                pace(rates.map { $0.failed + $0.unknown }), pace(rates?.retries), "\(project.recipientsWaiting)",
+                project.oldestWaitMs > 0 ? PaceText.duration(Double(project.oldestWaitMs) / 1_000) : "-",
+                waits ? meter.drainSeconds(of: project).map(PaceText.duration) ?? "-" : "-", "\(project.inFlight)",
+                project.overview.permitsPerSecond > 0 ? PaceText.rate(project.overview.permitsPerSecond) : "-",
+                "\(project.overview.waitingFanouts)", "\(project.dead)", project.unreadResults.map { "\($0)" } ?? "-",
+            ])
+        }
+        return Self.lines(table) { index in
+            let word = snapshot.projects[index].condition.word
+            return word != "idle" && word != "working"
+        }
+    }
+
+    private var jobs: [Line] {
+        var table = TextTable(
+            ["JOB", "PROJECT", "STATE", "", "DONE", "TOTAL", "FAILED", "RATE", "LEFT"],
+            numeric: [4, 5, 6, 7, 8]
+        )
+        var warnings: [Bool] = []
+        for project in snapshot.projects {
+            for job in project.holding + project.queued + project.parked + project.others {
+                let status = job.status
+                warnings.append([.parked, .paused].contains(status.state))
+                table.add([
+                    status.id, project.id, job.ending.map { "ending: \($0)" } ?? status.state.rawValue,
+                    Self.bar(status),
+                    "\(status.finished)", "\(status.total)", "\(status.failed)",
+                    meter.rate(of: status.id, in: project.id).map(PaceText.rate) ?? "-",
+                    meter.remainingSeconds(of: job, in: project).map(PaceText.duration) ?? "-",
+                ])
+            }
+        }
+        return Self.lines(table) { warnings[$0] }
+    }
+
+    private static func bar(_ status: JobStatus) -> String {
+        let share = status.total > 0 ? min(1, max(0, Double(status.finished) / Double(status.total))) : 0
+        let filled = Int(share * 16)
+        return "[" + String(repeating: "#", count: filled) + String(repeating: ".", count: 16 - filled) + "]"
+    }
+
+    private var workers: [Line] {
+        var table = TextTable(
+            ["WORKER", "STATE", "VERSION", "HOST", "PID", "FLIGHT", "BATCHES", "UP"],
+            numeric: [4, 5, 6, 7]
+        )
+        for worker in snapshot.workers {
+            let upMs = worker.card.map { max(0, snapshot.nowMs - $0.startedMs) }
+            table.add([
+                worker.name, worker.isAlive ? "alive" : "silent", worker.card?.version ?? "-",
+                worker.card?.host ?? "-", worker.card.map { "\($0.pid)" } ?? "-", "\(worker.inFlight)",
+                "\(worker.batches)", upMs.map { PaceText.duration(Double($0) / 1_000) } ?? "-",
+            ])
+        }
+        return Self.lines(table) { !snapshot.workers[$0].isAlive }
+    }
+
+    private static func lines(_ table: TextTable, isWarning: (Int) -> Bool) -> [Line] {
+        table.lines.enumerated().map { index, text in
+            Line(text: text, style: index == 0 ? .heading : isWarning(index - 1) ? .warning : .plain)
+        }
+    }
+}
