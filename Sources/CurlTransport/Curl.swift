@@ -26,15 +26,21 @@ enum Curl {
     }
 
     static func string(_ easy: UnsafeMutableRawPointer, _ info: CURLINFO) -> String? {
+        bytes(easy, info).map { String(cString: $0) }
+    }
+
+    /// Good until the handle is used again.
+    static func bytes(_ easy: UnsafeMutableRawPointer, _ info: CURLINFO) -> UnsafePointer<CChar>? {
         var value: UnsafePointer<CChar>?
-        guard ccurl_get_string(easy, info, &value) == CURLE_OK, let value else { return nil }
-        return String(cString: value)
+        guard ccurl_get_string(easy, info, &value) == CURLE_OK else { return nil }
+        return value
     }
 
     /// A header of the final answer; the last one where it came more than once.
-    static func header(_ easy: UnsafeMutableRawPointer, _ name: String) -> String? {
+    static func header(_ easy: UnsafeMutableRawPointer, _ name: StaticString) -> String? {
         var header: UnsafeMutablePointer<curl_header>?
-        guard curl_easy_header(easy, name, 0, UInt32(CURLH_HEADER), -1, &header) == CURLHE_OK,
+        let text = UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)
+        guard curl_easy_header(easy, text, 0, UInt32(CURLH_HEADER), -1, &header) == CURLHE_OK,
             let value = header?.pointee.value
         else { return nil }
         return String(cString: value)

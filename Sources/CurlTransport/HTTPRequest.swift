@@ -13,6 +13,8 @@ public struct HTTPRequest: Equatable, Sendable {
     public var body: [UInt8]
     /// Milliseconds from ``LanePool/send(_:)`` to the end of the answer, waiting for a free stream included.
     public var timeoutMs: Int64
+    /// The answer's `Date` is wanted, whatever else it says; otherwise it is read only beside a Retry-After.
+    public var asksForDate = false
 
     public init(
         tag: UInt64,

@@ -1,5 +1,6 @@
 internal import CCurl
 internal import FanfareModel
+internal import Glibc
 
 /// One easy handle and the request it carries now. Made once, used for many requests.
 ///
@@ -37,6 +38,7 @@ final class Transfer {
     fileprivate var rewind: RewindRule.Answer?
     fileprivate var answer: [UInt8] = []
     fileprivate var overflowed = false
+    private var lastContentType = ""
 
     init?(configuration: OriginConfiguration, trust: TrustStore, share: ConnectionShare) {
         guard let easy = curl_easy_init() else { return nil }
@@ -130,14 +132,22 @@ final class Transfer {
     }
 
     func answered(status: Int, isComplete: Bool) -> HTTPAnswer {
-        HTTPAnswer(
+        let retryAfter = Curl.header(easy, "retry-after")
+        return HTTPAnswer(
             status: status,
             body: answer,
             isComplete: isComplete,
-            contentType: Curl.string(easy, CURLINFO_CONTENT_TYPE),
-            retryAfter: Curl.header(easy, "retry-after"),
-            date: Curl.header(easy, "date")
+            contentType: contentType(),
+            retryAfter: retryAfter,
+            date: retryAfter != nil || request.asksForDate ? Curl.header(easy, "date") : nil
         )
+    }
+
+    /// A server writes the same type into nearly every answer, so a handle keeps the text of the last one.
+    private func contentType() -> String? {
+        guard let bytes = Curl.bytes(easy, CURLINFO_CONTENT_TYPE) else { return nil }
+        if lastContentType.withCString({ strcmp($0, bytes) }) != 0 { lastContentType = String(cString: bytes) }
+        return lastContentType
     }
 
     /// nil until an answer's headers said which.

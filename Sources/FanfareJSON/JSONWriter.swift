@@ -3,6 +3,16 @@ extension [UInt8] {
     /// A string in double quotes. Only what RFC 8259 demands is escaped; everything else stays UTF-8.
     public mutating func appendJSONString(_ text: String) {
         append(UInt8(ascii: "\""))
+        // Tokens and most texts need no escape, and are copied as they are.
+        if text.isPlainJSON {
+            append(contentsOf: text.utf8)
+        } else {
+            appendEscaped(text)
+        }
+        append(UInt8(ascii: "\""))
+    }
+
+    private mutating func appendEscaped(_ text: String) {
         for byte in text.utf8 {
             switch byte {
             case UInt8(ascii: "\""), UInt8(ascii: "\\"):
@@ -19,7 +29,6 @@ extension [UInt8] {
                 append(digits[Int(byte & 15)])
             }
         }
-        append(UInt8(ascii: "\""))
     }
 
     /// Members and elements in their order, numbers as they were written, no white space.
@@ -46,6 +55,24 @@ extension [UInt8] {
             }
             append(UInt8(ascii: "}"))
         }
+    }
+}
+
+extension String {
+    /// Nothing in it has to be escaped. All bytes are looked at, whatever is found, so that many are looked at at once:
+    /// every send writes its recipient twice.
+    fileprivate var isPlainJSON: Bool {
+        let found = unsafe utf8.withContiguousStorageIfAvailable { bytes in
+            var special: UInt8 = 0
+            for index in 0..<bytes.count {
+                let byte = unsafe bytes[index]
+                special |= byte < 0x20 ? 1 : 0
+                special |= byte == UInt8(ascii: "\"") ? 1 : 0
+                special |= byte == UInt8(ascii: "\\") ? 1 : 0
+            }
+            return special
+        }
+        return found == 0
     }
 }
 

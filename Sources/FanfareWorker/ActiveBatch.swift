@@ -115,7 +115,7 @@ final class ActiveBatch {
 
     /// Puts positions back whose request certainly never left; false, and nothing done, when that has happened to one of
     /// them too often, and they should rather wait in Redis.
-    func sendUnsentAgain(_ positions: [Int]) -> Bool {
+    func sendUnsentAgain(_ positions: OneOrMore<Int>) -> Bool {
         guard positions.allSatisfy({ unsentTimes[$0, default: 0] < 3 }) else { return false }
         for position in positions {
             unsentTimes[position, default: 0] += 1
@@ -179,9 +179,9 @@ final class ActiveBatch {
     }
 
     /// A position and those that share its recipient.
-    func group(_ position: Int) -> [Int] {
-        guard let others = aliases[position] else { return [position] }
-        return [position] + others
+    func group(_ position: Int) -> OneOrMore<Int> {
+        guard !aliases.isEmpty, let others = aliases[position] else { return OneOrMore(position) }
+        return OneOrMore(position, others)
     }
 
     /// Marks a position as reported; false when it was before.

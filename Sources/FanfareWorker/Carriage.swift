@@ -143,34 +143,34 @@ enum Carriage {
 
     /// - Parameter messageID: what an ack over XMPP will name.
     func request(
-        _ recipients: [String],
-        kind: RecipientKind,
-        credentialProject: String,
+        _ flight: Flight,
+        credentialProject: @autoclosure () -> String,
         messageID: String,
         nowMs: Int64
     ) -> Request {
         var request = Request()
+        let recipient = flight.recipient
         switch self {
         case .v1(let template):
-            template.render(kind: kind, recipient: recipients[0], nowMs: nowMs, into: &request.body)
+            template.render(kind: flight.kind, recipient: recipient, nowMs: nowMs, into: &request.body)
         case .multicast(let template):
-            if recipients.count > 1 {
-                template.renderMulticast(recipients, nowMs: nowMs, into: &request.body)
+            if flight.positions.count > 1 {
+                template.renderMulticast(flight.recipients, nowMs: nowMs, into: &request.body)
             } else {
-                template.render(kind: kind, recipient: recipients[0], nowMs: nowMs, into: &request.body)
+                template.render(kind: flight.kind, recipient: recipient, nowMs: nowMs, into: &request.body)
             }
-        case .plainText(let template): template.render(token: recipients[0], into: &request.body)
+        case .plainText(let template): template.render(token: recipient, into: &request.body)
         case .xmpp(let template):
-            template.render(kind: kind, recipient: recipients[0], messageID: messageID, into: &request.body)
+            template.render(kind: flight.kind, recipient: recipient, messageID: messageID, into: &request.body)
         case .topicBatch(let operation, let topic):
             request.path = TopicBatch.path(operation)
-            TopicBatch.body(topic: topic, tokens: recipients, into: &request.body)
+            TopicBatch.body(topic: topic, tokens: flight.recipients, into: &request.body)
         case .topicSubscription(let operation, let topic):
             guard
                 let parts = TopicSubscription.request(
                     operation,
-                    project: credentialProject,
-                    token: recipients[0],
+                    project: credentialProject(),
+                    token: recipient,
                     topic: topic
                 )
             else { preconditionFailure("refusal() was asked first, and a project has no name of dots") }
@@ -183,38 +183,49 @@ enum Carriage {
     }
 
     /// One verdict for each recipient of the request, in its order.
-    func verdicts(
-        _ outcome: RequestOutcome,
-        recipients: [String],
-        kind: RecipientKind,
-        nowMs: Int64,
-        atMostOnce: Bool
-    ) -> [Verdict] {
+    func verdicts(_ outcome: RequestOutcome, of flight: Flight, nowMs: Int64, atMostOnce: Bool) -> OneOrMore<Verdict> {
         switch self {
         case .v1:
-            let verdict = V1Response.verdict(outcome, kind: kind, nowMs: nowMs, atMostOnce: atMostOnce)
-            return recipients.map { _ in verdict }
+            return OneOrMore(V1Response.verdict(outcome, kind: flight.kind, nowMs: nowMs, atMostOnce: atMostOnce))
         case .multicast:
-            return LegacyResponse.verdicts(
-                outcome,
-                recipients: recipients,
-                kind: kind,
-                nowMs: nowMs,
-                atMostOnce: atMostOnce
+            return Self.each(
+                LegacyResponse.verdicts(
+                    outcome,
+                    recipients: flight.recipients,
+                    kind: flight.kind,
+                    nowMs: nowMs,
+                    atMostOnce: atMostOnce
+                )
             )
         case .plainText:
-            return recipients.map {
-                PlainTextResponse.verdict(outcome, recipient: $0, nowMs: nowMs, atMostOnce: atMostOnce)
-            }
+            return OneOrMore(
+                PlainTextResponse.verdict(
+                    outcome,
+                    recipient: flight.recipient,
+                    nowMs: nowMs,
+                    atMostOnce: atMostOnce
+                )
+            )
         case .xmpp:
-            return recipients.map {
-                XMPPResponse.verdict(outcome, kind: kind, recipient: $0, nowMs: nowMs, atMostOnce: atMostOnce)
-            }
-        case .topicBatch: return TopicBatch.verdicts(outcome, tokens: recipients, nowMs: nowMs)
+            return OneOrMore(
+                XMPPResponse.verdict(
+                    outcome,
+                    kind: flight.kind,
+                    recipient: flight.recipient,
+                    nowMs: nowMs,
+                    atMostOnce: atMostOnce
+                )
+            )
+        case .topicBatch: return Self.each(TopicBatch.verdicts(outcome, tokens: flight.recipients, nowMs: nowMs))
         case .topicSubscription(let operation, _):
-            return recipients.map { _ in TopicSubscription.verdict(outcome, op: operation, nowMs: nowMs) }
+            return OneOrMore(TopicSubscription.verdict(outcome, op: operation, nowMs: nowMs))
         case .group(let operation, _, let key, _):
-            return recipients.map { _ in GroupOperation.verdict(outcome, op: operation, key: key, nowMs: nowMs) }
+            return OneOrMore(GroupOperation.verdict(outcome, op: operation, key: key, nowMs: nowMs))
         }
+    }
+
+    private static func each(_ verdicts: [Verdict]) -> OneOrMore<Verdict> {
+        guard let all = OneOrMore(all: verdicts) else { preconditionFailure("a request has recipients") }
+        return all
     }
 }

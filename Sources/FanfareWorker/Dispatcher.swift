@@ -151,15 +151,23 @@ final class Dispatcher {
         while batch.unsentCount > 0 {
             guard let room = room(for: batch, carriage: carriage, most: most) else { return carriage.isManagement }
             if let round = batch.round, let member = round.next() {
-                send(Flight(batch: batch, positions: [round.position], member: (round, member)), carriage: carriage)
+                let position = OneOrMore(round.position)
+                send(Flight(batch: batch, positions: position, member: (round, member)), carriage: carriage)
                 continue
             }
-            let positions = most > 1 ? batch.takeAll(most: room) : batch.next().map { [$0] } ?? []
-            guard !positions.isEmpty else { return true }
             let nowMs = project.nowMs
-            let due = positions.filter { maySend($0, of: batch, carriage: carriage, nowMs: nowMs) }
-            if !due.isEmpty { submit(due, of: batch, carriage: carriage, nowMs: nowMs) }
-            if most == 1, let upto = batch.watermarkToRequest(window: window) { recorder.watermark(upto, of: batch) }
+            if most > 1 {
+                let positions = batch.takeAll(most: room)
+                guard !positions.isEmpty else { return true }
+                let due = positions.filter { maySend($0, of: batch, carriage: carriage, nowMs: nowMs) }
+                if let due = OneOrMore(all: due) { submit(due, of: batch, carriage: carriage, nowMs: nowMs) }
+            } else {
+                guard let position = batch.next() else { return true }
+                if maySend(position, of: batch, carriage: carriage, nowMs: nowMs) {
+                    submit(OneOrMore(position), of: batch, carriage: carriage, nowMs: nowMs)
+                }
+                if let upto = batch.watermarkToRequest(window: window) { recorder.watermark(upto, of: batch) }
+            }
         }
         return true
     }
@@ -213,7 +221,7 @@ final class Dispatcher {
         }
     }
 
-    private func submit(_ positions: [Int], of batch: ActiveBatch, carriage: Carriage, nowMs: Int64) {
+    private func submit(_ positions: OneOrMore<Int>, of batch: ActiveBatch, carriage: Carriage, nowMs: Int64) {
         if batch.job.spec.kind == .group, !carriage.isManagement,
             let progress = GroupProgress(batch.recipients[positions[0]].value)
         {
@@ -244,8 +252,7 @@ final class Dispatcher {
                 ).description
         }
         let request = carriage.request(
-            flight.recipients,
-            kind: flight.kind,
+            flight,
             credentialProject: credentials.projectID ?? project.project.id,
             messageID: messageID,
             nowMs: project.wallMs
@@ -289,8 +296,7 @@ final class Dispatcher {
         }
         let verdicts = carriage.verdicts(
             outcome,
-            recipients: flight.recipients,
-            kind: flight.kind,
+            of: flight,
             nowMs: project.wallMs,
             atMostOnce: batch.job.isAtMostOnce
         )

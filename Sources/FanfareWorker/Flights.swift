@@ -4,7 +4,8 @@ internal import StreamWire
 /// A request that is under way.
 struct Flight {
     let batch: ActiveBatch
-    let positions: [Int]
+    /// Those that share the request.
+    let positions: OneOrMore<Int>
     /// Set for one of the members of a device group that are sent to on their own.
     let member: (round: GroupRound, token: String)?
     /// Which secret it was sent with.
@@ -13,13 +14,16 @@ struct Flight {
     var startedMs: Int64 = 0
     var startedAt: UInt64 = 0
 
-    init(batch: ActiveBatch, positions: [Int], member: (GroupRound, String)?) {
+    init(batch: ActiveBatch, positions: OneOrMore<Int>, member: (GroupRound, String)?) {
         self.batch = batch
         self.positions = positions
         self.member = member
     }
 
-    /// Who the request names.
+    /// Whom the request names first; most name nobody else.
+    var recipient: String { member?.token ?? batch.name(of: positions[0]) }
+
+    /// All whom the request names.
     var recipients: [String] {
         if let member { return [member.token] }
         return positions.map { batch.name(of: $0) }

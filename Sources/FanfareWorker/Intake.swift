@@ -56,10 +56,12 @@ final class Intake {
             underWay += 1
             switch validator.decide(entryID: entry.id, fields: entry.fields) {
             case .accept(let job):
-                if let reason = untranslatable(job) {
-                    reject(entry, job: job.id, reason: reason)
-                } else {
-                    accept(job, entry)
+                // A message that has no counterpart on the project's transport is refused before anything is sent.
+                do throws(TranslationError) {
+                    let spec = JobSpec(job: job, total: 1)
+                    accept(job, try Carriage(spec, job: job.id, project: project.project), entry)
+                } catch {
+                    reject(entry, job: job.id, reason: error.reason)
                 }
             case .reject(let job, let reason):
                 reject(entry, job: job, reason: reason)
@@ -67,17 +69,7 @@ final class Intake {
         }
     }
 
-    /// A message that has no counterpart on the project's transport is refused before anything is sent.
-    private func untranslatable(_ job: Job) -> String? {
-        do throws(TranslationError) {
-            _ = try Carriage(JobSpec(job: job, total: 1), job: job.id, project: project.project)
-            return nil
-        } catch {
-            return error.reason
-        }
-    }
-
-    private func accept(_ job: Job, _ entry: StreamEntry) {
+    private func accept(_ job: Job, _ carriage: Carriage, _ entry: StreamEntry) {
         let isSingle = IntakeCall.recipients(of: job)?.count == 1
         let configuration = project.configuration
         let takes = scheduler.canTake && project.blockReason == nil && !project.isHeld
@@ -96,12 +88,13 @@ final class Intake {
         let askedAt = project.loop.now
         let name = project.leaseName
         project.durable.send(call.command(project.keys)) { [weak self] result in
-            self?.handedOver(job, entry, result, askedAt, name)
+            self?.handedOver(job, carriage, entry, result, askedAt, name)
         }
     }
 
     private func handedOver(
         _ job: Job,
+        _ carriage: Carriage,
         _ entry: StreamEntry,
         _ result: Result<RedisValue, RedisError>,
         _ askedAt: UInt64,
@@ -129,7 +122,7 @@ final class Intake {
             case .taken(let epoch, let permits):
                 project.permits.lent(permits, askedAt: askedAt)
                 // Taken under a name that is dead meanwhile, it is for others.
-                if name == project.leaseName { planner.taken(job, epoch: epoch, window: project.window) }
+                if name == project.leaseName { planner.taken(job, carriage, epoch: epoch, window: project.window) }
             case .queued: scheduler.askLater(0)
             case .reject(let reason):
                 underWay += 1

@@ -19,15 +19,20 @@ final class JobContext {
     /// How many batches of it this worker holds; the context goes with the last.
     var batches = 0
 
-    init(id: String, spec: JobSpec, project: WorkerConfiguration.Project) {
+    /// - Parameter carriage: the one that intake made of the same job; nil makes one.
+    init(id: String, spec: JobSpec, project: WorkerConfiguration.Project, carriage: Carriage? = nil) {
         self.id = id
         self.spec = spec
         if spec.total > 240 * Batch.maximumSize { sketch = RepeatSketch() }
         results = spec.results.resolved(total: spec.total)
-        do throws(TranslationError) {
-            carriage = .success(try Carriage(spec, job: id, project: project))
-        } catch {
-            carriage = .failure(error)
+        if let carriage {
+            self.carriage = .success(carriage)
+        } else {
+            do throws(TranslationError) {
+                self.carriage = .success(try Carriage(spec, job: id, project: project))
+            } catch {
+                self.carriage = .failure(error)
+            }
         }
     }
 

@@ -62,11 +62,11 @@ final class Planner {
     }
 
     /// A job of one batch, taken as it was handed over: its spec is at hand.
-    func taken(_ job: Job, epoch: String, window: Int) {
+    func taken(_ job: Job, _ carriage: Carriage, epoch: String, window: Int) {
         let recipients = IntakeCall.recipients(of: job) ?? []
         let claim = Claim(job: job.id, epoch: epoch, upto: window, taken: recipients)
         let spec = JobSpec(job: job, total: recipients.count)
-        activate(claim, context(job.id, spec))
+        activate(claim, context(job.id, spec, carriage))
     }
 
     func claimed(_ claims: [Claim]) {
@@ -141,9 +141,9 @@ final class Planner {
         }
     }
 
-    private func context(_ id: String, _ spec: JobSpec) -> JobContext {
+    private func context(_ id: String, _ spec: JobSpec, _ carriage: Carriage? = nil) -> JobContext {
         if let known = jobs[id] { return known }
-        let context = JobContext(id: id, spec: spec, project: project.project)
+        let context = JobContext(id: id, spec: spec, project: project.project, carriage: carriage)
         jobs[id] = context
         return context
     }

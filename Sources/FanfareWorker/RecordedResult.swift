@@ -3,18 +3,27 @@ internal import FanfareModel
 internal import StreamWire
 
 extension ResultRecord {
-    /// This result as a flush carries it.
+    /// These results as a flush carries them.
     ///
-    /// - Parameter isLate: another worker holds the batch and may have sent to this recipient, too.
-    func callResult(policy: ResultsPolicy, isLate: Bool) -> RecordCall.Result {
-        var record = self
-        if isLate { record.maybeDup = true }
-        var object: [UInt8] = []
-        if record.needsRecording(policy) {
-            object.reserveCapacity(256 + record.recipient.utf8.count)
-            record.appendJSON(to: &object)
+    /// - Parameter isLate: another worker holds the batch and may have sent to these recipients, too.
+    static func callResults(_ records: [ResultRecord], policy: ResultsPolicy, isLate: Bool) -> [RecordCall.Result] {
+        // One array for the objects of all: an array for each was an allocation for every send.
+        var objects: [UInt8] = []
+        var ends: [Int] = []
+        ends.reserveCapacity(records.count)
+        if policy == .all, let first = records.first {
+            objects.reserveCapacity(records.count * (256 + first.recipient.utf8.count))
         }
-        return RecordCall.Result(index: Int(index), status: record.callStatus, object: object)
+        for var record in records {
+            if isLate { record.maybeDup = true }
+            if record.needsRecording(policy) { record.appendJSON(to: &objects) }
+            ends.append(objects.count)
+        }
+        return records.indices.map { index in
+            let object = objects[(index == 0 ? 0 : ends[index - 1])..<ends[index]]
+            let record = records[index]
+            return RecordCall.Result(index: Int(record.index), status: record.callStatus, object: object)
+        }
     }
 
     private var callStatus: RecordCall.Status {

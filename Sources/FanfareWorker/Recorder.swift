@@ -279,7 +279,7 @@ private struct Flush {
         call.late = isLate
         // What was done by two workers to a subscription or a group, no device shows twice.
         let isRepeated = isLate && !batch.job.isManagement
-        call.results = pending.records.map { $0.callResult(policy: batch.job.results, isLate: isRepeated) }
+        call.results = ResultRecord.callResults(pending.records, policy: batch.job.results, isLate: isRepeated)
         call.feedback = pending.records.flatMap(\.callFeedback)
         guard !isLate else { return call }
         call.number = batch.calls

@@ -33,7 +33,7 @@ final class Regulator {
 
     func sent(isRetry: Bool) { retries.sent(isRetry: isRetry, now: loop.now) }
 
-    func answered(_ verdicts: [Verdict], startedAt: UInt64, inFlight: Int) {
+    func answered(_ verdicts: OneOrMore<Verdict>, startedAt: UInt64, inFlight: Int) {
         // A send that never left says nothing of FCM.
         guard !verdicts.allSatisfy(\.isUnsent) else { return }
         let isOverload = verdicts.contains(where: \.isOverload)

@@ -57,8 +57,9 @@ final class Settler {
     func settle(_ verdict: Verdict, position: Int, of batch: ActiveBatch, startedMs: Int64) {
         noteAnswer(verdict, of: batch)
         let verdict = meaning(of: verdict, position: position, of: batch)
-        // One draw for all that share the recipient: they wait together, or each would be sent on its own.
-        let random = Double.random(in: 0..<1)
+        // One draw for all that share the recipient: they wait together, or each would be sent on its own. A draw is a
+        // system call, so what needs none makes none.
+        let random = verdict.mayWait ? Double.random(in: 0..<1) : 0
         for position in batch.group(position) {
             count(verdict, position: position, of: batch, startedMs: startedMs)
             switch verdict {
@@ -317,5 +318,15 @@ final class Settler {
             return
         }
         if project.blockReason != nil { recorder.projectAnswers(batch) }
+    }
+}
+
+extension Verdict {
+    /// What it asks for may be another attempt, after a time that is drawn.
+    fileprivate var mayWait: Bool {
+        switch self {
+        case .retry, .sentPartly: true
+        case .sent, .managed, .failed, .unknown, .refreshCredential, .blockProject: false
+        }
     }
 }

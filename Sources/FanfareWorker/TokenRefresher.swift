@@ -74,16 +74,17 @@ final class TokenRefresher: CredentialSource {
         do {
             let signature = try signer.sign(input)
             nextTag += 1
-            lanes.send(
-                HTTPRequest(
-                    tag: nextTag,
-                    method: .post,
-                    url: account.tokenURI,
-                    headers: ["Content-Type: application/x-www-form-urlencoded"],
-                    body: TokenRequest.body(signingInput: input, signature: signature),
-                    timeoutMs: project.configuration.requestTimeoutMs
-                )
+            var request = HTTPRequest(
+                tag: nextTag,
+                method: .post,
+                url: account.tokenURI,
+                headers: ["Content-Type: application/x-www-form-urlencoded"],
+                body: TokenRequest.body(signingInput: input, signature: signature),
+                timeoutMs: project.configuration.requestTimeoutMs
             )
+            // By it the endpoint says what time it takes it for.
+            request.asksForDate = true
+            lanes.send(request)
         } catch {
             machine.fetchRefused(reason: "the private key cannot sign: \(error)", nowMs: WallClock.bootMs)
             onChange()

@@ -12,9 +12,9 @@ public struct RecordCall: Equatable, Sendable {
     public struct Result: Equatable, Sendable {
         public var index: Int
         public var status: Status
-        /// The JSON object; empty when the job does not want it.
-        public var object: [UInt8]
-        public init(index: Int, status: Status, object: [UInt8]) {
+        /// The JSON object; empty when the job does not want it. The objects of a flush are parts of one array.
+        public var object: ArraySlice<UInt8>
+        public init(index: Int, status: Status, object: ArraySlice<UInt8>) {
             self.index = index
             self.status = status
             self.object = object

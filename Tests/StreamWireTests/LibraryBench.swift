@@ -84,7 +84,7 @@ struct LibraryBench {
     }
 
     func sent(_ index: Int) -> RecordCall.Result {
-        RecordCall.Result(index: index, status: .sent, object: Array("{\"i\":\(index)}".utf8))
+        RecordCall.Result(index: index, status: .sent, object: Array("{\"i\":\(index)}".utf8)[...])
     }
 
     /// Everything of a claim was sent and answered, in the batch's first call unless said.

@@ -29,8 +29,53 @@ enum AnswerBody {
             }
             return first == UInt8(ascii: "{") || first == UInt8(ascii: "[")
         }
-        return mediaType(type) == "application/json"
+        return isJSON(type)
     }
+
+    /// Without making a text of it: this is asked of every answer.
+    private static func isJSON(_ contentType: String) -> Bool {
+        var expected = jsonType.makeIterator()
+        for byte in contentType.utf8 {
+            if byte == UInt8(ascii: ";") { break }
+            if byte == 0x20 || byte == 0x09 { continue }
+            let lower = (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte + 0x20 : byte
+            guard lower == expected.next() else { return false }
+        }
+        return expected.next() == nil
+    }
+
+    private static let jsonType = Array("application/json".utf8)
+
+    /// The `name` of an answer that holds nothing else, as FCM writes it; nil for whatever has to be read as a whole.
+    static func loneName(_ answer: HTTPAnswer) -> String? {
+        guard answer.isComplete, let type = answer.contentType, isJSON(type) else { return nil }
+        let body = answer.body
+        var at = 0
+        func pass(_ bytes: [UInt8]) -> Bool {
+            for byte in bytes {
+                guard at < body.count, body[at] == byte else { return false }
+                at += 1
+            }
+            while at < body.count, isSpace(body[at]) { at += 1 }
+            return true
+        }
+        guard pass(openBrace), pass(nameKey), pass(colon), at < body.count, body[at] == UInt8(ascii: "\"") else {
+            return nil
+        }
+        let start = at + 1
+        at = start
+        // Plain ASCII only: an escape, or a byte above, is the parser's to judge.
+        while at < body.count, body[at] >= 0x20, body[at] < 0x7F, body[at] != 0x22, body[at] != 0x5C { at += 1 }
+        let name = body[start..<at]
+        guard pass(quote), pass(closeBrace), at == body.count else { return nil }
+        return String(decoding: name, as: UTF8.self)
+    }
+
+    private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 }
+
+    private static let (openBrace, closeBrace) = (Array("{".utf8), Array("}".utf8))
+    private static let (colon, quote) = (Array(":".utf8), Array("\"".utf8))
+    private static let nameKey = Array(#""name""#.utf8)
 
     /// The error that the body of another status names: the JSON's `error`, or a sentence in plain text. Pages are not a
     /// word to keep.

@@ -49,6 +49,7 @@ public enum V1Response {
         nowMs: Int64,
         atMostOnce: Bool
     ) -> Verdict {
+        if let name = AnswerBody.loneName(answer) { return .sent(messageID: name, canonical: nil) }
         switch AnswerBody(answer) {
         case .json(let value):
             // No source shows counts here; where they come all the same, they mean what they mean elsewhere.

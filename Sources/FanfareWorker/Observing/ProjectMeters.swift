@@ -63,7 +63,7 @@ final class ProjectMeters {
     // MARK: On the data path
 
     /// A request was answered, or given up.
-    func answered(_ verdicts: [Verdict], isManagement: Bool, afterNs: UInt64) {
+    func answered(_ verdicts: some Sequence<Verdict>, isManagement: Bool, afterNs: UInt64) {
         let way = isManagement ? management : sends
         var held = (project: false, server: false)
         for verdict in verdicts {
