@@ -6,6 +6,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 int clinux_epoll_ctl(int epoll, int operation, int fd, unsigned int events, unsigned long long data) {
     struct epoll_event event = {.events = events, .data = {.u64 = data}};
@@ -28,6 +29,13 @@ unsigned int clinux_event_mask(const struct epoll_event *event) { return event->
 unsigned long long clinux_event_data(const struct epoll_event *event) { return event->data.u64; }
 
 int clinux_eventfd(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
+
+int clinux_take_process_priority(void) {
+    errno = 0;
+    int nice = getpriority(PRIO_PROCESS, getpid());
+    // Linux takes 0 for the calling thread, and its number for a thread's, not for the process's.
+    return errno == 0 ? setpriority(PRIO_PROCESS, 0, nice) : -1;
+}
 
 int clinux_set_thread_name(const char *name) { return pthread_setname_np(pthread_self(), name); }
 

@@ -45,6 +45,9 @@ private func loopThreadMain(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutab
     guard let argument else { return nil }
     let start = Unmanaged<Start>.fromOpaque(argument).takeRetainedValue()
     _ = clinux_set_thread_name(start.name)
+    // Swift's own threads, which make this one, are set back to 0: what `nice`, or systemd's `Nice=`, asked for the
+    // process would not reach the thread that does the work.
+    _ = clinux_take_process_priority()
     do {
         let loop = try EventLoop()
         start.build(loop)

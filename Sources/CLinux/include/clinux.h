@@ -21,6 +21,8 @@ int clinux_eventfd(void);
 
 // pthread_setname_np is behind _GNU_SOURCE.
 int clinux_set_thread_name(const char *name);
+// The calling thread gets the niceness of the process, which is that of its first thread.
+int clinux_take_process_priority(void);
 
 // prctl is variadic.
 int clinux_keep_memory_private(void);
