@@ -88,11 +88,16 @@ struct ObjectSchema: Sendable {
 
     /// `androidV2` as `android_v2`.
     static func snakeCase(_ name: String) -> String {
-        var result = ""
-        for character in name {
-            if character.isUppercase { result += "_" }
-            result += character.lowercased()
+        // By bytes: FCM's names are ASCII, and every member of every message is looked up by both spellings.
+        var bytes: [UInt8] = []
+        for byte in name.utf8 {
+            if (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) {
+                bytes.append(UInt8(ascii: "_"))
+                bytes.append(byte + 0x20)
+            } else {
+                bytes.append(byte)
+            }
         }
-        return result
+        return String(decoding: bytes, as: UTF8.self)
     }
 }

@@ -91,10 +91,12 @@ extension JSONObject {
 
     /// How a member with this canonical name was spelled, if it is there.
     func spelling(_ name: String) -> String? {
-        [name, ObjectSchema.snakeCase(name)].first { spelling in
-            self[spelling].map { $0 != .null } ?? false
-        }
+        if has(name) { return name }
+        let snake = ObjectSchema.snakeCase(name)
+        return has(snake) ? snake : nil
     }
+
+    private func has(_ name: String) -> Bool { self[name].map { $0 != .null } ?? false }
 
     /// A header field, its name in any case.
     fileprivate func header(_ name: String) -> (key: String, value: String)? {
