@@ -16,6 +16,10 @@ enum RedisSession {
             try await body(client)
         } catch let error as RedisError where error.code == .functionNotFound {
             throw Outcome.unavailable.because("Redis at \(deployment): \(missingFunctions)")
+        } catch let error as RedisError where error.code == .moved && deployment.form == .server {
+            throw Outcome.configuration.because(
+                "Redis at \(deployment) is a node of a cluster: begin redis.url with redis-cluster://"
+            )
         } catch let error as RedisError {
             throw outcome(error).because("Redis at \(deployment): \(error)")
         } catch let error as FanfareClientError {

@@ -74,7 +74,20 @@ struct RedisProbe {
         }
     }
 
+    /// Of a cluster each primary keeps its own: the first that has not what it should is told.
     private func functions() async throws(RedisError) -> RedisFacts.Functions {
+        let primaries = try await client.primaries()
+        guard primaries.count > 1 else { return try await functions(client) }
+        for primary in primaries {
+            let server = try await RedisSession.connect(RedisDeployment(primary), configuration)
+            defer { server.close() }
+            let found = try await functions(server)
+            if found != .same { return found }
+        }
+        return .same
+    }
+
+    private func functions(_ client: RedisClient) async throws(RedisError) -> RedisFacts.Functions {
         var command = FunctionLibrary.list()
         command.append("WITHCODE")
         do throws(RedisError) {
