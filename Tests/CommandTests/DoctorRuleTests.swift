@@ -46,7 +46,7 @@ import Testing
             verdict: .fail,
             says: "h:1"
         ),
-        Row(check: .redisRole, info: ["role": "master", "cluster_enabled": "1"], verdict: .warn, says: "cluster"),
+        Row(check: .redisRole, info: ["role": "master", "cluster_enabled": "1"], verdict: .fail, says: "a node of a cluster"),
         Row(check: .redisRole, info: ["role": "master", "loading": "1"], verdict: .fail, says: "loading"),
         Row(check: .evictionPolicy, info: ["maxmemory_policy": "noeviction"], verdict: .ok, says: "noeviction"),
         Row(check: .evictionPolicy, info: ["maxmemory_policy": "allkeys-lru"], verdict: .fail, says: "allkeys-lru"),
