@@ -247,8 +247,8 @@ let package = Package(
         .testTarget(
             name: "CommandTests",
             dependencies: [
-                "fanfare", "FanfareClient", "FanfareConfiguration", "FanfareJSON", "FanfareModel", "RedisTransport",
-                "StreamWire", "TestSupport",
+                "fanfare", "CurlTransport", "FanfareClient", "FanfareConfiguration", "FanfareJSON", "FanfareModel",
+                "RedisTransport", "StreamWire", "TestSupport",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ],

@@ -1,5 +1,7 @@
 import Foundation
 
+@testable import fanfare
+
 /// One run of the executable that was built beside the tests.
 struct CommandRun: Sendable {
     var status: Int32
@@ -16,6 +18,7 @@ struct CommandRun: Sendable {
         process.arguments = arguments
         var all = ProcessInfo.processInfo.environment.filter {
             !$0.key.hasPrefix("FANFARE_") && $0.key != "REDIS_URL" && $0.key != "GOOGLE_APPLICATION_CREDENTIALS"
+                && !$0.key.lowercased().hasSuffix("_proxy") && !ProcessProtection.removed.contains($0.key)
         }
         all.merge(environment) { $1 }
         process.environment = all

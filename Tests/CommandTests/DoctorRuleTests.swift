@@ -46,7 +46,12 @@ import Testing
             verdict: .fail,
             says: "h:1"
         ),
-        Row(check: .redisRole, info: ["role": "master", "cluster_enabled": "1"], verdict: .fail, says: "a node of a cluster"),
+        Row(
+            check: .redisRole,
+            info: ["role": "master", "cluster_enabled": "1"],
+            verdict: .fail,
+            says: "a node of a cluster"
+        ),
         Row(check: .redisRole, info: ["role": "master", "loading": "1"], verdict: .fail, says: "loading"),
         Row(check: .evictionPolicy, info: ["maxmemory_policy": "noeviction"], verdict: .ok, says: "noeviction"),
         Row(check: .evictionPolicy, info: ["maxmemory_policy": "allkeys-lru"], verdict: .fail, says: "allkeys-lru"),
@@ -216,25 +221,6 @@ import Testing
                 continue
             }
         }
-    }
-
-    @Test func aProjectThatCannotSendIsNamed() async throws {
-        func overview(_ fields: String...) throws -> OverviewReply {
-            try #require(OverviewReply(.array((["now_ms", "1"] + fields).map { .bulk(Array($0.utf8)) })))
-        }
-        let projects = try [
-            ("fine", overview()), ("held", overview("paused", "1", "pause_reason", "lunch")),
-            ("stuck", overview("block", "credentials: refused", "parked", "2")),
-            ("full", overview("pressure", "results")),
-        ]
-        let findings = try await examine(.projectStates) { facts in
-            facts.projects = projects.map { (id: $0.0, overview: $0.1) }
-        }
-        #expect(
-            findings.map { "\($0.check) \($0.verdict)" } == [
-                "project held warn", "project stuck fail", "project stuck warn", "project full fail",
-            ]
-        )
     }
 
     @Test func infoIsReadLineByLine() {

@@ -38,11 +38,12 @@ import Testing
         let run = try await CommandRun(["doctor", "-c", file, "--json"])
         let found = try findings(run)
         #expect(run.status == 0, "\(run.out)")
-        #expect(Set(found.values) == ["ok"], "\(run.out)")
+        #expect(found.filter { $0.value != "ok" } == ["workers": "warn"], "\(run.out)")
         #expect(
             Set(found.keys) == [
-                "redis", "redis version", "redis role", "functions", "persistence", "durability", "eviction policy",
-                "memory", "replicas", "clock", "credentials of demo",
+                "redis", "redis version", "redis role", "access", "functions", "persistence", "durability",
+                "eviction policy", "memory", "replicas", "clock", "workers", "project demo", "quota of demo",
+                "credentials of demo", "libcurl", "descriptors",
             ]
         )
         let text = try await CommandRun(["doctor", "-c", file])
@@ -70,6 +71,17 @@ import Testing
         #expect(run.status == 0, "\(run.out)\(run.err)")
         #expect(found["persistence"] == "warn" && found["functions"] == "warn" && found["eviction policy"] == "ok")
         #expect(!run.out.contains("pw"))
+    }
+
+    @Test func aUserThatMayNotCallFunctionsIsAFault() async throws {
+        let redis = try RedisServer(config: ["--maxmemory", "100mb"])
+        let file = try configure(redis)
+        _ = try await CommandRun(["functions", "load", "-c", file])
+        _ = try redis.cli("ACL", "SETUSER", "reader", "on", ">pw", "~*", "+@all", "-fcall", "-fcall_ro")
+        let url = "unix://reader:pw@\(redis.socketPath)"
+        let run = try await CommandRun(["doctor", "-c", file, "--json"], environment: ["FANFARE_REDIS_URL": url])
+        #expect(run.status == 1 && run.out.contains("this user may not look at a project"), "\(run.out)")
+        #expect(try findings(run)["access"] == "fail")
     }
 
     @Test func aReplicaAndAnAbsentServerAreFaults() async throws {

@@ -75,4 +75,28 @@ import Testing
         #expect(object["message"]?.string == "A job was rejected.")
         #expect(object["reason"]?.string == "a b\nlevel=critical")
     }
+
+    /// Whatever a peer or a producer writes, in either form.
+    @Test func noValueBreaksOutOfItsRecord() throws {
+        var random = SystemRandomNumberGenerator()
+        let odd: [Unicode.Scalar] = [
+            "\n", "\r", "\u{1B}", "\u{0}", "\u{7F}", "\u{9B}", "\u{2028}", "\u{2029}", "\u{202E}", "\u{2066}", "\"",
+            "\\",
+            "=", " ", "é", "𝄞", "{", "}", "a",
+        ]
+        for _ in 0..<2_000 {
+            var text = String.UnicodeScalarView()
+            for _ in 0..<Int.random(in: 0...20, using: &random) {
+                text.append(odd.randomElement(using: &random) ?? "a")
+            }
+            let value = String(text)
+            let line = LogOutput.render("T", .info, "m", [(key: "k", value: value)], isJSON: false)
+            let json = LogOutput.render("T", .info, "m", [(key: "k", value: value)], isJSON: true)
+            for rendered in [line, json] {
+                #expect(!rendered.unicodeScalars.contains(where: PrintableText.isUnsafe), "\(value.debugDescription)")
+            }
+            let object = try #require(try JSONParser.parse(Array(json.utf8), limits: JSONLimits()).object)
+            #expect(object["k"]?.string == value)
+        }
+    }
 }

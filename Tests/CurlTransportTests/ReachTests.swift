@@ -50,11 +50,54 @@ struct ReachTests {
     }
 
     @Test func theEnvironmentsProxyIsIgnored() throws {
-        setenv("https_proxy", "http://127.0.0.1:1", 1)
-        defer { unsetenv("https_proxy") }
+        let names = ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "http_proxy"]
+        for name in names { setenv(name, "http://127.0.0.1:1", 1) }
+        defer { for name in names { unsetenv(name) } }
         let peer = try ScriptedPeer()
         let harness = try PoolHarness()
         #expect(harness.run(1, url: peer.url).kinds == ["200": 1])
+        let report = try EndpointProbe.run(url: peer.url, body: [1], configuration: try trusting())
+        #expect(report.answer.status == 200 && report.isHTTP2)
+    }
+
+    /// Every header that goes out is one that was meant to; above all none that asks for packed bodies.
+    @Test func nothingIsAskedForThatWasNotMeant() throws {
+        let peer = try ScriptedPeer()
+        let harness = try PoolHarness()
+        harness.run(1, url: peer.url)
+        let names = try peer.ledger().requests.flatMap { $0.headers.map { $0[0] } }
+        let meant = [
+            ":method", ":path", ":scheme", ":authority", "accept", "content-type", "authorization", "content-length",
+        ]
+        #expect(Set(names) == Set(meant), "\(names)")
+    }
+
+    private func trusting() throws -> OriginConfiguration {
+        OriginConfiguration(caFile: try Certificates.shared.get().authority)
+    }
+
+    @Test func aProbeBelievesNobodyElseEither() throws {
+        let made = try Certificates.shared.get()
+        for pair in [made.otherName, made.expired] {
+            let peer = try ScriptedPeer(certificate: pair)
+            let failure = #expect(throws: EndpointProbe.Failure.self) {
+                try EndpointProbe.run(url: peer.url, body: [1], configuration: trusting())
+            }
+            #expect(failure?.isAboutTLS == true)
+            let stranger = #expect(throws: EndpointProbe.Failure.self) {
+                try EndpointProbe.connect(host: "localhost", port: peer.port, configuration: trusting())
+            }
+            #expect(stranger?.isAboutTLS == true)
+            #expect(try peer.ledger().requests.isEmpty)
+        }
+        let injected = #expect(throws: EndpointProbe.Failure.self) {
+            try EndpointProbe.run(url: "https://localhost:1/", headers: ["A: b\r\nC: d"], configuration: trusting())
+        }
+        #expect(injected?.reason.hasPrefix("header:") == true)
+        let nobody = #expect(throws: EndpointProbe.Failure.self) {
+            try EndpointProbe.connect(host: "localhost", port: 1, configuration: trusting())
+        }
+        #expect(nobody?.isAboutTLS == false)
     }
 
     @Test func badRequestsNeverReachLibcurl() throws {

@@ -1,0 +1,165 @@
+import CurlTransport
+import FanfareConfiguration
+import RedisTransport
+import StreamWire
+import Testing
+
+@testable import FanfareClient
+@testable import fanfare
+
+/// What the doctor says of projects, workers, quotas, the machine and the way to Redis.
+@Suite struct DoctorProjectRuleTests {
+    private func overview(_ fields: [String] = []) throws -> OverviewReply {
+        try #require(OverviewReply(.array((["now_ms", "1"] + fields).map { .bulk(Array($0.utf8)) })))
+    }
+
+    private func project(
+        _ id: String,
+        _ fields: String...,
+        change: (inout ProjectSnapshot) -> Void = { _ in }
+    ) throws -> ProjectSnapshot {
+        var snapshot = ProjectSnapshot(id: id, overview: try overview(fields))
+        change(&snapshot)
+        return snapshot
+    }
+
+    private func lease(_ name: String, version: String, silentMs: Int64 = 1) throws -> WorkerLease {
+        let card = #"{"version":"\#(version)","host":"h","pid":1,"started_ms":1,"lease_ms":10000,"in_flight":0}"#
+        return WorkerLease(name: name, silentMs: silentMs, batches: 0, card: WorkerCard(card))
+    }
+
+    private func examine(
+        _ check: Check,
+        _ projects: [ProjectSnapshot],
+        flags: [String: String] = [:],
+        environment: [String: String] = ["FANFARE_PROJECTS": "demo"],
+        _ change: (inout Check.Subject) -> Void = { _ in }
+    ) async throws -> [String] {
+        var facts = RedisFacts()
+        facts.projects = projects
+        let configuration = try Configuration.load(file: nil, environment: environment, flags: flags)
+        var subject = Check.Subject(configuration: configuration, redisName: "redis://h", redis: facts)
+        change(&subject)
+        let findings = await check.examine(subject)
+        for finding in findings { #expect((finding.remedy == nil) == (finding.verdict == .ok), "\(finding.line)") }
+        return findings.map { "\($0.verdict) \($0.check): \($0.text)" }
+    }
+
+    @Test func aProjectThatCannotSendIsNamed() async throws {
+        let projects = try [
+            project("fine"), project("held", "paused", "1", "pause_reason", "lunch"),
+            project("stuck", "block", "credentials: refused", "parked", "2") { $0.dead = 5 },
+            project("full", "pressure", "results"), project("slow", "open", "1", "active", "j"),
+            project("unread") { $0.unreadResults = 700_000 },
+        ]
+        let lines = try await examine(.projectStates, projects) { $0.redis?.stuck = ["slow": "j"] }
+        #expect(
+            lines == [
+                "ok project fine: idle", "warn project held: paused: lunch",
+                "fail project stuck: nothing can be sent: credentials: refused",
+                "warn project stuck: 2 jobs need a person", "warn project stuck: 3 rejected jobs are kept in `dead`",
+                "fail project full: takes no jobs: an outgoing stream is not read",
+                "fail project slow: its active fan-out j does not get on",
+                "warn project unread: 700000 entries of its results are not acknowledged; workers stop at 1000000",
+            ]
+        )
+    }
+
+    @Test func aFanOutSeemsStuckOnlyWhenNothingHoldsIt() throws {
+        #expect(RedisProbe.seemsStuck(try project("p", "open", "1", "active", "j", "active_left", "-")) == "j")
+        let aimed = try project("p", "open", "1", "active", "j", "active_left", "5000")
+        #expect(RedisProbe.seemsStuck(aimed) == nil, "FCM is busy with it")
+        let paused = try project("p", "open", "1", "active", "j", "active_left", "-", "paused", "1")
+        #expect(RedisProbe.seemsStuck(paused) == nil)
+        #expect(RedisProbe.seemsStuck(try project("p", "open", "1")) == nil)
+    }
+
+    @Test func workersAreCountedAndTheirVersionsCompared() async throws {
+        let old = try lease("a.x.1", version: "0.1.0")
+        let new = try lease("b.x.1", version: "0.2.0")
+        let gone = try lease("c.x.1", version: "0.0.9", silentMs: 20_000)
+        func fleet(_ leases: WorkerLease..., jobs: String = "0") throws -> [ProjectSnapshot] {
+            try [project("demo", "open", jobs) { $0.leases = leases }]
+        }
+        #expect(try await examine(.workers, fleet(old)) == ["ok workers: 1 alive, version 0.1.0"])
+        #expect(try await examine(.workers, fleet(old, gone)) == ["ok workers: 1 alive, version 0.1.0"])
+        #expect(
+            try await examine(.workers, fleet(old, new)) == [
+                "warn workers: 2 alive, of different versions: 0.1.0, 0.2.0"
+            ]
+        )
+        #expect(try await examine(.workers, fleet(gone)) == ["warn workers: none for project demo"])
+        #expect(
+            try await examine(.workers, fleet(jobs: "3")) == ["fail workers: none for project demo, and 3 jobs wait"]
+        )
+    }
+
+    @Test func quotasOutOfTheOrdinaryAreNamed() async throws {
+        func lines(_ quota: String, _ fleet: String, fanouts: String = "1") async throws -> [String] {
+            try await examine(
+                .quotas,
+                [project("demo", "quota", fleet)],
+                environment: [
+                    "FANFARE_PROJECTS": "demo", "FANFARE_PROJECTS_DEMO_QUOTA_PER_MINUTE": quota,
+                    "FANFARE_PROJECTS_DEMO_ACTIVE_FANOUTS": fanouts,
+                ]
+            )
+        }
+        #expect(try await lines("600000", "600000") == ["ok quota of demo: 600000 messages a minute"])
+        #expect(try await lines("900000", "0")[0].hasPrefix("warn quota of demo: 900000 messages a minute, more than"))
+        #expect(try await lines("59", "0")[0].contains("less than one a second"))
+        #expect(
+            try await lines("600", "700") == ["warn quota of demo: the workers use 700, this configuration says 600"]
+        )
+        #expect(try await lines("600", "0", fanouts: "2")[0].contains("active_fanouts 2"))
+    }
+
+    @Test func theMachineIsLookedAt() async throws {
+        let environment = ["FANFARE_PROJECTS": "a,b,c", "FANFARE_WORKER_MAX_LANES": "100"]
+        let configuration = try Configuration.load(file: nil, environment: environment)
+        #expect(Check.descriptors(limit: 664, configuration).map(\.verdict) == [.ok])
+        #expect(Check.descriptors(limit: 663, configuration).map(\.verdict) == [.fail])
+        let fine = CurlLibrary(version: "7.88.1", tls: "OpenSSL/3.0.15", hasHTTP2: true, looksUpNamesAside: true)
+        #expect(Check.libraries(fine).map(\.verdict) == [.ok])
+        #expect(Check.libraries(CurlLibrary.current).map(\.verdict) == [.ok], "\(CurlLibrary.current)")
+        for (change, verdict) in [(0, Finding.Verdict.fail), (1, .warn), (2, .warn)] {
+            var odd = fine
+            if change == 0 { odd.hasHTTP2 = false }
+            if change == 1 { odd.tls = "GnuTLS/3.7.9" }
+            if change == 2 { odd.looksUpNamesAside = false }
+            #expect(Check.libraries(odd).map(\.verdict) == [verdict])
+        }
+        let ignored = try await examine(.environment, []) { $0.ignoredVariables = ["https_proxy", "SSL_CERT_FILE"] }
+        #expect(
+            ignored == [
+                "warn environment: https_proxy is set and has no effect here",
+                "warn environment: SSL_CERT_FILE is set and has no effect here",
+            ]
+        )
+    }
+
+    @Test(arguments: [
+        ("redis://127.0.0.1", "default", 0), ("unix:///run/redis.sock", "default", 0),
+        ("redis://redis.internal", "default", 3),
+        ("redis://u:p@redis.internal", "u", 1), ("rediss://u:p@redis.internal", "u", 0),
+        ("rediss://:p@redis.internal", "default", 1), ("rediss://redis.internal", "u", 1),
+    ])
+    func whoMayReachRedisIsJudged(url: String, user: String, concerns: Int) async throws {
+        let deployment = try RedisDeployment(url: url)
+        let lines = try await examine(.access, []) {
+            $0.deployment = deployment
+            $0.redis?.user = user
+        }
+        #expect(lines.filter { $0.hasPrefix("warn access: ") }.count == concerns, "\(lines)")
+        #expect(lines.count == max(1, concerns))
+        #expect(!lines.joined().contains(":p@"))
+        let refused = try await examine(.access, []) { $0.redis?.refusal = "NOPERM x" }
+        #expect(refused == ["fail access: this user may not look at a project: NOPERM x"])
+    }
+
+    @Test func aFindingIsOneLineWhateverOthersWrote() {
+        let finding = Finding.warn("project demo", "paused: a\nok    redis: fine\u{1B}[2J", "r")
+        #expect(finding.line == #"warn  project demo: paused: a\u000aok    redis: fine\u001b[2J"# + "\n      remedy: r")
+        #expect(Finding.ok("c", String(repeating: "x", count: 1_000)).line.count < 450)
+    }
+}
