@@ -54,7 +54,7 @@ struct DashboardBench {
             let isSent = index % 10 != 0
             let status = isSent ? #""status":"sent""# : #""status":"failed","error":"UNREGISTERED","action":"remove""#
             let object = #"{"i":\#(index),"token":"t\#(index)",\#(status),"attempts":1}"#
-            return .init(index: index, status: isSent ? .sent : .failed, object: Array(object.utf8))
+            return .init(index: index, status: isSent ? .sent : .failed, object: Array(object.utf8)[...])
         }
         call.number = number
         #expect(RecordReply(try await client.send(call.command(keys, worker: "w.x.1"))) == .ok(abort: ""))

@@ -24,7 +24,8 @@ struct TopScreen {
     ///   - height: the lists are shortened to fit, each saying how much is left out; nil shows everything.
     func lines(width: Int, height: Int?) -> [Line] {
         let head = [Line(text: title, style: .heading)] + (trouble.map { [Line(text: $0, style: .warning)] } ?? [])
-        let foot = [Line(text: Self.footer)]
+        // Without a limit nobody sits before it who could press a key.
+        let foot = [Line(text: (height == nil ? "" : "q quits. ") + Self.footer)]
         var sections = [projects, jobs, workers].filter { $0.count > 1 }
         if let height {
             // One line of space before each.
@@ -41,7 +42,7 @@ struct TopScreen {
         return (all + foot).map { Line(text: String($0.text.prefix(max(1, width))), style: $0.style) }
     }
 
-    private static let footer = "q quits. Sent means accepted by FCM: not delivered, and not shown to anybody."
+    private static let footer = "Sent means accepted by FCM: not delivered, and not shown to anybody."
 
     private static func shortened(_ section: [Line], to count: Int) -> [Line] {
         guard section.count > count else { return section }
