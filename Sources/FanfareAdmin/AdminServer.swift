@@ -31,7 +31,8 @@ public struct AdminServer: Sendable {
         self.logger = logger
     }
 
-    /// Serves until the task is cancelled.
+    /// Serves for as long as the process lives: nobody who asks here has to be waited for. A task that runs it is not
+    /// to be cancelled, because NIO traps where a connection was accepted and not looked at yet.
     ///
     /// - Parameter onListening: called once, with the port that was taken.
     /// - Throws: when it cannot listen, an error that says why.

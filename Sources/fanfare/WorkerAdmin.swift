@@ -41,16 +41,13 @@ struct WorkerAdmin: Sendable {
         )
     }
 
-    /// Serves until the task is cancelled. An address that cannot be taken is said once; the worker needs none.
+    /// Serves for as long as the process lives. An address that cannot be taken is said once; the worker needs none.
     func run() async {
         do {
             try await server.run { [logger] address in
                 logger.info("The admin address listens.", metadata: ["address": "\(address)"])
             }
-        } catch is CancellationError {
-            return
         } catch {
-            guard !Task.isCancelled else { return }
             logger.warning(
                 "The admin address cannot be used; the worker runs without it.",
                 metadata: ["address": "\(address)", "error": "\(error)"]

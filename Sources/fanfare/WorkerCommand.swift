@@ -89,8 +89,8 @@ struct WorkerCommand: AsyncParsableCommand {
             registry: registry,
             logger: logger
         )
-        let serving = Task { await admin?.run() }
-        defer { serving.cancel() }
+        // It ends with the process.
+        Task { await admin?.run() }
         let signals = StopSignals { worker.drain() }
         defer { signals.cancel() }
         switch try await start(worker) {

@@ -20,7 +20,7 @@ final class TestTracer: Tracer {
         static var nameOverride: String? { "parent" }
     }
 
-    final class TestSpan: Span {
+    final class TestSpan: Tracing.Span {
         private let record: Mutex<Record>
         let context: ServiceContext
 
