@@ -1,0 +1,88 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `fanfare doctor` with a fleet at work, and the way to FCM.
+@Suite struct DoctorOnlineTests {
+    private struct Report: Decodable {
+        struct Check: Decodable {
+            var check: String
+            var verdict: String
+            var text: String
+            var remedy: String?
+        }
+        var ok: Bool
+        var checks: [Check]
+
+        func findings(_ name: String) -> [Check] { checks.filter { $0.check == name } }
+    }
+
+    private func doctor(_ file: String, _ options: [String] = ["--online"]) async throws -> Report {
+        let run = try ChildProcess(["doctor", "-c", file, "--json"] + options)
+        let status = try await run.wait(seconds: 60)
+        let report = try JSONDecoder().decode(Report.self, from: Data(run.stdout.utf8))
+        #expect(report.ok == (status == 0) && (status == 0 || status == 1), "\(run.stderr)")
+        return report
+    }
+
+    @Test func aWorkingFleetIsFoundToWork() async throws {
+        try await withRig { rig in
+            try await rig.startSandbox()
+            let file = try rig.configuration()
+            let worker = try await rig.startWorker(file)
+            try await Wait.until("the worker to be heard of") {
+                try await doctor(file, []).findings("workers").first?.verdict == "ok"
+            }
+            let report = try await doctor(file)
+            #expect(report.findings("token of demo").map(\.verdict) == ["ok"], "\(report)")
+            #expect(report.findings("FCM of demo").map(\.verdict) == ["ok"], "\(report)")
+            #expect(report.findings("project demo").map(\.verdict) == ["ok"], "\(report)")
+            #expect(report.findings("workers").first?.text.hasPrefix("1 alive, version ") == true, "\(report)")
+            #expect(try await rig.deliveries("fanfare-doctor").isEmpty, "a trial message reaches nobody")
+            worker.signal(SIGTERM)
+        }
+    }
+
+    @Test func whatKeepsSendsFromFCMIsNamedWithItsRemedy() async throws {
+        try await withRig { rig in
+            try await rig.startSandbox()
+            let denied = #"{\"error\":{\"code\":403,\"status\":\"PERMISSION_DENIED\",\"message\":\"denied\"}}"#
+            let fault = try await rig.addFault(
+                #"{"match":{"path":"/v1/"},"action":{"status":403,"body":"\#(denied)"}}"#
+            )
+            let file = try rig.configuration()
+            let refused = try await doctor(file).findings("FCM of demo")
+            #expect(refused.first?.verdict == "fail" && refused.first?.remedy?.contains("role") == true, "\(refused)")
+            _ = try await rig.control("DELETE", "/faults?id=\(fault)")
+
+            // Without the sandbox's authority nobody there is believed.
+            let text = try String(contentsOfFile: file, encoding: .utf8)
+            let lines = text.split(separator: "\n").filter { !$0.hasPrefix("tls:") }
+            try lines.joined(separator: "\n").write(toFile: file, atomically: true, encoding: .utf8)
+            let unknown = try await doctor(file).findings("token of demo")
+            #expect(
+                unknown.first?.verdict == "fail" && unknown.first?.remedy?.contains("tls.ca_file") == true,
+                "\(unknown)"
+            )
+        }
+    }
+
+    @Test(arguments: ["legacy", "xmpp"])
+    func theOlderTransportsAreReached(transport: String) async throws {
+        try await withRig { rig in
+            try await rig.startSandbox()
+            let settings = transport == "xmpp" ? try rig.xmppSettings : ""
+            let file = try rig.configuration(transport: transport, project: settings)
+            let name = transport == "xmpp" ? "XMPP of demo" : "FCM of demo"
+            let found = try await doctor(file).findings(name)
+            #expect(found.map(\.verdict) == ["ok"] && found[0].text.contains("verified TLS"), "\(found)")
+            let wrong = try rig.configuration(
+                transport: transport,
+                endpoint: "https://localhost:1",
+                project: settings.replacingOccurrences(of: "port: \(rig.xmppPort)", with: "port: 1")
+            )
+            let lost = try await doctor(wrong).findings(name)
+            #expect(lost.map(\.verdict) == ["fail"] && lost[0].remedy?.contains("firewall") == true, "\(lost)")
+        }
+    }
+}

@@ -1,0 +1,24 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// A worker's whole life, from its start to the end of its drain. `ops/sanitize leaks` runs it with the leak detector, which
+/// speaks at the worker's end: an exit code of its own, and a report.
+@Suite(.enabled(if: ProcessInfo.processInfo.environment["FANFARE_SANITIZER"] == "address"))
+struct LeakTests {
+    @Test(arguments: ["v1", "legacy", "xmpp"])
+    func aWorkerGivesBackWhatItTook(transport: String) async throws {
+        try await withRig { rig in
+            try await rig.startSandbox()
+            let settings = transport == "xmpp" ? try rig.xmppSettings : ""
+            let worker = try await rig.startWorker(try rig.configuration(transport: transport, project: settings))
+            let kinds = ["", "sbx-unregistered-", "sbx-unavailable-1-", "sbx-lost-1-", "sbx-slow-50-"]
+            let tokens = (0..<2_000).map { "\(kinds[$0 % 50 < 5 ? $0 % 5 : 0])token-\($0)" }
+            try await rig.push(["id": "all", "message": #"{"data":{"k":"v"}}"#, "tokens": Rig.tokens(tokens)])
+            try await rig.push(["id": "bad", "message": "{", "token": "t"])
+            try await rig.finished("all", seconds: 240)
+            worker.signal(SIGTERM)
+            #expect(try await worker.wait(seconds: 120) == 0, "\(worker.stderr.suffix(4_000))")
+        }
+    }
+}
