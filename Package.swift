@@ -158,7 +158,8 @@ let package = Package(
             name: "fanfare",
             dependencies: [
                 "FanfareModel", "FanfareJSON", "FCMWire", "StreamWire", "EventLoop", "CurlTransport", "RedisTransport",
-                "OpenSSLKit", "FanfareClient", "FanfareConfiguration", "FanfareWorker", "FanfareSandbox", "FanfareAdmin",
+                "OpenSSLKit", "FanfareClient", "FanfareConfiguration", "FanfareWorker", "FanfareSandbox",
+                "FanfareAdmin",
                 "FanfareDashboard", "FanfareMetrics",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "CoreMetrics", package: "swift-metrics"),
