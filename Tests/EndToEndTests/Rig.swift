@@ -54,12 +54,20 @@ final class Rig {
 
     @discardableResult
     func startSandbox(_ options: [String] = []) async throws -> ChildProcess {
-        let process = try ChildProcess(
-            [
-                "sandbox", "--port", "0", "--xmpp-port", "0", "--control-port", "0", "--state", state.path, "--json",
-            ] + projects.flatMap { ["--project", $0] } + options
-        )
-        try await process.printed("control_port")
+        let arguments =
+            ["sandbox", "--port", "0", "--xmpp-port", "0", "--control-port", "0", "--state", state.path, "--json"]
+            + projects.flatMap { ["--project", $0] } + options
+        var process = try ChildProcess(arguments)
+        // A port that was free when the sandbox looked may be another test's when it binds.
+        for attempt in 1...3 {
+            do {
+                try await process.printed("control_port")
+                break
+            } catch {
+                guard attempt < 3, process.stderr.contains("Address already in use") else { throw error }
+                process = try ChildProcess(arguments)
+            }
+        }
         let ports = try JSONDecoder().decode(SandboxPorts.self, from: Data(process.stdout.utf8))
         sandbox = process
         tlsPort = ports.port
