@@ -26,7 +26,8 @@ struct RecentFacts {
             count -= entries[head].records.count
             head += 1
         }
-        guard head > 1_000, head > entries.count / 2 else { return }
+        // What is over holds tokens and ids: thousands of them behind each dozen of entries.
+        guard head > 32, head > entries.count / 4 else { return }
         entries.removeFirst(head)
         head = 0
     }
