@@ -16,12 +16,14 @@ struct Doorkeeper: Sendable {
         if let refusal = hostRefusal(request) { return refusal }
         let isChange = request.method == "POST"
         if isChange, let refusal = forgeryRefusal(request) { return refusal }
-        if request.path.hasPrefix("/api/"), !(await isKnown(request, sessions: sessions, now: now)) {
+        // By the parts, which are what is routed by: the path may spell them in other ways (`//api`, `/%61pi`).
+        let isGuarded = request.parts.map { $0.first == "api" } ?? true
+        if isGuarded, !(await isKnown(request, sessions: sessions, now: now)) {
             var reply = WebReply.error(401, "unauthorized", "Log in first.")
             reply.headers.append(("WWW-Authenticate", "Bearer realm=\"fanfare\""))
             return reply
         }
-        if isChange, options.isReadOnly, request.path.hasPrefix("/api/") {
+        if isChange, options.isReadOnly, isGuarded {
             return .error(403, "read_only", "This dashboard is read-only.")
         }
         return nil

@@ -132,6 +132,26 @@ import Testing
         }
     }
 
+    @Test(arguments: ["//api/", "/%61pi/", "/api//", "/./api/", "/x/../api/"])
+    func anotherSpellingOfThePathOpensNothing(prefix: String) async throws {
+        try await withDashboard({ $0.token = Self.token }) { bench in
+            for path in ["fleet", "jobs?id=j", "projects/demo/jobs"] {
+                let status = try await bench.web.get(prefix + path).status
+                #expect(status == 401 || status == 404, "\(prefix)\(path)")
+            }
+            let status = try await bench.web.post(prefix + "projects/demo/pause").status
+            #expect(status == 401 || status == 404, "\(prefix)")
+            let overview = try await bench.desk.overview()
+            #expect(!overview.isPaused)
+        }
+        try await withDashboard({ $0.isReadOnly = true }) { bench in
+            let status = try await bench.web.post(prefix + "projects/demo/pause").status
+            #expect(status == 403 || status == 404, "\(prefix)")
+            let overview = try await bench.desk.overview()
+            #expect(!overview.isPaused)
+        }
+    }
+
     @Test func readOnlyIsDecidedByTheServer() async throws {
         try await withDashboard({ $0.isReadOnly = true }) { bench in
             try await bench.intake("j", many(3))
