@@ -26,6 +26,9 @@ final class ClientSession {
     private var links: [HashSlot: RedisConnection] = [:]
     /// To nodes that take in a slot, for single keys of it.
     private var asides: [String: RedisConnection] = [:]
+    /// Calls that wait to be tried again, so that closing can answer them.
+    private var paused: [UInt64: (Call, Result<RedisValue, RedisError>)] = [:]
+    private var pauses: UInt64 = 0
 
     private static let pauseMs: Int64 = 50
 
@@ -107,8 +110,11 @@ final class ClientSession {
         {
             if askAside(call, deployment.server.at(address)) { return }
         }
+        pauses += 1
+        let pause = pauses
+        paused[pause] = (call, result)
         loop.schedule(afterMilliseconds: Self.pauseMs) { [weak self] in
-            guard let self else { return call.completion(result) }
+            guard let self, paused.removeValue(forKey: pause) != nil else { return }
             attempt(call)
         }
     }
@@ -182,6 +188,11 @@ final class ClientSession {
     }
 
     func close() {
+        // First, so that what the connections give back is answered and not tried again on a loop that stops.
+        let loop = loop
+        self.loop = nil
+        for (call, result) in paused.values { call.completion(result) }
+        paused = [:]
         first?.close()
         first = nil
         for connection in links.values { connection.close() }
@@ -189,6 +200,5 @@ final class ClientSession {
         links = [:]
         asides = [:]
         loop?.stop()
-        loop = nil
     }
 }
