@@ -21,6 +21,7 @@ final class ServerLink {
     private var hindrance = ""
     /// Which run of which server was connected last.
     private var serverRun: String?
+    private var wasConnected = false
     private var isLoading = false
     /// Called when Redis is back after it was away.
     var onReconnected: () -> Void = {}
@@ -160,11 +161,13 @@ final class ServerLink {
                 )
                 return again(afterMs: 5_000) { $0.connected() }
             }
-            let isSameServer = serverRun == server.run || serverRun == nil
-            if !isSameServer {
+            // Who may not ask which run it is has to take it for another: what is handed in again does no harm.
+            let isSameServer = !wasConnected || (server.run != nil && serverRun == server.run)
+            if !isSameServer, server.run != nil {
                 logger.notice("Redis was restarted or is another server; its last seconds are handed in again.")
             }
-            if serverRun != nil, !isLoaded { onReconnected() }
+            if wasConnected, !isLoaded { onReconnected() }
+            wasConnected = true
             serverRun = server.run
             isLoaded = true
             hindrance = ""
