@@ -39,7 +39,14 @@ final class ProjectRunner {
         if let file = context.project.serviceAccount {
             let account = try ServiceAccount.parse(file)
             let tokenLanes = LanePool(loop: context.loop, configuration: origin)
-            let refresher = try TokenRefresher(project: context, account: account, lanes: tokenLanes)
+            let refresher: TokenRefresher
+            do {
+                refresher = try TokenRefresher(project: context, account: account, lanes: tokenLanes)
+            } catch {
+                // A key that cannot be read; nobody else would close the pool.
+                tokenLanes.close()
+                throw error
+            }
             self.tokenLanes = tokenLanes
             self.refresher = refresher
             credentials = refresher
