@@ -100,7 +100,7 @@ let package = Package(
         .target(
             name: "FanfareAdmin",
             dependencies: [
-                "FanfareJSON", "FanfareMetrics",
+                "FanfareJSON", "FanfareMetrics", "FanfareModel",
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
@@ -287,7 +287,7 @@ let package = Package(
         .testTarget(
             name: "FanfareAdminTests",
             dependencies: [
-                "FanfareAdmin", "FanfareJSON", "FanfareMetrics", "TestSupport",
+                "FanfareAdmin", "FanfareJSON", "FanfareMetrics", "FanfareModel", "TestSupport",
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -296,7 +296,9 @@ let package = Package(
         .testTarget(
             name: "FanfareWorkerTests",
             dependencies: [
-                "FanfareWorker", "FanfareMetrics", "FanfareModel", "StreamWire", "EventLoop", "TestSupport",
+                "FanfareWorker", "FanfareMetrics", "FanfareModel", "StreamWire", "EventLoop", "OpenSSLKit",
+                "RedisTransport", "TestSupport",
+                .product(name: "Logging", package: "swift-log"),
                 .product(name: "Tracing", package: "swift-distributed-tracing"),
             ],
             swiftSettings: strict
