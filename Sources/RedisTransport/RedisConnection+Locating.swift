@@ -70,7 +70,15 @@ extension RedisConnection {
 
     func refused(_ error: RedisError) {
         let isElsewhere = machine.isReady && locator.refused(error, by: endpoint)
-        perform(machine.commandFailed(error, isElsewhere: isElsewhere, nowMs: nowMs, random: random()))
+        perform(
+            machine.commandFailed(
+                error,
+                isElsewhere: isElsewhere,
+                hasMore: !pending.isEmpty,
+                nowMs: nowMs,
+                random: random()
+            )
+        )
     }
 
     /// Asks now and then whether this is still the right server.

@@ -55,6 +55,7 @@ extension RedisConnection {
         case .caller(let completion):
             completion(failure.map { .failure($0) } ?? .success(value))
             if let failure { refused(failure) }
+            if machine.isLeaving, pending.isEmpty { perform(machine.answered(nowMs: nowMs, random: random())) }
         case .greeting(let expected):
             let failure = failure ?? expected.failure(of: value)
             if let failure, failure.code == .protocolError { throw failure }

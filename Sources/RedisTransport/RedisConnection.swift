@@ -7,7 +7,8 @@ public import StreamWire
 ///
 /// Commands sent within a turn leave in one write at its end and are answered in order. A command that blocks in
 /// Redis (`XREADGROUP BLOCK`) holds those behind it, so give it a connection of its own and a timeout longer than it
-/// blocks. Nothing is ever sent twice: a command whose answer is lost fails with `maybeApplied`.
+/// blocks. Nothing is ever sent twice: a command whose answer is lost fails with `maybeApplied`. A server that turns out
+/// to be the wrong one still answers each command that it was sent; then the right one is looked for.
 ///
 /// Call ``close()`` on the loop before dropping the last reference.
 public final class RedisConnection {

@@ -5,6 +5,9 @@
 ///                 │            └─ without TLS ───────┘           │
 ///                 └──────────── any loss ──► waiting ◄───────────┘        close(): closed, from anywhere
 ///                                               └─► resolving
+///
+/// A connection that has turned out to be to the wrong server leaves by `leaving`, from `ready`: nothing new is sent, and
+/// what was sent gets its own answers first.
 struct RedisConnectionStateMachine {
     enum Action: Equatable {
         /// Find the server and look its name up; answer with `resolved(attempt:addresses:)` or `resolveFailed`.
@@ -32,6 +35,8 @@ struct RedisConnectionStateMachine {
         /// `failure` is the first error among the greeting's replies.
         case greeting(missing: Int, failure: RedisError?)
         case ready(sinceMs: Int64)
+        /// For that reason, and until the last answer is in.
+        case leaving(RedisError, sinceMs: Int64)
         case waiting
         case closed
     }
@@ -54,6 +59,7 @@ struct RedisConnectionStateMachine {
     }
 
     var isReady: Bool { if case .ready = phase { true } else { false } }
+    var isLeaving: Bool { if case .leaving = phase { true } else { false } }
     var isOpening: Bool { if case .opening = phase { true } else { false } }
     var isSecuring: Bool { phase == .securing }
 
@@ -110,25 +116,37 @@ struct RedisConnectionStateMachine {
         case .resolving, .opening, .securing, .greeting:
             let error = RedisError(.timeout, "not connected within \(timeouts.connectMs) ms")
             return lost(error, nowMs: nowMs, random: random)
-        case .idle, .ready, .waiting, .closed: return []
+        case .idle, .ready, .leaving, .waiting, .closed: return []
         }
     }
 
     /// A command was answered with an error, which its sender has already got.
     ///
-    /// - Parameter isElsewhere: another server is the right one.
+    /// - Parameters:
+    ///   - isElsewhere: another server is the right one.
+    ///   - hasMore: other commands are not answered yet; then ``answered(nowMs:random:)`` follows.
     mutating func commandFailed(
         _ error: RedisError,
         isElsewhere: Bool = false,
+        hasMore: Bool = false,
         nowMs: Int64,
         random: Double
     ) -> [Action] {
-        guard case .ready = phase, isElsewhere || error.endsConnection else { return [] }
-        return lost(error, nowMs: nowMs, random: random)
+        guard case .ready(let since) = phase, isElsewhere || error.endsConnection else { return [] }
+        guard hasMore else { return lost(error, nowMs: nowMs, random: random) }
+        phase = .leaving(error, sinceMs: since)
+        return []
+    }
+
+    /// Nothing is outstanding any more.
+    mutating func answered(nowMs: Int64, random: Double) -> [Action] {
+        guard case .leaving(let reason, _) = phase else { return [] }
+        return lost(reason, nowMs: nowMs, random: random)
     }
 
     /// The connection broke, or the driver gives it up.
     mutating func lost(_ error: RedisError, nowMs: Int64, random: Double) -> [Action] {
+        var reason: RedisError?
         switch phase {
         case .idle, .waiting, .closed: return []
         case .opening(let address, let count) where address + 1 < count:
@@ -136,6 +154,9 @@ struct RedisConnectionStateMachine {
             return [.dropSocket, .armDeadline(milliseconds: timeouts.connectMs), .open(address: address + 1)]
         case .ready(let since):
             if nowMs - since >= Self.settledMs { failures = 0 }
+        case .leaving(let first, let since):
+            if nowMs - since >= Self.settledMs { failures = 0 }
+            reason = first
         case .resolving, .opening, .securing, .greeting: break
         }
         var error = error
@@ -154,7 +175,7 @@ struct RedisConnectionStateMachine {
         }
         let pause = backoff(random)
         failures += 1
-        state = .unavailable(error)
+        state = .unavailable(reason ?? error)
         return [.dropSocket, .armBackoff(milliseconds: pause), .report(state), .failPending(error)]
     }
 

@@ -33,6 +33,64 @@ import Testing
         #expect(wrong.commands.filter { $0.first == "GET" }.count == 1, "the second goes straight there")
     }
 
+    /// What `GET` and the commands behind it get from a node that is sent all of them at once, when it refuses the first.
+    private func pipeline(
+        _ commands: [RedisCommand],
+        answer: @escaping @Sendable ([String]) -> String?
+    ) throws -> [Answer] {
+        let own = Locked<UInt16>(0)
+        let node = try RedisPeer { command in
+            command == ["CLUSTER", "SLOTS"] ? RedisPeer.map(own.withLock { $0 }) : answer(command)
+        }
+        own.withLock { $0 = node.port }
+        defer { node.stop() }
+        let deployment = try RedisDeployment(url: "redis-cluster://127.0.0.1:\(node.port)")
+        let answers = Locked<[Answer]>([])
+        try runLoop { loop in
+            let connection = RedisConnection(
+                loop: loop,
+                deployment: deployment,
+                key: "key",
+                name: "a test",
+                random: { 0.5 }
+            )
+            connection.onStateChange = { state in
+                if state == .ready {
+                    for command in commands {
+                        connection.send(command) { answer in answers.withLock { $0.append(answer) } }
+                    }
+                } else if state.isUnavailable {
+                    connection.onStateChange = { _ in }
+                    connection.close()
+                    loop.stop()
+                }
+            }
+            connection.connect()
+        }
+        return answers.withLock { $0 }
+    }
+
+    private static let commands = [
+        RedisCommand("GET", "key"), RedisCommand("INCR", "key"), RedisCommand("INCR", "key"),
+    ]
+
+    /// That the first one belongs elsewhere says nothing of those behind it.
+    @Test(arguments: ["MOVED \(slot) 127.0.0.1:1", "ASK \(slot) 127.0.0.1:1", "READONLY no"])
+    func everyCommandOfAPipelineHasItsOwnAnswer(_ refusal: String) throws {
+        let answers = try pipeline(Self.commands) { command in command == ["GET", "key"] ? "-\(refusal)" : "+done" }
+        #expect(
+            answers == [.failure(RedisError(reply: refusal)), .success(.status("done")), .success(.status("done"))]
+        )
+    }
+
+    @Test func onlyWhatANodeDidNotAnswerIsInDoubt() throws {
+        let answers = try pipeline(Self.commands) { command in
+            command == ["GET", "key"] ? "-MOVED \(Self.slot) 127.0.0.1:1" : nil
+        }
+        #expect(answers.map { $0.error?.code } == [.moved, .connectionLost, .connectionLost])
+        #expect(answers.map { $0.error?.maybeApplied } == [false, true, true])
+    }
+
     @Test func askIsFollowedForOneKeyAndOnce() async throws {
         let target = try RedisPeer { command in command == ["ASKING"] ? "+OK" : "+target" }
         let (port, own, asks) = (target.port, Locked<UInt16>(0), Locked(1))

@@ -150,6 +150,9 @@ import Testing
         states.append(("greeting", machine))
         _ = machine.greeted(failure: nil, nowMs: 0, random: 0)
         states.append(("ready", machine))
+        var leaving = machine
+        _ = leaving.commandFailed(RedisError(.readOnly, "READONLY"), hasMore: true, nowMs: 0, random: 0)
+        states.append(("leaving", leaving))
         _ = machine.lost(Self.broken, nowMs: 0, random: 0)
         states.append(("waiting", machine))
         _ = machine.close()
@@ -166,15 +169,16 @@ import Testing
             ),
             ("backoff", ["waiting"], { $0.backoffElapsed() }),
             (
-                "lost", ["resolving", "opening", "securing", "greeting", "ready"],
+                "lost", ["resolving", "opening", "securing", "greeting", "ready", "leaving"],
                 { $0.lost(Self.broken, nowMs: 0, random: 0) }
             ),
             (
                 "command failed", ["ready"],
                 { $0.commandFailed(RedisError(.readOnly, "READONLY"), nowMs: 0, random: 0) }
             ),
+            ("answered", ["leaving"], { $0.answered(nowMs: 0, random: 0) }),
             (
-                "close", ["idle", "resolving", "opening", "securing", "greeting", "ready", "waiting"],
+                "close", ["idle", "resolving", "opening", "securing", "greeting", "ready", "leaving", "waiting"],
                 { $0.close() }
             ),
         ]
@@ -196,6 +200,24 @@ import Testing
         #expect(actions.first == .dropSocket)
         #expect(actions.contains(.report(.unavailable(moved))))
         #expect(pause(actions) == 50)
+    }
+
+    @Test func aConnectionLeavesWithTheLastAnswer() {
+        let moved = RedisError(reply: "MOVED 1 127.0.0.1:2")
+        var machine = ready()
+        #expect(machine.commandFailed(moved, isElsewhere: true, hasMore: true, nowMs: 0, random: 0) == [])
+        #expect(!machine.isReady && machine.state == .ready, "nothing new is sent, and nobody is told yet")
+        #expect(machine.commandFailed(moved, isElsewhere: true, hasMore: true, nowMs: 0, random: 0) == [])
+        var hangingUp = machine
+        let actions = machine.answered(nowMs: 6_000, random: 1)
+        #expect(actions.first == .dropSocket)
+        #expect(actions.contains(.report(.unavailable(moved))))
+        #expect(pause(actions) == 100)
+        #expect(machine.answered(nowMs: 6_000, random: 1) == [])
+        // The waiters hear what became of them, the others why the connection ended.
+        let cut = hangingUp.lost(Self.broken, nowMs: 0, random: 0)
+        #expect(cut.contains(.report(.unavailable(moved))))
+        #expect(cut.last == .failPending(Self.broken))
     }
 
     @Test func closeTellsWaitersLast() {
