@@ -1,6 +1,7 @@
 internal import CoreMetrics
 internal import FanfareJSON
 internal import FanfareMetrics
+internal import FanfareModel
 
 /// Decides what an admin request is answered. Without I/O, so that every rule can be tested alone.
 struct AdminResponder: Sendable {
@@ -90,8 +91,8 @@ struct AdminResponder: Sendable {
     static func isLocal(_ host: String) -> Bool {
         if host.hasPrefix("[") {
             guard let end = host.firstIndex(of: "]") else { return false }
-            return AdminAddress.isLoopback(host[...end])
+            return Loopback.names(host[...end])
         }
-        return AdminAddress.isLoopback(host.prefix { $0 != ":" })
+        return Loopback.names(host.prefix { $0 != ":" })
     }
 }

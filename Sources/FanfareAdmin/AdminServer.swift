@@ -1,3 +1,4 @@
+public import FanfareModel
 internal import Glibc
 internal import HTTPTypes
 internal import Hummingbird

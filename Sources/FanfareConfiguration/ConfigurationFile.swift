@@ -1,3 +1,4 @@
+internal import FanfareModel
 internal import Yams
 
 /// A YAML file, flattened to the paths of settings. Says where every value stands, and everything that is wrong.

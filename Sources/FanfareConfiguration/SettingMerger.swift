@@ -1,3 +1,5 @@
+internal import FanfareModel
+
 /// Takes the first source that has a value for each setting, and checks it.
 struct SettingMerger {
     private let file: ConfigurationFile

@@ -1,3 +1,5 @@
+internal import FanfareModel
+
 /// Where the dashboard listens, and who may do what.
 public struct DashboardOptions: Equatable, Sendable {
     /// A name or an address; an IPv6 one without brackets.
@@ -37,7 +39,7 @@ public struct DashboardOptions: Equatable, Sendable {
     public static let leastTokenBytes = 16
 
     /// Reached from this machine only.
-    public var isLoopback: Bool { Self.isLoopback(host) }
+    public var isLoopback: Bool { Loopback.names(host) }
 
     /// Why it may not start like this; nil when it may.
     public var refusal: String? {
@@ -53,14 +55,5 @@ public struct DashboardOptions: Equatable, Sendable {
         if !isLoopback { return "\(host) is not an address of this machine alone, so a token is needed" }
         if !allowedHosts.isEmpty { return "who comes through a proxy is not known, so a token is needed" }
         return nil
-    }
-
-    /// By name or by address; `127.0.0.1.example.org` is neither.
-    static func isLoopback(_ host: String) -> Bool {
-        let host = host.lowercased()
-        if ["localhost", "localhost.", "::1"].contains(host) { return true }
-        let parts = host.split(separator: ".", omittingEmptySubsequences: false)
-        return parts.count == 4 && parts[0] == "127"
-            && parts.allSatisfy { (1...3).contains($0.utf8.count) && UInt8($0) != nil }
     }
 }

@@ -68,7 +68,7 @@ struct DashboardRoutes<Redis: RedisSending>: Sendable {
         default: break
         }
         guard parts.count >= 4, parts[1] == "projects" else { return nil }
-        guard Names.isProject(parts[2]) else { return Self.badID }
+        guard ProjectID.isValid(parts[2]) else { return Self.badID }
         switch (parts[3], parts.count) {
         case ("jobs", 4): return try await queries.jobs(in: parts[2], state: request.query["state"])
         case ("dead", 4):
@@ -119,7 +119,7 @@ struct DashboardRoutes<Redis: RedisSending>: Sendable {
         default: break
         }
         guard parts.count >= 4, parts[0] == "api", parts[1] == "projects" else { return nil }
-        guard Names.isProject(parts[2]) else { return Self.badID }
+        guard ProjectID.isValid(parts[2]) else { return Self.badID }
         if parts.count == 4 { return try await actions.project(parts[3], parts[2], body) }
         guard parts.count == 6 else { return nil }
         switch parts[3] {
@@ -135,7 +135,7 @@ struct DashboardRoutes<Redis: RedisSending>: Sendable {
 
     private func login(_ body: JSONObject, isSecure: Bool) async -> WebReply {
         guard let token = options.token else { return .json(["outcome": "open"]) }
-        let isRight = Doorkeeper.isEqual(body["token"]?.string ?? "", token)
+        let isRight = BearerToken(token).accepts(body["token"]?.string ?? "")
         switch await sessions.open(isRight: isRight, now: now()) {
         case .opened(let name):
             var reply = WebReply.json(["outcome": "open"])

@@ -1,3 +1,5 @@
+internal import FanfareModel
+
 /// Who is let in, and who may change something. Decides by what a request says; without I/O.
 ///
 /// Three things are kept apart. A page of somebody else's that is open in the same browser must not read or act: its
@@ -33,20 +35,10 @@ struct Doorkeeper: Sendable {
     func isKnown(_ request: WebRequest, sessions: Sessions, now: Duration) async -> Bool {
         guard let token = options.token else { return true }
         if let header = request.headers["authorization"] {
-            let parts = header.split(separator: " ", maxSplits: 1)
-            return parts.count == 2 && parts[0].lowercased() == "bearer" && Self.isEqual(String(parts[1]), token)
+            return BearerToken(token).accepts(authorization: header)
         }
         guard let session = request.cookie(Self.cookie) else { return false }
         return await sessions.isOpen(session, now: now)
-    }
-
-    /// How long it takes says nothing of how much was right.
-    static func isEqual(_ given: String, _ secret: String) -> Bool {
-        let (given, secret) = (Array(given.utf8), Array(secret.utf8))
-        guard !secret.isEmpty else { return false }
-        var difference = given.count ^ secret.count
-        for index in given.indices { difference |= Int(given[index] ^ secret[index % secret.count]) }
-        return difference == 0
     }
 
     private func hostRefusal(_ request: WebRequest) -> WebReply? {
@@ -55,7 +47,7 @@ struct Doorkeeper: Sendable {
         }
         // Elsewhere the token stands before everything, and cookies do not follow a name that was pointed here.
         guard options.isLoopback else { return nil }
-        guard DashboardOptions.isLoopback(name) || options.allowedHosts.contains(name) else {
+        guard Loopback.names(name) || options.allowedHosts.contains(name) else {
             return .error(421, "unknown_host", "This address answers to names of this machine only.")
         }
         return nil

@@ -1,11 +1,5 @@
 /// What may stand in a request where a key is made of it.
 enum Names {
-    static func isProject(_ text: String) -> Bool {
-        let bytes = Array(text.utf8)
-        guard (1...63).contains(bytes.count), let first = bytes.first, first != UInt8(ascii: "-") else { return false }
-        return bytes.allSatisfy { isDigit($0) || isLower($0) || $0 == UInt8(ascii: "-") }
-    }
-
     static func isJob(_ text: String) -> Bool {
         (1...128).contains(text.utf8.count)
             && text.utf8.allSatisfy { isDigit($0) || isLower($0) || isUpper($0) || ".-_:".utf8.contains($0) }

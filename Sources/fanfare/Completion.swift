@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import FanfareClient
 internal import FanfareConfiguration
+internal import FanfareModel
 internal import Foundation
 internal import RedisTransport
 

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import FanfareConfiguration
+internal import FanfareModel
 internal import Foundation
 
 /// The flags that every command with a configuration takes.

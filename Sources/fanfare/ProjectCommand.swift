@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import FanfareClient
 internal import FanfareConfiguration
 internal import FanfareJSON
+internal import FanfareModel
 internal import RedisTransport
 internal import StreamWire
 

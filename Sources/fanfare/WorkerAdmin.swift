@@ -2,6 +2,7 @@ internal import FanfareAdmin
 internal import FanfareConfiguration
 internal import FanfareJSON
 internal import FanfareMetrics
+internal import FanfareModel
 internal import FanfareWorker
 internal import Logging
 

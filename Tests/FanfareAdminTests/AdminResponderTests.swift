@@ -1,4 +1,5 @@
 import FanfareJSON
+import FanfareModel
 import Testing
 
 @testable import FanfareAdmin

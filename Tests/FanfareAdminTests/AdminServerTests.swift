@@ -1,6 +1,7 @@
 import CoreMetrics
 import FanfareAdmin
 import FanfareMetrics
+import FanfareModel
 import Foundation
 import Logging
 import TestSupport

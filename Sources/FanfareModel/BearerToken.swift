@@ -1,4 +1,4 @@
-/// The secret that admin requests carry. Never shown: not even by its length.
+/// The secret that requests to an HTTP server of ours carry. Never shown: not even by its length.
 public struct BearerToken: Sendable, CustomStringConvertible, CustomReflectable {
     private let bytes: [UInt8]
 
@@ -8,21 +8,24 @@ public struct BearerToken: Sendable, CustomStringConvertible, CustomReflectable 
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 
     /// Whether an `Authorization` header carries it. How long that takes says nothing of how much of it was right.
-    func accepts(authorization: String?) -> Bool {
+    public func accepts(authorization: String?) -> Bool {
         guard let authorization else { return false }
         let scheme = Array("bearer ".utf8)
         let given = Array(authorization.utf8)
         guard given.count > scheme.count, zip(given, scheme).allSatisfy({ Self.lowered($0) == $1 }) else {
             return false
         }
-        return isEqual(Array(given.dropFirst(scheme.count)))
+        return isEqual(given[scheme.count...])
     }
 
+    /// Whether this is it, as somebody typed it.
+    public func accepts(_ given: String) -> Bool { isEqual(Array(given.utf8)[...]) }
+
     /// Every byte given is looked at, whichever differs first.
-    private func isEqual(_ given: [UInt8]) -> Bool {
+    private func isEqual(_ given: ArraySlice<UInt8>) -> Bool {
         guard !bytes.isEmpty else { return false }
         var difference = given.count ^ bytes.count
-        for index in given.indices { difference |= Int(given[index] ^ bytes[index % bytes.count]) }
+        for (index, byte) in given.enumerated() { difference |= Int(byte ^ bytes[index % bytes.count]) }
         return difference == 0
     }
 
