@@ -33,7 +33,7 @@ struct ConfigCheckCommand: ParsableCommand {
         let secrets: Secrets
         do throws(ConfigurationError) {
             configuration = try options.read()
-            secrets = try configuration.loadSecrets()
+            secrets = try configuration.loadCheckedSecrets()
             _ = try configuration.deployment(secrets.redis)
         } catch {
             report(problems: error.problems, warnings: [])

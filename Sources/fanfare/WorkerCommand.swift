@@ -58,7 +58,7 @@ struct WorkerCommand: AsyncParsableCommand {
         ProcessMemory.keepPrivate()
         let secrets: Secrets
         do throws(ConfigurationError) {
-            secrets = try configuration.loadSecrets()
+            secrets = try configuration.loadCheckedSecrets()
         } catch {
             throw ConfigurationOptions.refused(error)
         }

@@ -126,9 +126,7 @@ import Testing
     }
 
     @Test func aGoodConfigurationIsSaidToBe() async throws {
-        let account =
-            #"{"type":"service_account","client_email":"a@b","private_key":"k","token_uri":"https://localhost/t"}"#
-        _ = try redis.folder.write("key.json", account)
+        _ = try redis.folder.write("key.json", try Certificates.serviceAccount())
         let file = try redis.folder.write("good.yaml", "projects: { demo: { credentials: key.json } }\n")
         let run = try await CommandRun(["config", "check", "-c", file])
         #expect(run.status == 0, "\(run.err)")

@@ -21,9 +21,7 @@ import Testing
     }
 
     private func configure(_ redis: RedisServer, mode: Int = 0o600) throws -> String {
-        let account =
-            #"{"type":"service_account","client_email":"a@b","private_key":"k","token_uri":"https://localhost/t"}"#
-        let key = try redis.folder.write("key.json", account)
+        let key = try redis.folder.write("key.json", try Certificates.serviceAccount())
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: key)
         return try redis.folder.write(
             "fanfare.yaml",

@@ -37,6 +37,14 @@ public struct Certificates: Sendable {
         return Identity(certFile: cert, keyFile: key)
     }
 
+    /// The text of a service account file whose key, made for it, can sign.
+    public static func serviceAccount() throws -> String {
+        let key = String(decoding: try openssl(["genrsa", "2048"]), as: UTF8.self)
+        return #"{"type":"service_account","client_email":"a@b","private_key":""#
+            + key.split(separator: "\n").map { $0 + #"\n"# }.joined()
+            + #"","token_uri":"https://localhost/t"}"#
+    }
+
     @discardableResult
     public static func openssl(_ arguments: [String], input: [UInt8] = []) throws -> [UInt8] {
         try runProgram("/usr/bin/openssl", arguments, input: input)

@@ -34,7 +34,9 @@ extension Check {
 extension Configuration {
     fileprivate func findingsOfFiles() -> [Finding] {
         do throws(ConfigurationError) {
-            return try loadSecrets().warnings.map { .warn("files", $0, "take the rights of all others from the file") }
+            return try loadCheckedSecrets().warnings.map {
+                .warn("files", $0, "take the rights of all others from the file")
+            }
         } catch {
             return error.problems.map {
                 .fail("files", $0, "mend the path or the file; the user that runs workers must be able to read it")
