@@ -97,6 +97,40 @@ import Testing
         }
     }
 
+    /// An answer that holds a name and nothing else is read by a shorter way: it must say what the parser says.
+    @Test func aLoneNameIsReadAsTheParserReadsIt() {
+        var generator = ResponseGenerator(seed: 33)
+        let seeds = [
+            #"{"name":"projects/p/messages/0:1%31bd"}"#, " {\r\n\t\"name\" : \"projects/p/messages/0:1\"\n}\n",
+            #"{"name":""}"#, #"{"name":"a\u0062\/\"é"}"#, #"{"name":"a","name":"b"}"#, #"{"name":["a"]}"#,
+        ]
+        let pieces = [
+            #"""#, #"\"#, #"\n"#, "\u{0}", "\u{7F}", "\u{1F}", "é", "\u{FEFF}", " ", "\n", ",", ":", "{", "}",
+            #","name":"c""#, #"name"#, "null",
+        ]
+        var (lone, other, lost) = (0, 0, 0)
+        for _ in 0..<30_000 {
+            var body = Array(seeds[Int.random(in: 0..<seeds.count, using: &generator)].utf8)
+            if Bool.random(using: &generator) {
+                let piece = pieces[Int.random(in: 0..<pieces.count, using: &generator)].utf8
+                body.insert(contentsOf: piece, at: Int.random(in: 0...body.count, using: &generator))
+            } else {
+                body = body.mutated(using: &generator)
+            }
+            let answer = HTTPAnswer(status: 200, body: body, isComplete: true, contentType: "application/json")
+            let value = try? JSONParser.parse(body)
+            #expect(
+                V1Response.verdict(.answered(answer), kind: .token, nowMs: responseNow, atMostOnce: false)
+                    == .sent(messageID: value?.object?["name"]?.string ?? "", canonical: nil),
+                "\(String(decoding: body, as: UTF8.self))"
+            )
+            let isLone = AnswerBody.loneName(answer) != nil
+            if isLone { lone += 1 } else if value == nil { lost += 1 } else { other += 1 }
+        }
+        // Each of the ways was taken.
+        #expect(min(lone, other, lost) > 1_000, "\(lone) \(other) \(lost)")
+    }
+
     private func check(_ verdict: Verdict, atMostOnce: Bool) {
         switch verdict {
         case .retry(let retry):
