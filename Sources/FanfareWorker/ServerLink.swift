@@ -23,6 +23,11 @@ final class ServerLink {
     private var serverRun: String?
     private var wasConnected = false
     private var isLoading = false
+    /// Loop time at which it was last said that Redis is away; 0 once it is back.
+    private var saidAway: UInt64 = 0
+    private static let repeatNs: UInt64 = 10_000_000_000
+    /// Changes of the connection's state so far.
+    private var changes = 0
     /// Called when Redis is back after it was away.
     var onReconnected: () -> Void = {}
 
@@ -91,6 +96,7 @@ final class ServerLink {
     func close() { redis.close() }
 
     private func changed(_ state: RedisState) {
+        changes += 1
         for runner in runners { runner.disconnected() }
         switch state {
         case .ready: loadFunctions()
@@ -105,6 +111,8 @@ final class ServerLink {
         case .unavailable(let error):
             isLoaded = false
             isLoading = false
+            guard saidAway == 0 || loop.now >= saidAway + Self.repeatNs else { break }
+            saidAway = loop.now
             logger.warning("Redis is not available.", metadata: about(error))
         default: break
         }
@@ -170,6 +178,7 @@ final class ServerLink {
             wasConnected = true
             serverRun = server.run
             isLoaded = true
+            saidAway = 0
             hindrance = ""
             logger.info("The worker is connected.", metadata: ["worker": "\(configuration.name)"])
             for runner in runners { runner.connected(isSameServer: isSameServer) }
@@ -178,8 +187,10 @@ final class ServerLink {
     }
 
     private func again(afterMs pause: Int64, _ body: @escaping (ServerLink) -> Void) {
+        let connection = changes
         loop.schedule(afterMilliseconds: pause) { [weak self] in
-            guard let self, redis.state == .ready, !isLoaded else { return }
+            // What a lost connection had begun, the next one begins by itself.
+            guard let self, changes == connection, redis.state == .ready, !isLoaded else { return }
             body(self)
         }
     }
