@@ -15,27 +15,27 @@ public struct RegistryMetricsFactory: MetricsFactory {
 
     public func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
         let (name, pairs) = Self.clean(label, dimensions)
-        return Count(name, pairs, registry.counter(name, pairs) ?? CounterCell())
+        return Count(Series(name, pairs, registry.counter(name, pairs) ?? CounterCell()))
     }
 
     public func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
         let (name, pairs) = Self.clean(label, dimensions)
-        return Level(name, pairs, registry.gauge(name, pairs) ?? GaugeCell())
+        return Level(Series(name, pairs, registry.gauge(name, pairs) ?? GaugeCell()))
     }
 
     public func makeRecorder(label: String, dimensions: [(String, String)], aggregate: Bool) -> any RecorderHandler {
         let (name, pairs) = Self.clean(label, dimensions)
-        guard aggregate else { return Level(name, pairs, registry.gauge(name, pairs) ?? GaugeCell()) }
+        guard aggregate else { return Level(Series(name, pairs, registry.gauge(name, pairs) ?? GaugeCell())) }
         let bounds = Self.recorderBounds
         let cell = registry.histogram(name, pairs, bounds: bounds) ?? HistogramCell(bounds: bounds)
-        return Distribution(name, pairs, cell)
+        return Distribution(Series(name, pairs, cell))
     }
 
     public func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
         let (name, pairs) = Self.clean(label, dimensions)
         let bounds = Self.timerBounds
         let cell = registry.histogram(name, pairs, bounds: bounds) ?? HistogramCell(bounds: bounds)
-        return Distribution(name, pairs, cell)
+        return Distribution(Series(name, pairs, cell))
     }
 
     public func destroyCounter(_ handler: any CounterHandler) { destroy(handler) }
@@ -44,8 +44,7 @@ public struct RegistryMetricsFactory: MetricsFactory {
     public func destroyTimer(_ handler: any TimerHandler) { destroy(handler) }
 
     private func destroy(_ handler: Any) {
-        guard let handler = handler as? any RegisteredSeries else { return }
-        registry.remove(handler.name, handler.pairs)
+        (handler as? any Registered)?.remove(from: registry)
     }
 
     // MARK: Names
@@ -76,51 +75,54 @@ public struct RegistryMetricsFactory: MetricsFactory {
     }
 }
 
-private protocol RegisteredSeries {
-    var name: String { get }
-    var pairs: [MetricRegistry.Pair] { get }
-}
-
-private final class Count: CounterHandler, RegisteredSeries {
+/// What a handler counts in, and under what name.
+private struct Series<Cell: Sendable>: Sendable {
     let name: String
     let pairs: [MetricRegistry.Pair]
-    private let cell: CounterCell
+    let cell: Cell
 
-    init(_ name: String, _ pairs: [MetricRegistry.Pair], _ cell: CounterCell) {
+    init(_ name: String, _ pairs: [MetricRegistry.Pair], _ cell: Cell) {
         (self.name, self.pairs, self.cell) = (name, pairs, cell)
     }
-
-    func increment(by amount: Int64) { cell.add(Int(amount)) }
-    func reset() { cell.reset() }
 }
 
-private final class Level: MeterHandler, RecorderHandler, RegisteredSeries {
-    let name: String
-    let pairs: [MetricRegistry.Pair]
-    private let cell: GaugeCell
-
-    init(_ name: String, _ pairs: [MetricRegistry.Pair], _ cell: GaugeCell) {
-        (self.name, self.pairs, self.cell) = (name, pairs, cell)
-    }
-
-    func set(_ value: Int64) { cell.set(Double(value)) }
-    func set(_ value: Double) { cell.set(value) }
-    func increment(by amount: Double) { cell.add(amount) }
-    func decrement(by amount: Double) { cell.add(-amount) }
-    func record(_ value: Int64) { cell.set(Double(value)) }
-    func record(_ value: Double) { cell.set(value) }
+private protocol Registered {
+    associatedtype Cell: Sendable
+    var series: Series<Cell> { get }
 }
 
-private final class Distribution: RecorderHandler, TimerHandler, RegisteredSeries {
-    let name: String
-    let pairs: [MetricRegistry.Pair]
-    private let cell: HistogramCell
+extension Registered {
+    func remove(from registry: MetricRegistry) { registry.remove(series.name, series.pairs) }
+}
 
-    init(_ name: String, _ pairs: [MetricRegistry.Pair], _ cell: HistogramCell) {
-        (self.name, self.pairs, self.cell) = (name, pairs, cell)
-    }
+private final class Count: CounterHandler, Registered {
+    let series: Series<CounterCell>
 
-    func record(_ value: Int64) { cell.observe(Double(value)) }
-    func record(_ value: Double) { cell.observe(value) }
-    func recordNanoseconds(_ duration: Int64) { cell.observe(Double(duration) / 1e9) }
+    init(_ series: Series<CounterCell>) { self.series = series }
+
+    func increment(by amount: Int64) { series.cell.add(Int(amount)) }
+    func reset() { series.cell.reset() }
+}
+
+private final class Level: MeterHandler, RecorderHandler, Registered {
+    let series: Series<GaugeCell>
+
+    init(_ series: Series<GaugeCell>) { self.series = series }
+
+    func set(_ value: Int64) { series.cell.set(Double(value)) }
+    func set(_ value: Double) { series.cell.set(value) }
+    func increment(by amount: Double) { series.cell.add(amount) }
+    func decrement(by amount: Double) { series.cell.add(-amount) }
+    func record(_ value: Int64) { series.cell.set(Double(value)) }
+    func record(_ value: Double) { series.cell.set(value) }
+}
+
+private final class Distribution: RecorderHandler, TimerHandler, Registered {
+    let series: Series<HistogramCell>
+
+    init(_ series: Series<HistogramCell>) { self.series = series }
+
+    func record(_ value: Int64) { series.cell.observe(Double(value)) }
+    func record(_ value: Double) { series.cell.observe(value) }
+    func recordNanoseconds(_ duration: Int64) { series.cell.observe(Double(duration) / 1e9) }
 }
