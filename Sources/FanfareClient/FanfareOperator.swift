@@ -1,3 +1,4 @@
+internal import FanfareModel
 public import StreamWire
 
 /// Stops, resumes and lists the jobs of one project, and clears its `dead` stream.
@@ -7,6 +8,8 @@ public import StreamWire
 public struct FanfareOperator<Redis: RedisSending>: Sendable {
     public let keys: ProjectKeys
     let redis: Redis
+    private let project: String
+    private let prefix: String
 
     /// - Parameters:
     ///   - redis: a `RedisClient`, or whatever carries commands.
@@ -14,13 +17,23 @@ public struct FanfareOperator<Redis: RedisSending>: Sendable {
     ///   - prefix: what the workers' configuration says.
     public init(redis: Redis, project: String, prefix: String = "fanfare") {
         self.redis = redis
+        self.project = project
+        self.prefix = prefix
         keys = ProjectKeys(prefix: prefix, project: project)
     }
 
     /// The ids of all projects that a worker or the command line has seen, in order.
     public static func projects(redis: Redis, prefix: String = "fanfare") async throws -> [String] {
         let reply = try await redis.reply(to: RedisCommand("SMEMBERS", ProjectKeys.projects(prefix: prefix)))
-        return (reply.array ?? []).compactMap(\.string).sorted()
+        // Whoever may write to Redis may have put anything there.
+        return (reply.array ?? []).compactMap(\.string).filter(ProjectID.isValid).sorted()
+    }
+
+    /// Whether anybody has pushed to the project, or worked for it. Ask before a pause: one for a slip of the pen would
+    /// stand in Redis for a project that nobody has.
+    public func isKnown() async throws -> Bool {
+        if try await Self.projects(redis: redis, prefix: prefix).contains(project) { return true }
+        return try await redis.reply(to: RedisCommand("EXISTS", keys.jobs)).integer == 1
     }
 
     // MARK: One job

@@ -6,6 +6,8 @@ internal import StreamWire
 struct DashboardActions<Redis: RedisSending>: Sendable {
     let redis: Redis
     let prefix: String
+    /// Those that are there though nobody may have seen them yet.
+    let projects: [String]
     /// Notes who did what.
     let note: @Sendable (_ action: String, _ project: String, _ target: String) -> Void
 
@@ -15,17 +17,22 @@ struct DashboardActions<Redis: RedisSending>: Sendable {
 
     /// nil when there is no such action.
     func project(_ action: String, _ project: String, _ body: JSONObject) async throws -> WebReply? {
+        guard ["pause", "resume"].contains(action) else { return nil }
+        var isKnown = projects.contains(project)
+        if !isKnown { isKnown = try await desk(project).isKnown() }
+        guard isKnown else {
+            return .error(404, "no_such_project", "Nobody has pushed to that project or worked for it.")
+        }
         switch action {
         case "pause":
             let reason = String((body["reason"]?.string ?? "").prefix(200))
             note(action, project, "")
             try await desk(project).pauseProject(reason: reason)
             return .json(["outcome": "paused"])
-        case "resume":
+        default:
             note(action, project, "")
             try await desk(project).resumeProject()
             return .json(["outcome": "resumed"])
-        default: return nil
         }
     }
 

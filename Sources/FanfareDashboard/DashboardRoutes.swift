@@ -25,7 +25,7 @@ struct DashboardRoutes<Redis: RedisSending>: Sendable {
         self.options = options
         self.hub = hub
         queries = DashboardQueries(redis: redis, prefix: options.prefix, projects: options.projects)
-        actions = DashboardActions(redis: redis, prefix: options.prefix, note: note)
+        actions = DashboardActions(redis: redis, prefix: options.prefix, projects: options.projects, note: note)
         self.explain = explain
         self.now = now
     }

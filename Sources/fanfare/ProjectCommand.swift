@@ -82,10 +82,10 @@ struct ProjectArguments: ParsableArguments {
         try await RedisSession.run(configuration) { client in
             let desk = FanfareOperator(redis: client, project: project, prefix: configuration.prefix)
             // A slip of the pen must not pause a project that nobody has.
-            let known = try await FanfareOperator.projects(redis: client, prefix: configuration.prefix)
-            let isKnown = known.contains(project) || configuration.projects.contains { $0.id == project }
-            let hasJobs = try await client.send(RedisCommand("EXISTS", desk.keys.jobs)).integer == 1
-            guard isKnown || hasJobs else {
+            var isKnown = configuration.projects.contains { $0.id == project }
+            if !isKnown { isKnown = try await desk.isKnown() }
+            guard isKnown else {
+                let known = try await FanfareOperator.projects(redis: client, prefix: configuration.prefix)
                 let names = known.isEmpty ? "" : "; known are \(known.joined(separator: ", "))"
                 throw Outcome.failed.because("project \(project): nobody has pushed to it or worked for it\(names)")
             }

@@ -1,5 +1,6 @@
 import FanfareClient
 import Foundation
+import RedisTransport
 import StreamWire
 import TestSupport
 import Testing
@@ -23,6 +24,23 @@ import Testing
             #expect(try await bench.web.post("\(path)/pause").status == 409)
             #expect(try await bench.web.post("\(path)/explode").status == 404)
             #expect(try await bench.web.post("/api/projects/demo/resume").json["outcome"] as? String == "resumed")
+        }
+    }
+
+    /// A slip of the pen must not leave a pause for a project that nobody has.
+    @Test func aProjectThatNobodyHasIsNotPaused() async throws {
+        try await withDashboard({ $0.projects = ["configured"] }) { bench in
+            let before = try await bench.client.send(RedisCommand("DBSIZE")).integer
+            for action in ["pause", "resume"] {
+                let answer = try await bench.web.post("/api/projects/demmo/\(action)")
+                #expect(answer.status == 404 && answer.json["error"] as? String == "no_such_project")
+            }
+            let after = try await bench.client.send(RedisCommand("DBSIZE")).integer
+            #expect(before == after)
+            #expect(try await bench.web.post("/api/projects/configured/pause").status == 200)
+            // Pushed to, though no worker has seen it.
+            _ = try await bench.client.send(RedisCommand("XADD", ProjectKeys(project: "pushed").jobs, "*", "x", "1"))
+            #expect(try await bench.web.post("/api/projects/pushed/pause").status == 200)
         }
     }
 
