@@ -64,8 +64,11 @@ public struct Dashboard<Redis: RedisSending>: Sendable {
         var quiet = logger
         quiet.logLevel = .critical
         let responder = CallbackResponder<BasicRequestContext> { [routes, hub] request, _ in
-            let reply = await routes.answer(try await Self.request(request))
-            return Self.response(reply, hub)
+            do {
+                return Self.response(await routes.answer(try await Self.request(request)), hub)
+            } catch is NIOTooManyBytesError {
+                return Self.response(.error(413, "too_large", "The body is too large."), hub)
+            }
         }
         let application = Application(
             responder: responder,

@@ -44,6 +44,16 @@ import Testing
         }
     }
 
+    @Test func aBodyThatIsTooLargeIsRefused() async throws {
+        try await withDashboard { bench in
+            let body = #"{"reason":"\#(String(repeating: "a", count: 9_000))"}"#
+            let answer = try await bench.web.post("/api/projects/demo/pause", body)
+            #expect(answer.status == 413 && answer.json["error"] as? String == "too_large")
+            let overview = try await bench.desk.overview()
+            #expect(!overview.isPaused)
+        }
+    }
+
     @Test func aJobIsFoundByItsIdInEveryProject() async throws {
         try await withDashboard { bench in
             try await bench.intake("news.7:a_b-c", many(3))
