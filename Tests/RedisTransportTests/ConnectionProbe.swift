@@ -95,7 +95,7 @@ extension RedisState {
 
 extension RedisTimeouts {
     /// Short enough for tests of what happens when nothing happens.
-    static func test(connectMs: Int64 = 5_000, commandMs: Int64 = 5_000) -> RedisTimeouts {
+    static func forTests(connectMs: Int64 = 5_000, commandMs: Int64 = 5_000) -> RedisTimeouts {
         var timeouts = RedisTimeouts()
         timeouts.connectMs = connectMs
         timeouts.commandMs = commandMs

@@ -20,7 +20,7 @@ import Testing
         defer { peer.stop() }
         let probe = ConnectionProbe()
         let endpoint = RedisEndpoint(address: .tcp(host: "127.0.0.1", port: peer.port))
-        try probe.run(endpoint, timeouts: .test(commandMs: 2_000), limits: limits) {
+        try probe.run(endpoint, timeouts: .forTests(commandMs: 2_000), limits: limits) {
             [record = probe.record] connection, state, finish in
             guard state == .ready else { return }
             connection.send(RedisCommand("QUESTION")) { answer in
@@ -80,7 +80,7 @@ import Testing
         defer { peer.stop() }
         let probe = ConnectionProbe()
         let endpoint = RedisEndpoint(address: .tcp(host: "127.0.0.1", port: peer.port))
-        try probe.run(endpoint, timeouts: .test()) { [record = probe.record] _, _, finish in
+        try probe.run(endpoint, timeouts: .forTests()) { [record = probe.record] _, _, finish in
             if record.withLock({ $0.states.filter { $0 == .ready }.count }) == 2 { finish() }
         }
         #expect(probe.states[2].error?.code == .protocolError)

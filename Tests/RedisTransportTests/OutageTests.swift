@@ -11,7 +11,7 @@ import Testing
         let rounds = 5
         let (sent, applied, lost) = (Locked(0), Locked(0), Locked(0))
         let probe = ConnectionProbe()
-        try probe.run(server.endpoint, timeouts: .test()) { [record = probe.record] connection, state, finish in
+        try probe.run(server.endpoint, timeouts: .forTests()) { [record = probe.record] connection, state, finish in
             guard state == .ready else { return }
             if record.withLock({ $0.states.filter { $0 == .ready }.count }) > rounds { return finish() }
             for index in 0..<2_000 {
@@ -59,7 +59,7 @@ import Testing
         let server = try RedisServer()
         defer { server.stop() }
         let probe = ConnectionProbe()
-        try probe.run(server.endpoint, timeouts: .test()) { [record = probe.record] connection, state, finish in
+        try probe.run(server.endpoint, timeouts: .forTests()) { [record = probe.record] connection, state, finish in
             guard state == .ready else { return }
             if record.withLock({ $0.states.filter { $0 == .ready }.count }) == 2 { return finish() }
             connection.send(RedisCommand("DEBUG", "SLEEP", "1"), timeoutMs: 100) { answer in
@@ -77,7 +77,7 @@ import Testing
         defer { server.stop() }
         try server.cli("XGROUP", "CREATE", "s", "g", "0", "MKSTREAM")
         let probe = ConnectionProbe()
-        try probe.run(server.endpoint, timeouts: .test(commandMs: 100)) {
+        try probe.run(server.endpoint, timeouts: .forTests(commandMs: 100)) {
             [record = probe.record] connection, state, finish in
             guard state == .ready else { return }
             let read = RedisCommand("XREADGROUP", "GROUP", "g", "c", "BLOCK", "400", "STREAMS", "s", ">")
@@ -94,7 +94,7 @@ import Testing
         defer { peer.stop() }
         let probe = ConnectionProbe()
         let endpoint = RedisEndpoint(address: .tcp(host: "127.0.0.1", port: peer.port))
-        try probe.run(endpoint, timeouts: .test(connectMs: 150)) { _, state, finish in
+        try probe.run(endpoint, timeouts: .forTests(connectMs: 150)) { _, state, finish in
             if state != .connecting { finish() }
         }
         #expect(probe.states.dropFirst().first?.error?.code == .timeout)
@@ -112,7 +112,7 @@ import Testing
         let probe = ConnectionProbe()
         let endpoint = RedisEndpoint(address: .tcp(host: "127.0.0.1", port: peer.port))
         let payload = String(repeating: "x", count: 1 << 20)
-        try probe.run(endpoint, timeouts: .test()) { [record = probe.record] connection, state, finish in
+        try probe.run(endpoint, timeouts: .forTests()) { [record = probe.record] connection, state, finish in
             if state.isUnavailable { return }
             guard state == .ready, record.withLock({ $0.answers.isEmpty }) else { return }
             for index in 0..<40 {

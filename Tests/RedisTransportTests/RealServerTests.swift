@@ -107,7 +107,7 @@ import Testing
         let replica = try RedisServer(port: .plain, config: ["--replicaof", "127.0.0.1 \(primary.port)"])
         defer { replica.stop() }
         let probe = ConnectionProbe()
-        try probe.run(replica.endpoint, timeouts: .test()) { [record = probe.record] connection, state, finish in
+        try probe.run(replica.endpoint, timeouts: .forTests()) { [record = probe.record] connection, state, finish in
             guard state == .ready else { return }
             if record.withLock({ $0.states.filter { $0 == .ready }.count }) == 2 { return finish() }
             for command in [RedisCommand("SET", "key", "value"), RedisCommand("PING")] {
@@ -128,7 +128,7 @@ import Testing
         try server.waitFor { try $0.cli("INFO", "persistence").contains("aof_rewrite_in_progress:0") }
         try server.restart(waitUntilReady: false)
         let probe = ConnectionProbe()
-        try probe.run(server.endpoint, timeouts: .test()) { _, state, finish in
+        try probe.run(server.endpoint, timeouts: .forTests()) { _, state, finish in
             if state == .ready { finish() }
         }
         #expect(probe.states.contains { $0.error?.code == .loading })

@@ -99,7 +99,7 @@ import Testing
         let probe = ConnectionProbe()
         let endpoint = try RedisEndpoint(url: "rediss://localhost:\(server.port)")
         let tls = TLSOptions(caFile: authority.caFile)
-        try probe.run(endpoint, tls: tls, timeouts: .test()) { [record = probe.record] connection, state, finish in
+        try probe.run(endpoint, tls: tls, timeouts: .forTests()) { [record = probe.record] connection, state, finish in
             guard state == .ready else { return }
             if record.withLock({ !$0.answers.isEmpty }) { return finish() }
             connection.send(RedisCommand("PING")) { _ in server.kill9() }
