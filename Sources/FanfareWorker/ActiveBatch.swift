@@ -205,6 +205,10 @@ extension ActiveBatch {
     /// Nothing of it is under way, to FCM or to Redis.
     var isQuiet: Bool { unanswered == 0 && !isDirty && inFlight == 0 && pacing == 0 }
 
+    /// Redis may have closed it already, and only its word is still to come. That a retry is not there then says nothing: a
+    /// batch of recipients that wait is gone with its last call.
+    var mayBeClosed: Bool { isClosed || (pass == .retry && open == 0 && unanswered > 0) }
+
     /// How it is let go, once it is over.
     var outcome: ProjectMeters.BatchOutcome { isClosed ? .closed : isStopping ? .returned : .lost }
 

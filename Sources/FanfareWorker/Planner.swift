@@ -41,18 +41,21 @@ final class Planner {
             }
     }
 
-    /// Redis went back in time and took these batches away: what is known of them goes in as late facts.
-    func lost(_ names: [String]) {
+    /// Redis does not have these batches as they were: what is known of them goes in as late facts.
+    ///
+    /// - Returns: how many of them Redis has forgotten; the others it may as well have closed.
+    func lost(_ names: [String]) -> Int {
         let names = Set(names)
+        var forgotten = 0
         for batch in held.values where names.contains(batch.name) {
+            if !batch.mayBeClosed { forgotten += 1 }
             batch.isFenced = true
             dispatcher.remove(batch)
         }
-        drop { names.contains($0.name) }
+        return forgotten + drop { names.contains($0.name) }.count
     }
 
     /// Forgets claims that have not become batches yet, and answers them.
-    @discardableResult
     private func drop(_ isDropped: (Claim) -> Bool) -> [Claim] {
         let dropped = (waiting.values.joined() + alone).filter(isDropped)
         guard !dropped.isEmpty else { return [] }

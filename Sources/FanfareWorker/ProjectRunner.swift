@@ -231,13 +231,12 @@ final class ProjectRunner {
             guard let self, context.redis.state == .ready else { return }
             switch result {
             case .success(let value):
-                let lost = value.array?.dropFirst().compactMap(\.string) ?? []
-                if !lost.isEmpty {
+                let forgotten = planner.lost(value.array?.dropFirst().compactMap(\.string) ?? [])
+                if forgotten > 0 {
                     context.logger.warning(
                         "Redis came back with an older state; batches that it forgot are taken over.",
-                        metadata: ["batches": "\(lost.count)"]
+                        metadata: ["batches": "\(forgotten)"]
                     )
-                    planner.lost(lost)
                 }
                 context.isReady = true
                 needsPump = true

@@ -218,6 +218,22 @@ import Testing
         }
     }
 
+    /// Redis cannot tell a retry that it has closed from one that it has forgotten; its holder can.
+    @Test func aRetryThatIsNotThereIsNamedWhileItsJobGoesOn() async throws {
+        try await withBench { bench in
+            try await bench.intake("j", .tokens(["a", "b"]))
+            let first = try #require(try await bench.claim("w1").claims.first)
+            try await bench.retry(0, of: first, "w1")
+            let retry = try #require(try await bench.claim("w1").claims.first)
+            try await bench.finish(retry, "w1")
+            let known: [FunctionLibrary.KnownBatch] = [
+                .init(name: first.name, call: 1, upto: 2), .init(name: retry.name, call: 0, upto: 1),
+            ]
+            let ask = FunctionLibrary.reconcile(keys, worker: "w1", isSameServer: true, known: known)
+            #expect(try await bench.call(ask).array?.map(\.string) == ["0", retry.name])
+        }
+    }
+
     @Test func aRepeatedCallBringsNobodyBackWhomAnotherWorkerHas() async throws {
         try await withBench { bench in
             try await bench.intake("j", .tokens(["a", "b"]))

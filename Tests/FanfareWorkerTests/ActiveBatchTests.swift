@@ -1,0 +1,38 @@
+import FanfareModel
+import StreamWire
+import Testing
+
+@testable import FanfareWorker
+
+@Suite struct ActiveBatchTests {
+    private func batch(_ pass: Claim.Pass) -> ActiveBatch {
+        let job = Job(id: "j", hasOwnID: true, entryID: "1-0", target: .tokens(["a", "b"]), message: Array("{}".utf8))
+        var claim = Claim(job: "j", epoch: "7", upto: 2, taken: ["a", "b"])
+        claim.pass = pass
+        claim.batch = pass == .retry ? "r7" : "0"
+        let context = JobContext(id: "j", spec: JobSpec(job: job, total: 2), project: .init(id: "p"))
+        return ActiveBatch(claim: claim, job: context)
+    }
+
+    /// A retry that Redis does not know was forgotten by it, unless the call that closes it is on its way.
+    @Test func aRetryWhoseLastAnswerIsMissingMayBeClosed() {
+        let batch = batch(.retry)
+        batch.unanswered = 1
+        #expect(batch.close(0) && !batch.mayBeClosed, "one is still open")
+        batch.unanswered = 0
+        #expect(batch.close(1) && !batch.mayBeClosed, "nothing was sent that could close it")
+        batch.unanswered = 1
+        #expect(batch.mayBeClosed)
+        batch.unanswered = 0
+        batch.isClosed = true
+        #expect(batch.mayBeClosed)
+    }
+
+    /// Of these Redis tells apart by the job's progress which it has closed, and names only the others.
+    @Test func aFirstPassIsNamedOnlyWhenItWasForgotten() {
+        let batch = batch(.first)
+        #expect(batch.close(0) && batch.close(1))
+        batch.unanswered = 1
+        #expect(!batch.mayBeClosed)
+    }
+}
