@@ -97,10 +97,19 @@ let package = Package(
             dependencies: [.product(name: "CoreMetrics", package: "swift-metrics")],
             swiftSettings: strict
         ),
+        // What the HTTP servers of this package have in common.
+        .target(
+            name: "FanfareHTTP",
+            dependencies: [
+                .product(name: "HummingbirdCore", package: "hummingbird"),
+                .product(name: "NIOCore", package: "swift-nio"),
+            ],
+            swiftSettings: strict
+        ),
         .target(
             name: "FanfareAdmin",
             dependencies: [
-                "FanfareJSON", "FanfareMetrics", "FanfareModel",
+                "FanfareHTTP", "FanfareJSON", "FanfareMetrics", "FanfareModel",
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
@@ -135,7 +144,7 @@ let package = Package(
         .target(
             name: "FanfareDashboard",
             dependencies: [
-                "FanfareClient", "FanfareJSON", "FanfareModel", "StreamWire",
+                "FanfareClient", "FanfareHTTP", "FanfareJSON", "FanfareModel", "StreamWire",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "NIOCore", package: "swift-nio"),

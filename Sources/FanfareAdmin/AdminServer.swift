@@ -1,3 +1,4 @@
+internal import FanfareHTTP
 public import FanfareModel
 internal import Glibc
 internal import HTTPTypes
@@ -14,7 +15,7 @@ public struct AdminServer: Sendable {
     private let responder: AdminResponder
     private let logger: Logger
 
-    /// Scrapers and probes; more than these wait.
+    /// Scrapers and probes. Who asks nothing makes room for others.
     private static let mostConnections = 64
     /// Nobody who asks here has long headers, or needs long to send them.
     private static let mostHeaderBytes = 16_384
@@ -53,10 +54,12 @@ public struct AdminServer: Sendable {
         // The server's own word about every start is of no use to whoever reads the worker's log.
         var quiet = logger
         quiet.logLevel = .critical
+        let crowd = ConnectionCrowd(most: Self.mostConnections)
         let application = Application(
             responder: callback,
             server: .http1(
                 configuration: .init(
+                    additionalChannelHandlers: [crowd.handler()],
                     idleTimeout: .seconds(Self.idleSeconds),
                     httpDecoderConfiguration: .init(
                         maxHeaderFieldSize: Self.mostHeaderBytes,
@@ -65,10 +68,7 @@ public struct AdminServer: Sendable {
                     )
                 )
             ),
-            configuration: ApplicationConfiguration(
-                address: try bindAddress(),
-                availableConnectionsDelegate: .maximum(Self.mostConnections, logger: quiet)
-            ),
+            configuration: ApplicationConfiguration(address: try bindAddress()),
             onServerRunning: { [address] channel in
                 onListening(Self.listening(address, channel))
             },

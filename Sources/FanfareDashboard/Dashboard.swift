@@ -1,4 +1,5 @@
 public import FanfareClient
+internal import FanfareHTTP
 internal import HTTPTypes
 internal import Hummingbird
 internal import HummingbirdCore
@@ -16,6 +17,7 @@ public struct Dashboard<Redis: RedisSending>: Sendable {
     private let hub: FleetHub
     private let logger: Logger
 
+    /// Who asks nothing makes room for others.
     private static var mostConnections: Int { 256 }
     /// Browsers that look at the live picture at once.
     private static var mostBrowsers: Int { 64 }
@@ -70,10 +72,12 @@ public struct Dashboard<Redis: RedisSending>: Sendable {
                 return Self.response(.error(413, "too_large", "The body is too large."), hub)
             }
         }
+        let crowd = ConnectionCrowd(most: Self.mostConnections)
         let application = Application(
             responder: responder,
             server: .http1(
                 configuration: .init(
+                    additionalChannelHandlers: [crowd.handler()],
                     idleTimeout: .seconds(60),
                     httpDecoderConfiguration: .init(
                         maxHeaderFieldSize: Self.mostHeaderBytes,
@@ -83,8 +87,7 @@ public struct Dashboard<Redis: RedisSending>: Sendable {
                 )
             ),
             configuration: ApplicationConfiguration(
-                address: .hostname(options.host == "localhost" ? "127.0.0.1" : options.host, port: options.port),
-                availableConnectionsDelegate: .maximum(Self.mostConnections, logger: quiet)
+                address: .hostname(options.host == "localhost" ? "127.0.0.1" : options.host, port: options.port)
             ),
             onServerRunning: { channel in onListening(channel.localAddress?.port ?? 0) },
             logger: quiet

@@ -122,6 +122,39 @@ import Testing
         await #expect(throws: (any Error).self) { try await Self.start(.tcp(host: "127.0.0.1", port: port)) }
     }
 
+    /// More connections than are kept, on each of which a request has begun that never ends.
+    @Test func connectionsThatAskNothingKeepNobodyOut() async throws {
+        let port = try await Self.startOnAPort(host: "0.0.0.0", token: "0123456789abcdef")
+        let idle = try (0..<200).map { _ in try HalfRequest(port: port) }
+        defer { for one in idle { one.close() } }
+        // Those that are left time out after 30 s.
+        let answer = try await Self.curl("--max-time", "20", "http://127.0.0.1:\(port)/healthz")
+        #expect(answer.hasPrefix("HTTP/1.1 200"))
+    }
+
+    /// A connection with the first words of a request on it.
+    private struct HalfRequest {
+        private let descriptor: Int32
+
+        init(port: Int) throws {
+            descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_port = try #require(UInt16(exactly: port)).bigEndian
+            address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+            let isConnected = withUnsafePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+                }
+            }
+            guard isConnected else { throw TestFailure("connect: errno \(errno)") }
+            // One that was let go already takes no words.
+            _ = Foundation.send(descriptor, "GET /hea", 8, Int32(MSG_NOSIGNAL))
+        }
+
+        func close() { _ = Foundation.close(descriptor) }
+    }
+
     @Test func headersWithoutEndAreCutShort() async throws {
         let port = try await Self.startOnAPort()
         let long = String(repeating: "a", count: 100_000)

@@ -152,6 +152,22 @@ import Testing
         }
     }
 
+    /// More connections than are kept, on each of which a request has begun that never ends.
+    @Test func connectionsThatAskNothingKeepNobodyOut() async throws {
+        try await withDashboard { bench in
+            let idle = try (0..<400).map { _ in
+                let socket = try WebSocketBytes(port: bench.web.port)
+                socket.send("GET /ses")
+                return socket
+            }
+            // Those that are left time out after 60 s.
+            let begin = ContinuousClock.now
+            let answer = try await bench.web.get("/session")
+            #expect(answer.status == 200 && begin.duration(to: .now) < .seconds(30))
+            #expect(idle.count == 400)
+        }
+    }
+
     @Test func readOnlyIsDecidedByTheServer() async throws {
         try await withDashboard({ $0.isReadOnly = true }) { bench in
             try await bench.intake("j", many(3))
