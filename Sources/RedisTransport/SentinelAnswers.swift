@@ -9,19 +9,31 @@ struct SentinelAnswers {
     }
 
     private let asked: Int
+    private let primary: String
     private var heard = 0
     private(set) var best: Answer?
     /// Why there is none, by the Sentinel that was heard last.
     private(set) var failure: RedisError?
 
-    init(asked: Int) { self.asked = asked }
+    /// - Parameters:
+    ///   - asked: how many Sentinels.
+    ///   - primary: what they were asked for.
+    init(asked: Int, primary: String) {
+        self.asked = asked
+        self.primary = primary
+    }
 
     var isComplete: Bool { heard >= asked }
 
     mutating func hear(_ result: Result<RedisValue, RedisError>, from sentinel: RedisEndpoint) {
         heard += 1
         switch result {
-        case .failure(let error): failure = RedisError(error.code, "Sentinel at \(sentinel.authority): \(error)")
+        case .failure(let error):
+            var text = "Sentinel at \(sentinel.authority): \(error)"
+            if error.code == .server, error.message.contains("No such") {
+                text += "; it was asked for \(primary); the URL may name another: redis-sentinel://host?master=name"
+            }
+            failure = RedisError(error.code, text)
         case .success(let value):
             guard let answer = Self.parse(value) else {
                 failure = RedisError(.protocolError, "Sentinel at \(sentinel.authority): names no primary")

@@ -67,7 +67,7 @@ final class SentinelLocator: ServerLocator {
 
     private func ask(_ completion: @escaping (SentinelAnswers) -> Void) {
         close()
-        var answers = SentinelAnswers(asked: sentinels.count)
+        var answers = SentinelAnswers(asked: sentinels.count, primary: primary)
         let decide = { [weak self] in
             self?.close()
             completion(answers)

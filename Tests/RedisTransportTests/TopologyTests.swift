@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test func theLatestConfigurationIsBelieved() {
-        var answers = SentinelAnswers(asked: 3)
+        var answers = SentinelAnswers(asked: 3, primary: "main")
         // Cut off when the primary was replaced, and the quickest to answer.
         answers.hear(.success(Self.sentinel("old", "1", epoch: "3")), from: Self.sentinels[0])
         answers.hear(.success(Self.sentinel("new", "2", epoch: "4")), from: Self.sentinels[1])
@@ -96,7 +96,7 @@ import Testing
     }
 
     @Test func oneSentinelIsEnough() {
-        var answers = SentinelAnswers(asked: 3)
+        var answers = SentinelAnswers(asked: 3, primary: "main")
         answers.hear(.failure(RedisError(.connectionLost, "gone")), from: Self.sentinels[0])
         answers.hear(.success(Self.sentinel("a", "1", epoch: nil)), from: Self.sentinels[1])
         answers.hear(.failure(RedisError(.timeout, "slow")), from: Self.sentinels[2])
@@ -105,10 +105,12 @@ import Testing
     }
 
     @Test func aSentinelThatKnowsNoPrimarySaysSo() {
-        var answers = SentinelAnswers(asked: 1)
+        var answers = SentinelAnswers(asked: 1, primary: "main")
         answers.hear(.failure(RedisError(reply: "ERR No such master with that name")), from: Self.sentinels[0])
         #expect(answers.best == nil)
         #expect(answers.failure?.message.contains("sentinel1:26379: ERR No such master") == true)
+        #expect(answers.failure?.message.contains("asked for main") == true)
+        #expect(answers.failure?.message.contains("?master=") == true)
     }
 
     @Test(arguments: [
@@ -117,7 +119,7 @@ import Testing
         sentinel("a", "x", epoch: "1"),
     ])
     func anAnswerThatNamesNobodyIsAFailure(_ value: RedisValue) {
-        var answers = SentinelAnswers(asked: 1)
+        var answers = SentinelAnswers(asked: 1, primary: "main")
         answers.hear(.success(value), from: Self.sentinels[0])
         #expect(answers.best == nil)
         #expect(answers.failure?.code == .protocolError)
