@@ -171,7 +171,7 @@ final class ClientSession {
         return true
     }
 
-    func primaries(_ completion: @escaping (Result<[RedisEndpoint], RedisError>) -> Void) {
+    func primaries(having keys: [String], _ completion: @escaping (Result<[RedisEndpoint], RedisError>) -> Void) {
         guard let first else { return completion(.failure(RedisError(.notConnected, "closed"))) }
         guard deployment.form == .cluster else { return completion(.success([first.endpoint])) }
         let server = deployment.server
@@ -181,7 +181,9 @@ final class ClientSession {
                     guard let map = ClusterMap(value, from: first.endpoint.address) else {
                         return .failure(RedisError(.protocolError, "CLUSTER SLOTS gave no map"))
                     }
-                    return .success(map.primaries.map { server.at($0) })
+                    let wanted = keys.map { map.primary(of: HashSlot(key: $0)) }
+                    let primaries = map.primaries.filter { keys.isEmpty || wanted.contains($0) }
+                    return .success(primaries.map { server.at($0) })
                 }
             )
         }

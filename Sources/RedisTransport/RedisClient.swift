@@ -8,7 +8,7 @@ public import StreamWire
 public final class RedisClient: Sendable {
     private enum Message: Sendable {
         case send(RedisCommand, timeoutMs: Int64?, CheckedContinuation<Result<RedisValue, RedisError>, Never>)
-        case primaries(CheckedContinuation<Result<[RedisEndpoint], RedisError>, Never>)
+        case primaries(having: [String], CheckedContinuation<Result<[RedisEndpoint], RedisError>, Never>)
         case close
     }
 
@@ -65,8 +65,8 @@ public final class RedisClient: Sendable {
                     switch message {
                     case .send(let command, let timeoutMs, let continuation):
                         session.send(command, timeoutMs: timeoutMs) { continuation.resume(returning: $0) }
-                    case .primaries(let continuation):
-                        session.primaries { continuation.resume(returning: $0) }
+                    case .primaries(let keys, let continuation):
+                        session.primaries(having: keys) { continuation.resume(returning: $0) }
                     case .close: session.close()
                     }
                 }
@@ -94,9 +94,11 @@ public final class RedisClient: Sendable {
     }
 
     /// Every server that takes writes, for what has to be done on each: the primaries of a cluster, or the one there is.
-    public func primaries() async throws(RedisError) -> [RedisEndpoint] {
+    ///
+    /// - Parameter keys: of a cluster only the primaries of these keys' slots; none: all of them.
+    public func primaries(having keys: [String] = []) async throws(RedisError) -> [RedisEndpoint] {
         let result = await withCheckedContinuation { continuation in
-            if !pass(.primaries(continuation)) {
+            if !pass(.primaries(having: keys, continuation)) {
                 continuation.resume(returning: .failure(RedisError(.notConnected, "closed")))
             }
         }

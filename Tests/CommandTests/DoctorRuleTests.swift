@@ -25,6 +25,23 @@ import Testing
         return await check.examine(subject)
     }
 
+    @Test func primariesOfAClusterThatAreNotAlikeAreNamed() async throws {
+        func primaries(_ policies: [String]) -> [RedisFacts.Primary] {
+            policies.enumerated().map { .init(name: "n\($0)", facts: RedisFacts(info: ["maxmemory_policy": $1])) }
+        }
+        func verdicts(_ policies: [String]) async throws -> [String] {
+            try await examine(.evictionPolicy, info: ["maxmemory_policy": policies[0]]) {
+                $0.primaries = primaries(policies)
+            }.map { "\($0.verdict) \($0.text.prefix(while: { $0 != ";" }))" }
+        }
+        let lost = "Redis may throw away what a promise rests on"
+        #expect(try await verdicts(["noeviction", "noeviction"]) == ["ok noeviction"])
+        #expect(try await verdicts(["noeviction", "allkeys-lru"]) == ["fail n1: allkeys-lru: \(lost)"])
+        #expect(try await verdicts(["volatile-ttl", "noeviction"]) == ["fail n0: volatile-ttl: \(lost)"])
+        // All alike: the server's own words.
+        #expect(try await verdicts(["allkeys-lru", "allkeys-lru"]) == ["fail allkeys-lru: \(lost)"])
+    }
+
     struct Row: Sendable {
         var check: Check
         var info: [String: String] = [:]

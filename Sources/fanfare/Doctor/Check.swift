@@ -28,6 +28,25 @@ struct Check: Sendable {
         Check { subject in subject.redis.map { examine($0, subject.configuration) } ?? [] }
     }
 
+    /// A check of one server. In a cluster all primaries are looked at that have a configured project; where they are not
+    /// alike, each that is not well is named.
+    static func server(_ examine: @escaping @Sendable (RedisFacts, Configuration) -> [Finding]) -> Check {
+        .redis { facts, configuration in
+            let first = examine(facts, configuration)
+            let all = facts.primaries.map { (name: $0.name, findings: examine($0.facts, configuration)) }
+            func judged(_ findings: [Finding]) -> [String] { findings.map { "\($0.verdict) \($0.remedy ?? "")" } }
+            guard all.contains(where: { judged($0.findings) != judged(first) }) else { return first }
+            let concerns = all.flatMap { name, findings in
+                findings.filter { $0.verdict != .ok }.map { finding in
+                    var finding = finding
+                    finding.text = "\(name): \(finding.text)"
+                    return finding
+                }
+            }
+            return concerns.isEmpty ? first : concerns
+        }
+    }
+
     /// In the order of the report.
     static let all: [Check] = [
         redisReach, redisVersion, redisRole, access, functions, persistence, durability, evictionPolicy, memory,

@@ -39,7 +39,9 @@ struct DoctorCommand: AsyncParsableCommand {
         do throws(RedisError) {
             let client = try await RedisSession.connect(deployment, configuration)
             defer { client.close() }
-            subject.redis = try await RedisProbe(client: client, configuration: configuration).facts()
+            let isCluster = deployment.form == .cluster
+            subject.redis = try await RedisProbe(client: client, isCluster: isCluster, configuration: configuration)
+                .facts()
         } catch {
             subject.redisError = error
         }

@@ -2,7 +2,7 @@ internal import FanfareConfiguration
 
 extension Check {
     /// What Redis writes to its disk, and whether that works.
-    static let persistence = Check.redis { facts, _ in
+    static let persistence = Check.server { facts, _ in
         let name = "persistence"
         if facts.info["aof_last_write_status"].map({ $0 != "ok" }) ?? false {
             let remedy = "free or mend its disk; until then Redis refuses writes"
@@ -42,7 +42,7 @@ extension Check {
     }
 
     /// The promise in one line; the page on guarantees has the table.
-    static let durability = Check.redis { facts, configuration in
+    static let durability = Check.server { facts, configuration in
         let name = "durability"
         guard facts.keepsAppendOnlyFile, let fsync = facts.appendFsync, ["always", "everysec"].contains(fsync) else {
             return [

@@ -1,5 +1,5 @@
 extension Check {
-    static let evictionPolicy = Check.redis { facts, _ in
+    static let evictionPolicy = Check.server { facts, _ in
         let name = "eviction policy"
         let remedy = "maxmemory-policy noeviction (`CONFIG SET maxmemory-policy noeviction`, and in redis.conf)"
         guard let policy = facts.info["maxmemory_policy"] else {
@@ -12,7 +12,7 @@ extension Check {
     }
 
     /// Workers take no jobs from 80 % on, so that what is under way can still be written.
-    static let memory = Check.redis { facts, _ in
+    static let memory = Check.server { facts, _ in
         let name = "memory"
         guard let used = facts.number("used_memory"), used >= 0 else {
             return [.warn(name, "the server does not say what it uses", "allow INFO")]
@@ -32,7 +32,7 @@ extension Check {
         return [.ok(name, text)]
     }
 
-    static let replicas = Check.redis { facts, _ in
+    static let replicas = Check.server { facts, _ in
         let name = "replicas"
         let online = facts.onlineReplicas
         if let least = facts.minReplicas, least > 0, Int64(online) < least {

@@ -20,7 +20,7 @@ extension Check {
         return [.fail("redis", "\(subject.redisName): \(error)", remedy)]
     }
 
-    static let redisVersion = Check.redis { facts, _ in
+    static let redisVersion = Check.server { facts, _ in
         let name = "redis version"
         guard let version = facts.version else {
             return [.warn(name, "the server does not say it", "make sure that it is 7.0 or later")]
@@ -30,7 +30,7 @@ extension Check {
         return [.ok(name, text)]
     }
 
-    static let redisRole = Check.redis { facts, configuration in
+    static let redisRole = Check.server { facts, configuration in
         let name = "redis role"
         if facts.info["cluster_enabled"] == "1", !configuration.redis.url.lowercased().contains("-cluster://") {
             return [.fail(name, "a node of a cluster", "begin redis.url with redis-cluster://")]
@@ -45,7 +45,7 @@ extension Check {
         return [.ok(name, facts.info["cluster_enabled"] == "1" ? "primary of a cluster" : "primary")]
     }
 
-    static let functions = Check.redis { facts, _ in
+    static let functions = Check.server { facts, _ in
         let name = "functions"
         switch facts.functions {
         case .same: return [.ok(name, "loaded, as this program has them")]
@@ -70,7 +70,7 @@ extension Check {
         }
     }
 
-    static let clock = Check.redis { facts, _ in
+    static let clock = Check.server { facts, _ in
         let name = "clock"
         let skew = facts.skewMs.magnitude, error = facts.skewErrorMs.magnitude
         let side = facts.skewMs < 0 ? "behind" : "ahead of"

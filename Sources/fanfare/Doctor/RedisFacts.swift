@@ -12,6 +12,12 @@ struct RedisFacts: Sendable {
         case unknown(String)
     }
 
+    /// One of a cluster's servers.
+    struct Primary: Sendable {
+        var name: String
+        var facts: RedisFacts
+    }
+
     /// The lines of INFO.
     var info: [String: String] = [:]
     /// What CONFIG GET gave; empty where that is not allowed.
@@ -21,6 +27,9 @@ struct RedisFacts: Sendable {
     var skewMs: Int64 = 0
     /// How much of that may be the way there and back.
     var skewErrorMs: Int64 = 0
+    /// Of a cluster, the primaries that have the configured projects, or all where there are none; the first is the one
+    /// that everything else is about. Empty where one server has everything.
+    var primaries: [Primary] = []
     /// The configured projects, as far as the functions could be asked.
     var projects: [ProjectSnapshot] = []
     /// Projects whose active fan-out got no further between two looks, and the fan-out.

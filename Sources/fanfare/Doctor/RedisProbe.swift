@@ -7,20 +7,12 @@ internal import StreamWire
 /// Asks a server everything that the checks want to know. What its user may not ask stays unknown.
 struct RedisProbe {
     let client: RedisClient
+    let isCluster: Bool
     let configuration: Configuration
 
     func facts() async throws(RedisError) -> RedisFacts {
-        var facts = RedisFacts()
-        facts.info = RedisFacts.info(try await client.send(RedisCommand("INFO")).string ?? "")
-        if let reply = try await allowed(
-            RedisCommand("CONFIG", "GET", "appendfsync", "min-replicas-to-write", "stop-writes-on-bgsave-error", "save")
-        ) {
-            facts.settings = RedisFacts.settings(reply)
-        }
-        facts.user = try await allowed(RedisCommand("ACL", "WHOAMI"))?.string
-        facts.functions = try await functions()
-        (facts.skewMs, facts.skewErrorMs) = try await skew()
-        if facts.functions != .missing {
+        var facts = try await isCluster ? clusterFacts() : facts(of: client)
+        if ([facts] + facts.primaries.map(\.facts)).contains(where: { $0.functions != .missing }) {
             try await look(&facts)
             // A pause between two claims is no standstill.
             if facts.projects.contains(where: { Self.seemsStuck($0) != nil }) {
@@ -35,6 +27,44 @@ struct RedisProbe {
                 }
             }
         }
+        return facts
+    }
+
+    /// A primary that no project lives on may be without the functions, and as it likes.
+    private func clusterFacts() async throws(RedisError) -> RedisFacts {
+        let bases = configuration.projects.map { ProjectKeys(prefix: configuration.prefix, project: $0.id).base }
+        var primaries: [RedisFacts.Primary] = []
+        for primary in try await client.primaries(having: bases) {
+            let server = try await RedisSession.connect(RedisDeployment(primary), configuration)
+            defer { server.close() }
+            primaries.append(.init(name: "\(primary)", facts: try await facts(of: server)))
+        }
+        guard var facts = primaries.first?.facts else {
+            throw RedisError(.clusterDown, "no node serves the slots of the configured projects")
+        }
+        facts.primaries = primaries
+        return facts
+    }
+
+    private func facts(of client: RedisClient) async throws(RedisError) -> RedisFacts {
+        var facts = RedisFacts()
+        facts.info = RedisFacts.info(try await client.send(RedisCommand("INFO")).string ?? "")
+        if let reply = try await allowed(
+            RedisCommand(
+                "CONFIG",
+                "GET",
+                "appendfsync",
+                "min-replicas-to-write",
+                "stop-writes-on-bgsave-error",
+                "save"
+            ),
+            client
+        ) {
+            facts.settings = RedisFacts.settings(reply)
+        }
+        facts.user = try await allowed(RedisCommand("ACL", "WHOAMI"), client)?.string
+        facts.functions = try await functions(client)
+        (facts.skewMs, facts.skewErrorMs) = try await skew(client)
         return facts
     }
 
@@ -65,26 +95,13 @@ struct RedisProbe {
     }
 
     /// nil when this user may not, or the server has no such command under this name.
-    private func allowed(_ command: RedisCommand) async throws(RedisError) -> RedisValue? {
+    private func allowed(_ command: RedisCommand, _ client: RedisClient) async throws(RedisError) -> RedisValue? {
         do throws(RedisError) {
             return try await client.send(command)
         } catch {
             guard error.code == .noPerm || error.code == .server else { throw error }
             return nil
         }
-    }
-
-    /// Of a cluster each primary keeps its own: the first that has not what it should is told.
-    private func functions() async throws(RedisError) -> RedisFacts.Functions {
-        let primaries = try await client.primaries()
-        guard primaries.count > 1 else { return try await functions(client) }
-        for primary in primaries {
-            let server = try await RedisSession.connect(RedisDeployment(primary), configuration)
-            defer { server.close() }
-            let found = try await functions(server)
-            if found != .same { return found }
-        }
-        return .same
     }
 
     private func functions(_ client: RedisClient) async throws(RedisError) -> RedisFacts.Functions {
@@ -99,7 +116,7 @@ struct RedisProbe {
     }
 
     /// Of several looks, the one whose answer came soonest knows best.
-    private func skew() async throws(RedisError) -> (ms: Int64, errorMs: Int64) {
+    private func skew(_ client: RedisClient) async throws(RedisError) -> (ms: Int64, errorMs: Int64) {
         var best: (ms: Int64, errorMs: Int64)?
         for _ in 0..<5 {
             let before = Date().timeIntervalSince1970
