@@ -1,4 +1,5 @@
 import Foundation
+import OpenSSLKit
 import RedisTransport
 import StreamWire
 import TestSupport
@@ -20,8 +21,13 @@ final class Rig {
 
     /// - Parameters:
     ///   - redis: a server of the test's own; ended with the rig.
-    ///   - deployment: where the test itself looks, if not straight at that server.
-    init(projects: [String] = ["demo"], redis: RedisServer? = nil, deployment: RedisDeployment? = nil) async throws {
+    ///   - deployment: where the test itself looks, if not straight at that server, and with which files.
+    init(
+        projects: [String] = ["demo"],
+        redis: RedisServer? = nil,
+        deployment: RedisDeployment? = nil,
+        tls: TLSOptions = TLSOptions()
+    ) async throws {
         self.projects = projects
         directory = FileManager.default.temporaryDirectory
             .appendingPathComponent("fanfare-e2e-\(UInt64.random(in: 0 ..< .max))")
@@ -29,6 +35,7 @@ final class Rig {
         self.redis = try redis ?? RedisServer()
         client = try await RedisClient.connect(
             deployment ?? RedisDeployment(self.redis.endpoint),
+            tls: tls,
             patienceMs: deployment == nil ? 5_000 : 30_000
         )
     }

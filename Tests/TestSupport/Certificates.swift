@@ -20,14 +20,16 @@ public struct Certificates: Sendable {
         ])
     }
 
-    /// - Parameter names: subject alternative names such as `DNS:localhost` and `IP:127.0.0.1`; none for a client.
-    public func issue(_ name: String, names: [String]) throws -> Identity {
+    /// - Parameters:
+    ///   - names: subject alternative names such as `DNS:localhost` and `IP:127.0.0.1`; none for a client.
+    ///   - isClientToo: for a server that also calls others.
+    public func issue(_ name: String, names: [String], isClientToo: Bool = false) throws -> Identity {
         let (key, request, cert) = (folder.file("\(name).key"), folder.file("\(name).csr"), folder.file("\(name).pem"))
         try Self.openssl([
             "req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
             "-subj", "/CN=\(name)", "-keyout", key, "-out", request,
         ])
-        let usage = names.isEmpty ? "clientAuth" : "serverAuth"
+        let usage = names.isEmpty ? "clientAuth" : isClientToo ? "serverAuth,clientAuth" : "serverAuth"
         let alternative = names.isEmpty ? "" : "subjectAltName=\(names.joined(separator: ","))\n"
         let extensions = try folder.write("\(name).ext", "\(alternative)extendedKeyUsage=\(usage)\n")
         try Self.openssl([

@@ -6,10 +6,14 @@ public final class RedisCluster: Sendable {
     public let nodes: [RedisServer]
     private let primaries: Int
 
-    /// - Parameter config: further settings of every node.
-    public init(primaries: Int = 3, config: [String] = []) throws {
+    /// - Parameters:
+    ///   - port: how clients reach every node; with TLS so do the nodes each other.
+    ///   - config: further settings of every node.
+    public init(primaries: Int = 3, port: RedisServer.Port = .plain, config: [String] = []) throws {
         self.primaries = primaries
         var nodes: [RedisServer] = []
+        var config = config
+        if case .tls = port { config += ["--tls-cluster", "yes", "--tls-replication", "yes"] }
         for _ in 0..<primaries * 2 {
             let bus = try RedisServer.freePort()
             let settings = [
@@ -17,7 +21,7 @@ public final class RedisCluster: Sendable {
                 "--cluster-replica-validity-factor", "0", "--cluster-require-full-coverage", "no",
                 "--repl-diskless-sync-delay", "0",
             ]
-            nodes.append(try RedisServer(port: .plain, config: settings + config))
+            nodes.append(try RedisServer(port: port, config: settings + config))
         }
         self.nodes = nodes
         for (index, node) in nodes.enumerated() {
