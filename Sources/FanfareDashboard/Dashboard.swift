@@ -129,29 +129,20 @@ public struct Dashboard<Redis: RedisSending>: Sendable {
         let body: ResponseBody
         switch reply.body {
         case .bytes(let bytes): body = ResponseBody(byteBuffer: ByteBuffer(bytes: bytes))
-        case .events: body = ResponseBody { writer in try await stream(hub, to: &writer) }
+        case .events(let seat): body = ResponseBody { writer in try await stream(hub, seat, to: &writer) }
         }
         return Response(status: HTTPResponse.Status(code: reply.status), headers: fields, body: body)
     }
 
-    /// Ends when the browser goes, when the dashboard does, or when there are too many browsers.
-    private static func stream(_ hub: FleetHub, to writer: inout any ResponseBodyWriter) async throws {
-        guard await hub.enter() else {
-            try await writer.write(ByteBuffer(string: "retry: 30000\nevent: full\ndata: {}\n\n"))
-            return try await writer.finish(nil)
+    /// Ends when the browser goes or the dashboard does.
+    private static func stream(_ hub: FleetHub, _ seat: Seat, to writer: inout any ResponseBodyWriter) async throws {
+        defer { withExtendedLifetime(seat) {} }
+        try await writer.write(ByteBuffer(bytes: EventStream.opening))
+        var seen = 0
+        while let update = await hub.next(after: seen) {
+            seen = update.version
+            try await writer.write(ByteBuffer(bytes: EventStream.event(update)))
         }
-        do {
-            try await writer.write(ByteBuffer(bytes: EventStream.opening))
-            var seen = 0
-            while let update = await hub.next(after: seen) {
-                seen = update.version
-                try await writer.write(ByteBuffer(bytes: EventStream.event(update)))
-            }
-        } catch {
-            await hub.leave()
-            throw error
-        }
-        await hub.leave()
         try await writer.finish(nil)
     }
 }

@@ -57,7 +57,11 @@ struct DashboardRoutes<Redis: RedisSending>: Sendable {
         default: return nil
         }
         switch parts.count {
-        case 2 where parts[1] == "events": return .events
+        case 2 where parts[1] == "events":
+            if let seat = hub.seats.take() { return .events(seat) }
+            var reply = WebReply.error(503, "full", "Too many browsers look at this dashboard.")
+            reply.headers.append(("Retry-After", "30"))
+            return reply
         case 2 where parts[1] == "fleet":
             let (picture, trouble) = await hub.picture()
             if let picture { return .json(picture) }
@@ -99,7 +103,10 @@ struct DashboardRoutes<Redis: RedisSending>: Sendable {
         var object: JSONObject = [
             "needs_token": .bool(options.token != nil), "known": .bool(isKnown), "read_only": .bool(options.isReadOnly),
         ]
-        if isKnown { object["version"] = .string(FanfareVersion.current) }
+        if isKnown {
+            object["version"] = .string(FanfareVersion.current)
+            object["full"] = .bool(hub.seats.areTaken)
+        }
         return .json(object)
     }
 

@@ -23,11 +23,9 @@ actor FleetHub {
     private var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
     private var nextWaiter = 0
     private var isClosed = false
-    /// Browsers at once; each costs a connection and a task.
-    private let most: Int
-    private var watching = 0
+    nonisolated let seats: Seats
 
-    init(most: Int) { self.most = most }
+    init(most: Int) { seats = Seats(most: most) }
 
     // MARK: The reader's side
 
@@ -76,15 +74,6 @@ actor FleetHub {
     }
 
     // MARK: The browsers' side
-
-    /// False when there are too many already.
-    func enter() -> Bool {
-        guard watching < most, !isClosed else { return false }
-        watching += 1
-        return true
-    }
-
-    func leave() { watching -= 1 }
 
     /// Waits for something newer; nil when the dashboard ends or the task was cancelled.
     ///

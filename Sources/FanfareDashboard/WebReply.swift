@@ -5,7 +5,7 @@ struct WebReply: Sendable {
     enum Body: Sendable {
         case bytes([UInt8])
         /// Server-sent events, for as long as somebody reads them.
-        case events
+        case events(Seat)
     }
 
     var status: Int
@@ -30,9 +30,9 @@ struct WebReply: Sendable {
         json(["error": .string(code), "message": .string(message)], status: status)
     }
 
-    static var events: WebReply {
+    static func events(_ seat: Seat) -> WebReply {
         var reply = WebReply(200, "text/event-stream; charset=utf-8", [])
-        reply.body = .events
+        reply.body = .events(seat)
         // What stands between must not wait for more.
         reply.headers = [("X-Accel-Buffering", "no")]
         return reply

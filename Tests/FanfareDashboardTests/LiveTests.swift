@@ -65,14 +65,34 @@ import Testing
         #expect(try #require(await hub.next(after: 3)).event == "trouble")
         try await publish(4)
         #expect(try #require(await hub.next(after: 4)).event == "fleet")
-        #expect(await hub.enter())
-        #expect(await hub.enter() == false)
-        await hub.leave()
-        #expect(await hub.enter())
         // Who waits when it ends is let go.
         async let last = hub.next(after: 5)
         await hub.close()
         #expect(await last == nil)
+    }
+
+    @Test func aBrowserBeyondTheSeatsIsToldToComeBack() async throws {
+        try await withDashboard { bench in
+            var readers: [EventReader] = []
+            for _ in 0..<64 {
+                let reader = try await bench.web.events()
+                _ = try await reader.next("fleet")
+                readers.append(reader)
+            }
+            let refused = try await bench.web.get("/api/events")
+            #expect(refused.status == 503 && refused.headers["retry-after"] == "30")
+            #expect(refused.json["error"] as? String == "full")
+            #expect(try await bench.web.get("/session").json["full"] as? Bool == true)
+            // Whoever goes makes room.
+            readers.removeLast()
+            // The server notices it when it writes the next picture, within a second.
+            let deadline = ContinuousClock.now + .seconds(60)
+            while try await bench.web.get("/session").json["full"] as? Bool == true {
+                try #require(ContinuousClock.now < deadline)
+            }
+            let reader = try await bench.web.events()
+            _ = try await reader.next("fleet")
+        }
     }
 
     @Test func aTaskThatIsCancelledWaitsNoLonger() async throws {

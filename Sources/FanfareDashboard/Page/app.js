@@ -69,13 +69,9 @@ function follow() {
     watch();
     trouble(message);
   });
-  take("full", () => {
-    link("too many viewers", "lost");
-    trouble("Too many browsers look at this dashboard; it tries again by itself.");
-  });
   source.onerror = () => {
     link("connection lost, trying again", "lost");
-    // A browser gives up for good when it is refused: the session may be over.
+    // A browser gives up for good when it is refused: the session may be over, or all places taken.
     if (source.readyState === EventSource.CLOSED) setTimeout(begin, 3000);
   };
 }
@@ -94,7 +90,11 @@ async function begin() {
   show(node("search"), session.known);
   show(node("logout"), session.known && session.needs_token);
   show(node("read-only"), session.read_only);
-  if (session.known) follow();
+  if (session.full) {
+    link("too many viewers", "lost");
+    trouble("Too many browsers look at this dashboard; it tries again by itself.");
+    setTimeout(begin, 30000);
+  } else if (session.known) follow();
   else {
     link("not logged in", "");
     node("token").focus();
