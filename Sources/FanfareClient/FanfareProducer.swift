@@ -44,9 +44,12 @@ public struct FanfareProducer<Redis: RedisSending>: Sendable {
     /// what the whole project wrote meanwhile. To follow all results, read the stream with a consumer group instead.
     /// - Parameters:
     ///   - status: of the job; its times bound what is read.
+    ///   - unreadable: gets what is wrong with an entry that no worker wrote, by the entry's id; unless given, that ends
+    ///     the reading.
     ///   - handle: gets each entry of the job; throwing ends the reading.
     public func results(
         of status: JobStatus,
+        unreadable: (FanfareClientError) throws -> Void = { throw $0 },
         handle: (ResultEntry) throws -> Void
     ) async throws {
         var start = status.createdMs.map { "\($0)" } ?? "-"
@@ -63,7 +66,14 @@ public struct FanfareProducer<Redis: RedisSending>: Sendable {
                 start = "(" + entry.id
                 guard entry.fields.contains(where: { $0.name == "job" && $0.value.elementsEqual(status.id.utf8) })
                 else { continue }
-                try handle(ResultEntry(entry))
+                let read: ResultEntry
+                do throws(FanfareClientError) {
+                    read = try ResultEntry(entry)
+                } catch {
+                    try unreadable(error)
+                    continue
+                }
+                try handle(read)
             }
             if page.count < pageSize { return }
         }

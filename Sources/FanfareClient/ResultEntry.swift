@@ -14,11 +14,14 @@ public struct ResultEntry: Sendable {
         guard let job = field("job"), let bytes = field("results") else {
             throw FanfareClientError(.unexpectedReply, "results entry \(entry.id) lacks a field")
         }
-        let values: [JSONValue]
+        let parsed: JSONValue
         do {
-            values = try JSONParser.parse(bytes, limits: JSONLimits()).array ?? []
+            parsed = try JSONParser.parse(bytes, limits: JSONLimits())
         } catch {
             throw FanfareClientError(.unexpectedReply, "results entry \(entry.id) is not JSON: \(error)")
+        }
+        guard let values = parsed.array else {
+            throw FanfareClientError(.unexpectedReply, "results entry \(entry.id) is not an array")
         }
         self.id = entry.id
         self.job = String(decoding: job, as: UTF8.self)

@@ -51,6 +51,7 @@ struct DashboardQueries<Redis: RedisSending>: Sendable {
         )
         var object: JSONObject = ["results": .array(page.results)]
         object["next"] = page.next.map { .string($0.text) }
+        if !page.unreadable.isEmpty { object["unreadable"] = .array(page.unreadable.map { .string($0) }) }
         return .json(object)
     }
 

@@ -31,6 +31,8 @@ struct ResultPage: Sendable {
     }
 
     private(set) var results: [JSONValue] = []
+    /// Ids of the job's entries that no worker wrote; left out.
+    private(set) var unreadable: [String] = []
     /// nil when there is nothing behind it.
     private(set) var next: Cursor?
 
@@ -60,7 +62,11 @@ struct ResultPage: Sendable {
                 guard entry.fields.contains(where: { $0.name == "job" && $0.value.elementsEqual(status.id.utf8) })
                 else { continue }
                 let given = entry.id == cursor?.entry ? cursor?.given ?? 0 : 0
-                page.take(try ResultEntry(entry), from: given, failedOnly: failedOnly)
+                guard let readable = try? ResultEntry(entry) else {
+                    page.unreadable.append(entry.id)
+                    continue
+                }
+                page.take(readable, from: given, failedOnly: failedOnly)
                 if page.results.count >= most { return page }
             }
             if values.count < entriesAtOnce {

@@ -64,7 +64,7 @@ struct GroupArguments: ParsableArguments {
         let wait = desk.wait(id)
         let progress = try await wait.watch()
         var results: [JobResult] = []
-        try await desk.producer.results(of: progress.status) { results += $0.results }
+        try await desk.producer.results(of: progress.status, unreadable: { _ in }) { results += $0.results }
         let result = results.last
         if json {
             let head: JSONObject = ["id": .string(id), "project": .string(desk.project)]

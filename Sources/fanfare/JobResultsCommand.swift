@@ -35,11 +35,17 @@ struct JobResultsCommand: AsyncParsableCommand {
                 throw JobArguments.missing(arguments.id)
             }
             if !arguments.json { Console.line(Self.columns.joined(separator: "\t")) }
-            try await producer.results(of: status) { entry in
+            var isWhole = true
+            let leaveOut = { (error: FanfareClientError) in
+                isWhole = false
+                Console.error("fanfare: \(error); no worker wrote that, it is left out")
+            }
+            try await producer.results(of: status, unreadable: leaveOut) { entry in
                 let wanted = entry.results.filter { !failed || $0.status != .sent }
                 let lines = wanted.map { arguments.json ? JSONValue.object($0.json).jsonText : Self.row($0) }
                 if !lines.isEmpty { Console.line(lines.joined(separator: "\n")) }
             }
+            if !isWhole { throw ExitCode(Outcome.failed.rawValue) }
         }
     }
 

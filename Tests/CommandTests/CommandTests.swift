@@ -95,6 +95,19 @@ import Testing
         #expect(lines(bad.out).dropFirst() == ["1\tfailed\tUNREGISTERED\tremove\t1\tb"])
     }
 
+    @Test func aResultsEntryThatNoWorkerWroteIsLeftOutAndNamed() async throws {
+        _ = try redis.cli("HSET", "fanfare:{demo}:job:j", "state", "done", "total", "1", "sent", "1")
+        let sent = #"{"i":0,"token":"a","status":"sent","message_id":"m","attempts":1}"#
+        let stream = "fanfare:{demo}:results"
+        let garbage = try ["\u{1B}[31m", "{}"].map { try redis.cli("XADD", stream, "*", "job", "j", "results", $0) }
+        _ = try redis.cli("XADD", stream, "*", "job", "j", "results", "[\(sent)]")
+        let run = try await CommandRun(["job", "results", "j", "--json"] + flags)
+        #expect(run.status == 1)
+        #expect(lines(run.out) == [sent])
+        for entry in garbage { #expect(run.err.split(separator: entry).count == 2, "\(run.err)") }
+        #expect(!run.err.contains("\u{1B}"))
+    }
+
     @Test func functionsAreLoadedAndLoadingAgainIsFine() async throws {
         for _ in 0..<2 {
             let run = try await CommandRun(["functions", "load", "--redis", "unix://\(redis.socketPath)"])

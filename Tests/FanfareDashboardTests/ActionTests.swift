@@ -106,6 +106,19 @@ import Testing
         }
     }
 
+    @Test func aResultsEntryThatNoWorkerWroteIsLeftOutAndNamed() async throws {
+        try await withDashboard { bench in
+            try await bench.intake("j", many(3))
+            let claim = try #require(try await bench.claim().first)
+            let command = RedisCommand("XADD", bench.keys.results, "*", "job", "j", "results", "garbage")
+            let entry = try #require(try await bench.client.send(command).string)
+            try await bench.record(claim, 0..<3, call: 1)
+            let page = try await bench.web.get("/api/projects/demo/jobs/j/results")
+            #expect(page.status == 200 && (page.json["results"] as? [Any])?.count == 3)
+            #expect(page.json["unreadable"] as? [String] == [entry])
+        }
+    }
+
     @Test func theDeadAreReplayedAndDropped() async throws {
         try await withDashboard { bench in
             try await bench.reject("r", reason: "token: <script>alert(1)</script>")

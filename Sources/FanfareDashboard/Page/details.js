@@ -150,9 +150,10 @@ function results(project, id) {
       const reply = await ask(`${at(project, "jobs", id, "results")}?${query}`);
       rows.replaceChildren(...reply.results.map(row));
       next = reply.next;
-      text(status, reply.results.length === 0
+      const count = reply.results.length === 0
         ? next ? "Nothing on this page; there may be more." : "The stream holds no such results (any more)."
-        : `${reply.results.length} results on this page.`);
+        : `${reply.results.length} results on this page.`;
+      text(status, reply.unreadable ? `${count} Left out, because no worker wrote them: entries ${reply.unreadable.join(", ")}.` : count);
       show(more, Boolean(next));
     } catch (error) {
       text(status, error.message);
