@@ -51,6 +51,14 @@ public struct Dashboard<Redis: RedisSending>: Sendable {
                     metadata: ["action": "\(action)", "project": "\(project)", "target": "\(target)"]
                 )
             },
+            noteRefusal: { peer, isTooMany in
+                logger.warning(
+                    isTooMany
+                        ? "Too many wrong tokens came; those of the next minute are not noted one by one."
+                        : "A wrong token was shown to the dashboard.",
+                    metadata: ["peer": "\(peer)"]
+                )
+            },
             now: { start.duration(to: clock.now) }
         )
         let reader = FleetReader(redis: redis, prefix: options.prefix, projects: options.projects)
@@ -65,9 +73,9 @@ public struct Dashboard<Redis: RedisSending>: Sendable {
         // The server's own word about every connection is of no use here.
         var quiet = logger
         quiet.logLevel = .critical
-        let responder = CallbackResponder<BasicRequestContext> { [routes, hub] request, _ in
+        let responder = CallbackResponder<PeerContext> { [routes, hub] request, context in
             do {
-                return Self.response(await routes.answer(try await Self.request(request)), hub)
+                return Self.response(await routes.answer(try await Self.request(request, from: context.peer)), hub)
             } catch is NIOTooManyBytesError {
                 return Self.response(.error(413, "too_large", "The body is too large."), hub)
             }
@@ -103,7 +111,7 @@ public struct Dashboard<Redis: RedisSending>: Sendable {
 
     // MARK: Between the server's words and ours
 
-    private static func request(_ request: Request) async throws -> WebRequest {
+    private static func request(_ request: Request, from peer: String) async throws -> WebRequest {
         let body = try await request.body.collect(upTo: mostBodyBytes)
         var headers: [String: String] = [:]
         for field in request.headers {
@@ -117,7 +125,8 @@ public struct Dashboard<Redis: RedisSending>: Sendable {
             path: request.uri.path,
             query: WebRequest.query(request.uri.query ?? ""),
             headers: headers,
-            body: Array(body.readableBytesView)
+            body: Array(body.readableBytesView),
+            peer: peer
         )
     }
 
@@ -144,5 +153,16 @@ public struct Dashboard<Redis: RedisSending>: Sendable {
             try await writer.write(ByteBuffer(bytes: EventStream.event(update)))
         }
         try await writer.finish(nil)
+    }
+}
+
+/// Who asks.
+private struct PeerContext: RequestContext {
+    var coreContext: CoreRequestContextStorage
+    let peer: String
+
+    init(source: ApplicationRequestContextSource) {
+        coreContext = .init(source: source)
+        peer = source.channel.remoteAddress?.ipAddress ?? ""
     }
 }

@@ -12,7 +12,7 @@ struct DashboardRoutes<Redis: RedisSending>: Sendable {
     let explain: @Sendable (any Error) -> String
     /// Since a moment that never changes.
     let now: @Sendable () -> Duration
-    private let sessions = Sessions()
+    private let sessions: Sessions
 
     init(
         options: DashboardOptions,
@@ -20,12 +20,14 @@ struct DashboardRoutes<Redis: RedisSending>: Sendable {
         redis: Redis,
         explain: @escaping @Sendable (any Error) -> String,
         note: @escaping @Sendable (String, String, String) -> Void,
+        noteRefusal: @escaping @Sendable (_ peer: String, _ isTooMany: Bool) -> Void,
         now: @escaping @Sendable () -> Duration
     ) {
         self.options = options
         self.hub = hub
         queries = DashboardQueries(redis: redis, prefix: options.prefix, projects: options.projects)
         actions = DashboardActions(redis: redis, prefix: options.prefix, projects: options.projects, note: note)
+        sessions = Sessions(note: noteRefusal)
         self.explain = explain
         self.now = now
     }
@@ -99,7 +101,8 @@ struct DashboardRoutes<Redis: RedisSending>: Sendable {
 
     /// What the page has to know before it asks for more; told to everybody.
     private func session(_ request: WebRequest) async -> WebReply {
-        let isKnown = await Doorkeeper(options: options).isKnown(request, sessions: sessions, now: now())
+        let isKnown =
+            await Doorkeeper(options: options).standing(of: request, sessions: sessions, now: now()) == .known
         var object: JSONObject = [
             "needs_token": .bool(options.token != nil), "known": .bool(isKnown), "read_only": .bool(options.isReadOnly),
         ]
@@ -117,7 +120,8 @@ struct DashboardRoutes<Redis: RedisSending>: Sendable {
         switch parts {
         case ["login"]:
             // Behind a proxy with TLS the session never travels without it.
-            return await login(body, isSecure: request.headers["origin"]?.lowercased().hasPrefix("https://") == true)
+            let isSecure = request.headers["origin"]?.lowercased().hasPrefix("https://") == true
+            return await login(body, peer: request.peer, isSecure: isSecure)
         case ["logout"]:
             if let name = request.cookie(Doorkeeper.cookie) { await sessions.close(name) }
             var reply = WebReply.json(["outcome": "closed"])
@@ -140,17 +144,16 @@ struct DashboardRoutes<Redis: RedisSending>: Sendable {
         }
     }
 
-    private func login(_ body: JSONObject, isSecure: Bool) async -> WebReply {
-        guard let token = options.token else { return .json(["outcome": "open"]) }
-        let isRight = BearerToken(token).accepts(body["token"]?.string ?? "")
-        switch await sessions.open(isRight: isRight, now: now()) {
-        case .opened(let name):
-            var reply = WebReply.json(["outcome": "open"])
-            reply.headers = [("Set-Cookie", Self.cookie(name, seconds: 12 * 3_600) + (isSecure ? "; Secure" : ""))]
-            return reply
-        case .wrong: return .error(401, "wrong_token", "That is not the token.")
-        case .tooMany: return .error(429, "too_many", "Too many wrong tokens; wait a minute.")
+    private func login(_ body: JSONObject, peer: String, isSecure: Bool) async -> WebReply {
+        var reply = WebReply.json(["outcome": "open"])
+        guard let token = options.token else { return reply }
+        guard BearerToken(token).accepts(body["token"]?.string ?? "") else {
+            let isHeard = await sessions.refuse(peer: peer, now: now())
+            return isHeard ? .error(401, "wrong_token", "That is not the token.") : .tooManyTokens
         }
+        let session = await sessions.open(now: now())
+        reply.headers = [("Set-Cookie", Self.cookie(session, seconds: 12 * 3_600) + (isSecure ? "; Secure" : ""))]
+        return reply
     }
 
     /// Out of reach of scripts, and not sent along by other sites.

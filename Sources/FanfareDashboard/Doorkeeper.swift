@@ -20,10 +20,15 @@ struct Doorkeeper: Sendable {
         if isChange, let refusal = forgeryRefusal(request) { return refusal }
         // By the parts, which are what is routed by: the path may spell them in other ways (`//api`, `/%61pi`).
         let isGuarded = request.parts.map { $0.first == "api" } ?? true
-        if isGuarded, !(await isKnown(request, sessions: sessions, now: now)) {
-            var reply = WebReply.error(401, "unauthorized", "Log in first.")
-            reply.headers.append(("WWW-Authenticate", "Bearer realm=\"fanfare\""))
-            return reply
+        if isGuarded {
+            switch await standing(of: request, sessions: sessions, now: now) {
+            case .known: break
+            case .stranger:
+                var reply = WebReply.error(401, "unauthorized", "Log in first.")
+                reply.headers.append(("WWW-Authenticate", "Bearer realm=\"fanfare\""))
+                return reply
+            case .pest: return .tooManyTokens
+            }
         }
         if isChange, options.isReadOnly, isGuarded {
             return .error(403, "read_only", "This dashboard is read-only.")
@@ -31,14 +36,22 @@ struct Doorkeeper: Sendable {
         return nil
     }
 
-    /// Whoever has shown the token, now or when the session began.
-    func isKnown(_ request: WebRequest, sessions: Sessions, now: Duration) async -> Bool {
-        guard let token = options.token else { return true }
+    enum Standing {
+        /// Has shown the token, now or when the session began.
+        case known
+        case stranger
+        /// One wrong token too many.
+        case pest
+    }
+
+    func standing(of request: WebRequest, sessions: Sessions, now: Duration) async -> Standing {
+        guard let token = options.token else { return .known }
         if let header = request.headers["authorization"] {
-            return BearerToken(token).accepts(authorization: header)
+            if BearerToken(token).accepts(authorization: header) { return .known }
+            return await sessions.refuse(peer: request.peer, now: now) ? .stranger : .pest
         }
-        guard let session = request.cookie(Self.cookie) else { return false }
-        return await sessions.isOpen(session, now: now)
+        guard let session = request.cookie(Self.cookie) else { return .stranger }
+        return await sessions.isOpen(session, now: now) ? .known : .stranger
     }
 
     private func hostRefusal(_ request: WebRequest) -> WebReply? {

@@ -1,30 +1,39 @@
-/// The browsers that have shown the token. Kept in memory: a dashboard that is started again asks once more.
+/// The browsers that have shown the token, and the wrong ones that were shown. Kept in memory: a dashboard that is
+/// started again asks once more.
 actor Sessions {
     private static let most = 256
     private static let lasts = Duration.seconds(12 * 3_600)
-    /// Wrong tokens within ``window`` before nobody is listened to for the rest of it: guessing does not pay.
+    /// Wrong tokens within ``window`` that are noted one by one.
     private static let mostFailures = 10
     private static let window = Duration.seconds(60)
 
     private var ends: [String: Duration] = [:]
     private var failures: [Duration] = []
+    private var isTooMany = false
+    /// Gets whom a wrong token came from, and whether there are now too many to note more of them.
+    private let note: @Sendable (_ peer: String, _ isTooMany: Bool) -> Void
 
-    enum Opening: Equatable {
-        case opened(String)
-        case wrong
-        case tooMany
+    init(note: @escaping @Sendable (String, Bool) -> Void) { self.note = note }
+
+    /// Takes down a wrong token, wherever it was shown.
+    ///
+    /// - Parameter now: of a clock that nobody sets.
+    /// - Returns: false when there were too many of late.
+    func refuse(peer: String, now: Duration) -> Bool {
+        failures.removeAll { $0 + Self.window <= now }
+        guard failures.count < Self.mostFailures else {
+            if !isTooMany { note(peer, true) }
+            isTooMany = true
+            return false
+        }
+        isTooMany = false
+        failures.append(now)
+        note(peer, false)
+        return true
     }
 
-    /// - Parameters:
-    ///   - isRight: whether the token was.
-    ///   - now: of a clock that nobody sets.
-    func open(isRight: Bool, now: Duration) -> Opening {
-        failures.removeAll { $0 + Self.window <= now }
-        guard failures.count < Self.mostFailures else { return .tooMany }
-        guard isRight else {
-            failures.append(now)
-            return .wrong
-        }
+    /// For who has shown the right token: however many wrong ones came, from whomever, they keep nobody out.
+    func open(now: Duration) -> String {
         ends = ends.filter { $0.value > now }
         if ends.count >= Self.most, let oldest = ends.min(by: { $0.value < $1.value }) { ends[oldest.key] = nil }
         var generator = SystemRandomNumberGenerator()
@@ -33,7 +42,7 @@ actor Sessions {
             return String(repeating: "0", count: 16 - word.count) + word
         }.joined()
         ends[name] = now + Self.lasts
-        return .opened(name)
+        return name
     }
 
     func isOpen(_ name: String, now: Duration) -> Bool { ends[name].map { $0 > now } ?? false }

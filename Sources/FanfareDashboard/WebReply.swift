@@ -30,6 +30,12 @@ struct WebReply: Sendable {
         json(["error": .string(code), "message": .string(message)], status: status)
     }
 
+    static var tooManyTokens: WebReply {
+        var reply = error(429, "too_many", "Too many wrong tokens; wait a minute.")
+        reply.headers = [("Retry-After", "60")]
+        return reply
+    }
+
     static func events(_ seat: Seat) -> WebReply {
         var reply = WebReply(200, "text/event-stream; charset=utf-8", [])
         reply.body = .events(seat)

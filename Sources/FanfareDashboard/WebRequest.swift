@@ -9,6 +9,8 @@ struct WebRequest: Sendable {
     /// Names in lower case.
     var headers: [String: String] = [:]
     var body: [UInt8] = []
+    /// The address that the connection comes from; a proxy's, where there is one.
+    var peer = ""
 
     var host: String? { headers["host"] }
 

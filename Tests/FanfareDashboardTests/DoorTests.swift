@@ -120,18 +120,6 @@ import Testing
         }
     }
 
-    @Test func guessingIsStopped() async throws {
-        try await withDashboard({ $0.token = Self.token }) { bench in
-            let (wrong, right) = (#"{"token":"x"}"#, #"{"token":"\#(Self.token)"}"#)
-            for _ in 0..<10 {
-                let answer = try await bench.web.post("/login", wrong)
-                #expect(answer.status == 401)
-            }
-            let answer = try await bench.web.post("/login", right)
-            #expect(answer.status == 429)
-        }
-    }
-
     @Test(arguments: ["//api/", "/%61pi/", "/api//", "/./api/", "/x/../api/"])
     func anotherSpellingOfThePathOpensNothing(prefix: String) async throws {
         try await withDashboard({ $0.token = Self.token }) { bench in

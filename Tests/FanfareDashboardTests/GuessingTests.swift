@@ -1,0 +1,63 @@
+import FanfareClient
+import FanfareModel
+import StreamWire
+import Synchronization
+import Testing
+
+@testable import FanfareDashboard
+
+/// Wrong tokens are counted and noted, wherever they are shown, and keep nobody out who has the right one.
+@Suite struct GuessingTests {
+    private static let token = "a-token-of-some-length"
+
+    private struct NoRedis: RedisSending {
+        func reply(to command: RedisCommand) async throws -> RedisValue { .null }
+    }
+
+    @Test func allOfThemCountTogether() async {
+        let heard = Mutex<[String]>([])
+        let routes = DashboardRoutes(
+            options: DashboardOptions(token: Self.token),
+            hub: FleetHub(most: 1),
+            redis: NoRedis(),
+            explain: { "\($0)" },
+            note: { _, _, _ in },
+            noteRefusal: { peer, isTooMany in heard.withLock { $0.append("\(peer) \(isTooMany)") } },
+            now: { .zero }
+        )
+        func status(_ token: String, login: Bool) async -> Int {
+            var request = WebRequest(method: "GET", path: "/api/fleet", headers: ["host": "localhost"])
+            request.peer = "192.0.2.7"
+            if login {
+                request.method = "POST"
+                request.path = "/login"
+                request.headers.merge(["x-fanfare-request": "1", "content-type": "application/json"]) { $1 }
+                request.body = Array(#"{"token":"\#(token)"}"#.utf8)
+            } else {
+                request.headers["authorization"] = "Bearer \(token)"
+            }
+            return await routes.answer(request).status
+        }
+        for index in 0..<14 {
+            let answer = await status("wrong", login: index % 2 == 0)
+            #expect(answer == (index < 10 ? 401 : 429))
+        }
+        #expect(heard.withLock { $0 } == Array(repeating: "192.0.2.7 false", count: 10) + ["192.0.2.7 true"])
+        let (login, fleet) = (await status(Self.token, login: true), await status(Self.token, login: false))
+        // There is no picture yet, but whoever asks for it is known.
+        #expect(login == 200 && fleet == 503)
+    }
+
+    @Test func theRightTokenIsTakenAfterManyWrongOnes() async throws {
+        try await withDashboard({ $0.token = Self.token }) { bench in
+            for _ in 0..<10 {
+                let answer = try await bench.web.post("/login", #"{"token":"x"}"#)
+                #expect(answer.status == 401)
+            }
+            let refused = try await bench.web.post("/login", #"{"token":"x"}"#)
+            #expect(refused.status == 429 && refused.headers["retry-after"] == "60")
+            let right = try await bench.web.post("/login", #"{"token":"\#(Self.token)"}"#)
+            #expect(right.status == 200)
+        }
+    }
+}
