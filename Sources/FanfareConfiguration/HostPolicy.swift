@@ -46,8 +46,11 @@ public struct HostPolicy: Sendable {
     }
 
     func allows(host: String) -> Bool {
+        Self.isGoogles(host) || Self.isLoopback(host) || allowed.contains(host)
+    }
+
+    static func isGoogles(_ host: String) -> Bool {
         host == "googleapis.com" || host.hasSuffix(".googleapis.com") || host == "accounts.google.com"
-            || Self.isLoopback(host) || allowed.contains(host)
     }
 
     /// The lower-case host of `host[:port]` or `[v6][:port]`; nil unless both parts are well formed.

@@ -69,8 +69,16 @@ struct ResolvedValues {
             smear: text(base + "smear") == "true",
             legacyBody: LegacyBody(rawValue: text(base + "legacy_body")) ?? .json,
             topicAPI: TopicAPI(rawValue: text(base + "topic_api")) ?? .iid,
-            iidEndpoint: origin(base + "iid_endpoint")
+            iidEndpoint: iidEndpoint(base)
         )
+    }
+
+    /// Whoever sends to a sandbox or a gateway must not change subscriptions at Google's because of what was left out.
+    private func iidEndpoint(_ base: String) -> String {
+        if values[base + "iid_endpoint"] != nil { return origin(base + "iid_endpoint") }
+        let endpoint = origin(base + "endpoint")
+        let host = HostPolicy.host(authority: String(endpoint.dropFirst("https://".count)))
+        return host.map(HostPolicy.isGoogles) == false ? endpoint : "https://iid.googleapis.com"
     }
 
     private func optional(_ key: String) -> String? { values[key]?.text }

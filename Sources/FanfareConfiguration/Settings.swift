@@ -228,8 +228,9 @@ public enum Settings {
         Setting(
             "projects.*.iid_endpoint",
             .origin,
-            "https://iid.googleapis.com",
-            "The Instance ID API's origin, for topic subscriptions with `topic_api` iid."
+            "",
+            "The Instance ID API's origin, for topic subscriptions with `topic_api` iid. Unless said, "
+                + "`https://iid.googleapis.com`, or `endpoint` where that is not Google's."
         ),
         Setting(
             "projects.*.quota_per_minute",

@@ -112,6 +112,17 @@ import Testing
         #expect(configuration.warnings.isEmpty)
     }
 
+    /// Subscriptions are changed where the messages go, unless that is said otherwise.
+    @Test(arguments: [
+        ("", "https://iid.googleapis.com"), ("endpoint: https://localhost:8443/", "https://localhost:8443"),
+        ("endpoint: https://fcm.googleapis.com:443", "https://iid.googleapis.com"),
+        ("endpoint: 'https://[::1]:1', iid_endpoint: https://iid.googleapis.com", "https://iid.googleapis.com"),
+    ])
+    func topicsFollowTheEndpoint(yaml: String, expected: String) throws {
+        let configuration = try Configuration.load(yaml: "projects: { a: { \(yaml) } }")
+        #expect(configuration.projects.map(\.iidEndpoint) == [expected])
+    }
+
     @Test func aBodyThatTheTransportHasNotIsAWarning() throws {
         let configuration = try Configuration.load(yaml: "projects: { a: { legacy_body: text } }")
         #expect(configuration.warnings == ["projects.a.legacy_body: text has no effect with transport v1"])
