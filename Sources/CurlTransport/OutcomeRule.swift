@@ -41,8 +41,11 @@ enum OutcomeRule {
 
     static func reason(_ facts: TransferFacts) -> String {
         if !facts.giveUp.isEmpty { return facts.giveUp }
-        let code = "libcurl \(facts.code ?? -1)"
-        return facts.errorText.isEmpty ? code : "\(code): \(printable(facts.errorText))"
+        var reason = "libcurl \(facts.code ?? -1)"
+        if !facts.errorText.isEmpty { reason += ": \(printable(facts.errorText))" }
+        // Here the remedy is known, and a newcomer with a sandbox meets it first.
+        if facts.code == CurlCode.peerNotVerified { reason += "; a private authority is named by tls.ca_file" }
+        return reason
     }
 
     /// The error text may quote the peer.
@@ -55,6 +58,7 @@ enum OutcomeRule {
 enum CurlCode {
     static let ok = 0
     static let operationTimedOut = 28
+    static let peerNotVerified = 60
     static let streamError = 92
 
     /// Name look-up, connect, TLS and local failures: they happen before a request is written.

@@ -98,6 +98,8 @@ import Testing
         let facts = TransferFacts(code: 56, errorText: "bad\r\n\u{1b}[2J")
         #expect(OutcomeRule.reason(facts) == "libcurl 56: bad???[2J")
         #expect(OutcomeRule.reason(TransferFacts(code: 18)) == "libcurl 18")
+        let unverified = OutcomeRule.reason(TransferFacts(code: 60))
+        #expect(unverified == "libcurl 60; a private authority is named by tls.ca_file")
         #expect(OutcomeRule.reason(TransferFacts(code: nil, giveUp: "no answer in time")) == "no answer in time")
     }
 
