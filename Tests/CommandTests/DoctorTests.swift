@@ -48,6 +48,23 @@ import Testing
         #expect(text.out.contains("ok    persistence: append-only file, appendfsync always"))
     }
 
+    @Test func jobsOfAMisspeltProjectAreFoundWhenAskedFor() async throws {
+        let redis = try RedisServer()
+        let file = try configure(redis)
+        _ = try await CommandRun(["functions", "load", "-c", file])
+        for project in ["demmo", "demo"] {
+            _ = try redis.cli("XADD", "fanfare:{\(project)}:jobs", "*", "token", "a", "message", "{}")
+        }
+        // Nobody's project.
+        _ = try redis.cli("XADD", "fanfare:{De mo}:jobs", "*", "token", "a")
+        let run = try await CommandRun(["doctor", "-c", file, "--online"])
+        let named = run.out.split(separator: "\n").filter { $0.contains("this configuration does not name it") }
+        #expect(named.count == 1, "\(run.out)")
+        #expect(named.first?.contains("project demmo: 1 jobs wait, no worker is alive for it") == true, "\(run.out)")
+        let offline = try await CommandRun(["doctor", "-c", file])
+        #expect(!offline.out.contains("demmo"))
+    }
+
     @Test func eachFaultIsFound() async throws {
         let redis = try RedisServer(config: ["--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"])
         let file = try configure(redis, mode: 0o644)

@@ -50,6 +50,6 @@ struct Check: Sendable {
     /// In the order of the report.
     static let all: [Check] = [
         redisReach, redisVersion, redisRole, access, functions, persistence, durability, evictionPolicy, memory,
-        replicas, clock, workers, projectStates, quotas, files, libraries, descriptors, environment, online,
+        replicas, clock, workers, projectStates, strangers, quotas, files, libraries, descriptors, environment, online,
     ]
 }

@@ -12,7 +12,8 @@ struct DoctorCommand: AsyncParsableCommand {
             leave it at 0. What Redis' user may not ask (CONFIG GET, FUNCTION LIST) is said to be unknown.
 
             --online also asks the token endpoint for a token, and FCM to check a message without delivering it to \
-            anybody. It needs the credentials, so run it as the workers' user.
+            anybody. It needs the credentials, so run it as the workers' user. And it looks through Redis for jobs of \
+            projects that nobody works for.
 
             Examples:
               fanfare doctor -c fanfare.yaml
@@ -40,8 +41,9 @@ struct DoctorCommand: AsyncParsableCommand {
             let client = try await RedisSession.connect(deployment, configuration)
             defer { client.close() }
             let isCluster = deployment.form == .cluster
-            subject.redis = try await RedisProbe(client: client, isCluster: isCluster, configuration: configuration)
-                .facts()
+            var probe = RedisProbe(client: client, isCluster: isCluster, configuration: configuration)
+            probe.looksForStrangers = online
+            subject.redis = try await probe.facts()
         } catch {
             subject.redisError = error
         }

@@ -27,7 +27,7 @@ extension Check {
         }
         let text = facts.info["redis_version"] ?? ""
         if version.major < 7 { return [.fail(name, "\(text): functions need 7.0", "upgrade to 7.0 or later")] }
-        return [.ok(name, text)]
+        return [.ok(name, facts.info["valkey_version"].map { "\(text), as Valkey \($0)" } ?? text)]
     }
 
     static let redisRole = Check.server { facts, configuration in

@@ -18,6 +18,13 @@ struct RedisFacts: Sendable {
         var facts: RedisFacts
     }
 
+    /// A project that somebody pushed to and that this configuration does not name.
+    struct Stranger: Sendable {
+        var id: String
+        /// Entries of its `jobs`.
+        var jobs: Int64
+    }
+
     /// The lines of INFO.
     var info: [String: String] = [:]
     /// What CONFIG GET gave; empty where that is not allowed.
@@ -34,6 +41,8 @@ struct RedisFacts: Sendable {
     var projects: [ProjectSnapshot] = []
     /// Projects whose active fan-out got no further between two looks, and the fan-out.
     var stuck: [String: String] = [:]
+    /// Looked for with `--online` only; without those that workers are alive for.
+    var strangers: [Stranger] = []
     /// What this Redis user may not do, in the server's words; nil when everything that was tried went well.
     var refusal: String?
     /// The user that is signed in as; nil when it may not be asked.

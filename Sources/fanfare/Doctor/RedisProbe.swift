@@ -9,6 +9,8 @@ struct RedisProbe {
     let client: RedisClient
     let isCluster: Bool
     let configuration: Configuration
+    /// Also look through all keys.
+    var looksForStrangers = false
 
     func facts() async throws(RedisError) -> RedisFacts {
         var facts = try await isCluster ? clusterFacts() : facts(of: client)
@@ -27,6 +29,7 @@ struct RedisProbe {
                 }
             }
         }
+        if looksForStrangers { facts.strangers = try await strangers() }
         return facts
     }
 
@@ -95,7 +98,7 @@ struct RedisProbe {
     }
 
     /// nil when this user may not, or the server has no such command under this name.
-    private func allowed(_ command: RedisCommand, _ client: RedisClient) async throws(RedisError) -> RedisValue? {
+    func allowed(_ command: RedisCommand, _ client: RedisClient) async throws(RedisError) -> RedisValue? {
         do throws(RedisError) {
             return try await client.send(command)
         } catch {
