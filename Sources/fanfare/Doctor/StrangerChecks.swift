@@ -1,0 +1,69 @@
+internal import FanfareClient
+internal import FanfareConfiguration
+internal import FanfareModel
+internal import RedisTransport
+internal import StreamWire
+
+extension Check {
+    /// Jobs that nobody will take: most often a producer misspells the project.
+    static let strangers = Check.redis { facts, configuration in
+        facts.strangers.map { stranger in
+            let stream = ProjectKeys(prefix: configuration.prefix, project: stranger.id).jobs
+            return .warn(
+                "project \(stranger.id)",
+                "\(stranger.jobs) jobs wait, no worker is alive for it, and this configuration does not name it",
+                "name it under projects and start a worker; if it is misspelt, push to the right one and DEL \(stream)"
+            )
+        }
+    }
+}
+
+extension RedisProbe {
+    /// More calls than for two million keys are not made: somebody else's keys may be there too.
+    private static let mostScans = 2_000
+
+    /// Projects that jobs were pushed to, that are not configured and that no worker is alive for.
+    func strangers() async throws(RedisError) -> [RedisFacts.Stranger] {
+        let reader = FleetReader(redis: client, prefix: configuration.prefix)
+        let seen = (try? await FanfareOperator.projects(redis: client, prefix: configuration.prefix)) ?? []
+        let unknown = Set(seen + (try await pushedTo())).subtracting(configuration.projects.map(\.id))
+        var strangers: [RedisFacts.Stranger] = []
+        for id in unknown.sorted() {
+            let jobs = ProjectKeys(prefix: configuration.prefix, project: id).jobs
+            let count = try await allowed(RedisCommand("XLEN", jobs), client)?.integer ?? 0
+            guard count > 0 else { continue }
+            if let project = try? await reader.read(id), project.workersAlive > 0 { continue }
+            strangers.append(.init(id: id, jobs: count))
+        }
+        return strangers
+    }
+
+    /// Whose stream of jobs is there. Of a cluster only the projects that workers or the command line have seen are
+    /// known.
+    private func pushedTo() async throws(RedisError) -> Set<String> {
+        guard !isCluster else { return [] }
+        var found: Set<String> = []
+        var cursor = "0"
+        for _ in 0..<Self.mostScans {
+            let scan = RedisCommand(
+                "SCAN",
+                cursor,
+                "MATCH",
+                "\(configuration.prefix):{*}:jobs",
+                "COUNT",
+                "1000",
+                "TYPE",
+                "stream"
+            )
+            guard let reply = try await allowed(scan, client)?.array, reply.count == 2, let next = reply[0].string
+            else { break }
+            for name in (reply[1].array ?? []).compactMap(\.string) {
+                let id = String(name.dropFirst(configuration.prefix.count + 2).dropLast("}:jobs".count))
+                if ProjectID.isValid(id) { found.insert(id) }
+            }
+            if next == "0" { break }
+            cursor = next
+        }
+        return found
+    }
+}
