@@ -59,20 +59,11 @@ extension [UInt8] {
 }
 
 extension String {
-    /// Nothing in it has to be escaped. All bytes are looked at, whatever is found, so that many are looked at at once:
-    /// every send writes its recipient twice.
+    /// Nothing in it has to be escaped.
     fileprivate var isPlainJSON: Bool {
-        let found = unsafe utf8.withContiguousStorageIfAvailable { bytes in
-            var special: UInt8 = 0
-            for index in 0..<bytes.count {
-                let byte = unsafe bytes[index]
-                special |= byte < 0x20 ? 1 : 0
-                special |= byte == UInt8(ascii: "\"") ? 1 : 0
-                special |= byte == UInt8(ascii: "\\") ? 1 : 0
-            }
-            return special
+        WideBytes.none(of: self) { part in
+            WideBytes.below(0x20, in: part) | WideBytes.equal("\"", in: part) | WideBytes.equal("\\", in: part)
         }
-        return found == 0
     }
 }
 

@@ -1,3 +1,4 @@
+internal import FanfareJSON
 internal import FanfareModel
 
 /// Addresses built from a fixed origin and validated segments, never from anything a job says.
@@ -20,19 +21,15 @@ enum RecipientRule {
     static func accepts(_ value: String, kind: RecipientKind) -> Bool {
         guard kind == .token || kind == .fid else { return !value.isEmpty }
         guard (1...1_024).contains(value.utf8.count) else { return false }
-        // No early end: without one, many bytes are looked at at once.
-        let isToken = value.utf8.withContiguousStorageIfAvailable { bytes in
-            var other: UInt8 = 0
-            for byte in bytes {
-                let isLetter = (byte | 0x20) &- UInt8(ascii: "a") < 26
-                // The digits and the colon; the hyphen and the full stop.
-                let isDigit = byte &- UInt8(ascii: "0") < 11
-                let isMark = byte == UInt8(ascii: "_") || byte &- UInt8(ascii: "-") < 2
-                other |= isLetter || isDigit || isMark ? 0 : 1
-            }
-            return other == 0
+        return WideBytes.none(of: value) { part in
+            // A bit of one byte must not run into the next: what is not ASCII is told first.
+            let ascii = part & ~WideBytes.highs
+            let tokens =
+                WideBytes.within("a", "z", in: ascii | 0x2020_2020_2020_2020)
+                | WideBytes.within("0", ":", in: ascii) | WideBytes.within("-", ".", in: ascii)
+                | WideBytes.within("_", "_", in: ascii)
+            return (part & WideBytes.highs) | (tokens ^ WideBytes.highs)
         }
-        return isToken ?? false
     }
 }
 

@@ -141,23 +141,27 @@ public struct ResultRecord: Equatable, Sendable {
 extension ResultRecord {
     /// Appends this result as one JSON object.
     public func appendJSON(to bytes: inout [UInt8]) {
-        bytes.append(contentsOf: "{\"i\":".utf8)
+        bytes.append(literal: "{\"i\":")
         bytes.append(contentsOf: String(index).utf8)
         bytes.append(member: kind.rawValue, recipient)
-        bytes.append(member: "status", status.rawValue)
+        bytes.append(literal: ",\"status\":\"")
+        bytes.append(contentsOf: status.rawValue.utf8)
+        bytes.append(UInt8(ascii: "\""))
         if let groupName { bytes.append(member: "group_name", groupName) }
         if status == .sent { bytes.append(member: "message_id", messageID) }
-        bytes.append(member: "attempts", Int64(attempts))
-        if maybeDup { bytes.append(contentsOf: ",\"maybe_dup\":true".utf8) }
+        bytes.append(literal: ",\"attempts\":")
+        bytes.append(contentsOf: String(attempts).utf8)
+        if maybeDup { bytes.append(literal: ",\"maybe_dup\":true") }
         if status == .sent, let canonical { bytes.append(member: "canonical", canonical) }
         if status == .failed, let failure {
             bytes.append(member: "error", failure.error.rawValue)
             bytes.append(member: "raw_error", failure.rawError)
-            bytes.append(member: "http_status", Int64(failure.httpStatus))
+            bytes.append(literal: ",\"http_status\":")
+            bytes.append(contentsOf: String(failure.httpStatus).utf8)
         }
         if status == .failed || action != .none { bytes.append(member: "action", action.rawValue) }
         if let failedTokens {
-            bytes.append(contentsOf: ",\"failed_tokens\":[".utf8)
+            bytes.append(literal: ",\"failed_tokens\":[")
             for (position, token) in failedTokens.enumerated() {
                 if position > 0 { bytes.append(UInt8(ascii: ",")) }
                 bytes.appendJSONString(token)
@@ -170,18 +174,9 @@ extension ResultRecord {
 
 extension [UInt8] {
     fileprivate mutating func append(member name: String, _ text: String) {
-        append(memberName: name)
-        appendJSONString(text)
-    }
-
-    fileprivate mutating func append(member name: String, _ number: Int64) {
-        append(memberName: name)
-        append(contentsOf: String(number).utf8)
-    }
-
-    private mutating func append(memberName name: String) {
-        append(contentsOf: [UInt8(ascii: ","), UInt8(ascii: "\"")])
+        append(literal: ",\"")
         append(contentsOf: name.utf8)
-        append(contentsOf: [UInt8(ascii: "\""), UInt8(ascii: ":")])
+        append(literal: "\":")
+        appendJSONString(text)
     }
 }
