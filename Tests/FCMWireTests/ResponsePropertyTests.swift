@@ -131,6 +131,36 @@ import Testing
         #expect(min(lone, other, lost) > 1_000, "\(lone) \(other) \(lost)")
     }
 
+    /// Most answers are read in one pass; what that says must be what the parser says, and what it leaves, the parser's.
+    @Test func plainResultsAreWhatTheParserSays() throws {
+        var generator = ResponseGenerator(seed: 35)
+        let seeds = [
+            #"{"multicast_id":216,"success":2,"failure":1,"canonical_ids":0,"results":[{"message_id":"1:0408"},"#
+                + #"{"error":"Unavailable"},{"message_id":"1:0409"}]}"#,
+            #"{"multicast_id":0,"success":1,"failure":0,"canonical_ids":0,"results":[{"message_id":"1:0408"}]}"#,
+        ]
+        let pieces = [" ", "0", "-", "é", "\\u0041", "\"", ",", "}", "]}", #"{"message_id":"7"},"#, #"{"error":"x"},"#]
+        var (plain, other, lost) = (0, 0, 0)
+        for _ in 0..<30_000 {
+            var body = Array(seeds[Int.random(in: 0..<seeds.count, using: &generator)].utf8)
+            switch Int.random(in: 0..<3, using: &generator) {
+            case 0: body = body.mutated(using: &generator)
+            case 1:
+                let piece = pieces[Int.random(in: 0..<pieces.count, using: &generator)].utf8
+                body.insert(contentsOf: piece, at: Int.random(in: 0...body.count, using: &generator))
+            default: break
+            }
+            let parsed = (try? JSONParser.parse(body)).flatMap { LegacyAnswer($0)?.results }
+            guard let results = LegacyResultScanner.results(body, most: 3) else {
+                if parsed == nil { lost += 1 } else { other += 1 }
+                continue
+            }
+            plain += 1
+            #expect(results == parsed, "\(String(decoding: body, as: UTF8.self))")
+        }
+        #expect(min(plain, other, lost) > 1_000, "\(plain) \(other) \(lost)")
+    }
+
     private func check(_ verdict: Verdict, atMostOnce: Bool) {
         switch verdict {
         case .retry(let retry):

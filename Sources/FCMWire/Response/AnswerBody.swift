@@ -46,9 +46,14 @@ enum AnswerBody {
 
     private static let jsonType = Array("application/json".utf8)
 
+    /// Whole, and JSON by its content type.
+    static func isWholeJSON(_ answer: HTTPAnswer) -> Bool {
+        answer.isComplete && answer.contentType.map { isJSON($0) } ?? false
+    }
+
     /// The `name` of an answer that holds nothing else, as FCM writes it; nil for whatever has to be read as a whole.
     static func loneName(_ answer: HTTPAnswer) -> String? {
-        guard answer.isComplete, let type = answer.contentType, isJSON(type) else { return nil }
+        guard isWholeJSON(answer) else { return nil }
         let body = answer.body
         var at = 0
         func pass(_ bytes: [UInt8]) -> Bool {

@@ -31,6 +31,11 @@ public enum LegacyResponse {
         guard answer.status == 200 else {
             return all(context.wholeRequest(AnswerBody.errorText(answer), isOneRecipient: recipients.count == 1))
         }
+        if recipients.count > 1, AnswerBody.isWholeJSON(answer),
+            let results = LegacyResultScanner.results(answer.body, most: recipients.count)
+        {
+            return context.verdicts(results, recipients: recipients)
+        }
         switch AnswerBody(answer) {
         case .lost: return all(.sent(messageID: "", canonical: nil))
         case .foreign: return all(context.unclear("not FCM's answer"))

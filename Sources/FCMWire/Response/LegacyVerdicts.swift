@@ -20,14 +20,7 @@ struct LegacyVerdicts {
     }
 
     func verdicts(_ parsed: LegacyAnswer, recipients: [String]) -> [Verdict] {
-        if let results = parsed.results {
-            guard results.count == recipients.count else {
-                return recipients.map { _ in
-                    unclear("\(results.count) results for \(recipients.count) recipients")
-                }
-            }
-            return zip(results, recipients).map { verdict($0, recipient: $1) }
-        }
+        if let results = parsed.results { return verdicts(results, recipients: recipients) }
         if case .rejected(let code) = parsed.whole {
             return recipients.map { _ in rejected(code, isOneRecipient: recipients.count == 1) }
         }
@@ -36,6 +29,14 @@ struct LegacyVerdicts {
         case .group: return recipients.map { _ in group(parsed) }
         case .token, .fid: return recipients.map { _ in unclear("no results") }
         }
+    }
+
+    /// One word for each token.
+    func verdicts(_ results: [LegacyAnswer.Entry], recipients: [String]) -> [Verdict] {
+        guard results.count == recipients.count else {
+            return recipients.map { _ in unclear("\(results.count) results for \(recipients.count) recipients") }
+        }
+        return zip(results, recipients).map { verdict($0, recipient: $1) }
     }
 
     func verdict(_ entry: LegacyAnswer.Entry, recipient: String) -> Verdict {
