@@ -72,15 +72,13 @@ final class ActiveBatch {
         requested = authorised
         todo = []
         todo.reserveCapacity(recipients.count)
-        var first: [String: Int] = [:]
-        first.reserveCapacity(recipients.count)
-        for (position, recipient) in recipients.enumerated() where recipient.fate != .finished {
+        var index = RecipientIndex(capacity: recipients.count)
+        for position in recipients.indices where recipients[position].fate != .finished {
             open += 1
-            guard recipient.fate == .unsent else { continue }
-            if let original = first[recipient.value] {
+            guard recipients[position].fate == .unsent else { continue }
+            if let original = index.earlier(than: position, in: recipients) {
                 aliases[original, default: []].append(position)
             } else {
-                first[recipient.value] = position
                 todo.append(position)
             }
         }

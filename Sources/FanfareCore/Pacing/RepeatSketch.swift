@@ -1,3 +1,5 @@
+internal import FanfareModel
+
 /// Finds recipients that a large fan-out names again and again, without remembering any: a count-min sketch over the
 /// last minute at most. It never counts too low; it may count too high, which only means that a recipient is paced
 /// (``RecipientPace``) that need not be.
@@ -30,12 +32,7 @@ public struct RepeatSketch: Sendable {
     /// - Returns: how often it was counted in this window, this time included: never too low up to 255, where counting
     ///   stops.
     public mutating func count(_ recipient: String, now: UInt64) -> Int {
-        // FNV-1a, then the finisher of SplitMix64: FNV alone leaves the high bits, which pick the last row, too alike.
-        var hash: UInt64 = 0xCBF2_9CE4_8422_2325 ^ seed
-        for byte in recipient.utf8 { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
-        hash = (hash ^ (hash >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        hash = (hash ^ (hash >> 27)) &* 0x94D0_49BB_1331_11EB
-        return count(hash: hash ^ (hash >> 31), now: now)
+        count(hash: ByteHash.of(recipient, seed: seed), now: now)
     }
 
     private mutating func count(hash: UInt64, now: UInt64) -> Int {
