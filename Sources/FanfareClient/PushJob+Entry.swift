@@ -43,7 +43,7 @@ extension PushJob {
 
     private var managementFields: [(name: String, value: [UInt8])] {
         if operation.isSubscription {
-            var tokens: [String] = []
+            var tokens = RecipientList()
             if case .tokens(let list) = target { tokens = list }
             return [("topic", Array(management.topic.utf8)), ("tokens", Self.array(tokens))]
         }
@@ -55,11 +55,11 @@ extension PushJob {
         return fields
     }
 
-    private static func list(_ name: String, _ members: [String]) -> (name: String, value: [UInt8]) {
+    private static func list(_ name: String, _ members: RecipientList) -> (name: String, value: [UInt8]) {
         members.count == 1 ? (name, Array(members[0].utf8)) : (name + "s", array(members))
     }
 
-    private static func array(_ members: [String]) -> [UInt8] {
+    private static func array(_ members: some Sequence<String>) -> [UInt8] {
         var json: [UInt8] = [UInt8(ascii: "[")]
         for (index, member) in members.enumerated() {
             if index > 0 { json.append(UInt8(ascii: ",")) }

@@ -90,9 +90,9 @@ public enum Operation: String, Equatable, Sendable, CaseIterable {
 /// Where a job goes.
 public enum Target: Equatable, Sendable {
     /// One or more registration tokens, in the producer's order.
-    case tokens([String])
+    case tokens(RecipientList)
     /// One or more Firebase installation ids, in the producer's order.
-    case fids([String])
+    case fids(RecipientList)
     /// A bare topic name, without `/topics/`.
     case topic(String)
     case condition(String)

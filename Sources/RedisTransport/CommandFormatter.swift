@@ -1,44 +1,40 @@
-internal import CHiredis
 internal import StreamWire
 
-/// Commands as bytes on the wire, by hiredis' formatter in its argv form: lengths, never format strings.
+/// Commands as bytes on the wire: an array of words, each with its length before it, so that no word can be taken for
+/// another or for a command.
 enum CommandFormatter {
     /// Redis' own limits: 512 MiB for one word, 1,048,576 words.
     static let maxBytes = 512 << 20
     static let maxWords = 1 << 20
+    /// From here on room is made in one step: doubling would copy, and touch, as much again.
+    private static let large = 1 << 20
 
     /// Appends `command` and leaves `output` untouched if it cannot be sent.
     static func append(_ command: RedisCommand, to output: inout [UInt8]) throws(RedisError) {
         guard command.bytes.count <= maxBytes, command.count <= maxWords else {
             throw RedisError(.commandTooLarge, "\(command.bytes.count) bytes in \(command.count) words")
         }
-        let formatted = command.bytes.withUnsafeBytes { bytes in
-            withUnsafeTemporaryAllocation(of: UnsafePointer<CChar>?.self, capacity: command.count) { words in
-                withUnsafeTemporaryAllocation(of: Int.self, capacity: command.count) { lengths in
-                    var start = 0
-                    for (index, end) in command.ends.enumerated() {
-                        let word = bytes.baseAddress.map { ($0 + start).assumingMemoryBound(to: CChar.self) }
-                        words.initializeElement(at: index, to: word)
-                        lengths.initializeElement(at: index, to: end - start)
-                        start = end
-                    }
-                    return take(words, lengths, into: &output)
-                }
-            }
+        if command.bytes.count > large {
+            output.reserveCapacity(output.count + command.bytes.count + 16 * (command.count + 1))
         }
-        guard formatted else { throw RedisError(.commandTooLarge, "no memory to format the command") }
+        appendHead("*", command.count, to: &output)
+        var start = 0
+        for end in command.ends {
+            appendHead("$", end - start, to: &output)
+            output.append(contentsOf: command.bytes[start..<end])
+            appendLineEnd(to: &output)
+            start = end
+        }
     }
 
-    private static func take(
-        _ words: UnsafeMutableBufferPointer<UnsafePointer<CChar>?>,
-        _ lengths: UnsafeMutableBufferPointer<Int>,
-        into output: inout [UInt8]
-    ) -> Bool {
-        var text: UnsafeMutablePointer<CChar>?
-        let count = Int(redisFormatCommandArgv(&text, Int32(words.count), words.baseAddress, lengths.baseAddress))
-        guard count >= 0, let text else { return false }
-        output.append(contentsOf: UnsafeRawBufferPointer(start: text, count: count))
-        redisFreeCommand(text)
-        return true
+    private static func appendHead(_ type: Unicode.Scalar, _ count: Int, to output: inout [UInt8]) {
+        output.append(UInt8(ascii: type))
+        output.append(contentsOf: String(count).utf8)
+        appendLineEnd(to: &output)
+    }
+
+    private static func appendLineEnd(to output: inout [UInt8]) {
+        output.append(0x0D)
+        output.append(0x0A)
     }
 }

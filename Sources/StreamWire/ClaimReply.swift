@@ -1,3 +1,5 @@
+public import FanfareModel
+
 /// The answer of `claim`: work, and what holds it back.
 public struct ClaimReply: Equatable, Sendable {
     /// The project's time in milliseconds: it goes on evenly when Redis' clock is set.
@@ -125,7 +127,7 @@ public struct Claim: Equatable, Sendable {
         recipients = list
     }
 
-    public init(job: String, epoch: String, upto: Int, taken recipients: [String]) {
+    public init(job: String, epoch: String, upto: Int, taken recipients: RecipientList) {
         self.job = job
         batch = "0"
         self.epoch = epoch
@@ -173,17 +175,25 @@ public struct ClaimedRecipient: Equatable, Sendable {
                 return ClaimedRecipient(index: Int(index), value: recipient, history: history)
             }
         }
-        let values: [String]
         if let parts = value.array {
-            values = parts.map { $0.string ?? "" }
-        } else if let bytes = value.bytes {
-            values = bytes.split(separator: 0x0A, omittingEmptySubsequences: false).map {
-                String(decoding: $0, as: UTF8.self)
-            }
-        } else {
-            return nil
+            return parts.enumerated().map { ClaimedRecipient(index: from + $0.offset, value: $0.element.string ?? "") }
         }
-        return values.enumerated().map { ClaimedRecipient(index: from + $0.offset, value: $0.element) }
+        guard let bytes = value.bytes else { return nil }
+        return lines(bytes, from: from)
+    }
+
+    /// One recipient a line.
+    private static func lines(_ bytes: [UInt8], from: Int) -> [ClaimedRecipient] {
+        var list: [ClaimedRecipient] = []
+        list.reserveCapacity(Batch.maximumSize)
+        var start = 0
+        while start <= bytes.count {
+            let end = bytes[start...].firstIndex(of: 0x0A) ?? bytes.count
+            let value = String(decoding: bytes[start..<end], as: UTF8.self)
+            list.append(ClaimedRecipient(index: from + list.count, value: value))
+            start = end + 1
+        }
+        return list
     }
 }
 

@@ -66,9 +66,9 @@ public struct IntakeCall: Sendable {
             command.append(value)
         }
         if let recipients {
+            command.reserve(bytes: recipients.byteCount, words: recipients.count / Batch.maximumSize + 1)
             for start in stride(from: 0, to: recipients.count, by: Batch.maximumSize) {
-                let chunk = recipients[start..<min(start + Batch.maximumSize, recipients.count)]
-                command.append(chunk.joined(separator: "\n"))
+                command.append(recipients.lines(start..<min(start + Batch.maximumSize, recipients.count)))
             }
         }
         return command
@@ -92,7 +92,7 @@ public struct IntakeCall: Sendable {
 
     /// The recipients that an entry itself names; nil for an audience. An operation on a group has one, the group: by its
     /// key, or where that is only to be learned, by its name.
-    public static func recipients(of job: Job) -> [String]? {
+    public static func recipients(of job: Job) -> RecipientList? {
         switch job.target {
         case .tokens(let tokens): return tokens
         case .fids(let fids): return fids

@@ -20,6 +20,18 @@ public struct RedisCommand: Equatable, Sendable {
         ends.append(bytes.count)
     }
 
+    /// Room for so many bytes more, in so many words.
+    public mutating func reserve(bytes count: Int, words: Int) {
+        bytes.reserveCapacity(bytes.count + count)
+        ends.reserveCapacity(ends.count + words)
+    }
+
+    /// A word that is written where it is to stand.
+    public mutating func append(writing word: (inout [UInt8]) -> Void) {
+        word(&bytes)
+        ends.append(bytes.count)
+    }
+
     public mutating func append(_ number: some BinaryInteger) { append(String(number)) }
 
     /// Number of words, the command's name included.

@@ -6,7 +6,7 @@ import Testing
 @Suite struct ValidationTokenListTests {
     private func tokens(_ text: String) -> [String]? {
         guard case .tokens(let tokens)? = EntryBuilder.job(["tokens": text])?.target else { return nil }
-        return tokens
+        return Array(tokens)
     }
 
     @Test func keepsOrderAndRepetition() {

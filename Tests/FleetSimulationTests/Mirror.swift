@@ -124,7 +124,7 @@ struct Mirror {
         switch (reply, answer) {
         case (.queued, .queued): break
         case (.taken(let epoch, _), .taken(let given, _)):
-            let claim = Claim(job: "j\(number)", epoch: epoch, upto: 2, taken: (0..<total).map { "t\($0)" })
+            let claim = Claim(job: "j\(number)", epoch: epoch, upto: 2, taken: RecipientList((0..<total).map { "t\($0)" }))
             held.append(Held(worker: taker ?? 0, claim: claim, given: given))
         default: Issue.record("intake of job \(number): \(reply) and \(answer)")
         }
@@ -268,7 +268,7 @@ struct Mirror {
                 )
                 request.retries.append(.init(position: position, index: index, dueMs: dueMs, history: history))
             } else {
-                call.results.append(RecordCall.Result(index: index, status: .sent, object: []))
+                call.results.append(index: index, status: .sent)
                 request.results.append(.init(position: position, index: index, letter: .sent, isDuplicate: false))
             }
         }

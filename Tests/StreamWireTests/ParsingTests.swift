@@ -135,7 +135,7 @@ import Testing
 
     @Test(arguments: operations.indices) func managementComesBackAsItWasWritten(_ row: Int) throws {
         let (job, recipients) = Self.operations[row]
-        #expect(IntakeCall.recipients(of: job) == recipients)
+        #expect(IntakeCall.recipients(of: job) == RecipientList(recipients))
         let (turn, flat) = try pairs(job)
         #expect(turn == "managed")
         let total = recipients.count

@@ -50,7 +50,7 @@ struct ManagementRules {
         }
         var job = general.job(operation, target: .group(key))
         job.groupName = name
-        job.members = members
+        job.members = Array(members)
         return job
     }
 
@@ -78,7 +78,7 @@ struct ManagementRules {
         }
     }
 
-    private func tokens(_ fields: EntryFields) throws(EntryFault) -> [String] {
+    private func tokens(_ fields: EntryFields) throws(EntryFault) -> RecipientList {
         var scanner = TokenListScanner(field: EntryField.tokens.rawValue, bytes: fields[.tokens] ?? [])
         return try scanner.tokens()
     }

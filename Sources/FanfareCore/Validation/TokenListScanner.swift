@@ -1,4 +1,5 @@
 internal import FanfareJSON
+internal import FanfareModel
 
 /// Reads a JSON array of tokens in one pass. An entry may hold a million of them: no tree of values is built, and the
 /// first bad one ends the reading.
@@ -12,7 +13,7 @@ struct TokenListScanner {
         self.bytes = bytes
     }
 
-    mutating func tokens() throws(EntryFault) -> [String] {
+    mutating func tokens() throws(EntryFault) -> RecipientList {
         skipSpace()
         guard next < bytes.count else { throw broken("the text ends where an array should be") }
         guard take("[") else {
@@ -20,10 +21,11 @@ struct TokenListScanner {
         }
         skipSpace()
         if take("]") { throw EntryFault(field, "empty, at least 1") }
-        var tokens: [String] = []
+        var tokens = RecipientList()
+        tokens.reserve(bytes: bytes.count - next, recipients: 1)
         while true {
             skipSpace()
-            tokens.append(try token(index: tokens.count))
+            try token(into: &tokens)
             skipSpace()
             if take(",") { continue }
             guard take("]") else { throw broken("missing comma or closing bracket in an array") }
@@ -34,10 +36,10 @@ struct TokenListScanner {
         return tokens
     }
 
-    private mutating func token(index: Int) throws(EntryFault) -> String {
+    private mutating func token(into tokens: inout RecipientList) throws(EntryFault) {
         guard take("\"") else {
             guard let kind = kindOfValue() else { throw broken("unexpected character where a value should be") }
-            throw EntryFault("\(field)[\(index)]", "must be a string, not \(kind)")
+            throw EntryFault("\(field)[\(tokens.count)]", "must be a string, not \(kind)")
         }
         let start = next
         while next < bytes.count, RecipientRules.isTokenByte(bytes[next]) { next += 1 }
@@ -45,12 +47,13 @@ struct TokenListScanner {
         if next < bytes.count, bytes[next] == UInt8(ascii: "\""), next > start,
             next - start <= RecipientRules.tokenLength
         {
-            defer { next += 1 }
-            return String(decoding: bytes[start..<next], as: UTF8.self)
+            tokens.append(bytes[start..<next])
+            next += 1
+            return
         }
         let text = try wholeString(from: start - 1)
-        try RecipientRules.checkToken(Array(text.utf8), at: "\(field)[\(index)]")
-        return text
+        try RecipientRules.checkToken(Array(text.utf8), at: "\(field)[\(tokens.count)]")
+        tokens.append(text.utf8)
     }
 
     /// The string literal that opens at `start`, escapes resolved; `next` moves behind it.
