@@ -1,11 +1,11 @@
-internal import FanfareCore
+internal import StreamWire
 
 /// Results that Redis confirmed in the last seconds. A server that was killed or replaced may have lost them, and only
 /// this worker knows that those recipients need no second send.
 struct RecentFacts {
     private struct Entry {
         let batch: ActiveBatch
-        let records: [ResultRecord]
+        let facts: PendingRecord
         let at: UInt64
     }
 
@@ -18,12 +18,12 @@ struct RecentFacts {
     private var head = 0
     private var count = 0
 
-    mutating func add(_ records: [ResultRecord], batch: ActiveBatch, now: UInt64) {
-        guard !records.isEmpty else { return }
-        entries.append(Entry(batch: batch, records: records, at: now))
-        count += records.count
+    mutating func add(_ facts: PendingRecord, batch: ActiveBatch, now: UInt64) {
+        guard !facts.results.isEmpty else { return }
+        entries.append(Entry(batch: batch, facts: facts, at: now))
+        count += facts.results.count
         while head < entries.count, count > Self.most || entries[head].at + Self.keptNs < now {
-            count -= entries[head].records.count
+            count -= entries[head].facts.results.count
             head += 1
         }
         // What is over holds tokens and ids: thousands of them behind each dozen of entries.
@@ -32,8 +32,8 @@ struct RecentFacts {
         head = 0
     }
 
-    mutating func takeAll() -> [(batch: ActiveBatch, records: [ResultRecord])] {
+    mutating func takeAll() -> [(batch: ActiveBatch, facts: PendingRecord)] {
         defer { self = RecentFacts() }
-        return entries[head...].map { ($0.batch, $0.records) }
+        return entries[head...].map { ($0.batch, $0.facts) }
     }
 }

@@ -2,31 +2,26 @@ internal import FanfareCore
 internal import FanfareModel
 internal import StreamWire
 
-extension ResultRecord {
-    /// These results as a flush carries them.
-    ///
-    /// - Parameter isLate: another worker holds the batch and may have sent to these recipients, too.
-    static func callResults(_ records: [ResultRecord], policy: ResultsPolicy, isLate: Bool) -> [RecordCall.Result] {
-        // One array for the objects of all: an array for each was an allocation for every send.
-        var objects: [UInt8] = []
-        var ends: [Int] = []
-        ends.reserveCapacity(records.count)
-        if policy == .all, let first = records.first {
-            objects.reserveCapacity(records.count * (256 + first.recipient.utf8.count))
+extension PackedResults {
+    /// - Parameters:
+    ///   - policy: which results the job's results stream gets. Those that it does not get are kept for the moment when
+    ///     they turn out to be in doubt, which it is told.
+    ///   - most: how many the flush may hold.
+    mutating func append(_ record: ResultRecord, policy: ResultsPolicy, most: Int) {
+        append(
+            index: Int(record.index),
+            status: record.callStatus,
+            isWanted: record.needsRecording(policy),
+            maybeDup: record.maybeDup
+        ) { bytes in
+            if policy != .none { record.appendJSON(to: &bytes) }
         }
-        for var record in records {
-            if isLate { record.maybeDup = true }
-            if record.needsRecording(policy) { record.appendJSON(to: &objects) }
-            ends.append(objects.count)
-        }
-        return records.indices.map { index in
-            let object = objects[(index == 0 ? 0 : ends[index - 1])..<ends[index]]
-            let record = records[index]
-            return RecordCall.Result(index: Int(record.index), status: record.callStatus, object: object)
-        }
+        reserve(most)
     }
+}
 
-    private var callStatus: RecordCall.Status {
+extension ResultRecord {
+    fileprivate var callStatus: RecordCall.Status {
         switch status {
         case .sent: return .sent
         case .failed: return .failed

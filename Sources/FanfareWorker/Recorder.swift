@@ -36,7 +36,9 @@ final class Recorder {
         guard batch.close(position) else { return }
         project.meters.finished(record.status, record.failure?.error, maybeDup: record.maybeDup)
         touch(batch)
-        batch.pending.records.append(record)
+        let most = min(batch.open + 1, batch.job.sharesRequests ? Batch.maximumSize : Self.flushCount)
+        batch.pending.results.append(record, policy: batch.job.results, most: most)
+        batch.pending.feedback.append(contentsOf: record.callFeedback)
         uncommitted += 1
         flushIfFull(batch)
     }
@@ -116,7 +118,7 @@ final class Recorder {
 
     private func flushIfFull(_ batch: ActiveBatch) {
         // The last of a batch goes at once: whoever waits for the job, or for room, should not wait for a timer.
-        let count = batch.pending.records.count + batch.pending.retries.count
+        let count = batch.pending.results.count + batch.pending.retries.count
         if count >= Self.flushCount || batch.open == 0 { flush(batch) }
     }
 
@@ -188,19 +190,17 @@ final class Recorder {
         switch reply {
         case .ok(let abort):
             if !flush.isLate { batch.confirmedCall = max(batch.confirmedCall, flush.call?.number ?? 0) }
-            if !flush.isLate { recent.add(flush.pending.records, batch: batch, now: project.loop.now) }
+            if !flush.isLate { recent.add(flush.pending.facts, batch: batch, now: project.loop.now) }
             if let upto = flush.pending.upto { batch.authorised = max(batch.authorised, upto) }
             if !abort.isEmpty, batch.job.abort == nil { batch.job.abort = AbortCode.decode(abort) }
             if flush.call?.finish == true { batch.isClosed = true }
             closeIfDone(batch)
         case .stale:
             batch.isFenced = true
-            if !flush.isLate, !flush.pending.records.isEmpty {
+            if !flush.isLate, !flush.pending.results.isEmpty {
                 // Facts are accepted from anyone: handed in again, marked as possible duplicates.
-                uncommitted += flush.pending.records.count
-                var facts = PendingRecord()
-                facts.records = flush.pending.records
-                submit(Flush(pending: facts, batch: batch, isLate: true))
+                uncommitted += flush.pending.results.count
+                submit(Flush(pending: flush.pending.facts, batch: batch, isLate: true))
             }
         case .gone:
             batch.isFenced = true
@@ -217,10 +217,8 @@ final class Recorder {
     /// Another server answers, or the same one after a restart. It may have forgotten its last seconds, so what was
     /// written in them is handed in again; facts are set once, so that does no harm where nothing was lost.
     private func handInAgain() {
-        for (batch, records) in recent.takeAll() {
-            var facts = PendingRecord()
-            facts.records = records
-            uncommitted += records.count
+        for (batch, facts) in recent.takeAll() {
+            uncommitted += facts.results.count
             submit(Flush(pending: facts, batch: batch, isLate: true))
         }
     }
@@ -246,7 +244,8 @@ final class Recorder {
 
 /// What has been gathered of a batch since its last flush.
 struct PendingRecord {
-    var records: [ResultRecord] = []
+    var results = PackedResults()
+    var feedback: [RecordCall.Feedback] = []
     var retries: [RecordCall.Retry] = []
     var upto: Int?
     var allSent = false
@@ -257,6 +256,14 @@ struct PendingRecord {
     var answers = 0
     var badAnswers = 0
     var badAnswer = ""
+
+    /// What is true whoever holds the batch.
+    var facts: PendingRecord {
+        var facts = PendingRecord()
+        facts.results = results
+        facts.feedback = feedback
+        return facts
+    }
 }
 
 /// One call, kept until Redis has answered it.
@@ -272,15 +279,15 @@ private struct Flush {
         self.isLate = isLate
     }
 
-    var count: Int { pending.records.count + pending.retries.count }
+    var count: Int { pending.results.count + pending.retries.count }
 
     func makeCall(finish: Bool) -> RecordCall {
         var call = RecordCall(job: batch.job.id, batch: batch.batch, epoch: batch.epoch)
         call.late = isLate
         // What was done by two workers to a subscription or a group, no device shows twice.
         let isRepeated = isLate && !batch.job.isManagement
-        call.results = ResultRecord.callResults(pending.records, policy: batch.job.results, isLate: isRepeated)
-        call.feedback = pending.records.flatMap(\.callFeedback)
+        call.results = isRepeated ? pending.results.doubted() : pending.results
+        call.feedback = pending.feedback
         guard !isLate else { return call }
         call.number = batch.calls
         call.finish = finish

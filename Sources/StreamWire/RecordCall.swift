@@ -1,25 +1,7 @@
 /// One flush of one batch: results, retries, feedback and the watermark, written in one step.
 public struct RecordCall: Equatable, Sendable {
     /// The final word on a recipient, as the library counts it.
-    public enum Status: String, Equatable, Sendable {
-        case sent = "s"
-        case failed = "f"
-        case unknown = "u"
-        case cancelled = "c"
-        case expired = "x"
-    }
-
-    public struct Result: Equatable, Sendable {
-        public var index: Int
-        public var status: Status
-        /// The JSON object; empty when the job does not want it. The objects of a flush are parts of one array.
-        public var object: ArraySlice<UInt8>
-        public init(index: Int, status: Status, object: ArraySlice<UInt8>) {
-            self.index = index
-            self.status = status
-            self.object = object
-        }
-    }
+    public enum Status: Equatable, Sendable { case sent, failed, unknown, cancelled, expired }
 
     public struct Retry: Equatable, Sendable {
         public var index: Int
@@ -96,7 +78,7 @@ public struct RecordCall: Equatable, Sendable {
     public var badAnswers = 0
     /// The last answer that says the message is wrong, as it is to stand in results.
     public var badAnswer = ""
-    public var results: [Result] = []
+    public var results = PackedResults()
     public var retries: [Retry] = []
     public var feedback: [Feedback] = []
     public var refusedRates: [RefusedRate] = []
@@ -116,15 +98,17 @@ public struct RecordCall: Equatable, Sendable {
                 job, batch, epoch, worker, upto.map { String($0) } ?? "", finish ? "1" : "0", late ? "1" : "0",
                 String(holdMs), blockReason, projectAnswers ? "1" : probeUnused ? "2" : "0", String(answers),
                 String(badAnswers),
-                badAnswer, String(results.count), String(retries.count), String(feedback.count), String(number),
-                allSent ? "1" : "0", String(refusedRates.count), String(nowMs),
+                badAnswer,
             ]
         )
-        for result in results {
-            command.append(result.index)
-            command.append(result.status.rawValue)
-            command.append(result.object)
-        }
+        command.reserve(bytes: results.byteCount, words: 16 + 4 * retries.count)
+        results.append(to: &command)
+        command.append(retries.count)
+        command.append(feedback.count)
+        command.append(number)
+        command.append(allSent ? "1" : "0")
+        command.append(refusedRates.count)
+        command.append(nowMs)
         for retry in retries {
             command.append(retry.index)
             command.append(retry.dueMs)

@@ -35,7 +35,7 @@ import Testing
     /// Everything of a claim ends like this.
     private func finish(_ claim: Claim, _ bench: Bench, _ status: (Int) -> RecordCall.Status) async throws {
         var call = RecordCall(job: claim.job, batch: claim.batch, epoch: claim.epoch)
-        call.results = claim.recipients.map { .init(index: $0.index, status: status($0.index), object: []) }
+        for recipient in claim.recipients { call.results.append(index: recipient.index, status: status(recipient.index)) }
         call.finish = true
         call.number = 1
         let reply = try await bench.client.send(call.command(bench.keys, worker: bench.worker))
@@ -69,7 +69,7 @@ import Testing
             let claim = try #require(try await bench.claim().claims.first)
             var call = RecordCall(job: "j", batch: claim.batch, epoch: claim.epoch)
             let history = RecipientHistory(attempts: 1, firstAttemptMs: 1, maybeDuplicate: false)
-            call.results = (0..<6).map { .init(index: $0, status: $0 < 4 ? .sent : .failed, object: []) }
+            for index in 0..<6 { call.results.append(index: index, status: index < 4 ? .sent : .failed) }
             call.retries = [.init(index: 6, dueMs: .max / 2, parked: false, packed: history.packed(with: "t6"))]
             call.number = 1
             // Said twice, it counts once.
@@ -126,7 +126,7 @@ import Testing
             try await bench.intake("j", many(3))
             let claim = try #require(try await bench.claim().claims.first)
             var call = RecordCall(job: "j", batch: claim.batch, epoch: claim.epoch)
-            call.results = [.init(index: 0, status: .sent, object: Array(#"{"i":0}"#.utf8)[...])]
+            call.results.append(index: 0, status: .sent, isWanted: true) { $0 += Array(#"{"i":0}"#.utf8) }
             call.number = 1
             _ = try await bench.client.send(call.command(bench.keys, worker: bench.worker))
             #expect(try await read(bench).unreadResults == nil)

@@ -50,11 +50,13 @@ struct DashboardBench {
     /// Writes results, `failed` for each tenth recipient.
     func record(_ claim: Claim, _ positions: Range<Int>, call number: Int) async throws {
         var call = RecordCall(job: claim.job, batch: claim.batch, epoch: claim.epoch)
-        call.results = positions.map { index in
+        for index in positions {
             let isSent = index % 10 != 0
             let status = isSent ? #""status":"sent""# : #""status":"failed","error":"UNREGISTERED","action":"remove""#
             let object = #"{"i":\#(index),"token":"t\#(index)",\#(status),"attempts":1}"#
-            return .init(index: index, status: isSent ? .sent : .failed, object: Array(object.utf8)[...])
+            call.results.append(index: index, status: isSent ? .sent : .failed, isWanted: true) {
+                $0.append(contentsOf: object.utf8)
+            }
         }
         call.number = number
         #expect(RecordReply(try await client.send(call.command(keys, worker: "w.x.1"))) == .ok(abort: ""))

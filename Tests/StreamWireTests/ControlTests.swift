@@ -11,7 +11,7 @@ import Testing
             let held = try #require(try await bench.claim("w1", most: 1).claims.first)
             var call = RecordCall(job: "a", batch: "0", epoch: held.epoch)
             let history = RecipientHistory(attempts: 1, firstAttemptMs: 1, maybeDuplicate: true)
-            call.results = [bench.sent(0)]
+            call.results = PackedResults([bench.sent(0)])
             call.retries = [.init(index: 1, dueMs: 1, parked: false, packed: history.packed(with: "t1"))]
             #expect(try await bench.record(call, "w1") == .ok(abort: ""))
             let answer = try await bench.words(FunctionLibrary.cancel(bench.keys, job: "a"))
@@ -28,7 +28,7 @@ import Testing
             #expect(ending.map(\.recipients.count).sorted() == [1, 500, 1_000])
             for claim in ending { try await bench.finish(claim, "w2", status: .cancelled) }
             var rest = RecordCall(job: "a", batch: "0", epoch: held.epoch)
-            rest.results = (2..<1_000).map { .init(index: $0, status: .cancelled, object: []) }
+            for index in 2..<1_000 { rest.results.append(index: index, status: .cancelled) }
             rest.finish = true
             rest.number = 2
             #expect(try await bench.record(rest, "w1") == .ok(abort: ""))
@@ -248,7 +248,9 @@ import Testing
             for claim in first {
                 try await bench.retry(claim.recipients[0].index, of: claim, "w1")
                 var rest = RecordCall(job: "a", batch: claim.batch, epoch: claim.epoch)
-                rest.results = claim.recipients.dropFirst().map { .init(index: $0.index, status: .sent, object: []) }
+                for recipient in claim.recipients.dropFirst() {
+                    rest.results.append(index: recipient.index, status: .sent)
+                }
                 rest.finish = true
                 rest.number = 2
                 #expect(try await bench.record(rest, "w1") == .ok(abort: ""))
@@ -294,7 +296,7 @@ import Testing
                 let claim = try #require(try await bench.claim(name).claims.first)
                 #expect(!claim.isAlone)
                 var call = RecordCall(job: "a", batch: claim.batch, epoch: claim.epoch)
-                call.results = [bench.sent(crash)]
+                call.results = PackedResults([bench.sent(crash)])
                 #expect(try await bench.record(call, name) == .ok(abort: ""))
                 try await bench.bury(name)
             }

@@ -83,15 +83,13 @@ struct LibraryBench {
         return try #require(IntakeReply(try await self.call(call.command(keys))))
     }
 
-    func sent(_ index: Int) -> RecordCall.Result {
-        RecordCall.Result(index: index, status: .sent, object: Array("{\"i\":\(index)}".utf8)[...])
-    }
+    func sent(_ index: Int) -> OneResult { OneResult(index: index, object: "{\"i\":\(index)}") }
 
     /// Everything of a claim was sent and answered, in the batch's first call unless said.
     func finish(_ claim: Claim, _ worker: String, status: RecordCall.Status = .sent, call number: Int = 1) async throws
     {
         var call = RecordCall(job: claim.job, batch: claim.batch, epoch: claim.epoch)
-        call.results = claim.recipients.map { RecordCall.Result(index: $0.index, status: status, object: []) }
+        call.results = PackedResults(claim.recipients.map { OneResult(index: $0.index, status: status, object: "") })
         call.finish = true
         call.number = number
         #expect(try await record(call, worker) == .ok(abort: ""))
@@ -117,6 +115,25 @@ struct LibraryBench {
 
     func active() async throws -> [String] {
         try await map(RedisCommand("HGETALL", keys.base + "active")).keys.sorted()
+    }
+}
+
+/// A result as tests name it.
+struct OneResult {
+    var index: Int
+    var status = RecordCall.Status.sent
+    /// Empty when it is not wanted.
+    var object: String
+}
+
+extension PackedResults {
+    init(_ results: [OneResult]) {
+        self.init()
+        for result in results {
+            append(index: result.index, status: result.status, isWanted: !result.object.isEmpty, maybeDup: false) {
+                $0.append(contentsOf: result.object.utf8)
+            }
+        }
     }
 }
 

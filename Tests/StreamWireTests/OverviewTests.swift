@@ -46,7 +46,7 @@ import Testing
                     if recipient.index == 2 {
                         wait.retries.append(.init(index: 2, dueMs: 1, parked: false, packed: "1|5|0|t2"))
                     } else {
-                        wait.results.append(bench.sent(recipient.index))
+                        wait.results.append(index: recipient.index, status: .sent)
                     }
                 }
                 wait.finish = true

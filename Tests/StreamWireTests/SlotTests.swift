@@ -162,7 +162,7 @@ import Testing
                 try await bench.call(RedisCommand("HGET", bench.keys.base + "b:g0/0", "epoch")).string
             )
             var call = RecordCall(job: "g0", batch: "0", epoch: epoch)
-            call.results = [bench.sent(0)]
+            call.results = PackedResults([bench.sent(0)])
             call.finish = true
             #expect(try await bench.record(call, "w1") == .ok(abort: ""))
             let one = try await bench.claim("w2", most: 100).claims

@@ -1,19 +1,91 @@
 
--- ---------------------------------------------------------------------------------------------------------------
--- record: one flush of one batch: results, feedback, retries and counters in one step.
--- ARGV: 1 job id, 2 n, 3 epoch, 4 worker, 5 watermark ('' = as it is), 6 finish (1/0), 7 late (1/0),
---   8 ms to hold every send of the project (0 = none), 9 reason of a block ('' = none),
---   10 the project answers (1), or the probe was not sent (2), or neither (0),
---   11 answers of the first pass, 12 of them 400s that do not name the recipient, 13 such an error as JSON,
---   14 number of results, 15 of retries, 16 of feedback entries, 17 number of the call within the batch,
---   18 every send of the batch has begun (1/0), 19 number of refused rates, 20 what the worker takes the time for, then
---   results: index, status letter (s f u c x), JSON object ('' = not wanted)
---   retries: index, due, 1 = wait for the probe, "attempts|first_ms|dup|recipient"
---   feedback: index, kind, recipient, action, replacement, error
---   rates: "<kind>:<recipient>", until when no send to it begins
--- Returns {'ok', abort} (abort: the error that ends every unsent recipient, '' = none), {'stale'} (another worker
---   holds the batch: nothing was written, send the results again as late), or {'gone'} (the job is over).
+-- A recipient that waits and was never sent is no retry.
+local function is_unsent(value)
+  return value and string.sub(value, 1, 2) == '0|'
+end
+
 local LETTERS = { s = 'sent', f = 'failed', u = 'unknown', c = 'cancelled', x = 'expired' }
+local BITS = { [0] = 128, 64, 32, 16, 8, 4, 2, 1 }
+
+-- Notes in the map of results that these recipients have theirs. Returns how many had none before, and by position which
+-- of them had one; nil when none had. A batch's bits lie side by side, so they are read and written in one piece.
+local function mark_done(done, indexes)
+  local fresh, old = 0, nil
+  local low, high = indexes[1], indexes[1]
+  for i = 2, #indexes do
+    local index = indexes[i]
+    if index < low then low = index elseif index > high then high = index end
+  end
+  if #indexes < 4 or high - low > 4 * BATCH then
+    for i, index in ipairs(indexes) do
+      if redis.call('SETBIT', done, int(index), 1) == 0 then
+        fresh = fresh + 1
+      else
+        old = old or {}
+        old[i] = true
+      end
+    end
+    return fresh, old
+  end
+  local first, last = math.floor(low / 8), math.floor(high / 8)
+  local bytes = { string.byte(redis.call('GETRANGE', done, int(first), int(last)), 1, -1) }
+  for at = #bytes + 1, last - first + 1 do bytes[at] = 0 end
+  for i = 1, #indexes do
+    local index = indexes[i]
+    local at, bit_value = math.floor(index / 8) - first + 1, BITS[index % 8]
+    if bytes[at] % (2 * bit_value) < bit_value then
+      bytes[at] = bytes[at] + bit_value
+      fresh = fresh + 1
+    else
+      old = old or {}
+      old[i] = true
+    end
+  end
+  if fresh > 0 then redis.call('SETRANGE', done, int(first), string.char(unpack(bytes))) end
+  return fresh, old
+end
+
+-- The objects of those results that are new, as the text of an array. What stands inside a string has its quotes escaped,
+-- so the next object begins where it seems to.
+local function new_objects(text, letters, old)
+  local list, from = {}, 2
+  for i = 1, #letters do
+    if string.find(letters, '^%u', i) then
+      local behind = string.find(text, ',{"i":', from, true) or #text
+      if not old[i] then list[#list + 1] = string.sub(text, from, behind - 1) end
+      from = behind + 1
+    end
+  end
+  return #list > 0 and '[' .. table.concat(list, ',') .. ']' or ''
+end
+
+-- Results: each is set once, whoever brings it. Returns how many are new, how many of each letter, by position which were
+-- there before, and how many of those that wait have never been sent.
+local function settle(base, id, indexes, letters, objects, had_waiting, unsent)
+  local counts = {}
+  if #indexes == 0 then return 0, counts, nil, unsent end
+  local fresh, old = mark_done(base .. 'done:' .. id, indexes)
+  if old then objects = new_objects(objects, letters, old) end
+  if objects ~= '' then redis.call('XADD', base .. 'results', '*', 'job', id, 'results', objects) end
+  for i = 1, #indexes do
+    if not (old and old[i]) then
+      local letter = string.lower(string.sub(letters, i, i))
+      counts[letter] = (counts[letter] or 0) + 1
+    end
+  end
+  if had_waiting and fresh > 0 then
+    local waiting, names = base .. 'wait:' .. id, {}
+    for i = 1, #indexes do names[i] = int(indexes[i]) end
+    for i, value in ipairs(redis.call('HMGET', waiting, unpack(names))) do
+      if value and not (old and old[i]) then
+        if unsent > 0 and is_unsent(value) then unsent = unsent - 1 end
+        redis.call('HDEL', waiting, names[i])
+        unschedule(base, id, names[i])
+      end
+    end
+  end
+  return fresh, counts, old, unsent
+end
 
 -- The first pass of a batch is over when its last send has begun: its answers need no slot.
 local function pass(base, id, batch, now)
@@ -25,11 +97,6 @@ local function pass(base, id, batch, now)
   redis.call('HSETNX', job, 'first_pass_ms', int(now_ms()))
   if redis.call('HGET', job, 'state') == 'active' then redis.call('HSET', job, 'state', 'retrying') end
   if progress[2] == 'fanout' then release_slot(base, id) end
-end
-
--- A recipient that waits and was never sent is no retry.
-local function is_unsent(value)
-  return value and string.sub(value, 1, 2) == '0|'
 end
 
 -- What the send to a topic or condition came to decides how long its turn lasts.
@@ -57,8 +124,24 @@ local function is_accounted(base, id, batch)
   return known >= count
 end
 
+-- ---------------------------------------------------------------------------------------------------------------
+-- record: one flush of one batch: results, feedback, retries and counters in one step.
+-- ARGV: 1 job id, 2 n, 3 epoch, 4 worker, 5 watermark ('' = as it is), 6 finish (1/0), 7 late (1/0),
+--   8 ms to hold every send of the project (0 = none), 9 reason of a block ('' = none),
+--   10 the project answers (1), or the probe was not sent (2), or neither (0),
+--   11 answers of the first pass, 12 of them 400s that do not name the recipient, 13 such an error as JSON,
+--   14 indexes of the results as a JSON array, 15 a status letter for each (s f u c x), in upper case when its object is
+--   wanted, 16 those objects as one JSON array, each with `i` first ('' = none), 17 number of retries, 18 of feedback
+--   entries, 19 number of the call within the batch, 20 every send of the batch has begun (1/0), 21 number of refused
+--   rates, 22 what the worker takes the time for, then
+--   retries: index, due, 1 = wait for the probe, "attempts|first_ms|dup|recipient"
+--   feedback: index, kind, recipient, action, replacement, error
+--   rates: "<kind>:<recipient>", until when no send to it begins
+-- Returns {'ok', abort} (abort: the error that ends every unsent recipient, '' = none), {'stale'} (another worker
+--   holds the batch: nothing was written, send the results again as late), or {'gone'} (the job is over).
 local function record(keys, args)
   local base, id, n, epoch = keys[1], args[1], args[2], args[3]
+  local indexes = cjson.decode(args[14])
   local spec_key = base .. 'spec:' .. id
   local progress = redis.call('HMGET', spec_key, 'left', 'abort', 'answers', 'total', 'class', 'paused', 'next', 'ending',
     'unsent')
@@ -86,32 +169,17 @@ local function record(keys, args)
     -- Redis came back with an older state, in which this batch was not claimed yet: whoever claims it must look.
     redis.call('HSETNX', base .. 'rolled:' .. id, n, '0')
   end
-  local now = steady_ms(base, tonumber(args[20]))
+  local now = steady_ms(base, tonumber(args[22]))
   local job, done, waiting = base .. 'job:' .. id, base .. 'done:' .. id, base .. 'wait:' .. id
   local had_waiting, unsent = redis.call('EXISTS', waiting) == 1, tonumber(progress[9]) or 0
-  local nresults, nretries, nfeedback = tonumber(args[14]), tonumber(args[15]), tonumber(args[16])
+  local nretries, nfeedback = tonumber(args[17]), tonumber(args[18])
   local aimed = progress[5] == 'aimed'
-  local at, fresh, objects, counts, new = 21, 0, {}, {}, {}
+  local at = 23
   -- A call that is repeated because its answer was lost counts and holds nothing twice.
-  local first_time = owned and tonumber(args[17]) > tonumber(redis.call('HGET', batch, 'call') or '0')
-  if first_time then redis.call('HSET', batch, 'call', args[17]) end
-  for _ = 1, nresults do
-    local index, letter, object = args[at], args[at + 1], args[at + 2]
-    at = at + 3
-    if redis.call('SETBIT', done, index, 1) == 0 then
-      fresh = fresh + 1
-      new[index] = true
-      counts[letter] = (counts[letter] or 0) + 1
-      if object ~= '' then objects[#objects + 1] = object end
-      if had_waiting then
-        if unsent > 0 and is_unsent(redis.call('HGET', waiting, index)) then unsent = unsent - 1 end
-        if redis.call('HDEL', waiting, index) == 1 then unschedule(base, id, index) end
-      end
-    end
-  end
-  if #objects > 0 then
-    redis.call('XADD', base .. 'results', '*', 'job', id, 'results', '[' .. table.concat(objects, ',') .. ']')
-  end
+  local first_time = owned and tonumber(args[19]) > tonumber(redis.call('HGET', batch, 'call') or '0')
+  if first_time then redis.call('HSET', batch, 'call', args[19]) end
+  local fresh, counts, old
+  fresh, counts, old, unsent = settle(base, id, indexes, args[15], args[16], had_waiting, unsent)
   for letter, count in pairs(counts) do
     redis.call('HINCRBY', job, LETTERS[letter], count)
     redis.call('HINCRBY', base .. 'tally', LETTERS[letter], count)
@@ -155,6 +223,10 @@ local function record(keys, args)
     end
   end
   if retried > 0 then redis.call('HINCRBY', base .. 'tally', 'retries', retried) end
+  local new = {}
+  if nfeedback > 0 then
+    for i, index in ipairs(indexes) do new[int(index)] = not (old and old[i]) end
+  end
   for _ = 1, nfeedback do
     if new[args[at]] then
       redis.call('XADD', base .. 'feedback', '*', args[at + 1], args[at + 2], 'action', args[at + 3], 'replacement',
@@ -162,7 +234,7 @@ local function record(keys, args)
     end
     at = at + 6
   end
-  for _ = 1, tonumber(args[19]) do
+  for _ = 1, tonumber(args[21]) do
     if first_time then hold_recipient(base, args[at], tonumber(args[at + 1]), now) end
     at = at + 2
   end
@@ -186,7 +258,7 @@ local function record(keys, args)
   if owned and args[5] ~= '' and tonumber(args[5]) > tonumber(redis.call('HGET', batch, 'upto')) then
     redis.call('HSET', batch, 'upto', args[5])
   end
-  if owned and (args[18] == '1' or args[6] == '1') then pass(base, id, batch, now) end
+  if owned and (args[20] == '1' or args[6] == '1') then pass(base, id, batch, now) end
   if owned and args[6] == '1' then
     redis.call('SREM', base .. 'claims:' .. args[4], name)
     redis.call('SREM', base .. 'groups_on', id)

@@ -1,0 +1,111 @@
+/// The results of one flush, as they travel: numbers and letters side by side, and the objects as one text, so that a
+/// thousand of them are neither a thousand words for Redis to take apart nor a thousand allocations.
+public struct PackedResults: Equatable, Sendable {
+    private struct Item: Equatable, Sendable {
+        var index: Int
+        /// Bytes of its object; 0 when it has none.
+        var length: UInt32
+        var status: RecordCall.Status
+        var isWanted: Bool
+        var maybeDup: Bool
+    }
+
+    private var items: [Item] = []
+    /// The objects that the results stream gets, with a comma between each two.
+    private var objects: [UInt8] = []
+    /// The others, which it gets only when they turn out to be in doubt.
+    private var spares: [UInt8] = []
+
+    public init() {}
+
+    public var count: Int { items.count }
+    public var isEmpty: Bool { items.isEmpty }
+    /// Of what travels, about.
+    var byteCount: Int { objects.count + 8 * items.count }
+
+    /// - Parameters:
+    ///   - index: the recipient's, in the order the producer gave.
+    ///   - isWanted: whether the job's results policy asks for the object.
+    ///   - maybeDup: whether the object says so.
+    ///   - object: writes it, `i` first; writes nothing when there is none.
+    public mutating func append(
+        index: Int,
+        status: RecordCall.Status,
+        isWanted: Bool = false,
+        maybeDup: Bool = false,
+        object: (inout [UInt8]) -> Void = { _ in }
+    ) {
+        var item = Item(index: index, length: 0, status: status, isWanted: isWanted, maybeDup: maybeDup)
+        if isWanted {
+            if !objects.isEmpty { objects.append(UInt8(ascii: ",")) }
+            let start = objects.count
+            object(&objects)
+            item.length = UInt32(objects.count - start)
+        } else {
+            let start = spares.count
+            object(&spares)
+            item.length = UInt32(spares.count - start)
+        }
+        items.append(item)
+    }
+
+    /// Room for the objects of so many results that are like the first one.
+    public mutating func reserve(_ count: Int) {
+        guard items.count == 1, count > 1 else { return }
+        items.reserveCapacity(count)
+        objects.reserveCapacity(count * (objects.count + 16))
+    }
+
+    /// The same results, each marked as one that its recipient may have got twice, and all with their objects.
+    public func doubted() -> PackedResults {
+        var doubted = PackedResults()
+        var (next, nextSpare) = (0, 0)
+        for item in items {
+            let length = Int(item.length)
+            let object = item.isWanted ? objects[next..<next + length] : spares[nextSpare..<nextSpare + length]
+            if item.isWanted { next += length + 1 } else { nextSpare += length }
+            doubted.append(index: item.index, status: item.status, isWanted: length > 0, maybeDup: true) { bytes in
+                guard !item.maybeDup, length > 0 else { return bytes.append(contentsOf: object) }
+                bytes.append(contentsOf: object.dropLast())
+                bytes.append(contentsOf: ",\"maybe_dup\":true}".utf8)
+            }
+        }
+        return doubted
+    }
+
+    /// The three words of a record call: indexes, letters and objects.
+    func append(to command: inout RedisCommand) {
+        command.append { bytes in
+            bytes.append(UInt8(ascii: "["))
+            for (position, item) in items.enumerated() {
+                if position > 0 { bytes.append(UInt8(ascii: ",")) }
+                bytes.append(contentsOf: String(item.index).utf8)
+            }
+            bytes.append(UInt8(ascii: "]"))
+        }
+        command.append { bytes in
+            for item in items {
+                let hasObject = item.isWanted && item.length > 0
+                bytes.append(hasObject ? item.status.letter & 0xDF : item.status.letter)
+            }
+        }
+        command.append { bytes in
+            guard !objects.isEmpty else { return }
+            bytes.append(UInt8(ascii: "["))
+            bytes.append(contentsOf: objects)
+            bytes.append(UInt8(ascii: "]"))
+        }
+    }
+}
+
+extension RecordCall.Status {
+    fileprivate var letter: UInt8 {
+        switch self {
+        case .sent: UInt8(ascii: "s")
+        case .failed: UInt8(ascii: "f")
+        case .unknown: UInt8(ascii: "u")
+        case .cancelled: UInt8(ascii: "c")
+        case .expired: UInt8(ascii: "x")
+        }
+    }
+}

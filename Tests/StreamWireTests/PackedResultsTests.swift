@@ -1,0 +1,83 @@
+import Foundation
+import RedisTransport
+import StreamWire
+import Testing
+
+@Suite struct PackedResultsTests {
+    private func object(_ index: Int) -> [UInt8] { Array(#"{"i":\#(index),"raw_error":",{\"i\":7,"}"#.utf8) }
+
+    /// The first even ones were answered before; the library must take the others only, wherever they stand.
+    private func results(_ indexes: [Int], status: RecordCall.Status = .sent) -> PackedResults {
+        var results = PackedResults()
+        for index in indexes {
+            results.append(index: index, status: status, isWanted: index % 3 != 2) { $0 += object(index) }
+        }
+        return results
+    }
+
+    private func stream(_ bench: LibraryBench) async throws -> [Int] {
+        let entries = try await bench.call(RedisCommand("XRANGE", bench.keys.base + "results", "-", "+")).array ?? []
+        var seen: [Int] = []
+        for entry in entries {
+            let fields = try #require(entry.array?[1].array)
+            let text = try #require(fields.last?.string)
+            let list = try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [[String: Any]])
+            for object in list {
+                #expect(object["raw_error"] as? String == #",{"i":7,"#)
+                seen.append(try #require(object["i"] as? Int))
+            }
+        }
+        return seen
+    }
+
+    /// Each result is set once, whoever brings it and in whatever company: in a batch's one piece, or one by one.
+    @Test(arguments: [[0, 1], [3, 8, 5, 2, 11, 4, 0], Array((0..<1_000).reversed()), [1_499, 7, 1_000, 2, 999, 8]])
+    func onlyWhatIsNewCounts(earlier: [Int]) async throws {
+        try await withBench { bench in
+            try await bench.intake("j", tokens(1_500))
+            let claims = try await bench.claim("w1").claims
+            let claim = try #require(claims.first { $0.batch == "0" })
+            for (number, indexes) in [earlier, Array(0..<1_500)].enumerated() {
+                for _ in 0..<2 {
+                    var call = RecordCall(job: "j", batch: claim.batch, epoch: claim.epoch)
+                    call.results = results(indexes, status: number == 0 ? .failed : .sent)
+                    call.late = true
+                    call.number = number + 1
+                    let expected: RecordReply = try await bench.job("j")["state"] == "done" ? .gone : .ok(abort: "")
+                    #expect(try await bench.record(call, "w1") == expected)
+                }
+            }
+            let job = try await bench.job("j")
+            #expect(job["state"] == "done")
+            #expect(job["failed"] == String(earlier.count))
+            #expect(job["sent"] == String(1_500 - earlier.count))
+            let wanted = (0..<1_500).filter { $0 % 3 != 2 }
+            let seen = try await stream(bench)
+            #expect(seen.sorted() == wanted)
+            #expect(Array(seen.prefix(earlier.count { $0 % 3 != 2 })) == earlier.filter { $0 % 3 != 2 })
+        }
+    }
+
+    @Test func doubtAddsAMarkOnceAndBringsSpares() {
+        var results = PackedResults()
+        results.append(index: 0, status: .sent, isWanted: true) { $0 += object(0) }
+        results.append(index: 1, status: .sent) { $0 += Array(#"{"i":1}"#.utf8) }
+        results.append(index: 2, status: .failed)
+        results.append(index: 3, status: .unknown, isWanted: true, maybeDup: true) {
+            $0 += Array(#"{"i":3,"maybe_dup":true}"#.utf8)
+        }
+        var expected = PackedResults()
+        expected.append(index: 0, status: .sent, isWanted: true, maybeDup: true) {
+            $0 += object(0).dropLast() + Array(#","maybe_dup":true}"#.utf8)
+        }
+        expected.append(index: 1, status: .sent, isWanted: true, maybeDup: true) {
+            $0 += Array(#"{"i":1,"maybe_dup":true}"#.utf8)
+        }
+        expected.append(index: 2, status: .failed, maybeDup: true)
+        expected.append(index: 3, status: .unknown, isWanted: true, maybeDup: true) {
+            $0 += Array(#"{"i":3,"maybe_dup":true}"#.utf8)
+        }
+        #expect(results.doubted() == expected)
+        #expect(results.doubted().doubted() == expected)
+    }
+}
