@@ -35,7 +35,7 @@ import Testing
     /// Everything of a claim ends like this.
     private func finish(_ claim: Claim, _ bench: Bench, _ status: (Int) -> RecordCall.Status) async throws {
         var call = RecordCall(job: claim.job, batch: claim.batch, epoch: claim.epoch)
-        for recipient in claim.recipients { call.results.append(index: recipient.index, status: status(recipient.index)) }
+        for index in claim.recipients.map(\.index) { call.results.append(index: index, status: status(index)) }
         call.finish = true
         call.number = 1
         let reply = try await bench.client.send(call.command(bench.keys, worker: bench.worker))

@@ -124,7 +124,8 @@ struct Mirror {
         switch (reply, answer) {
         case (.queued, .queued): break
         case (.taken(let epoch, _), .taken(let given, _)):
-            let claim = Claim(job: "j\(number)", epoch: epoch, upto: 2, taken: RecipientList((0..<total).map { "t\($0)" }))
+            let list = RecipientList((0..<total).map { "t\($0)" })
+            let claim = Claim(job: "j\(number)", epoch: epoch, upto: 2, taken: list)
             held.append(Held(worker: taker ?? 0, claim: claim, given: given))
         default: Issue.record("intake of job \(number): \(reply) and \(answer)")
         }
