@@ -182,7 +182,7 @@ let package = Package(
         .target(
             name: "FanfareSandbox",
             dependencies: [
-                "FCMSimulator", "FanfareJSON", "FanfareXML", "ExpatKit",
+                "FCMSimulator", "FanfareHTTP", "FanfareJSON", "FanfareXML", "ExpatKit",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "NIOCore", package: "swift-nio"),

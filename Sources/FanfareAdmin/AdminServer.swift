@@ -37,7 +37,7 @@ public struct AdminServer: Sendable {
     /// to be cancelled, because NIO traps where a connection was accepted and not looked at yet.
     ///
     /// - Parameter onListening: called once, with the port that was taken.
-    /// - Throws: when it cannot listen, an error that says why.
+    /// - Throws: a `ListenError` when it cannot listen.
     public func run(onListening: @escaping @Sendable (AdminAddress) -> Void) async throws {
         let responder = responder
         let callback = CallbackResponder<BasicRequestContext> { request, _ in
@@ -74,7 +74,11 @@ public struct AdminServer: Sendable {
             },
             logger: quiet
         )
-        try await application.run()
+        do {
+            try await application.run()
+        } catch {
+            throw ListenError(error, address: address.description)
+        }
     }
 
     private func bindAddress() throws -> BindAddress {
@@ -82,7 +86,9 @@ public struct AdminServer: Sendable {
         case .tcp(let host, let port): return .hostname(host, port: port)
         case .unix(let path):
             // The server would take a socket away from one that still serves it.
-            guard !UnixSocket.isServed(path) else { throw AdminError("somebody listens on \(path)") }
+            guard !UnixSocket.isServed(path) else {
+                throw ListenError(IOError(errnoCode: EADDRINUSE, reason: "bind"), address: address.description)
+            }
             return .unixDomainSocket(path: path)
         }
     }
@@ -111,10 +117,4 @@ public struct AdminServer: Sendable {
             body: isHead ? ResponseBody() : ResponseBody(byteBuffer: buffer)
         )
     }
-}
-
-/// Why the admin server cannot listen.
-struct AdminError: Error, CustomStringConvertible {
-    let description: String
-    init(_ description: String) { self.description = description }
 }

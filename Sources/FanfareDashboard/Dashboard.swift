@@ -68,7 +68,7 @@ public struct Dashboard<Redis: RedisSending>: Sendable {
     /// Serves until the task is cancelled.
     ///
     /// - Parameter onListening: called once, with the port that was taken.
-    /// - Throws: when it cannot listen, an error that says why.
+    /// - Throws: a `ListenError` when it cannot listen.
     public func run(onListening: @escaping @Sendable (Int) -> Void) async throws {
         // The server's own word about every connection is of no use here.
         var quiet = logger
@@ -102,7 +102,14 @@ public struct Dashboard<Redis: RedisSending>: Sendable {
         )
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { [watch] in await watch.run() }
-            group.addTask { try await application.run() }
+            group.addTask { [options] in
+                do {
+                    try await application.run()
+                } catch {
+                    let host = options.host.contains(":") ? "[\(options.host)]" : options.host
+                    throw ListenError(error, address: "\(host):\(options.port)")
+                }
+            }
             // Whichever ends first ends the other.
             defer { group.cancelAll() }
             try await group.next()

@@ -62,7 +62,17 @@ public actor Sandbox {
             started.listening(controlPort: port)
         }
         var groupConfiguration = ServiceGroupConfiguration(
-            services: [.init(service: data), .init(service: xmpp), .init(service: control)],
+            services: [
+                (data as any Service, "\(options.listen):\(port)", "--port"),
+                (xmpp, "\(options.listen):\(xmppPort)", "--xmpp-port"),
+                (control, "127.0.0.1:\(options.controlPort)", "--control-port"),
+            ].map {
+                // Where one cannot listen, the others end without a word.
+                .init(
+                    service: ListeningService(server: $0, address: $1, option: $2),
+                    failureTerminationBehavior: .gracefullyShutdownGroup
+                )
+            },
             logger: serverLogger
         )
         groupConfiguration.maximumGracefulShutdownDuration = .seconds(1)
@@ -82,10 +92,7 @@ public actor Sandbox {
             bound = try await started.wait()
         } catch {
             await stop()
-            throw SandboxError(
-                "cannot listen on \(options.listen):\(port), \(options.listen):\(xmppPort) or "
-                    + "127.0.0.1:\(options.controlPort): \(error)"
-            )
+            throw error
         }
         logger.info(
             "The sandbox listens",

@@ -51,7 +51,7 @@ struct WorkerAdmin: Sendable {
         } catch {
             logger.warning(
                 "The admin address cannot be used; the worker runs without it.",
-                metadata: ["address": "\(address)", "error": "\(error)"]
+                metadata: ["address": "\(address)", "error": "\(error); choose another with admin.listen"]
             )
         }
     }

@@ -46,6 +46,8 @@ import Testing
         let file = folder.file("token")
         try "a-token-of-some-length\n".write(toFile: file, atomically: false, encoding: .utf8)
         #expect(try DashboardToken.read(file: file) == "a-token-of-some-length")
+        try "\n".write(toFile: file, atomically: false, encoding: .utf8)
+        #expect(throws: (any Error).self) { try DashboardToken.read(file: file) }
         try "two words\n".write(toFile: file, atomically: false, encoding: .utf8)
         #expect(throws: (any Error).self) { try DashboardToken.read(file: file) }
     }

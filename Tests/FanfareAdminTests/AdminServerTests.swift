@@ -119,7 +119,10 @@ import Testing
 
     @Test func anAddressThatIsTakenIsAnError() async throws {
         let port = try await Self.startOnAPort()
-        await #expect(throws: (any Error).self) { try await Self.start(.tcp(host: "127.0.0.1", port: port)) }
+        let error = await #expect(throws: (any Error).self) {
+            try await Self.start(.tcp(host: "127.0.0.1", port: port))
+        }
+        #expect(error.map { "\($0)" } == "127.0.0.1:\(port) is taken by another program")
     }
 
     /// More connections than are kept, on each of which a request has begun that never ends.

@@ -82,7 +82,7 @@ struct DashboardCommand: AsyncParsableCommand {
             try await serving.value
         } catch {
             if serving.isCancelled { return }
-            throw Outcome.unavailable.because("cannot listen on \(listen): \(error)")
+            throw Outcome.unavailable.because("dashboard: \(error); choose another with --listen")
         }
     }
 
@@ -114,10 +114,12 @@ enum DashboardToken {
             let given = ProcessInfo.processInfo.environment[variable] ?? ""
             return given.isEmpty ? nil : given
         }
+        // Of an empty file nothing is read, which is no error.
         guard let handle = FileHandle(forReadingAtPath: file),
-            let data = try? handle.read(upToCount: 4_097), data.count <= 4_096
+            let data = try? handle.read(upToCount: 4_097) ?? Data(), data.count <= 4_096
         else { throw Outcome.configuration.because("--token-file: \(file) cannot be read") }
         let words = String(decoding: data, as: UTF8.self).split(whereSeparator: \.isWhitespace)
+        guard !words.isEmpty else { throw Outcome.configuration.because("--token-file: \(file) is empty") }
         guard words.count == 1 else {
             throw Outcome.configuration.because("--token-file: \(file) must hold one token and nothing else")
         }

@@ -1,0 +1,17 @@
+import FanfareHTTP
+import ServiceLifecycle
+
+/// One of the sandbox's servers. Where it cannot listen, it says at which address, and which option chooses another.
+struct ListeningService: Service {
+    let server: any Service
+    let address: String
+    let option: String
+
+    func run() async throws {
+        do {
+            try await server.run()
+        } catch {
+            throw SandboxError("\(ListenError(error, address: address)); choose another with \(option)")
+        }
+    }
+}
