@@ -28,6 +28,30 @@ struct Fanfare: AsyncParsableCommand {
         // Read before what must not be seen is blotted out of them.
         let arguments = Array(CommandLine.arguments.dropFirst())
         ProcessProtection.begin()
-        await main(arguments)
+        do {
+            var command = try await understood(arguments)
+            if var command = command as? any AsyncParsableCommand {
+                try await command.run()
+            } else {
+                try command.run()
+            }
+        } catch {
+            exit(withError: error)
+        }
     }
+
+    /// Checks what a line asks for once every word of it is understood: that a title is missing is of no help to who has
+    /// written `--titel`.
+    static func understood(_ arguments: [String]) async throws -> any ParsableCommand {
+        do {
+            return try await asyncParseAsRoot(arguments)
+        } catch {
+            guard exitCode(for: error) == .validationFailure else { throw error }
+            _ = try await $isUnchecked.withValue(true) { try await asyncParseAsRoot(arguments) }
+            throw error
+        }
+    }
+
+    /// What misses something in a line keeps still.
+    @TaskLocal static var isUnchecked = false
 }

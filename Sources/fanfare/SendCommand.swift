@@ -35,6 +35,7 @@ struct SendCommand: AsyncParsableCommand {
     var json = false
 
     func validate() throws {
+        guard !Fanfare.isUnchecked else { return }
         try target.check()
         try message.check()
         try general.check()

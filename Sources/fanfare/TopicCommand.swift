@@ -71,6 +71,7 @@ struct TopicArguments: ParsableArguments {
     var json = false
 
     func check() throws {
+        guard !Fanfare.isUnchecked else { return }
         try members.check()
         try general.check()
     }

@@ -68,4 +68,20 @@ import Testing
         let error = try #require(throws: (any Error).self) { try Fanfare.parseAsRoot(line) }
         #expect(Fanfare.exitCode(for: error).rawValue == 64)
     }
+
+    @Test(arguments: [
+        (send + ["--token", "a", "--titel", "x"], "--titel"), (send + ["--tokn", "a", "--title", "x"], "--tokn"),
+        (["topic", "subscribe", "--topic", "t", "--tokens", "a"], "--tokens"),
+        (["group", "create", "--nam", "n", "--name", "n"], "--nam"), (["dead", "drop", "--al"], "--al"),
+    ])
+    func aWordThatNobodyKnowsIsNamedBeforeWhatIsMissing(line: [String], word: String) async throws {
+        let error = try await #require(throws: (any Error).self) { try await Fanfare.understood(line) }
+        #expect(Fanfare.message(for: error).hasPrefix("Unknown option '\(word)'"), "\(Fanfare.message(for: error))")
+    }
+
+    @Test func whatIsMissingIsSaidOfAKnownLine() async throws {
+        let line = Self.send + ["--token", "a"]
+        let error = try await #require(throws: (any Error).self) { try await Fanfare.understood(line) }
+        #expect(Fanfare.message(for: error).hasPrefix("give a message"))
+    }
 }
