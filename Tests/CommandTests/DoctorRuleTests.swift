@@ -53,6 +53,12 @@ import Testing
     @Test(arguments: [
         Row(check: .redisVersion, info: ["redis_version": "7.0.15"], verdict: .ok, says: "7.0.15"),
         Row(check: .redisVersion, info: ["redis_version": "8.2"], verdict: .ok, says: "8.2"),
+        Row(
+            check: .redisVersion,
+            info: ["redis_version": "7.2.4", "valkey_version": "8.0.1"],
+            verdict: .ok,
+            says: "7.2.4, as Valkey 8.0.1"
+        ),
         Row(check: .redisVersion, info: ["redis_version": "6.2.14"], verdict: .fail, says: "7.0"),
         Row(check: .redisVersion, info: ["redis_version": "x"], verdict: .warn, says: "does not say"),
         Row(check: .redisVersion, verdict: .warn, says: "does not say"),

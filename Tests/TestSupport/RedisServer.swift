@@ -2,6 +2,11 @@ internal import EventLoop
 internal import Foundation
 public import RedisTransport
 
+/// The programs under test, without the end of their names: `FANFARE_TEST_REDIS=/usr/bin/valkey` takes Valkey's.
+private let programs = ProcessInfo.processInfo.environment["FANFARE_TEST_REDIS"] ?? "/usr/bin/redis"
+let redisServerProgram = programs + "-server"
+let redisClientProgram = programs + "-cli"
+
 /// A real redis-server for one test: a unix socket in a folder of its own, a TCP or TLS port on request.
 ///
 /// The append-only file is on and synced at every write, so `kill9()` and `restart()` lose nothing.
@@ -78,7 +83,7 @@ public final class RedisServer: Sendable {
     public func restart(waitUntilReady: Bool = true) throws {
         kill9()
         let server = Process()
-        server.executableURL = URL(fileURLWithPath: "/usr/bin/redis-server")
+        server.executableURL = URL(fileURLWithPath: redisServerProgram)
         server.arguments = arguments
         server.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
         let log = folder.file("redis.log")
@@ -109,7 +114,7 @@ public final class RedisServer: Sendable {
     /// redis-cli over the unix socket: another client than the one under test. Returns the trimmed output.
     @discardableResult
     public func cli(_ arguments: String...) throws -> String {
-        let output = try runProgram("/usr/bin/redis-cli", ["-s", socketPath] + arguments)
+        let output = try runProgram(redisClientProgram, ["-s", socketPath] + arguments)
         return String(decoding: output, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
     }
 

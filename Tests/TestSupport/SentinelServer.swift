@@ -21,7 +21,7 @@ public final class SentinelServer: Sendable {
             ] + config
         let file = try folder.write("sentinel.conf", lines.joined(separator: "\n") + "\n")
         let server = Process()
-        server.executableURL = URL(fileURLWithPath: "/usr/bin/redis-server")
+        server.executableURL = URL(fileURLWithPath: redisServerProgram)
         server.arguments = [file, "--sentinel"]
         server.standardOutput = FileHandle.nullDevice
         server.standardError = FileHandle.nullDevice
@@ -34,7 +34,7 @@ public final class SentinelServer: Sendable {
 
     @discardableResult
     public func cli(_ arguments: String...) throws -> String {
-        let output = try runProgram("/usr/bin/redis-cli", ["-p", "\(port)"] + arguments)
+        let output = try runProgram(redisClientProgram, ["-p", "\(port)"] + arguments)
         return String(decoding: output, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
