@@ -111,9 +111,10 @@ local function steady_ms(base, told)
 end
 
 -- Grows even when Redis came back with an older state: a rollback must not hand out an epoch twice.
-local function next_epoch(base, now)
+-- `wall`: the time of the day, where the caller has asked for it.
+local function next_epoch(base, now, wall)
   local stored = tonumber(redis.call('GET', base .. 'epoch') or '0')
-  local epoch = math.max(stored + 1, now, now_ms())
+  local epoch = math.max(stored + 1, now, wall or now_ms())
   redis.call('SET', base .. 'epoch', int(epoch))
   return int(epoch)
 end

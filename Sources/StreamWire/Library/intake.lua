@@ -30,10 +30,20 @@ local function take_entry(base, entry)
   return redis.call('XDEL', jobs, entry) == 1, redis.call('SREM', base .. 'unwanted', entry) == 1
 end
 
-local function new_job(job, state, total, now)
+local function new_job(job, state, total, now, ...)
   redis.call('DEL', job)
   redis.call('HSET', job, 'state', state, 'total', int(total), 'sent', '0', 'failed', '0', 'unknown', '0',
-    'cancelled', '0', 'expired', '0', 'retrying', '0', 'duplicates', '0', 'created_ms', int(now))
+    'cancelled', '0', 'expired', '0', 'retrying', '0', 'duplicates', '0', 'created_ms', int(now), ...)
+end
+
+-- Why a worker that has read a job of one batch may not have it at once; a call that nobody can take is queued like any.
+local function must_queue(base, id, args, class, now, wall)
+  local ctl, expires = redis.call('HMGET', base .. 'ctl', 'block', 'pause', 'pressure', 'alone', 'hold_until'), tonumber(args[11])
+  return ctl[1] or ctl[2] or ctl[3] or ctl[4] == args[6] or (tonumber(ctl[5]) or 0) > now
+    or (expires > 0 and expires <= wall)
+    or (class == 'group' and redis.call('SCARD', base .. 'groups_on') >= MOST_GROUPS)
+    or redis.call('ZCARD', base .. 'singles') > 0 or redis.call('EXISTS', base .. 'rolled:' .. id) == 1
+    or redis.call('HEXISTS', base .. 'leases', args[6]) == 0 or not is_current(base, args[6], args[15])
 end
 
 -- intake: hands a checked entry over: the entry leaves `jobs` in the step that writes the job.
@@ -71,14 +81,20 @@ local function intake(keys, args)
   local npairs = tonumber(args[17])
   local taken, unwanted = take_entry(base, entry)
   if not taken then return { 'gone' } end
-  new_job(job, 'waiting', total, wall)
-  if own then redis.call('SET', base .. 'seen:' .. id, entry, 'PX', args[4]) end
-  local class = args[13]
+  local class, held = args[13], tonumber(args[10]) > wall
   if class == '' then class = total > BATCH and 'fanout' or 'single' end
-  redis.call('HSET', spec, 'entry', entry, 'total', int(total), 'left', int(total), 'next', '0', 'passed', '0',
-    'source', source, 'audience', audience, 'keep', args[5], 'member', args[12], 'class', class, 'answers', '0',
-    'bad', '0')
-  for i = 18, 17 + 2 * npairs, 2 do redis.call('HSET', spec, args[i], args[i + 1]) end
+  -- One batch, and the worker that read it has room: it need not come back for its recipients.
+  local now_taken = total > 0 and source == 'inline' and args[6] ~= '' and not held and not unwanted
+    and not takes_turns(class) and class ~= 'managed' and not must_queue(base, id, args, class, now, wall)
+  if now_taken then
+    new_job(job, 'active', total, wall, 'started_ms', int(wall))
+  else
+    new_job(job, 'waiting', total, wall)
+  end
+  if own then redis.call('SET', base .. 'seen:' .. id, entry, 'PX', args[4]) end
+  redis.call('HSET', spec, 'entry', entry, 'total', int(total), 'left', int(total), 'next', now_taken and int(total) or '0',
+    'passed', '0', 'source', source, 'audience', audience, 'keep', args[5], 'member', args[12], 'class', class,
+    'answers', '0', 'bad', '0', unpack(args, 18, 17 + 2 * npairs))
   redis.call('SADD', base .. 'jobs_open', id)
   if total > 0 then redis.call('HINCRBY', base .. 'ctl', 'left', int(total)) end
   if total == 0 then
@@ -86,22 +102,12 @@ local function intake(keys, args)
     return { 'done' }
   end
   local first = 18 + 2 * npairs
-  local held, expires = tonumber(args[10]) > wall, tonumber(args[11])
-  if expires > 0 then redis.call('ZADD', base .. 'expiring', int(expires), id) end
-  local ctl = redis.call('HMGET', base .. 'ctl', 'block', 'pause', 'pressure', 'alone', 'hold_until')
-  local stopped = unwanted or ctl[1] or ctl[2] or ctl[3] or ctl[4] == args[6] or (tonumber(ctl[5]) or 0) > now
-    or (expires > 0 and expires <= wall)
-    or (class == 'group' and redis.call('SCARD', base .. 'groups_on') >= MOST_GROUPS)
-    or redis.call('ZCARD', base .. 'singles') > 0 or redis.call('EXISTS', base .. 'rolled:' .. id) == 1
-  if not takes_turns(class) and class ~= 'managed' and source == 'inline' and args[6] ~= '' and not held and not stopped
-    and redis.call('HEXISTS', base .. 'leases', args[6]) == 1 and is_current(base, args[6], args[15]) then
-    -- One batch, and the worker that read it has room: it need not come back for its recipients.
-    redis.call('HSET', spec, 'next', int(total))
+  if tonumber(args[11]) > 0 then redis.call('ZADD', base .. 'expiring', args[11], id) end
+  if now_taken then
     redis.call('HSET', base .. 'rcpt:' .. id, '0', args[first])
-    local epoch = next_epoch(base, now)
+    local epoch = next_epoch(base, now, wall)
     open_batch(base, id, '0', args[6], epoch, args[7], { 'from', '0', 'count', int(total) })
     if class == 'group' then redis.call('SADD', base .. 'groups_on', id) end
-    mark_active(base, id, now)
     return { 'taken', epoch, int(lend(base, tonumber(args[14]), now, 0, total, 0)) }
   end
   for i = first, #args do redis.call('HSET', base .. 'rcpt:' .. id, int(i - first), args[i]) end

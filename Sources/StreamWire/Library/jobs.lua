@@ -135,22 +135,25 @@ local function finish_job(base, id, now)
   local state = 'done'
   if (tonumber(counters[2]) or 0) > 0 then state = 'expired' end
   if (tonumber(counters[1]) or 0) > 0 then state = 'cancelled' end
-  local spec = load_spec(base, id)
-  local keep = redis.call('HGET', base .. 'spec:' .. id, 'keep')
-  local wall = int(now_ms())
+  local spec = redis.call('HMGET', base .. 'spec:' .. id, 'member', 'class', 'keep')
+  local class, wall = spec[2], int(now_ms())
   redis.call('HSET', job, 'state', state, 'retrying', '0', 'finished_ms', wall)
   redis.call('HSETNX', job, 'first_pass_ms', wall)
   redis.call('HDEL', job, 'reason')
-  redis.call('PEXPIRE', job, keep)
-  dequeue(base, spec)
-  local turn = redis.call('HGET', base .. 'active', id)
-  if turn and not string.match(turn, '%d$') then redis.call('HDEL', base .. 'active', id) end
-  for _, list in ipairs({ 'orphans:', 'stopped:' }) do
-    for _, name in ipairs(redis.call('LRANGE', base .. list .. id, 0, -1)) do redis.call('DEL', base .. 'b:' .. name) end
+  redis.call('PEXPIRE', job, spec[3])
+  dequeue(base, { member = spec[1], class = class })
+  if takes_turns(class) then
+    local turn = redis.call('HGET', base .. 'active', id)
+    if turn and not string.match(turn, '%d$') then redis.call('HDEL', base .. 'active', id) end
+  end
+  if redis.call('EXISTS', base .. 'orphans:' .. id, base .. 'stopped:' .. id) > 0 then
+    for _, list in ipairs({ 'orphans:', 'stopped:' }) do
+      for _, name in ipairs(redis.call('LRANGE', base .. list .. id, 0, -1)) do redis.call('DEL', base .. 'b:' .. name) end
+    end
   end
   redis.call('SREM', base .. 'jobs_open', id)
   redis.call('SREM', base .. 'blocked', id)
-  redis.call('SREM', base .. 'groups_on', id)
+  if class == 'group' then redis.call('SREM', base .. 'groups_on', id) end
   redis.call('SREM', base .. 'restoring', id)
   redis.call('ZREM', base .. 'ending', id)
   redis.call('ZREM', base .. 'expiring', id)

@@ -10,7 +10,7 @@ local function refill(base, quota, now)
   local full = 0.985 * quota / 60
   local floor = math.min(full, math.max(full / 50, 10))
   local slope = (full - floor) / 60
-  local values = redis.call('HMGET', base .. 'ctl', 'level', 'have', 'at', 'hold_until')
+  local values = redis.call('HMGET', base .. 'ctl', 'level', 'have', 'at', 'hold_until', 'owed', 'owed_until')
   local level = math.min(full, math.max(floor, tonumber(values[1]) or floor))
   local at = tonumber(values[3])
   local have = tonumber(values[2]) or math.max(1, level / 4)
@@ -29,7 +29,8 @@ local function refill(base, quota, now)
     -- The clock was set back: start over from what is there.
     at = now
   end
-  return { full = full, level = level, have = math.min(have, cap), cap = cap, at = math.max(at or now, now) }
+  return { full = full, level = level, have = math.min(have, cap), cap = cap, at = math.max(at or now, now),
+    owed = values[5], owed_until = values[6] }
 end
 
 local function save(base, bucket)
@@ -49,16 +50,15 @@ local function lend(base, quota, now, returned, single, fanout)
   local lent = math.min(single, math.floor(bucket.have))
   bucket.have = bucket.have - lent
   -- Single recipients that found nothing come again in a moment; what comes in until then is theirs.
-  local owed = redis.call('HMGET', base .. 'ctl', 'owed', 'owed_until')
   local missing = single - lent
-  local debt = (tonumber(owed[2]) or 0) > now and math.max(0, tonumber(owed[1]) - lent) or 0
+  local debt = (tonumber(bucket.owed_until) or 0) > now and math.max(0, tonumber(bucket.owed) - lent) or 0
   debt = math.max(debt, missing)
   if missing > 0 then
     -- Only who asks in vain prolongs it: renewed by every call it would never end, and fan-outs never begin.
     redis.call('HSET', base .. 'ctl', 'owed', int(debt), 'owed_until', int(now + 150))
   elseif debt > 0 then
     redis.call('HSET', base .. 'ctl', 'owed', int(debt))
-  elseif owed[1] then
+  elseif bucket.owed then
     redis.call('HDEL', base .. 'ctl', 'owed', 'owed_until')
   end
   local reserve = math.max(debt, bucket.cap >= 20 and bucket.cap / 10 or 0)

@@ -88,15 +88,14 @@ local function settle(base, id, indexes, letters, objects, had_waiting, unsent)
 end
 
 -- The first pass of a batch is over when its last send has begun: its answers need no slot.
-local function pass(base, id, batch, now)
-  if redis.call('HEXISTS', batch, 'from') == 0 or redis.call('HSETNX', batch, 'sent', '1') == 0 then return end
+local function pass(base, id, batch, progress)
+  if redis.call('HSETNX', batch, 'sent', '1') == 0 then return end
   local spec_key, job = base .. 'spec:' .. id, base .. 'job:' .. id
   local passed = redis.call('HINCRBY', spec_key, 'passed', 1)
-  local progress = redis.call('HMGET', spec_key, 'total', 'class')
-  if passed * BATCH < tonumber(progress[1]) then return end
+  if passed * BATCH < tonumber(progress[4]) then return end
   redis.call('HSETNX', job, 'first_pass_ms', int(now_ms()))
   if redis.call('HGET', job, 'state') == 'active' then redis.call('HSET', job, 'state', 'retrying') end
-  if progress[2] == 'fanout' then release_slot(base, id) end
+  if progress[5] == 'fanout' then release_slot(base, id) end
 end
 
 -- What the send to a topic or condition came to decides how long its turn lasts.
@@ -159,7 +158,7 @@ local function record(keys, args)
     return { 'gone' }
   end
   local late = args[7] == '1'
-  local holder = redis.call('HMGET', batch, 'epoch', 'owner')
+  local holder = redis.call('HMGET', batch, 'epoch', 'owner', 'call', 'crashes', 'upto', 'from')
   local owned = not late and holder[1] == epoch and holder[2] == args[4]
   if not owned and not late then
     -- A repeated call of the step that finished the batch has nothing new to say; one that was fenced may have.
@@ -176,7 +175,7 @@ local function record(keys, args)
   local aimed = progress[5] == 'aimed'
   local at = 23
   -- A call that is repeated because its answer was lost counts and holds nothing twice.
-  local first_time = owned and tonumber(args[19]) > tonumber(redis.call('HGET', batch, 'call') or '0')
+  local first_time = owned and tonumber(args[19]) > tonumber(holder[3] or '0')
   if first_time then redis.call('HSET', batch, 'call', args[19]) end
   local fresh, counts, old
   fresh, counts, old, unsent = settle(base, id, indexes, args[15], args[16], had_waiting, unsent)
@@ -184,7 +183,7 @@ local function record(keys, args)
     redis.call('HINCRBY', job, LETTERS[letter], count)
     redis.call('HINCRBY', base .. 'tally', LETTERS[letter], count)
   end
-  local crashes = redis.call('HGET', batch, 'crashes')
+  local crashes = holder[4]
   if fresh > 0 and crashes then
     crashes = false
     redis.call('HDEL', batch, 'crashes', 'alone')
@@ -255,15 +254,27 @@ local function record(keys, args)
     end
   end
 
-  if owned and args[5] ~= '' and tonumber(args[5]) > tonumber(redis.call('HGET', batch, 'upto')) then
+  if fresh > 0 then redis.call('HINCRBY', ctl, 'left', -fresh) end
+  if tonumber(progress[1]) == fresh then
+    -- The job is over, and with it whatever was still to be noted of this batch.
+    local owner = holder[2]
+    if owner then
+      redis.call('DEL', batch)
+      redis.call('SREM', base .. 'claims:' .. owner, name)
+    end
+    finish_job(base, id, now)
+    return { 'ok', abort }
+  end
+  if fresh > 0 then redis.call('HINCRBY', spec_key, 'left', -fresh) end
+  if owned and args[5] ~= '' and tonumber(args[5]) > tonumber(holder[5]) then
     redis.call('HSET', batch, 'upto', args[5])
   end
-  if owned and (args[20] == '1' or args[6] == '1') then pass(base, id, batch, now) end
+  if owned and holder[6] and (args[20] == '1' or args[6] == '1') then pass(base, id, batch, progress) end
   if owned and args[6] == '1' then
     redis.call('SREM', base .. 'claims:' .. args[4], name)
     redis.call('SREM', base .. 'groups_on', id)
     if is_accounted(base, id, batch) then
-      if redis.call('HEXISTS', batch, 'from') == 1 then redis.call('HDEL', base .. 'rcpt:' .. id, n) end
+      if holder[6] then redis.call('HDEL', base .. 'rcpt:' .. id, n) end
       redis.call('DEL', batch)
     else
       -- A call before this one went into a state that Redis has forgotten, and somebody with it: whoever has no result
@@ -272,20 +283,6 @@ local function record(keys, args)
       redis.call('HDEL', batch, 'alone')
       orphan(base, name, now)
     end
-  end
-  local left = tonumber(progress[1])
-  if fresh > 0 then
-    left = redis.call('HINCRBY', spec_key, 'left', -fresh)
-    redis.call('HINCRBY', base .. 'ctl', 'left', -fresh)
-  end
-  if left == 0 then
-    local owner = redis.call('HGET', batch, 'owner')
-    if owner then
-      redis.call('DEL', batch)
-      redis.call('SREM', base .. 'claims:' .. owner, name)
-      redis.call('SREM', base .. 'groups_on', id)
-    end
-    finish_job(base, id, now)
   end
   return { 'ok', abort }
 end
