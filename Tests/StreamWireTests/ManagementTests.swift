@@ -106,9 +106,12 @@ import Testing
         try await withBench { bench in
             let first = try await bench.call(FunctionLibrary.manage(bench.keys, count: 1_000)).integer
             #expect(first == 0)
-            // However slow this test is: half a second more.
-            _ = try await bench.call(RedisCommand("HINCRBY", bench.keys.base + "ctl", "managed_at", "500"))
-            let second = try #require(try await bench.call(FunctionLibrary.manage(bench.keys, count: 1_000)).integer)
+            // Half a second more, and once more where this test was so slow that even that was over.
+            var second: Int64 = 0
+            for _ in 0..<20 where second == 0 {
+                _ = try await bench.call(RedisCommand("HINCRBY", bench.keys.base + "ctl", "managed_at", "500"))
+                second = try #require(try await bench.call(FunctionLibrary.manage(bench.keys, count: 1_000)).integer)
+            }
             #expect((1...917).contains(second))
             // A clock that was set back does not shut it for hours.
             _ = try await bench.call(RedisCommand("HINCRBY", bench.keys.base + "ctl", "managed_at", "3600000"))
@@ -125,9 +128,12 @@ import Testing
             }
             let first = try await ask("w1", open: 0)
             #expect(first == 0)
-            // As if no time had passed since, however slow the machine is.
-            _ = try await bench.call(RedisCommand("HINCRBY", bench.keys.base + "ctl", "connect_at", "700"))
-            let second = try #require(try await ask("w2", open: 0))
+            // As if no time had passed since, and once more where the machine was so slow that even that was over.
+            var second: Int64 = 0
+            for _ in 0..<20 where second == 0 {
+                _ = try await bench.call(RedisCommand("HINCRBY", bench.keys.base + "ctl", "connect_at", "700"))
+                second = try #require(try await ask("w2", open: 0))
+            }
             #expect((1...860).contains(second))
             _ = try await bench.call(RedisCommand("HDEL", bench.keys.base + "ctl", "connect_at"))
             _ = try await bench.call(
