@@ -25,8 +25,9 @@ final class Recorder {
     /// Called when a batch has closed, or when leave to send was confirmed.
     var onProgress: () -> Void = {}
 
-    /// Results a call may carry before it goes without waiting for the timer.
-    private static let flushCount = 64
+    /// Results a call may carry before it goes without waiting for the timer. What a call costs by itself is little for
+    /// so many, and what they hold is less than what the allocator maps anew each time.
+    private static let flushCount = 256
 
     init(project: ProjectContext) { self.project = project }
 
@@ -36,8 +37,7 @@ final class Recorder {
         guard batch.close(position) else { return }
         project.meters.finished(record.status, record.failure?.error, maybeDup: record.maybeDup)
         touch(batch)
-        let most = min(batch.open + 1, batch.job.sharesRequests ? Batch.maximumSize : Self.flushCount)
-        batch.pending.results.append(record, policy: batch.job.results, most: most)
+        batch.pending.results.append(record, policy: batch.job.results, most: min(batch.open + 1, Self.flushCount))
         batch.pending.feedback.append(contentsOf: record.callFeedback)
         uncommitted += 1
         flushIfFull(batch)
