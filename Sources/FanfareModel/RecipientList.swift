@@ -9,15 +9,17 @@ public struct RecipientList: Equatable, Sendable {
     public init() {}
 
     public init(_ recipients: some Sequence<String>) {
-        for recipient in recipients { append(recipient.utf8) }
+        for recipient in recipients { append(recipient) }
     }
 
     /// - Parameter recipient: UTF-8, without a line's end where ``lines(_:)`` is to be taken apart again.
-    public mutating func append(_ recipient: some Collection<UInt8>) {
+    public mutating func append(_ recipient: ArraySlice<UInt8>) {
         if !ends.isEmpty { bytes.append(UInt8(ascii: "\n")) }
         bytes.append(contentsOf: recipient)
         ends.append(bytes.count)
     }
+
+    public mutating func append(_ recipient: String) { append(Array(recipient.utf8)[...]) }
 
     public mutating func reserve(bytes count: Int, recipients: Int) {
         bytes.reserveCapacity(count)

@@ -53,7 +53,7 @@ struct TokenListScanner {
         }
         let text = try wholeString(from: start - 1)
         try RecipientRules.checkToken(Array(text.utf8), at: "\(field)[\(tokens.count)]")
-        tokens.append(text.utf8)
+        tokens.append(text)
     }
 
     /// The string literal that opens at `start`, escapes resolved; `next` moves behind it.

@@ -1,0 +1,45 @@
+import FanfareModel
+import Testing
+
+@Suite struct RecipientListTests {
+    @Test func givesBackWhatWasPutIn() {
+        let texts = ["a", "", "bc", "größer", "d"]
+        let list = RecipientList(texts)
+        #expect(Array(list) == texts)
+        #expect(list[3] == "größer")
+        #expect(list == ["a", "", "bc", "größer", "d"])
+        #expect(RecipientList().isEmpty)
+        #expect(Target.tokens(texts) == .tokens(list))
+    }
+
+    @Test(arguments: [0..<0, 0..<1, 1..<3, 0..<4, 3..<4, 4..<4])
+    func linesAreASliceOfIt(range: Range<Int>) {
+        let list: RecipientList = ["aa", "b", "cc", "d"]
+        #expect(String(decoding: list.lines(range), as: UTF8.self) == list[range].joined(separator: "\n"))
+        #expect(list.byteCount == "aa\nb\ncc\nd".utf8.count)
+    }
+
+    @Test func anEmptyOneMayStandAlone() {
+        let list: RecipientList = [""]
+        #expect(list.count == 1 && list.lines(0..<1).isEmpty)
+        #expect(list != RecipientList())
+    }
+
+    /// Texts that differ by a byte, by their length or by what stands where should not fall together.
+    @Test func hashesOfNearTextsDiffer() {
+        var seen: Set<UInt64> = []
+        var count = 0
+        for length in 0..<40 {
+            for place in 0...length {
+                var bytes = [UInt8](repeating: UInt8(ascii: "t"), count: length)
+                if place < length { bytes[place] = UInt8(ascii: "u") }
+                seen.insert(ByteHash.of(String(decoding: bytes, as: UTF8.self)))
+                count += 1
+            }
+        }
+        #expect(seen.count == count)
+        #expect(ByteHash.of("token", seed: 1) != ByteHash.of("token", seed: 2))
+        // A text that is not in one piece, too.
+        #expect(ByteHash.of(String(Substring("xtoken").dropFirst())) == ByteHash.of("token"))
+    }
+}
