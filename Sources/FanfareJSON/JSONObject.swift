@@ -43,7 +43,11 @@ public struct JSONObject: Equatable, Sendable {
     /// The first name that occurs twice, or nil. Names are compared byte for byte: Swift's own string equality would
     /// take a Kelvin sign for a K.
     public var duplicateKey: String? {
-        guard members.count > 1 else { return nil }
+        // Among a few, looking at each pair is quicker than a set of copies.
+        guard members.count > 12 else {
+            return members.indices.first { index in members[..<index].contains { $0.hasKey(members[index].key) } }
+                .map { members[$0].key }
+        }
         var seen = Set<[UInt8]>(minimumCapacity: members.count)
         return members.first { !seen.insert(Array($0.key.utf8)).inserted }?.key
     }

@@ -12,7 +12,7 @@ extension JSONObject {
     func protoKey(_ camel: String) -> String {
         if self[camel] != nil { return camel }
         let snake = FieldName.snake(camel)
-        return self[snake] == nil ? camel : snake
+        return snake == camel || self[snake] == nil ? camel : snake
     }
 
     /// A header of `webpush` or `apns`; names are compared without case.
@@ -57,7 +57,9 @@ extension JSONObject {
 enum FieldName {
     /// `android_channel_id` for `androidChannelId`, `android_v2` for `androidV2`.
     static func snake(_ camel: String) -> String {
-        camel.reduce(into: "") { name, character in
+        // Most names are one word, and asked for with every job of one recipient.
+        guard camel.utf8.contains(where: { !(0x61...0x7A).contains($0) }) else { return camel }
+        return camel.reduce(into: "") { name, character in
             if character.isUppercase { name += "_" }
             name += character.lowercased()
         }
