@@ -190,6 +190,16 @@ final class ActiveBatch {
         return true
     }
 
+    /// All of it is written and confirmed. What was written is kept for a while, and with that the batch, but not whom it
+    /// named.
+    func forgetRecipients() {
+        recipients = []
+        todo = []
+        head = 0
+        again = []
+        aliases = [:]
+    }
+
     /// The watermark to ask for now, or nil while there is leave enough.
     func watermarkToRequest(window: Int) -> Int? {
         guard !isFenced, requested < count, head < todo.count else { return nil }
