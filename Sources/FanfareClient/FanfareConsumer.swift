@@ -45,19 +45,34 @@ public struct FanfareConsumer<Redis: RedisSending>: Sendable {
 
     /// Hands over every entry of `results` that is this consumer's: those that it had not acknowledged, then new ones,
     /// until there are no more. Each is acknowledged when `handle` returns; throwing ends the reading.
+    /// - Parameters:
+    ///   - unreadable: gets what is wrong with an entry that no worker wrote, which is acknowledged when this returns.
+    ///     Unless given, such an entry ends the reading, now and the next time.
+    ///   - handle: gets each entry.
     /// - Returns: how many there were.
     @discardableResult
-    public func readResults(_ handle: (ResultEntry) async throws -> Void) async throws -> Int {
-        try await read(keys.results) { try await handle(ResultEntry($0)) }
+    public func readResults(
+        unreadable: (FanfareClientError) throws -> Void = { throw $0 },
+        _ handle: (ResultEntry) async throws -> Void
+    ) async throws -> Int {
+        try await read(keys.results, ResultEntry.init, unreadable, handle)
     }
 
     /// The same for `feedback`: recipients to forget or to replace.
     @discardableResult
-    public func readFeedback(_ handle: (FeedbackEntry) async throws -> Void) async throws -> Int {
-        try await read(keys.feedback) { try await handle(FeedbackEntry($0)) }
+    public func readFeedback(
+        unreadable: (FanfareClientError) throws -> Void = { throw $0 },
+        _ handle: (FeedbackEntry) async throws -> Void
+    ) async throws -> Int {
+        try await read(keys.feedback, FeedbackEntry.init, unreadable, handle)
     }
 
-    private func read(_ stream: String, _ handle: (StreamEntry) async throws -> Void) async throws -> Int {
+    private func read<Entry>(
+        _ stream: String,
+        _ parse: (StreamEntry) throws(FanfareClientError) -> Entry,
+        _ unreadable: (FanfareClientError) throws -> Void,
+        _ handle: (Entry) async throws -> Void
+    ) async throws -> Int {
         var count = 0
         for start in ["0", ">"] {
             while true {
@@ -75,7 +90,13 @@ public struct FanfareConsumer<Redis: RedisSending>: Sendable {
                 let entries = StreamEntry.byStream(try await redis.reply(to: command)).flatMap(\.entries)
                 if entries.isEmpty { break }
                 for entry in entries {
-                    try await handle(entry)
+                    var read: Entry?
+                    do throws(FanfareClientError) {
+                        read = try parse(entry)
+                    } catch {
+                        try unreadable(error)
+                    }
+                    if let read { try await handle(read) }
                     _ = try await redis.reply(to: RedisCommand("XACK", stream, group, entry.id))
                     count += 1
                 }

@@ -55,6 +55,21 @@ import Testing
         }
     }
 
+    @Test func whatNoWorkerWroteIsToldAndPassedOver() async throws {
+        try await withStreams { server, one, _ in
+            try await one.createGroups()
+            try server.cli("XADD", "fanfare:{demo}:results", "7-1", "job", "j0", "results", "{")
+            try write(server, job: "j1")
+            await #expect(throws: FanfareClientError.self) { try await one.readResults { _ in } }
+            var (jobs, told) = ([String](), [String]())
+            let count = try await one.readResults(unreadable: { told.append("\($0)") }) { jobs.append($0.job) }
+            #expect(count == 2 && jobs == ["j1"])
+            #expect(told.count == 1 && told.allSatisfy { $0.contains("7-1") })
+            let again = try await one.readResults { _ in }
+            #expect(again == 0)
+        }
+    }
+
     @Test func moreThanAPageIsRead() async throws {
         try await withStreams { server, one, _ in
             try await one.createGroups()
