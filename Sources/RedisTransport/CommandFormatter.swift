@@ -14,7 +14,8 @@ enum CommandFormatter {
         guard command.bytes.count <= maxBytes, command.count <= maxWords else {
             throw RedisError(.commandTooLarge, "\(command.bytes.count) bytes in \(command.count) words")
         }
-        if command.bytes.count > large {
+        // Behind what is larger it grows as arrays do: made to measure for each of many, it would be copied each time.
+        if command.bytes.count > large, output.count < command.bytes.count {
             output.reserveCapacity(output.count + command.bytes.count + 16 * (command.count + 1))
         }
         appendHead("*", command.count, to: &output)

@@ -121,7 +121,8 @@ public final class RedisConnection {
         turnEnd = nil
     }
 
-    /// Sends at the end of this turn; fails at once with `notConnected` when not ``RedisState/ready``.
+    /// Sends at the end of this turn; fails at once with `notConnected` when not ``RedisState/ready``, and when another
+    /// server is the right one and this one only answers what it was sent.
     ///
     /// - Parameter timeoutMs: until the answer; for a blocking command longer than it blocks. A command that runs out
     ///   of time takes the connection with it.
