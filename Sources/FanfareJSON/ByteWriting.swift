@@ -3,5 +3,4 @@ extension [UInt8] {
     public mutating func append(literal: StaticString) {
         unsafe append(contentsOf: UnsafeBufferPointer(start: literal.utf8Start, count: literal.utf8CodeUnitCount))
     }
-
 }

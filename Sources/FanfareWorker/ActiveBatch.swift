@@ -52,6 +52,8 @@ final class ActiveBatch {
 
     /// What the recorder has gathered, and how many of its calls are not answered yet.
     var pending = PendingRecord()
+    /// Results of its last call: the next may hold as many, and has room for them from the beginning.
+    var lastFlush = 0
     var isDirty = false
     var unanswered = 0
     /// Loop time at which this worker took it, and its span where somebody traces.

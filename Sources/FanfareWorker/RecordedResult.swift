@@ -6,8 +6,8 @@ extension PackedResults {
     /// - Parameters:
     ///   - policy: which results the job's results stream gets. Those that it does not get are kept for the moment when
     ///     they turn out to be in doubt, which it is told.
-    ///   - most: how many the flush may hold.
-    mutating func append(_ record: ResultRecord, policy: ResultsPolicy, most: Int) {
+    ///   - expected: how many the flush will hold, about.
+    mutating func append(_ record: ResultRecord, policy: ResultsPolicy, expected: Int) {
         append(
             index: Int(record.index),
             status: record.callStatus,
@@ -16,7 +16,7 @@ extension PackedResults {
         ) { bytes in
             if policy != .none { record.appendJSON(to: &bytes) }
         }
-        reserve(most)
+        reserve(expected)
     }
 }
 

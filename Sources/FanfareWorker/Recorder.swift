@@ -17,6 +17,7 @@ final class Recorder {
     private var nextFlush: UInt64 = 1
     private var timer: TimerID?
     private var recent = RecentFacts()
+    private var nextComplaint: UInt64 = 0
 
     /// Recipients whose result is not yet in Redis.
     private(set) var uncommitted = 0
@@ -37,7 +38,8 @@ final class Recorder {
         guard batch.close(position) else { return }
         project.meters.finished(record.status, record.failure?.error, maybeDup: record.maybeDup)
         touch(batch)
-        batch.pending.results.append(record, policy: batch.job.results, most: min(batch.open + 1, Self.flushCount))
+        let expected = batch.job.sharesRequests ? Self.flushCount : batch.lastFlush
+        batch.pending.results.append(record, policy: batch.job.results, expected: min(batch.open + 1, expected))
         batch.pending.feedback.append(contentsOf: record.callFeedback)
         uncommitted += 1
         flushIfFull(batch)
@@ -132,6 +134,7 @@ final class Recorder {
         batch.isDirty = false
         var pending = batch.pending
         batch.pending = PendingRecord()
+        batch.lastFlush = pending.results.count
         if batch.isFenced {
             uncommitted -= pending.retries.count
             pending.retries = []
@@ -167,7 +170,7 @@ final class Recorder {
         switch result {
         case .failure(let error):
             // Kept, and sent again when the connection is back; nothing new is sent meanwhile.
-            project.logger.debug("A flush was not answered.", metadata: ["error": "\(error)"])
+            complain(error)
             project.meters.redisFailed()
             // A lost connection is repeated by resend(); an error reply, which left the connection as it was, here.
             guard project.redis.state == .ready, error.code != .connectionLost, error.code != .timeout else { return }
@@ -183,6 +186,18 @@ final class Recorder {
             uncommitted -= flush.count
             confirmed(flush, reply)
         }
+    }
+
+    /// What passes by itself is of no use to anybody; what does not, such as a right that is missing, needs a person.
+    private func complain(_ error: RedisError) {
+        guard !error.isTransient, project.loop.now >= nextComplaint else {
+            return project.logger.debug("A flush was not answered.", metadata: ["error": "\(error)"])
+        }
+        nextComplaint = project.loop.now + 10_000_000_000
+        project.logger.error(
+            "Redis does not take results; they are kept and tried again.",
+            metadata: ["error": "\(error)"]
+        )
     }
 
     private func confirmed(_ flush: Flush, _ reply: RecordReply) {

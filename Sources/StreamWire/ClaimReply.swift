@@ -120,8 +120,8 @@ public struct Claim: Equatable, Sendable {
             // A take-over: only what is open counts, and what may have been sent is marked.
             func positions(_ text: String) -> [Int] { text.split(separator: ",").compactMap { Int($0) } }
             var fates = [ClaimedRecipient.Fate](repeating: .finished, count: list.count)
-            for position in positions(todo) where position < fates.count { fates[position] = .unsent }
-            for position in positions(maybe) where position < fates.count { fates[position] = .maybeSent }
+            for position in positions(todo) where fates.indices.contains(position) { fates[position] = .unsent }
+            for position in positions(maybe) where fates.indices.contains(position) { fates[position] = .maybeSent }
             for position in list.indices { list[position].fate = fates[position] }
         }
         recipients = list
@@ -176,7 +176,7 @@ public struct ClaimedRecipient: Equatable, Sendable {
             }
         }
         if let parts = value.array {
-            return parts.enumerated().map { ClaimedRecipient(index: from + $0.offset, value: $0.element.string ?? "") }
+            return parts.enumerated().map { ClaimedRecipient(index: from &+ $0.offset, value: $0.element.string ?? "") }
         }
         guard let bytes = value.bytes else { return nil }
         return lines(bytes, from: from)
@@ -190,7 +190,7 @@ public struct ClaimedRecipient: Equatable, Sendable {
         while start <= bytes.count {
             let end = bytes[start...].firstIndex(of: 0x0A) ?? bytes.count
             let value = String(decoding: bytes[start..<end], as: UTF8.self)
-            list.append(ClaimedRecipient(index: from + list.count, value: value))
+            list.append(ClaimedRecipient(index: from &+ list.count, value: value))
             start = end + 1
         }
         return list

@@ -37,10 +37,15 @@ public struct PackedResults: Equatable, Sendable {
     ) {
         var item = Item(index: index, length: 0, status: status, isWanted: isWanted, maybeDup: maybeDup)
         if isWanted {
-            if !objects.isEmpty { objects.append(UInt8(ascii: ",")) }
             let start = objects.count
+            if start > 0 { objects.append(UInt8(ascii: ",")) }
+            let first = objects.count
             object(&objects)
-            item.length = UInt32(objects.count - start)
+            item.length = UInt32(objects.count - first)
+            if item.length == 0 {
+                objects.removeSubrange(start...)
+                item.isWanted = false
+            }
         } else {
             let start = spares.count
             object(&spares)
@@ -85,8 +90,7 @@ public struct PackedResults: Equatable, Sendable {
         }
         command.append { bytes in
             for item in items {
-                let hasObject = item.isWanted && item.length > 0
-                bytes.append(hasObject ? item.status.letter & 0xDF : item.status.letter)
+                bytes.append(item.isWanted ? item.status.letter & 0xDF : item.status.letter)
             }
         }
         command.append { bytes in

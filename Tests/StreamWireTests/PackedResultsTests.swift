@@ -58,6 +58,20 @@ import Testing
         }
     }
 
+    @Test func whatIsWantedAndHasNoObjectLeavesNoTrace() throws {
+        var (results, plain) = (PackedResults(), PackedResults())
+        for index in 0..<4 {
+            results.append(index: index, status: .sent, isWanted: true) { if index % 2 == 1 { $0 += object(index) } }
+            if index % 2 == 1 {
+                plain.append(index: index, status: .sent, isWanted: true) { $0 += object(index) }
+            } else {
+                plain.append(index: index, status: .sent)
+            }
+        }
+        #expect(results == plain)
+        #expect(results.doubted() == plain.doubted())
+    }
+
     @Test func doubtAddsAMarkOnceAndBringsSpares() {
         var results = PackedResults()
         results.append(index: 0, status: .sent, isWanted: true) { $0 += object(0) }

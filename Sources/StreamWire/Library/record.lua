@@ -224,7 +224,9 @@ local function record(keys, args)
   if retried > 0 then redis.call('HINCRBY', base .. 'tally', 'retries', retried) end
   local new = {}
   if nfeedback > 0 then
-    for i, index in ipairs(indexes) do new[int(index)] = not (old and old[i]) end
+    for i, index in ipairs(indexes) do
+      if not (old and old[i]) then new[int(index)] = true end
+    end
   end
   for _ = 1, nfeedback do
     if new[args[at]] then
