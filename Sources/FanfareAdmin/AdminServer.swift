@@ -77,7 +77,7 @@ public struct AdminServer: Sendable {
         do {
             try await application.run()
         } catch {
-            throw ListenError(error, address: address.description)
+            throw ListenError(error, address: address.description) ?? error
         }
     }
 
@@ -87,7 +87,8 @@ public struct AdminServer: Sendable {
         case .unix(let path):
             // The server would take a socket away from one that still serves it.
             guard !UnixSocket.isServed(path) else {
-                throw ListenError(IOError(errnoCode: EADDRINUSE, reason: "bind"), address: address.description)
+                let taken = IOError(errnoCode: EADDRINUSE, reason: "bind")
+                throw ListenError(taken, address: address.description) ?? taken
             }
             return .unixDomainSocket(path: path)
         }

@@ -107,7 +107,7 @@ public struct Dashboard<Redis: RedisSending>: Sendable {
                     try await application.run()
                 } catch {
                     let host = options.host.contains(":") ? "[\(options.host)]" : options.host
-                    throw ListenError(error, address: "\(host):\(options.port)")
+                    throw ListenError(error, address: "\(host):\(options.port)") ?? error
                 }
             }
             // Whichever ends first ends the other.

@@ -11,7 +11,8 @@ struct ListeningService: Service {
         do {
             try await server.run()
         } catch {
-            throw SandboxError("\(ListenError(error, address: address)); choose another with \(option)")
+            guard let reason = ListenError(error, address: address) else { throw error }
+            throw SandboxError("\(reason); choose another with \(option)")
         }
     }
 }
