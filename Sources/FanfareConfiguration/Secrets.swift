@@ -41,7 +41,13 @@ extension Configuration {
         secrets.warnings += secrets.redis.warnings
         let certificates = [("tls.ca_file", caFile), ("redis.cert_file", redis.certificateFile)]
         for (place, file) in certificates {
-            if let file { _ = read(file, place, limit: Self.maximumCertificateBytes, &problems) }
+            guard let file, let content = read(file, place, limit: Self.maximumCertificateBytes, &problems) else {
+                continue
+            }
+            guard String(decoding: content.bytes, as: UTF8.self).contains("-----BEGIN CERTIFICATE-----") else {
+                problems.append("\(place): \(file) holds no certificate; give one in PEM, with its BEGIN and END lines")
+                continue
+            }
         }
         if let file = redis.keyFile,
             let content = read(file, "redis.key_file", limit: Self.maximumSecretBytes, &problems)

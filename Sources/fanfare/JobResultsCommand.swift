@@ -57,6 +57,6 @@ struct JobResultsCommand: AsyncParsableCommand {
         return [
             "\(result.index)", result.status.rawValue, error, result.action ?? "-", "\(result.attempts)",
             result.recipient,
-        ].joined(separator: "\t")
+        ].map { PrintableText.escaped($0, keepingLines: false) }.joined(separator: "\t")
     }
 }

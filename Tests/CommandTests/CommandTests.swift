@@ -91,6 +91,13 @@ import Testing
         #expect(shown.out.contains(#""state":"done","total":2,"sent":1,"failed":1"#))
         let all = try await CommandRun(["job", "results", "j", "--json"] + flags)
         #expect(lines(all.out) == [sent, failed])
+        // An audience may name anything: it must not look like another row, or another column.
+        let forged = #"{"i":2,"token":"x\n9\tsent\t-","status":"failed","attempts":0,"error":"A\tB","action":"remove"}"#
+        _ = try redis.cli("XADD", "fanfare:{demo}:results", "*", "job", "forged", "results", "[\(forged)]")
+        _ = try redis.cli("HSET", "fanfare:{demo}:job:forged", "state", "active", "total", "1")
+        let row = try await CommandRun(["job", "results", "forged"] + flags)
+        let cells = [#"2"#, "failed", #"A\u0009B"#, "remove", "0", #"x\u000a9\u0009sent\u0009-"#]
+        #expect(lines(row.out).dropFirst() == [cells.joined(separator: "\t")], "\(row.out)\(row.err)")
         let bad = try await CommandRun(["job", "results", "j", "--failed"] + flags)
         #expect(lines(bad.out).dropFirst() == ["1\tfailed\tUNREGISTERED\tremove\t1\tb"])
     }
@@ -136,6 +143,26 @@ import Testing
         let json = try await CommandRun(["config", "check", "--json"], environment: ["FANFARE_CONFIG": file])
         #expect(json.status == 78)
         #expect(json.out.hasPrefix(#"{"ok":false,"problems":["redsi (line 1)"#))
+    }
+
+    @Test func filesThatHoldSomethingElseAreNamed() async throws {
+        _ = try redis.folder.write("right.json", try Certificates.serviceAccount())
+        _ = try redis.folder.write("authority.pem", "not a certificate\n")
+        let pipe = redis.folder.path + "/pipe"
+        #expect(mkfifo(pipe, 0o600) == 0)
+        let project = "projects: { demo: { credentials: right.json } }\n"
+        let rows = [
+            ("tls: { ca_file: authority.pem }\n", "tls.ca_file: "), ("tls: { ca_file: pipe }\n", "tls.ca_file: "),
+        ]
+        for (index, (text, place)) in rows.enumerated() {
+            let file = try redis.folder.write("wrong\(index).yaml", text + project)
+            let run = try await CommandRun(["config", "check", "-c", file])
+            #expect(run.status == 78 && run.err.contains(place), "\(run.err)")
+            #expect(run.err.contains("holds no certificate"), "\(run.err)")
+        }
+        // A pipe that nobody writes to is an empty file, not one that is waited for.
+        let run = try await CommandRun(["config", "check", "-c", pipe])
+        #expect(run.status == 78, "\(run.out)\(run.err)")
     }
 
     @Test func aGoodConfigurationIsSaidToBe() async throws {
