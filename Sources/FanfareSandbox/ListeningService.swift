@@ -12,7 +12,7 @@ struct ListeningService: Service {
             try await server.run()
         } catch {
             guard let reason = ListenError(error, address: address) else { throw error }
-            throw SandboxError("\(reason); choose another with \(option)")
+            throw SandboxError("\(reason); choose another with \(option)", isUnavailable: true)
         }
     }
 }

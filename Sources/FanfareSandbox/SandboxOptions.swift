@@ -64,8 +64,11 @@ public struct SandboxOptions: Equatable, Sendable {
 /// Why a sandbox does not start.
 public struct SandboxError: Error, Equatable, Sendable, CustomStringConvertible {
     public var description: String
+    /// An address cannot be listened on; what was asked for is right.
+    public var isUnavailable: Bool
 
-    init(_ description: String) {
+    init(_ description: String, isUnavailable: Bool = false) {
         self.description = description
+        self.isUnavailable = isUnavailable
     }
 }

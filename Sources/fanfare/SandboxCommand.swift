@@ -93,11 +93,18 @@ struct SandboxCommand: AsyncParsableCommand {
         options.tokenLifetimeSeconds = tokenLifetime
         options.fanoutRate = fanoutRate
         options.deferFanouts = deferFanouts
+        do throws(SandboxError) {
+            try options.check()
+        } catch {
+            throw Outcome.usage.because("sandbox: --\(error)")
+        }
         let logger = LogOutput.logger(.warning)
         let sandbox = Sandbox(options: options, logger: logger)
         let ports: SandboxPorts
         do {
             ports = try await sandbox.start()
+        } catch let error as SandboxError where error.isUnavailable {
+            throw Outcome.unavailable.because("sandbox: \(error)")
         } catch {
             throw Outcome.failed.because("sandbox: \(error)")
         }

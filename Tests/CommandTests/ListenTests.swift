@@ -42,8 +42,19 @@ import Testing
         let sandbox = try await CommandRun(
             ["sandbox", "--state", folder.path, "--port", "0", "--control-port", "\(port.number)", "--project", "demo"]
         )
-        #expect(sandbox.status == 1 && sandbox.err.contains("sandbox: \(taken) --control-port\n"), "\(sandbox.err)")
+        #expect(sandbox.status == 69 && sandbox.err.contains("sandbox: \(taken) --control-port\n"), "\(sandbox.err)")
         withExtendedLifetime(port) {}
+    }
+
+    @Test(arguments: [
+        (["--port", "99999"], "sandbox: --port: 99999 is not within 0 to 65535"),
+        (["--project", "BAD"], "sandbox: --project: BAD is not of the form"),
+        (["--fanout-rate", "0"], "sandbox: --fanout-rate: 0 is not within"),
+    ])
+    func whatTheSandboxCannotBeIsAMatterOfUsage(arguments: [String], reason: String) async throws {
+        let folder = try TemporaryFolder()
+        let run = try await CommandRun(["sandbox", "--state", folder.path, "--project", "demo"] + arguments)
+        #expect(run.status == 64 && run.err.contains(reason), "\(run.err)")
     }
 
     @Test(arguments: [
