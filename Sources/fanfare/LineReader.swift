@@ -7,6 +7,7 @@ final class LineReader {
     private let path: String
     private var buffer: UnsafeMutablePointer<CChar>?
     private var capacity = 0
+    private var isAtStart = true
 
     /// - Parameter path: `-` for standard input.
     /// - Throws: the exit code, when it cannot be opened.
@@ -33,7 +34,10 @@ final class LineReader {
                 if ferror(file) != 0 { throw Outcome.failed.because("\(path): \(String(cString: strerror(errno)))") }
                 return nil
             }
-            let bytes = UnsafeRawBufferPointer(start: buffer, count: count)
+            var bytes = UnsafeRawBufferPointer(start: buffer, count: count)[...]
+            // The mark that some editors put before the first line is not of it.
+            if isAtStart, bytes.starts(with: [0xEF, 0xBB, 0xBF]) { bytes = bytes.dropFirst(3) }
+            isAtStart = false
             let isSpace: (UInt8) -> Bool = { $0 <= 0x20 }
             guard let start = bytes.firstIndex(where: { !isSpace($0) }),
                 let end = bytes.lastIndex(where: { !isSpace($0) })

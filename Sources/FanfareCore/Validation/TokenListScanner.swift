@@ -38,6 +38,7 @@ struct TokenListScanner {
 
     private mutating func token(into tokens: inout RecipientList) throws(EntryFault) {
         guard take("\"") else {
+            guard next < bytes.count else { throw broken("the text ends where a string should be") }
             guard let kind = kindOfValue() else { throw broken("unexpected character where a value should be") }
             throw EntryFault("\(field)[\(tokens.count)]", "must be a string, not \(kind)")
         }
