@@ -20,6 +20,8 @@ final class HTTP2Connection: ChannelInboundHandler {
     private var mostStreams = 0
     private var streamLimit: Int?
     private var unreturnedBytes = 0
+    /// The highest stream whose request was looked at.
+    private var newestProcessed = HTTP2StreamID.rootStream
     /// Set by a GOAWAY of ours: no stream above it is looked at, and the connection ends when the others are done.
     private var lastStream: HTTP2StreamID?
 
@@ -120,6 +122,7 @@ final class HTTP2Connection: ChannelInboundHandler {
         guard case .some(.some(let parts)) = streams[stream] else { return }
         streams[stream] = .some(nil)
         let reply = parts.reply(from: host)
+        if case .goAway = reply.wire {} else { newestProcessed = max(newestProcessed, stream) }
         guard reply.delayMs > 0 else { return answer(stream, reply, context) }
         let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
         context.eventLoop.scheduleTask(in: .milliseconds(reply.delayMs)) {
@@ -183,10 +186,12 @@ final class HTTP2Connection: ChannelInboundHandler {
     }
 
     private func goAway(before stream: HTTP2StreamID, _ code: UInt32, _ context: ChannelHandlerContext) {
-        let last = HTTP2StreamID(max(0, Int(stream) - 2))
+        // Whatever is above the last stream may be sent again: nothing that was looked at may be among it, such as an
+        // answer that still waits for its delay.
+        let last = max(HTTP2StreamID(max(0, Int(stream) - 2)), newestProcessed)
         guard lastStream.map({ last < $0 }) ?? true else { return finished(stream, context) }
         lastStream = last
-        streams = streams.filter { $0.key <= last }
+        streams = streams.filter { $0.key <= last && $0.key != stream }
         let error = HTTP2ErrorCode(networkCode: Int(code))
         write(context, .rootStream, .goAway(lastStreamID: last, errorCode: error, opaqueData: nil))
         closeWhenDone(context)
