@@ -336,6 +336,10 @@ let package = Package(
             name: "FanfareSandboxTests",
             dependencies: [
                 "FanfareSandbox", "FCMSimulator", "FanfareJSON", "FanfareXML", "ExpatKit", "TestSupport",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOEmbedded", package: "swift-nio"),
+                .product(name: "NIOHPACK", package: "swift-nio-http2"),
+                .product(name: "NIOHTTP2", package: "swift-nio-http2"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
