@@ -10,38 +10,36 @@ local BITS = { [0] = 128, 64, 32, 16, 8, 4, 2, 1 }
 -- Notes in the map of results that these recipients have theirs. Returns how many had none before, and by position which
 -- of them had one; nil when none had. A batch's bits lie side by side, so they are read and written in one piece.
 local function mark_done(done, indexes)
-  local fresh, old = 0, nil
   local low, high = indexes[1], indexes[1]
   for i = 2, #indexes do
     local index = indexes[i]
     if index < low then low = index elseif index > high then high = index end
   end
-  if #indexes < 4 or high - low > 4 * BATCH then
-    for i, index in ipairs(indexes) do
-      if redis.call('SETBIT', done, int(index), 1) == 0 then
-        fresh = fresh + 1
-      else
-        old = old or {}
-        old[i] = true
-      end
-    end
-    return fresh, old
+  -- A few, or such as lie far apart, are marked one by one.
+  local in_one = #indexes >= 4 and high - low <= 4 * BATCH
+  local first, last, bytes = math.floor(low / 8), math.floor(high / 8), nil
+  if in_one then
+    bytes = { string.byte(redis.call('GETRANGE', done, int(first), int(last)), 1, -1) }
+    for at = #bytes + 1, last - first + 1 do bytes[at] = 0 end
   end
-  local first, last = math.floor(low / 8), math.floor(high / 8)
-  local bytes = { string.byte(redis.call('GETRANGE', done, int(first), int(last)), 1, -1) }
-  for at = #bytes + 1, last - first + 1 do bytes[at] = 0 end
+  local fresh, old = 0, nil
   for i = 1, #indexes do
-    local index = indexes[i]
-    local at, bit_value = math.floor(index / 8) - first + 1, BITS[index % 8]
-    if bytes[at] % (2 * bit_value) < bit_value then
-      bytes[at] = bytes[at] + bit_value
+    local index, is_new = indexes[i], nil
+    if in_one then
+      local at, bit_value = math.floor(index / 8) - first + 1, BITS[index % 8]
+      is_new = bytes[at] % (2 * bit_value) < bit_value
+      if is_new then bytes[at] = bytes[at] + bit_value end
+    else
+      is_new = redis.call('SETBIT', done, int(index), 1) == 0
+    end
+    if is_new then
       fresh = fresh + 1
     else
       old = old or {}
       old[i] = true
     end
   end
-  if fresh > 0 then redis.call('SETRANGE', done, int(first), string.char(unpack(bytes))) end
+  if in_one and fresh > 0 then redis.call('SETRANGE', done, int(first), string.char(unpack(bytes))) end
   return fresh, old
 end
 
