@@ -57,10 +57,10 @@ public struct JobSpec: Equatable, Sendable {
         }
         guard let kind = map["kind"]?.string.flatMap({ RecipientKind(rawValue: $0) }),
             let message = map["message"]?.bytes,
-            let format = map["format"]?.string.flatMap({ MessageFormat(rawValue: $0) }),
-            let delivery = map["delivery"]?.string.flatMap({ DeliveryMode(rawValue: $0) }),
-            let results = map["results"]?.string.flatMap({ ResultsPolicy(rawValue: $0) }),
             let total = map["total"]?.integer,
+            let format = MessageFormat(rawValue: map["format"]?.string ?? MessageFormat.v1.rawValue),
+            let delivery = DeliveryMode(rawValue: map["delivery"]?.string ?? DeliveryMode.atLeastOnce.rawValue),
+            let results = ResultsPolicy(rawValue: map["results"]?.string ?? ResultsPolicy.unsaid.rawValue),
             let operation = Operation(rawValue: map["op"]?.string ?? Operation.send.rawValue)
         else { return nil }
         self.operation = operation
@@ -82,14 +82,18 @@ public struct JobSpec: Equatable, Sendable {
         members = (map["members"]?.string ?? "").split(separator: "\n").map(String.init)
     }
 
-    /// What ``IntakeCall`` writes. `total` and `audience` are written by the function itself.
+    /// What ``IntakeCall`` writes. `total` and `audience` are written by the function itself; what a producer left unsaid
+    /// is not written, since each field costs as much again in Redis as the bytes of a short one.
     var pairs: [(String, [UInt8])] {
         var pairs: [(String, [UInt8])] = [
-            ("kind", Array(kind.rawValue.utf8)), ("message", message), ("format", Array(format.rawValue.utf8)),
-            ("delivery", Array(delivery.rawValue.utf8)), ("results", Array(results.rawValue.utf8)),
-            ("validate_only", validateOnly ? [0x31] : [0x30]), ("expires_at", Array(String(expiresAt).utf8)),
-            ("priority", Array(String(priority).utf8)), ("since", Array(String(sinceMs).utf8)),
+            ("kind", Array(kind.rawValue.utf8)), ("message", message), ("since", Array(String(sinceMs).utf8)),
         ]
+        if format != .v1 { pairs.append(("format", Array(format.rawValue.utf8))) }
+        if delivery != .atLeastOnce { pairs.append(("delivery", Array(delivery.rawValue.utf8))) }
+        if results != .unsaid { pairs.append(("results", Array(results.rawValue.utf8))) }
+        if validateOnly { pairs.append(("validate_only", [0x31])) }
+        if expiresAt != 0 { pairs.append(("expires_at", Array(String(expiresAt).utf8))) }
+        if priority != 5 { pairs.append(("priority", Array(String(priority).utf8))) }
         if let traceparent { pairs.append(("traceparent", Array(traceparent.utf8))) }
         if let tracestate { pairs.append(("tracestate", Array(tracestate.utf8))) }
         guard operation != .send else { return pairs }

@@ -73,7 +73,7 @@ import Testing
         try await withBench { bench in
             try await bench.intake("a", .tokens(["x"]))
             let one = try #require(try await bench.claim("w1").claims.first)
-            _ = try await bench.call(RedisCommand("DEL", keys.base + "epoch"))
+            _ = try await bench.call(RedisCommand("HDEL", keys.base + "ctl", "epoch"))
             try await bench.intake("b", .tokens(["x"]))
             let two = try #require(try await bench.claim("w1").claims.first)
             #expect(try #require(Int64(two.epoch)) >= (try #require(Int64(one.epoch))))

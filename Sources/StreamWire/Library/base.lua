@@ -53,7 +53,6 @@
 --   suspects                        list: batches that took their worker down three times in a row
 --   leases                          hash: worker -> renew counter
 --   links                           hash: worker -> number of its latest connection to Redis
---   epoch                           string: the last epoch given out
 --   news refused                    streams: what workers have to hear at once: of jobs, and of refused rates
 --   rates                           hash: "<kind>:<recipient>" that FCM refused for its rate -> until when, and its pace
 --   rated                           zset: the same by the time of the refusal
@@ -62,7 +61,7 @@
 --   tally                           hash: results by status since the beginning, and `retries`
 --   ctl                             hash: block, block_until, hold_until, pause, pressure, looked, alone, level, have, at,
 --                                   owed, owed_until, managed_at, connect_at, clock, lead, said, refused,
---                                   quota, left (recipients without a result)
+--                                   quota, left (recipients without a result), epoch (the last that was given out)
 --
 -- Due times are of the project's own clock.
 
@@ -75,8 +74,33 @@ local function now_ms()
   return time[1] * 1000 + math.floor(time[2] / 1000)
 end
 
+-- The text of a whole number. As a float it takes twice as long, so only what is too large for 64 bits is.
 local function int(value)
-  return string.format('%.0f', value)
+  return string.format(value < 2 ^ 62 and '%d' or '%.0f', value)
+end
+
+-- What a call of several questions asks of `ctl`, in one read; what it changes goes back in one write, see `keep`.
+local ASKED = { 'clock', 'lead', 'epoch', 'level', 'have', 'at', 'hold_until', 'owed', 'owed_until', 'block', 'pause',
+  'pressure', 'alone', 'left' }
+
+local function look(base)
+  local values, ctl = redis.call('HMGET', base .. 'ctl', unpack(ASKED)), { changes = {} }
+  for i, name in ipairs(ASKED) do ctl[name] = values[i] end
+  return ctl
+end
+
+local function change(ctl, name, value)
+  ctl[name] = value
+  ctl.changes[name] = value
+end
+
+local function keep(base, ctl)
+  local call = { 'HSET', base .. 'ctl' }
+  for name, value in pairs(ctl.changes) do
+    call[#call + 1] = name
+    call[#call + 1] = value
+  end
+  if #call > 2 then redis.call(unpack(call)) end
 end
 
 -- A smaller difference than this is not taken for a step.
@@ -86,10 +110,11 @@ local STEP = 2000
 -- set back shows in the latest time that was seen (`clock`). That it was set forward, and not merely nobody came by for
 -- a while, shows in what the calling worker takes the time for: its clock counts from the machine's start.
 -- `told`: that time; 0 from a worker that knows none yet; nil where nobody can tell: such a call changes nothing.
+-- `ctl`: what the caller has read, and will keep.
 -- Returns the project's time and the time of the day, of the same moment.
-local function steady_ms(base, told)
-  local known = redis.call('HMGET', base .. 'ctl', 'clock', 'lead')
-  local seen, lead = tonumber(known[1]), tonumber(known[2] or '0')
+local function steady_ms(base, told, ctl)
+  local known = ctl or look(base)
+  local seen, lead = tonumber(known.clock), tonumber(known.lead or '0')
   local wall = now_ms()
   local now = wall + lead
   if not seen then seen = now end
@@ -102,21 +127,27 @@ local function steady_ms(base, told)
   end
   if told then
     if now ~= wall + lead then
-      redis.call('HSET', base .. 'ctl', 'lead', int(now - wall), 'clock', int(now))
-    elseif not known[1] or now >= seen + 250 then
-      redis.call('HSET', base .. 'ctl', 'clock', int(now))
+      change(known, 'lead', int(now - wall))
+      change(known, 'clock', int(now))
+    elseif not known.clock or now >= seen + 250 then
+      change(known, 'clock', int(now))
     end
+    if not ctl then keep(base, known) end
   end
   return now, wall
 end
 
 -- Grows even when Redis came back with an older state: a rollback must not hand out an epoch twice.
--- `wall`: the time of the day, where the caller has asked for it.
-local function next_epoch(base, now, wall)
-  local stored = tonumber(redis.call('GET', base .. 'epoch') or '0')
-  local epoch = math.max(stored + 1, now, wall or now_ms())
-  redis.call('SET', base .. 'epoch', int(epoch))
-  return int(epoch)
+-- `ctl`, `wall`: what the caller has read, and will keep, and the time of the day that it has asked for.
+local function next_epoch(base, now, ctl, wall)
+  local stored = tonumber((ctl and ctl.epoch or not ctl and redis.call('HGET', base .. 'ctl', 'epoch')) or '0')
+  local epoch = int(math.max(stored + 1, now, wall or now_ms()))
+  if ctl then
+    change(ctl, 'epoch', epoch)
+  else
+    redis.call('HSET', base .. 'ctl', 'epoch', epoch)
+  end
+  return epoch
 end
 
 local function pairs_to_map(flat)

@@ -348,8 +348,10 @@ local function claim(keys, args)
 
   local waits_alone = alone == worker and redis.call('SCARD', base .. 'claims:' .. worker) == 0
   local stopped = pause ~= '' or press ~= '' or waits_alone
-  local permits = lend(base, tonumber(args[7]), now, tonumber(args[8]), stopped and 0 or tonumber(args[9]),
+  local state = look(base)
+  local permits = lend(base, state, tonumber(args[7]), now, tonumber(args[8]), stopped and 0 or tonumber(args[9]),
     stopped and 0 or tonumber(args[10]))
+  keep(base, state)
 
   local copying = redis.call('SRANDMEMBER', base .. 'copying') or ''
   local unfinished = redis.call('SCARD', base .. 'jobs_open') + redis.call('XLEN', base .. 'jobs')

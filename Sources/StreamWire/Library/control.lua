@@ -190,7 +190,7 @@ local function overview(keys)
     'scheduled', int(redis.call('ZCARD', base .. 'sched')),
     'waiting_fanouts', int(redis.call('ZCARD', base .. 'queue')), 'workers', int(redis.call('HLEN', base .. 'leases')),
     'rate', ctl[5] or '0', 'quota', ctl[6] or '0', 'active', table.concat(active, ' '), 'active_left', table.concat(left, ' '),
-    'epoch', redis.call('GET', base .. 'epoch') or '0' }
+    'epoch', redis.call('HGET', base .. 'ctl', 'epoch') or '0' }
 end
 
 -- trim: takes old entries out of an outgoing stream, but nothing that an existing group has not acknowledged.

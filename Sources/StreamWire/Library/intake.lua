@@ -21,28 +21,32 @@ local function mark_active(base, id, now)
   end
 end
 
--- Takes an entry out of `jobs`; false when another worker has handed it over already. Also returns whether it was
--- cancelled while it stood there.
+-- Takes an entry out of `jobs`; false when another worker has handed it over already.
 local function take_entry(base, entry)
   local jobs = base .. 'jobs'
   -- Without the group (somebody deleted it) there is nothing to acknowledge, and the entry still has to go.
   redis.pcall('XACK', jobs, 'fanfare', entry)
-  return redis.call('XDEL', jobs, entry) == 1, redis.call('SREM', base .. 'unwanted', entry) == 1
+  return redis.call('XDEL', jobs, entry) == 1
+end
+
+-- Whether an entry was cancelled while it stood in `jobs`.
+local function was_unwanted(base, entry)
+  return redis.call('SREM', base .. 'unwanted', entry) == 1
 end
 
 local function new_job(job, state, total, now, ...)
-  redis.call('DEL', job)
   redis.call('HSET', job, 'state', state, 'total', int(total), 'sent', '0', 'failed', '0', 'unknown', '0',
     'cancelled', '0', 'expired', '0', 'retrying', '0', 'duplicates', '0', 'created_ms', int(now), ...)
 end
 
--- Why a worker that has read a job of one batch may not have it at once; a call that nobody can take is queued like any.
-local function must_queue(base, id, args, class, now, wall)
-  local ctl, expires = redis.call('HMGET', base .. 'ctl', 'block', 'pause', 'pressure', 'alone', 'hold_until'), tonumber(args[11])
-  return ctl[1] or ctl[2] or ctl[3] or ctl[4] == args[6] or (tonumber(ctl[5]) or 0) > now
+-- Whether a worker that has read a job of one batch may not have it at once; a call that nobody can take is queued like
+-- any. `is_first`: nothing is known that stands before the job.
+local function must_queue(base, id, args, class, now, wall, ctl, is_first)
+  local expires = tonumber(args[11])
+  return ctl.block or ctl.pause or ctl.pressure or ctl.alone == args[6] or (tonumber(ctl.hold_until) or 0) > now
     or (expires > 0 and expires <= wall)
     or (class == 'group' and redis.call('SCARD', base .. 'groups_on') >= MOST_GROUPS)
-    or redis.call('ZCARD', base .. 'singles') > 0 or redis.call('EXISTS', base .. 'rolled:' .. id) == 1
+    or (not is_first and redis.call('EXISTS', base .. 'singles', base .. 'rolled:' .. id) > 0)
     or redis.call('HEXISTS', base .. 'leases', args[6]) == 0 or not is_current(base, args[6], args[15])
 end
 
@@ -57,8 +61,12 @@ local function intake(keys, args)
   local base = keys[1]
   local entry, id, own = args[1], args[2], args[3] == '1'
   local job = base .. 'job:' .. id
-  local spec = base .. 'spec:' .. id
-  if redis.call('EXISTS', spec) == 1 or (own and redis.call('EXISTS', base .. 'seen:' .. id) == 1) then
+  local spec, seen = base .. 'spec:' .. id, base .. 'seen:' .. id
+  -- As a rule nothing was heard of the job or its entry, and nothing waits in front of it: one question tells.
+  local is_first = redis.call('EXISTS', spec, seen, job, base .. 'rolled:' .. id, base .. 'unwanted',
+    base .. 'singles') == 0
+  if not is_first and (redis.call('EXISTS', spec) == 1 or (own and redis.call('EXISTS', seen) == 1)) then
+    was_unwanted(base, entry)
     if not take_entry(base, entry) then return { 'gone' } end
     if redis.call('EXISTS', job) == 1 then redis.call('HINCRBY', job, 'duplicates', 1) end
     return { 'duplicate' }
@@ -77,39 +85,44 @@ local function intake(keys, args)
     end
   end
 
-  local now, wall = steady_ms(base, tonumber(args[16]))
-  local npairs = tonumber(args[17])
-  local taken, unwanted = take_entry(base, entry)
-  if not taken then return { 'gone' } end
+  local ctl, npairs = look(base), tonumber(args[17])
+  local now, wall = steady_ms(base, tonumber(args[16]), ctl)
+  local unwanted = not is_first and was_unwanted(base, entry)
+  if not take_entry(base, entry) then return { 'gone' } end
   local class, held = args[13], tonumber(args[10]) > wall
   if class == '' then class = total > BATCH and 'fanout' or 'single' end
   -- One batch, and the worker that read it has room: it need not come back for its recipients.
   local now_taken = total > 0 and source == 'inline' and args[6] ~= '' and not held and not unwanted
-    and not takes_turns(class) and class ~= 'managed' and not must_queue(base, id, args, class, now, wall)
+    and not takes_turns(class) and class ~= 'managed' and not must_queue(base, id, args, class, now, wall, ctl, is_first)
+  if not is_first then redis.call('DEL', job) end
   if now_taken then
     new_job(job, 'active', total, wall, 'started_ms', int(wall))
   else
     new_job(job, 'waiting', total, wall)
   end
-  if own then redis.call('SET', base .. 'seen:' .. id, entry, 'PX', args[4]) end
+  if own then redis.call('SET', seen, entry, 'PX', args[4]) end
   redis.call('HSET', spec, 'entry', entry, 'total', int(total), 'left', int(total), 'next', now_taken and int(total) or '0',
-    'passed', '0', 'source', source, 'audience', audience, 'keep', args[5], 'member', args[12], 'class', class,
-    'answers', '0', 'bad', '0', unpack(args, 18, 17 + 2 * npairs))
+    'source', source, 'keep', args[5], 'member', args[12], 'class', class, unpack(args, 18, 17 + 2 * npairs))
+  if audience ~= '' then redis.call('HSET', spec, 'audience', audience) end
   redis.call('SADD', base .. 'jobs_open', id)
-  if total > 0 then redis.call('HINCRBY', base .. 'ctl', 'left', int(total)) end
+  change(ctl, 'left', int((tonumber(ctl.left) or 0) + total))
   if total == 0 then
-    finish_job(base, id, now)
+    keep(base, ctl)
+    finish_job(base, id)
     return { 'done' }
   end
   local first = 18 + 2 * npairs
   if tonumber(args[11]) > 0 then redis.call('ZADD', base .. 'expiring', args[11], id) end
   if now_taken then
     redis.call('HSET', base .. 'rcpt:' .. id, '0', args[first])
-    local epoch = next_epoch(base, now, wall)
+    local epoch = next_epoch(base, now, ctl, wall)
     open_batch(base, id, '0', args[6], epoch, args[7], { 'from', '0', 'count', int(total) })
     if class == 'group' then redis.call('SADD', base .. 'groups_on', id) end
-    return { 'taken', epoch, int(lend(base, tonumber(args[14]), now, 0, total, 0)) }
+    local permits = lend(base, ctl, tonumber(args[14]), now, 0, total, 0)
+    keep(base, ctl)
+    return { 'taken', epoch, int(permits) }
   end
+  keep(base, ctl)
   for i = first, #args do redis.call('HSET', base .. 'rcpt:' .. id, int(i - first), args[i]) end
   if source == 'set' then redis.call('SADD', base .. 'copying', id) end
   if held then
@@ -128,6 +141,7 @@ local function reject(keys, args)
   local base = keys[1]
   local entry, id = args[1], args[2]
   local job = base .. 'job:' .. id
+  was_unwanted(base, entry)
   if not take_entry(base, entry) then return { 'gone' } end
   local now = now_ms()
   local dead = { 'XADD', base .. 'dead', '*', 'job', id, 'reason', args[3], 'kind', 'rejected',
@@ -140,6 +154,7 @@ local function reject(keys, args)
   -- A rejected entry must not spoil the record of a job that runs, or ran, under the same id.
   local state = redis.call('HGET', job, 'state')
   if not state or state == 'rejected' then
+    redis.call('DEL', job)
     new_job(job, 'rejected', 0, now)
     redis.call('HSET', job, 'finished_ms', int(now), 'reason', args[3])
     redis.call('PEXPIRE', job, args[4])

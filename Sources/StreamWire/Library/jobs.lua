@@ -129,37 +129,39 @@ local function natural_state(base, id, spec)
 end
 
 -- Ends a job: its last state, its times, and nothing private left behind.
-local function finish_job(base, id, now)
-  local job = base .. 'job:' .. id
-  local counters = redis.call('HMGET', job, 'cancelled', 'expired')
-  local state = 'done'
-  if (tonumber(counters[2]) or 0) > 0 then state = 'expired' end
-  if (tonumber(counters[1]) or 0) > 0 then state = 'cancelled' end
-  local spec = redis.call('HMGET', base .. 'spec:' .. id, 'member', 'class', 'keep')
-  local class, wall = spec[2], int(now_ms())
-  redis.call('HSET', job, 'state', state, 'retrying', '0', 'finished_ms', wall)
-  redis.call('HSETNX', job, 'first_pass_ms', wall)
-  redis.call('HDEL', job, 'reason')
+-- `spec`: its member, class and keep, where the caller has read them; `batch`: the key of the batch that ends with it.
+local function finish_job(base, id, spec, batch)
+  local job, spec_key = base .. 'job:' .. id, base .. 'spec:' .. id
+  local known = redis.call('HMGET', job, 'cancelled', 'expired', 'first_pass_ms', 'reason')
+  spec = spec or redis.call('HMGET', spec_key, 'member', 'class', 'keep')
+  local class, state, wall = spec[2], 'done', int(now_ms())
+  if (tonumber(known[2]) or 0) > 0 then state = 'expired' end
+  if (tonumber(known[1]) or 0) > 0 then state = 'cancelled' end
+  redis.call('HSET', job, 'state', state, 'retrying', '0', 'finished_ms', wall, 'first_pass_ms', known[3] or wall)
+  if known[4] then redis.call('HDEL', job, 'reason') end
   redis.call('PEXPIRE', job, spec[3])
-  dequeue(base, { member = spec[1], class = class })
+  redis.call('SREM', base .. 'jobs_open', id)
   if takes_turns(class) then
     local turn = redis.call('HGET', base .. 'active', id)
     if turn and not string.match(turn, '%d$') then redis.call('HDEL', base .. 'active', id) end
   end
-  if redis.call('EXISTS', base .. 'orphans:' .. id, base .. 'stopped:' .. id) > 0 then
-    for _, list in ipairs({ 'orphans:', 'stopped:' }) do
-      for _, name in ipairs(redis.call('LRANGE', base .. list .. id, 0, -1)) do redis.call('DEL', base .. 'b:' .. name) end
+  if class == 'group' then redis.call('SREM', base .. 'groups_on', id) end
+  local orphans, stopped = base .. 'orphans:' .. id, base .. 'stopped:' .. id
+  -- As a rule there is none of these, which one question tells.
+  if redis.call('EXISTS', base .. QUEUES[class], base .. 'blocked', base .. 'restoring', base .. 'ending',
+    base .. 'expiring', orphans, stopped) > 0 then
+    dequeue(base, { member = spec[1], class = class })
+    redis.call('SREM', base .. 'blocked', id)
+    redis.call('SREM', base .. 'restoring', id)
+    redis.call('ZREM', base .. 'ending', id)
+    redis.call('ZREM', base .. 'expiring', id)
+    for _, list in ipairs({ orphans, stopped }) do
+      for _, name in ipairs(redis.call('LRANGE', list, 0, -1)) do redis.call('DEL', base .. 'b:' .. name) end
     end
   end
-  redis.call('SREM', base .. 'jobs_open', id)
-  redis.call('SREM', base .. 'blocked', id)
-  if class == 'group' then redis.call('SREM', base .. 'groups_on', id) end
-  redis.call('SREM', base .. 'restoring', id)
-  redis.call('ZREM', base .. 'ending', id)
-  redis.call('ZREM', base .. 'expiring', id)
-  redis.call('UNLINK', base .. 'spec:' .. id, base .. 'rcpt:' .. id, base .. 'copy:' .. id, base .. 'done:' .. id,
-    base .. 'wait:' .. id, base .. 'held:' .. id, base .. 'orphans:' .. id, base .. 'stopped:' .. id,
-    base .. 'rolled:' .. id, base .. 'crashed:' .. id)
+  redis.call('UNLINK', spec_key, base .. 'rcpt:' .. id, base .. 'copy:' .. id, base .. 'done:' .. id,
+    base .. 'wait:' .. id, base .. 'held:' .. id, orphans, stopped, base .. 'rolled:' .. id, base .. 'crashed:' .. id,
+    batch or spec_key)
 end
 
 -- A job that is ending needs nobody, whatever was found wrong with it: it ends with what is there. One whose batch
@@ -172,7 +174,7 @@ local function end_anyway(base, id, status, poison, now)
   redis.call('HINCRBY', base .. 'job:' .. id, status, left)
   redis.call('HINCRBY', base .. 'tally', status, left)
   redis.call('HINCRBY', base .. 'ctl', 'left', int(0 - tonumber(left)))
-  finish_job(base, id, now)
+  finish_job(base, id)
   redis.call('HSET', base .. 'job:' .. id, 'reason', 'poison: its unfinished recipients are counted and have no result')
 end
 

@@ -6,17 +6,17 @@
 -- From idle the rate climbs over 60 s, while it is really used: it climbs while the bucket is being drained, and falls
 -- by the same slope while the bucket stands full.
 
-local function refill(base, quota, now)
+local function refill(ctl, quota, now)
   local full = 0.985 * quota / 60
   local floor = math.min(full, math.max(full / 50, 10))
   local slope = (full - floor) / 60
-  local values = redis.call('HMGET', base .. 'ctl', 'level', 'have', 'at', 'hold_until', 'owed', 'owed_until')
-  local level = math.min(full, math.max(floor, tonumber(values[1]) or floor))
-  local at = tonumber(values[3])
-  local have = tonumber(values[2]) or math.max(1, level / 4)
-  if (tonumber(values[4]) or 0) > now then
+  local level = math.min(full, math.max(floor, tonumber(ctl.level) or floor))
+  local at = tonumber(ctl.at)
+  local have = tonumber(ctl.have) or math.max(1, level / 4)
+  local hold_until = tonumber(ctl.hold_until) or 0
+  if hold_until > now then
     -- Held: nothing is lent, and afterwards the rate climbs again from its floor.
-    return { full = full, level = floor, have = 0, cap = 0, at = tonumber(values[4]) }
+    return { level = floor, have = 0, cap = 0, at = hold_until }
   end
   local cap = math.max(1, level / 4)
   if at and now > at then
@@ -29,21 +29,22 @@ local function refill(base, quota, now)
     -- The clock was set back: start over from what is there.
     at = now
   end
-  return { full = full, level = level, have = math.min(have, cap), cap = cap, at = math.max(at or now, now),
-    owed = values[5], owed_until = values[6] }
+  return { level = level, have = math.min(have, cap), cap = cap, at = math.max(at or now, now) }
 end
 
-local function save(base, bucket)
-  redis.call('HSET', base .. 'ctl', 'level', string.format('%.6f', bucket.level),
-    'have', string.format('%.6f', bucket.have), 'at', int(bucket.at))
+local function save(ctl, bucket)
+  change(ctl, 'level', string.format('%.6f', bucket.level))
+  change(ctl, 'have', string.format('%.6f', bucket.have))
+  change(ctl, 'at', int(bucket.at))
 end
 
 -- Lends permits: to single recipients whatever there is, to fan-outs at most half of it, so that the other workers
 -- find something too, and never the last tenth of the bucket, which is for single recipients.
-local function lend(base, quota, now, returned, single, fanout)
-  local bucket = refill(base, quota, now)
+-- `ctl`: what the caller has read, and will keep.
+local function lend(base, ctl, quota, now, returned, single, fanout)
+  local bucket = refill(ctl, quota, now)
   if bucket.cap == 0 then
-    save(base, bucket)
+    save(ctl, bucket)
     return 0
   end
   bucket.have = math.min(bucket.cap, bucket.have + returned)
@@ -51,14 +52,15 @@ local function lend(base, quota, now, returned, single, fanout)
   bucket.have = bucket.have - lent
   -- Single recipients that found nothing come again in a moment; what comes in until then is theirs.
   local missing = single - lent
-  local debt = (tonumber(bucket.owed_until) or 0) > now and math.max(0, tonumber(bucket.owed) - lent) or 0
+  local debt = (tonumber(ctl.owed_until) or 0) > now and math.max(0, tonumber(ctl.owed) - lent) or 0
   debt = math.max(debt, missing)
   if missing > 0 then
     -- Only who asks in vain prolongs it: renewed by every call it would never end, and fan-outs never begin.
-    redis.call('HSET', base .. 'ctl', 'owed', int(debt), 'owed_until', int(now + 150))
+    change(ctl, 'owed', int(debt))
+    change(ctl, 'owed_until', int(now + 150))
   elseif debt > 0 then
-    redis.call('HSET', base .. 'ctl', 'owed', int(debt))
-  elseif bucket.owed then
+    change(ctl, 'owed', int(debt))
+  elseif ctl.owed then
     redis.call('HDEL', base .. 'ctl', 'owed', 'owed_until')
   end
   local reserve = math.max(debt, bucket.cap >= 20 and bucket.cap / 10 or 0)
@@ -68,7 +70,7 @@ local function lend(base, quota, now, returned, single, fanout)
     bucket.have = bucket.have - more
     lent = lent + more
   end
-  save(base, bucket)
+  save(ctl, bucket)
   return lent
 end
 

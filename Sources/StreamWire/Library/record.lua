@@ -59,10 +59,12 @@ end
 
 -- Results: each is set once, whoever brings it. Returns how many are new, how many of each letter, by position which were
 -- there before, and how many of those that wait have never been sent.
-local function settle(base, id, indexes, letters, objects, had_waiting, unsent)
+local function settle(base, id, total, indexes, letters, objects, had_waiting, unsent)
   local counts = {}
   if #indexes == 0 then return 0, counts, nil, unsent end
-  local fresh, old = mark_done(base .. 'done:' .. id, indexes)
+  local fresh, old = 1, nil
+  -- A job of one recipient is over with its result, so as long as there is the job there is none.
+  if total > 1 then fresh, old = mark_done(base .. 'done:' .. id, indexes) end
   if old then objects = new_objects(objects, letters, old) end
   if objects ~= '' then redis.call('XADD', base .. 'results', '*', 'job', id, 'results', objects) end
   for i = 1, #indexes do
@@ -141,7 +143,7 @@ local function record(keys, args)
   local indexes = cjson.decode(args[14])
   local spec_key = base .. 'spec:' .. id
   local progress = redis.call('HMGET', spec_key, 'left', 'abort', 'answers', 'total', 'class', 'paused', 'next', 'ending',
-    'unsent')
+    'unsent', 'member', 'keep')
   local name = id .. '/' .. n
   local batch = base .. 'b:' .. name
   if not progress[1] then
@@ -166,7 +168,11 @@ local function record(keys, args)
     -- Redis came back with an older state, in which this batch was not claimed yet: whoever claims it must look.
     redis.call('HSETNX', base .. 'rolled:' .. id, n, '0')
   end
-  local now = steady_ms(base, tonumber(args[22]))
+  local clock
+  local function now()
+    clock = clock or steady_ms(base, tonumber(args[22]))
+    return clock
+  end
   local job, done, waiting = base .. 'job:' .. id, base .. 'done:' .. id, base .. 'wait:' .. id
   local had_waiting, unsent = redis.call('EXISTS', waiting) == 1, tonumber(progress[9]) or 0
   local nretries, nfeedback = tonumber(args[17]), tonumber(args[18])
@@ -174,9 +180,9 @@ local function record(keys, args)
   local at = 23
   -- A call that is repeated because its answer was lost counts and holds nothing twice.
   local first_time = owned and tonumber(args[19]) > tonumber(holder[3] or '0')
-  if first_time then redis.call('HSET', batch, 'call', args[19]) end
+  local total = tonumber(progress[4])
   local fresh, counts, old
-  fresh, counts, old, unsent = settle(base, id, indexes, args[15], args[16], had_waiting, unsent)
+  fresh, counts, old, unsent = settle(base, id, total, indexes, args[15], args[16], had_waiting, unsent)
   for letter, count in pairs(counts) do
     redis.call('HINCRBY', job, LETTERS[letter], count)
     redis.call('HINCRBY', base .. 'tally', LETTERS[letter], count)
@@ -187,17 +193,17 @@ local function record(keys, args)
     redis.call('HDEL', batch, 'crashes', 'alone')
     redis.call('DEL', base .. 'crashed:' .. id)
   end
-  if aimed and fresh > 0 then turn_of_aimed(base, id, counts.s or counts.u, now) end
+  if aimed and fresh > 0 then turn_of_aimed(base, id, counts.s or counts.u, now()) end
 
-  local ctl, block_until = base .. 'ctl', now + 60000
+  local ctl = base .. 'ctl'
   if first_time and args[9] ~= '' then
-    redis.call('HSET', ctl, 'block', args[9], 'block_until', int(block_until))
+    redis.call('HSET', ctl, 'block', args[9], 'block_until', int(now() + 60000))
     if redis.call('HGET', job, 'state') ~= 'parked' and not progress[6] then
       redis.call('SADD', base .. 'blocked', id)
       redis.call('HSET', job, 'state', 'paused', 'reason', args[9])
     end
   elseif first_time and args[10] == '2' and redis.call('HEXISTS', ctl, 'block') == 1 then
-    redis.call('HSET', ctl, 'block_until', int(now))
+    redis.call('HSET', ctl, 'block_until', int(now()))
   elseif first_time and args[10] == '1' and redis.call('HEXISTS', ctl, 'block') == 1 then
     unblock(base)
   end
@@ -208,15 +214,15 @@ local function record(keys, args)
     -- A schedule is a decision: only the holder's counts, and never for a recipient that has its result.
     -- The mark makes it set-once: repeated, the call must not bring a recipient back that another worker has by now.
     if owned and redis.call('GETBIT', done, index) == 0 and redis.call('HSETNX', batch, 'w' .. index, '1') == 1 then
-      if parked == '1' then due = int(math.max(tonumber(due), block_until)) end
+      if parked == '1' then due = int(math.max(tonumber(due), now() + 60000)) end
       if unsent > 0 and is_unsent(redis.call('HGET', waiting, index)) then unsent = unsent - 1 end
       if is_unsent(value) then unsent = unsent + 1 else retried = retried + 1 end
       redis.call('HSET', waiting, index, value)
       schedule(base, id, progress[5], index, value, due)
       if crashes then redis.call('HSET', base .. 'crashed:' .. id, index, crashes) end
-      if progress[8] then redis.call('ZADD', base .. 'ending', int(now), id) end
+      if progress[8] then redis.call('ZADD', base .. 'ending', int(now()), id) end
       had_waiting = true
-      if aimed then turn_of_aimed(base, id, string.match(value, '^%d+|%d+|1'), now) end
+      if aimed then turn_of_aimed(base, id, string.match(value, '^%d+|%d+|1'), now()) end
     end
   end
   if retried > 0 then redis.call('HINCRBY', base .. 'tally', 'retries', retried) end
@@ -234,17 +240,17 @@ local function record(keys, args)
     at = at + 6
   end
   for _ = 1, tonumber(args[21]) do
-    if first_time then hold_recipient(base, args[at], tonumber(args[at + 1]), now) end
+    if first_time then hold_recipient(base, args[at], tonumber(args[at + 1]), now()) end
     at = at + 2
   end
   if had_waiting then redis.call('HSET', job, 'retrying', int(redis.call('HLEN', waiting) - unsent)) end
   if unsent ~= (tonumber(progress[9]) or 0) then redis.call('HSET', spec_key, 'unsent', int(unsent)) end
-  if first_time and tonumber(args[8]) > 0 then hold_project(base, tonumber(args[8]), now) end
+  if first_time and tonumber(args[8]) > 0 then hold_project(base, tonumber(args[8]), now()) end
 
   -- A fan-out whose first answers say that the message itself is wrong stops before it burns the quota.
   local abort = progress[2] or ''
-  local seen = tonumber(progress[3])
-  if first_time and abort == '' and seen < 100 and tonumber(args[11]) > 0 and tonumber(progress[4]) > BATCH then
+  local seen = tonumber(progress[3]) or 0
+  if first_time and abort == '' and seen < 100 and tonumber(args[11]) > 0 and total > BATCH then
     seen = redis.call('HINCRBY', spec_key, 'answers', args[11])
     local bad = redis.call('HINCRBY', spec_key, 'bad', args[12])
     if args[13] ~= '' then redis.call('HSET', spec_key, 'bad_answer', args[13]) end
@@ -258,14 +264,12 @@ local function record(keys, args)
   if tonumber(progress[1]) == fresh then
     -- The job is over, and with it whatever was still to be noted of this batch.
     local owner = holder[2]
-    if owner then
-      redis.call('DEL', batch)
-      redis.call('SREM', base .. 'claims:' .. owner, name)
-    end
-    finish_job(base, id, now)
+    if owner then redis.call('SREM', base .. 'claims:' .. owner, name) end
+    finish_job(base, id, { progress[10], progress[5], progress[11] }, owner and batch)
     return { 'ok', abort }
   end
   if fresh > 0 then redis.call('HINCRBY', spec_key, 'left', -fresh) end
+  if first_time then redis.call('HSET', batch, 'call', args[19]) end
   if owned and args[5] ~= '' and tonumber(args[5]) > tonumber(holder[5]) then
     redis.call('HSET', batch, 'upto', args[5])
   end
@@ -279,9 +283,9 @@ local function record(keys, args)
     else
       -- A call before this one went into a state that Redis has forgotten, and somebody with it: whoever has no result
       -- may have been sent to, and is looked after by the next holder.
-      redis.call('HSET', batch, 'epoch', next_epoch(base, now), 'upto', redis.call('HGET', batch, 'count'))
+      redis.call('HSET', batch, 'epoch', next_epoch(base, now()), 'upto', redis.call('HGET', batch, 'count'))
       redis.call('HDEL', batch, 'alone')
-      orphan(base, name, now)
+      orphan(base, name, now())
     end
   end
   return { 'ok', abort }

@@ -31,7 +31,7 @@ local function fill_slot(base, now, limit, smear)
     local ends = string.match(active[i + 1], '|(%d+)$')
     local passed = redis.call('HMGET', base .. 'spec:' .. active[i], 'passed', 'total', 'class')
     -- A first pass that is over keeps no slot, whatever else is left of the job.
-    local over = passed[3] == 'fanout' and tonumber(passed[1]) * BATCH >= tonumber(passed[2])
+    local over = passed[3] == 'fanout' and (tonumber(passed[1]) or 0) * BATCH >= tonumber(passed[2])
     if over or (ends and tonumber(ends) <= now) then
       redis.call('HDEL', base .. 'active', active[i])
     else
