@@ -192,6 +192,28 @@ final class ActiveBatch {
         return true
     }
 
+    /// So many positions that were closed as sent to have been handed on.
+    func reported(_ count: Int) { open -= count }
+
+    /// Marks a position as sent to, with an attempt that began at this time, in the project's. It counts as open until it
+    /// was ``reported(_:)``.
+    ///
+    /// - Returns: what there is to say of it; nil, and nothing done, where that is more than a message's id.
+    func closeSent(_ position: Int, messageID: String, startedMs: Int64) -> PlainResult? {
+        let recipient = recipients[position]
+        guard !job.isManagement, !recipient.history.maybeDuplicate, recipient.fate != .finished else { return nil }
+        recipients[position].history.attempts += 1
+        if recipient.history.attempts == 0 { recipients[position].history.firstAttemptMs = startedMs }
+        recipients[position].fate = .finished
+        return PlainResult(
+            index: recipient.index,
+            kind: job.spec.kind,
+            recipient: name(of: position),
+            messageID: messageID,
+            attempts: recipient.history.attempts + 1
+        )
+    }
+
     /// All of it is written and confirmed. What was written is kept for a while, and with that the batch, but not whom it
     /// named.
     func forgetRecipients() {

@@ -311,7 +311,8 @@ final class Dispatcher {
             project.regulator.answered(verdicts, startedAt: flight.startedAt, inFlight: inFlight + 1)
         }
         if let (round, member) = flight.member { return heard(verdicts[0], of: member, round, flight) }
-        for (position, verdict) in zip(flight.positions, verdicts) {
+        for index in settler.settleSent(verdicts, of: flight) {
+            let (position, verdict) = (flight.positions[index], verdicts[index])
             if case .refreshCredential(let failure) = verdict {
                 credentials.refused(flight.credential)
                 if project.isDraining || batch.isFenced {

@@ -2,21 +2,40 @@ internal import FanfareCore
 internal import FanfareModel
 internal import StreamWire
 
-extension PackedResults {
+extension PendingRecord {
     /// - Parameters:
-    ///   - policy: which results the job's results stream gets. Those that it does not get are kept for the moment when
-    ///     they turn out to be in doubt, which it is told.
+    ///   - policy: which results the job's results stream gets.
     ///   - expected: how many the flush will hold, about.
     mutating func append(_ record: ResultRecord, policy: ResultsPolicy, expected: Int) {
-        append(
+        let isWanted = record.needsRecording(policy)
+        results.append(
             index: Int(record.index),
             status: record.callStatus,
-            isWanted: record.needsRecording(policy),
+            isWanted: isWanted,
             maybeDup: record.maybeDup
         ) { bytes in
-            if policy != .none { record.appendJSON(to: &bytes) }
+            record.appendJSON(to: &bytes)
         }
-        reserve(expected)
+        results.reserve(expected)
+        // What failures leave out has no more to say than this.
+        if !isWanted, policy == .failures { plain.append(PlainResult(record)) }
+        feedback.append(contentsOf: record.callFeedback)
+    }
+
+    mutating func append(_ sent: ArraySlice<PlainResult>, policy: ResultsPolicy, expected: Int) {
+        let isWanted = policy == .all || policy == .unsaid
+        for result in sent {
+            results.append(index: result.index, status: .sent, isWanted: isWanted) { result.appendJSON(to: &$0) }
+            results.reserve(expected)
+        }
+        if policy == .failures { plain.append(contentsOf: sent) }
+    }
+
+    /// The results as those of recipients that may have been sent to twice, which the stream gets whatever it gets else.
+    func doubtedResults() -> PackedResults {
+        results.doubted { position, bytes in
+            if plain.indices.contains(position) { plain[position].appendJSON(to: &bytes, maybeDup: true) }
+        }
     }
 }
 

@@ -38,11 +38,30 @@ final class Recorder {
         guard batch.close(position) else { return }
         project.meters.finished(record.status, record.failure?.error, maybeDup: record.maybeDup)
         touch(batch)
-        let expected = batch.job.sharesRequests ? Self.flushCount : batch.lastFlush
-        batch.pending.results.append(record, policy: batch.job.results, expected: min(batch.open + 1, expected))
-        batch.pending.feedback.append(contentsOf: record.callFeedback)
+        batch.pending.append(record, policy: batch.job.results, expected: expected(of: batch))
         uncommitted += 1
         flushIfFull(batch)
+    }
+
+    /// Usual results, of positions that were closed for them.
+    func results(_ results: ArraySlice<PlainResult>, of batch: ActiveBatch) {
+        var rest = results
+        while !rest.isEmpty {
+            let part = rest.prefix(Self.flushCount)
+            rest = rest.dropFirst(part.count)
+            touch(batch)
+            batch.pending.append(part, policy: batch.job.results, expected: expected(of: batch))
+            // Part by part: a batch of which nothing is open is finished with the call that goes out then.
+            batch.reported(part.count)
+            uncommitted += part.count
+            project.meters.sent(part.count)
+            flushIfFull(batch)
+        }
+    }
+
+    /// Results that the flush under way will hold, about.
+    private func expected(of batch: ActiveBatch) -> Int {
+        min(batch.open + 1, batch.job.sharesRequests ? Self.flushCount : batch.lastFlush)
     }
 
     func retry(_ retry: RecordCall.Retry, position: Int, of batch: ActiveBatch) {
@@ -56,10 +75,10 @@ final class Recorder {
         flushIfFull(batch)
     }
 
-    /// An answer arrived for a first-pass send; `bad` when it says that the message is wrong.
-    func answered(_ batch: ActiveBatch, bad: Failure?) {
+    /// Answers arrived for first-pass sends; `bad` when they say that the message is wrong.
+    func answered(_ batch: ActiveBatch, _ count: Int = 1, bad: Failure? = nil) {
         guard batch.pass == .first, batch.job.spec.total > Batch.maximumSize else { return }
-        batch.pending.answers += 1
+        batch.pending.answers += count
         if let bad {
             batch.pending.badAnswers += 1
             batch.pending.badAnswer = AbortCode.encode(bad)
@@ -260,6 +279,8 @@ final class Recorder {
 /// What has been gathered of a batch since its last flush.
 struct PendingRecord {
     var results = PackedResults()
+    /// Of the results that nobody asked for, what they would say: wanted only when they turn out to be in doubt.
+    var plain: [PlainResult] = []
     var feedback: [RecordCall.Feedback] = []
     var retries: [RecordCall.Retry] = []
     var upto: Int?
@@ -276,6 +297,7 @@ struct PendingRecord {
     var facts: PendingRecord {
         var facts = PendingRecord()
         facts.results = results
+        facts.plain = plain
         facts.feedback = feedback
         return facts
     }
@@ -301,7 +323,7 @@ private struct Flush {
         call.late = isLate
         // What was done by two workers to a subscription or a group, no device shows twice.
         let isRepeated = isLate && !batch.job.isManagement
-        call.results = isRepeated ? pending.results.doubted() : pending.results
+        call.results = isRepeated ? pending.doubtedResults() : pending.results
         call.feedback = pending.feedback
         guard !isLate else { return call }
         call.number = batch.calls

@@ -53,6 +53,30 @@ final class Settler {
 
     // MARK: After a send
 
+    /// Writes the usual verdicts on a request for many, all at once.
+    ///
+    /// - Returns: the indices of those that are still to be settled one by one.
+    func settleSent(_ verdicts: OneOrMore<Verdict>, of flight: Flight) -> [Int] {
+        guard verdicts.count > 1 else { return [0] }
+        let batch = flight.batch
+        var others: [Int] = []
+        var results: [PlainResult] = []
+        results.reserveCapacity(verdicts.count)
+        for index in verdicts.indices {
+            let position = flight.positions[index]
+            if case .sent(let messageID, nil) = verdicts[index], batch.aliases[position] == nil,
+                let result = batch.closeSent(position, messageID: messageID, startedMs: flight.startedMs)
+            {
+                results.append(result)
+            } else {
+                others.append(index)
+            }
+        }
+        noteSent(results.count, of: batch)
+        recorder.results(results[...], of: batch)
+        return others
+    }
+
     /// Writes a verdict for a position and for those that share its recipient.
     func settle(_ verdict: Verdict, position: Int, of batch: ActiveBatch, startedMs: Int64) {
         noteAnswer(verdict, of: batch)
@@ -61,6 +85,12 @@ final class Settler {
         // system call, so what needs none makes none.
         let random = verdict.mayWait ? Double.random(in: 0..<1) : 0
         for position in batch.group(position) {
+            if case .sent(let messageID, nil) = verdict,
+                let result = batch.closeSent(position, messageID: messageID, startedMs: startedMs)
+            {
+                recorder.results([result], of: batch)
+                continue
+            }
             count(verdict, position: position, of: batch, startedMs: startedMs)
             switch verdict {
             case .sentPartly(let messageID, let tokens) where batch.job.spec.kind == .group && !tokens.isEmpty:
@@ -307,16 +337,21 @@ final class Settler {
             recorder.holdProject(milliseconds, batch: batch)
         }
         switch verdict {
-        case .sent, .sentPartly, .managed:
-            recorder.answered(batch, bad: nil)
+        case .sent, .sentPartly, .managed: return noteSent(1, of: batch)
         case .failed(let failure):
             recorder.answered(batch, bad: failure.action == .fixMessage ? failure : nil)
             if failure.error == .thirdPartyAuthError { alert(failure) }
         case .retry(let retry) where retry.cause == .answered:
-            return recorder.answered(batch, bad: nil)
+            return recorder.answered(batch)
         case .retry, .unknown, .refreshCredential, .blockProject:
             return
         }
+        if project.blockReason != nil { recorder.projectAnswers(batch) }
+    }
+
+    private func noteSent(_ count: Int, of batch: ActiveBatch) {
+        guard count > 0 else { return }
+        recorder.answered(batch, count)
         if project.blockReason != nil { recorder.projectAnswers(batch) }
     }
 }

@@ -13,8 +13,6 @@ public struct PackedResults: Equatable, Sendable {
     private var items: [Item] = []
     /// The objects that the results stream gets, with a comma between each two.
     private var objects: [UInt8] = []
-    /// The others, which it gets only when they turn out to be in doubt.
-    private var spares: [UInt8] = []
 
     public init() {}
 
@@ -27,7 +25,7 @@ public struct PackedResults: Equatable, Sendable {
     ///   - index: the recipient's, in the order the producer gave.
     ///   - isWanted: whether the job's results policy asks for the object.
     ///   - maybeDup: whether the object says so.
-    ///   - object: writes it, `i` first; writes nothing when there is none.
+    ///   - object: writes it, `i` first; writes nothing when there is none. Not asked where it is not wanted.
     public mutating func append(
         index: Int,
         status: RecordCall.Status,
@@ -46,10 +44,6 @@ public struct PackedResults: Equatable, Sendable {
                 objects.removeSubrange(start...)
                 item.isWanted = false
             }
-        } else {
-            let start = spares.count
-            object(&spares)
-            item.length = UInt32(spares.count - start)
         }
         items.append(item)
     }
@@ -62,18 +56,22 @@ public struct PackedResults: Equatable, Sendable {
     }
 
     /// The same results, each marked as one that its recipient may have got twice, and all with their objects.
-    public func doubted() -> PackedResults {
+    ///
+    /// - Parameter spare: writes the object of one that was not wanted, `i` first and with its mark, given how many such
+    ///   stand before it; writes nothing when there is none.
+    public func doubted(spare: (Int, inout [UInt8]) -> Void) -> PackedResults {
         var doubted = PackedResults()
-        var (next, nextSpare) = (0, 0)
+        var (next, spares) = (0, 0)
         for item in items {
-            let length = Int(item.length)
-            let object = item.isWanted ? objects[next..<next + length] : spares[nextSpare..<nextSpare + length]
-            if item.isWanted { next += length + 1 } else { nextSpare += length }
-            doubted.append(index: item.index, status: item.status, isWanted: length > 0, maybeDup: true) { bytes in
-                guard !item.maybeDup, length > 0 else { return bytes.append(contentsOf: object) }
+            let object = objects[next..<next + Int(item.length)]
+            if item.isWanted { next += object.count + 1 }
+            doubted.append(index: item.index, status: item.status, isWanted: true, maybeDup: true) { bytes in
+                guard item.isWanted else { return spare(spares, &bytes) }
+                guard !item.maybeDup else { return bytes.append(contentsOf: object) }
                 bytes.append(contentsOf: object.dropLast())
                 bytes.append(contentsOf: ",\"maybe_dup\":true}".utf8)
             }
+            if !item.isWanted { spares += 1 }
         }
         return doubted
     }

@@ -15,6 +15,17 @@ import Testing
         ResultRecord(verdict, index: 7, kind: kind, recipient: "r", attempts: 2, maybeDup: maybeDup)
     }
 
+    @Test(arguments: RecipientKind.allCases, [false, true])
+    func thePlainResultIsWrittenAsAnyOther(kind: RecipientKind, maybeDup: Bool) throws {
+        for messageID in ["projects/p/messages/1", "", "a\"b"] {
+            var full = try #require(record(.sent(messageID: messageID, canonical: nil), kind: kind))
+            var bytes: [UInt8] = []
+            PlainResult(full).appendJSON(to: &bytes, maybeDup: maybeDup)
+            full.maybeDup = maybeDup
+            #expect(try text(full) == String(decoding: bytes, as: UTF8.self))
+        }
+    }
+
     @Test func writesWhatTheContractShows() throws {
         #expect(
             try text(record(.sent(messageID: "projects/p/messages/1", canonical: nil)))

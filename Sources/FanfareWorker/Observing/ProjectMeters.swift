@@ -81,6 +81,9 @@ final class ProjectMeters {
         way.latency.observe(Double(afterNs) / 1e9)
     }
 
+    /// Recipients got the usual result.
+    func sent(_ count: Int) { statuses[ResultStatus.sent.index].add(count) }
+
     /// A recipient got its result.
     func finished(_ status: ResultStatus, _ error: ErrorCode?, maybeDup: Bool) {
         statuses[status.index].add()
