@@ -8,7 +8,8 @@ local function listed(base, id)
   local job = redis.call('HGETALL', base .. 'job:' .. id)
   if #job == 0 then return nil end
   local spec = redis.call('HMGET', base .. 'spec:' .. id, 'class', 'priority', 'ending')
-  return { id, job, spec[1] or '', spec[2] or '', spec[3] or '' }
+  -- What is not written is the usual; of a job that is over nothing is known.
+  return { id, job, spec[1] or '', spec[2] or spec[1] and '5' or '', spec[3] or '' }
 end
 
 -- `names` -> jobs, without those that are in `known`, which grows.
