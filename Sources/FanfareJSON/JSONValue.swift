@@ -1,5 +1,5 @@
 /// A JSON text as a value: members in their order, numbers as they were written.
-public indirect enum JSONValue: Equatable, Sendable {
+public enum JSONValue: Equatable, Sendable {
     case null
     case bool(Bool)
     case number(JSONNumber)
