@@ -30,8 +30,6 @@ enum Excerpt {
 
     /// For names within a path.
     static func shown(_ text: some StringProtocol) -> String {
-        // The usual name. Paths are made for every member of a message, though few are ever shown.
-        if text.utf8.count <= limit, text.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) { return String(text) }
         var result = ""
         for (index, scalar) in text.unicodeScalars.enumerated() {
             guard index < limit else { return result + "…" }

@@ -18,7 +18,8 @@ enum EntryField: String, CaseIterable {
 
 /// An entry's fields by name, each at most once, none unknown.
 struct EntryFields {
-    private var values: [EntryField: [UInt8]] = [:]
+    /// A few, looked through more quickly than hashed.
+    private var values: [(field: EntryField, value: [UInt8])] = []
 
     /// - Throws: the first repeated or unknown field, in the order of the entry.
     init(_ fields: [(name: String, value: [UInt8])]) throws(EntryFault) {
@@ -26,13 +27,12 @@ struct EntryFields {
             guard let field = EntryField(rawValue: name) else {
                 throw EntryFault(Excerpt.shown(name), "unknown field")
             }
-            guard values.updateValue(value, forKey: field) == nil else {
-                throw EntryFault(name, "given more than once")
-            }
+            guard self[field] == nil else { throw EntryFault(name, "given more than once") }
+            values.append((field, value))
         }
     }
 
-    subscript(field: EntryField) -> [UInt8]? { values[field] }
+    subscript(field: EntryField) -> [UInt8]? { values.first { $0.field == field }?.value }
 
     /// The field's value as one of an enumeration's names.
     func choice<Choice: RawRepresentable & CaseIterable>(
@@ -40,7 +40,7 @@ struct EntryFields {
         of type: Choice.Type,
         unless fallback: Choice
     ) throws(EntryFault) -> Choice where Choice.RawValue == String {
-        guard let value = values[field] else { return fallback }
+        guard let value = self[field] else { return fallback }
         let found = Choice.allCases.first { !$0.rawValue.isEmpty && $0.rawValue.utf8.elementsEqual(value) }
         guard let found else {
             let names = Choice.allCases.map(\.rawValue).filter { !$0.isEmpty }.joined(separator: ", ")
@@ -51,7 +51,7 @@ struct EntryFields {
 
     /// The field's value as an unsigned decimal number; nil when the field is absent.
     func number(_ field: EntryField, in range: ClosedRange<Int64>) throws(EntryFault) -> Int64? {
-        guard let value = values[field] else { return nil }
+        guard let value = self[field] else { return nil }
         let outside = { (number: String) in
             EntryFault(
                 field.rawValue,

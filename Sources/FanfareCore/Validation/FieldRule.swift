@@ -88,10 +88,9 @@ struct ObjectSchema: Sendable {
 
     /// `androidV2` as `android_v2`.
     static func snakeCase(_ name: String) -> String {
-        // By bytes: FCM's names are ASCII, and every member of every message is looked up by both spellings.
         var bytes: [UInt8] = []
         for byte in name.utf8 {
-            if (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) {
+            if isUppercase(byte) {
                 bytes.append(UInt8(ascii: "_"))
                 bytes.append(byte + 0x20)
             } else {
@@ -100,4 +99,9 @@ struct ObjectSchema: Sendable {
         }
         return String(decoding: bytes, as: UTF8.self)
     }
+
+    /// False for a canonical name of one word.
+    static func hasTwoSpellings(_ name: String) -> Bool { name.utf8.contains(where: isUppercase) }
+
+    private static func isUppercase(_ byte: UInt8) -> Bool { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) }
 }

@@ -44,18 +44,18 @@ struct MessageChecker {
     }
 
     /// Readers differ in which of two equal names they take, so none may be repeated, at any depth.
-    private func checkDuplicates(_ value: JSONValue, at path: String) throws(EntryFault) {
+    private func checkDuplicates(_ value: JSONValue, at path: @autoclosure () -> String) throws(EntryFault) {
         switch value {
         case .object(let object):
             if let key = object.duplicateKey {
-                throw EntryFault("\(path).\(Excerpt.shown(key))", "given more than once")
+                throw EntryFault("\(path()).\(Excerpt.shown(key))", "given more than once")
             }
             for member in object.members {
-                try checkDuplicates(member.value, at: "\(path).\(Excerpt.shown(member.key))")
+                try checkDuplicates(member.value, at: "\(path()).\(Excerpt.shown(member.key))")
             }
         case .array(let elements):
             for (index, element) in elements.enumerated() {
-                try checkDuplicates(element, at: "\(path)[\(index)]")
+                try checkDuplicates(element, at: "\(path())[\(index)]")
             }
         default: break
         }
@@ -92,6 +92,7 @@ extension JSONObject {
     /// How a member with this canonical name was spelled, if it is there.
     func spelling(_ name: String) -> String? {
         if has(name) { return name }
+        guard ObjectSchema.hasTwoSpellings(name) else { return nil }
         let snake = ObjectSchema.snakeCase(name)
         return has(snake) ? snake : nil
     }

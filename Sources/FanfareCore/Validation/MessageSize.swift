@@ -18,7 +18,7 @@ struct MessageSize {
         let data = message["data"]?.object ?? JSONObject()
         let notification = message["notification"]?.object ?? JSONObject()
         let dataSize = size(data)
-        let notificationSize = Self.textSize(.object(notification))
+        let notificationSize = notification.textSize
         try check(dataSize, "message.data")
         try check(notificationSize, "message.notification")
         try check(dataSize + notificationSize, "message", " of data and notification")
@@ -41,7 +41,7 @@ struct MessageSize {
                 common["title"] = nil
                 common["body"] = nil
             }
-            let total = dataSize + Self.textSize(.object(payload)) + Self.textSize(.object(common))
+            let total = dataSize + payload.textSize + common.textSize
             try check(total, "message.apns", inherited)
         }
     }
@@ -65,21 +65,26 @@ struct MessageSize {
     }
 
     private static func merged(_ common: JSONObject, _ own: JSONObject) -> Int {
-        var rest = common
-        for member in own.members { rest[member.key] = nil }
-        return textSize(.object(rest)) + textSize(.object(own))
+        JSONObject(common.members.filter { own[$0.key] == nil }).textSize + own.textSize
     }
+}
 
+extension JSONObject {
     /// The keys and values of a tree, at every depth.
-    private static func textSize(_ value: JSONValue) -> Int {
-        switch value {
+    fileprivate var textSize: Int {
+        members.reduce(0) { $0 + $1.key.utf8.count + $1.value.textSize }
+    }
+}
+
+extension JSONValue {
+    fileprivate var textSize: Int {
+        switch self {
         case .null: return 4
         case .bool(let flag): return flag ? 4 : 5
         case .number(let number): return number.text.utf8.count
         case .string(let text): return text.utf8.count
-        case .array(let elements): return elements.reduce(0) { $0 + textSize($1) }
-        case .object(let object):
-            return object.members.reduce(0) { $0 + $1.key.utf8.count + textSize($1.value) }
+        case .array(let elements): return elements.reduce(0) { $0 + $1.textSize }
+        case .object(let object): return object.textSize
         }
     }
 }

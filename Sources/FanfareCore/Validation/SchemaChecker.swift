@@ -7,75 +7,85 @@ struct SchemaChecker {
     /// Counts only where ``transport`` is legacy.
     let legacyBody: LegacyBody
 
-    func check(_ value: JSONValue, _ rule: FieldRule, at path: String) throws(EntryFault) {
+    func check(_ value: JSONValue, _ rule: FieldRule, at path: @autoclosure () -> String) throws(EntryFault) {
         switch rule {
-        case .text(let rule): try TextRules.check(try text(value, at: path), rule, at: path)
+        case .text(let rule): try TextRules.check(try text(value, at: path()), rule, at: path())
         case .boolean:
-            guard value.bool != nil else { throw mismatch("true or false", value, path) }
-        case .integer(let range): try checkInteger(value, range, at: path)
+            guard value.bool != nil else { throw mismatch("true or false", value, path()) }
+        case .integer(let range): try checkInteger(value, range, at: path())
         case .fraction:
-            guard let number = value.number else { throw mismatch("a number", value, path) }
+            guard let number = value.number else { throw mismatch("a number", value, path()) }
             guard let double = number.double, (0...1).contains(double) else {
-                throw EntryFault(path, "\(Excerpt.shown(number.text)) is not 0 to 1")
+                throw EntryFault(path(), "\(Excerpt.shown(number.text)) is not 0 to 1")
             }
         case .choice(let names, let anyCase):
-            try checkChoice(try text(value, at: path), names, anyCase: anyCase, at: path)
+            try checkChoice(try text(value, at: path()), names, anyCase: anyCase, at: path())
         case .array(let rule):
-            guard let elements = value.array else { throw mismatch("an array", value, path) }
+            guard let elements = value.array else { throw mismatch("an array", value, path()) }
             for (index, element) in elements.enumerated() {
-                try check(element, rule, at: "\(path)[\(index)]")
+                try check(element, rule, at: "\(path())[\(index)]")
             }
-        case .texts(let rule): try checkTexts(try object(value, at: path), rule, at: path)
-        case .object(let schema): try checkObject(try object(value, at: path), schema, at: path)
-        case .anyObject: _ = try object(value, at: path)
+        case .texts(let rule): try checkTexts(try object(value, at: path()), rule, at: path())
+        case .object(let schema): try checkObject(try object(value, at: path()), schema, at: path())
+        case .anyObject: _ = try object(value, at: path())
         case .textOrAnyObject:
-            guard value.string != nil || value.object != nil else { throw mismatch("a string", value, path) }
+            guard value.string != nil || value.object != nil else { throw mismatch("a string", value, path()) }
         case .anyData:
-            for member in try object(value, at: path).members {
-                try DataKeyRules.check(member.key, at: path)
+            for member in try object(value, at: path()).members {
+                try DataKeyRules.check(member.key, at: path())
                 guard member.value != .null else {
-                    throw EntryFault("\(path).\(Excerpt.shown(member.key))", "must not be null, which has no text form")
+                    throw EntryFault(
+                        "\(path()).\(Excerpt.shown(member.key))",
+                        "must not be null, which has no text form"
+                    )
                 }
             }
         case .onlyOverXMPP(let rule):
             guard transport == .xmpp else {
-                throw EntryFault(path, "only with the xmpp transport, this project's is \(transport.rawValue)")
+                throw EntryFault(path(), "only with the xmpp transport, this project's is \(transport.rawValue)")
             }
-            try check(value, rule, at: path)
+            try check(value, rule, at: path())
         case .notOverXMPP(let rule):
-            guard transport != .xmpp else { throw EntryFault(path, "has no counterpart over XMPP") }
-            try check(value, rule, at: path)
+            guard transport != .xmpp else { throw EntryFault(path(), "has no counterpart over XMPP") }
+            try check(value, rule, at: path())
         case .notAsText(let rule):
             guard transport != .legacy || legacyBody == .json else {
-                throw EntryFault(path, PlainTextRules.noCounterpart)
+                throw EntryFault(path(), PlainTextRules.noCounterpart)
             }
-            try check(value, rule, at: path)
-        case .refused(let rule): throw EntryFault(path, rule)
+            try check(value, rule, at: path())
+        case .refused(let rule): throw EntryFault(path(), rule)
         }
     }
 
-    private func checkObject(_ object: JSONObject, _ schema: ObjectSchema, at path: String) throws(EntryFault) {
-        var spellings: [String: String] = [:]
+    private func checkObject(_ object: JSONObject, _ schema: ObjectSchema, at path: @autoclosure () -> String)
+        throws(EntryFault)
+    {
+        // As few as the schema has, because no name is there twice.
+        var given: [(name: String, spelling: String)] = []
+        given.reserveCapacity(object.count)
         for member in object.members {
-            let memberPath = "\(path).\(Excerpt.shown(member.key))"
+            var memberPath: String { "\(path()).\(Excerpt.shown(member.key))" }
             guard let field = schema.member(member.key) else { throw EntryFault(memberPath, "unknown field") }
-            if let other = spellings.updateValue(member.key, forKey: field.name) {
-                throw EntryFault(memberPath, "also given as \(other)")
+            if let other = given.first(where: { $0.name == field.name }) {
+                throw EntryFault(memberPath, "also given as \(other.spelling)")
             }
+            given.append((field.name, member.key))
             if case .refused(let rule) = field.rule { throw EntryFault(memberPath, rule) }
             if member.value == .null, schema.isProtobuf { continue }
             try check(member.value, field.rule, at: memberPath)
         }
         for name in schema.required where object.field(name) == nil {
-            throw EntryFault("\(path).\(name)", "required")
+            throw EntryFault("\(path()).\(name)", "required")
         }
     }
 
-    private func checkTexts(_ object: JSONObject, _ rule: TextsRule, at path: String) throws(EntryFault) {
+    private func checkTexts(_ object: JSONObject, _ rule: TextsRule, at path: @autoclosure () -> String)
+        throws(EntryFault)
+    {
         var headers = HeaderRules()
         for member in object.members {
-            let memberPath = "\(path).\(Excerpt.shown(member.key))"
-            if case .data = rule { try DataKeyRules.check(member.key, at: path) }
+            var memberPath: String { "\(path()).\(Excerpt.shown(member.key))" }
+            if case .data = rule { try DataKeyRules.check(member.key, at: path()) }
             let value = try text(member.value, at: memberPath)
             switch rule {
             case .data: break
@@ -85,13 +95,15 @@ struct SchemaChecker {
         }
     }
 
-    private func checkInteger(_ value: JSONValue, _ range: ClosedRange<Int64>, at path: String) throws(EntryFault) {
-        guard let number = value.number else { throw mismatch("a whole number", value, path) }
+    private func checkInteger(_ value: JSONValue, _ range: ClosedRange<Int64>, at path: @autoclosure () -> String)
+        throws(EntryFault)
+    {
+        guard let number = value.number else { throw mismatch("a whole number", value, path()) }
         guard let integer = number.int64 else {
-            throw EntryFault(path, "\(Excerpt.shown(number.text)) is not a whole number of 64 bits")
+            throw EntryFault(path(), "\(Excerpt.shown(number.text)) is not a whole number of 64 bits")
         }
         guard range.contains(integer) else {
-            throw EntryFault(path, "\(integer) is not \(range.lowerBound) to \(range.upperBound)")
+            throw EntryFault(path(), "\(integer) is not \(range.lowerBound) to \(range.upperBound)")
         }
     }
 
@@ -99,23 +111,23 @@ struct SchemaChecker {
         _ text: String,
         _ names: [String],
         anyCase: Bool,
-        at path: String
+        at path: @autoclosure () -> String
     ) throws(EntryFault) {
         let isKnown = names.contains { name in
             text.utf8.elementsEqual(name.utf8) || anyCase && text.utf8.elementsEqual(name.lowercased().utf8)
         }
         guard isKnown else {
-            throw EntryFault(path, "\(Excerpt.quoted(text)) is not one of \(names.joined(separator: ", "))")
+            throw EntryFault(path(), "\(Excerpt.quoted(text)) is not one of \(names.joined(separator: ", "))")
         }
     }
 
-    private func text(_ value: JSONValue, at path: String) throws(EntryFault) -> String {
-        guard let text = value.string else { throw mismatch("a string", value, path) }
+    private func text(_ value: JSONValue, at path: @autoclosure () -> String) throws(EntryFault) -> String {
+        guard let text = value.string else { throw mismatch("a string", value, path()) }
         return text
     }
 
-    private func object(_ value: JSONValue, at path: String) throws(EntryFault) -> JSONObject {
-        guard let object = value.object else { throw mismatch("an object", value, path) }
+    private func object(_ value: JSONValue, at path: @autoclosure () -> String) throws(EntryFault) -> JSONObject {
+        guard let object = value.object else { throw mismatch("an object", value, path()) }
         return object
     }
 
@@ -129,9 +141,9 @@ enum DataKeyRules {
     private static let names = ["from", "message_type"]
     private static let prefixes = ["google", "gcm"]
 
-    static func check(_ key: String, at path: String) throws(EntryFault) {
+    static func check(_ key: String, at path: @autoclosure () -> String) throws(EntryFault) {
         let isReserved =
             names.contains { key.utf8.elementsEqual($0.utf8) } || prefixes.contains { key.utf8.starts(with: $0.utf8) }
-        guard !isReserved else { throw EntryFault("\(path).\(Excerpt.shown(key))", "reserved key") }
+        guard !isReserved else { throw EntryFault("\(path()).\(Excerpt.shown(key))", "reserved key") }
     }
 }

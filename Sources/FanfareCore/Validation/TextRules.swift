@@ -4,42 +4,45 @@ internal import FanfareJSON
 enum TextRules {
     static let labelLength = 50
 
-    static func check(_ text: String, _ rule: TextRule, at path: String) throws(EntryFault) {
+    static func check(_ text: String, _ rule: TextRule, at path: @autoclosure () -> String) throws(EntryFault) {
+        if case .any = rule { return }
         let bytes = Array(text.utf8)
         switch rule {
         case .any: break
         case .color:
             guard bytes.count == 7, bytes[0] == UInt8(ascii: "#"), bytes.dropFirst().allSatisfy(isHexadecimal) else {
-                throw EntryFault(path, "\(Excerpt.quoted(text)) is not a color such as #00ff7f")
+                throw EntryFault(path(), "\(Excerpt.quoted(text)) is not a color such as #00ff7f")
             }
-        case .analyticsLabel: try checkLabel(bytes, at: path)
+        case .analyticsLabel: try checkLabel(bytes, at: path())
         case .httpsLink:
             guard isLink(bytes, "https://") else {
-                throw EntryFault(path, "\(Excerpt.quoted(text)) is not an https:// URL")
+                throw EntryFault(path(), "\(Excerpt.quoted(text)) is not an https:// URL")
             }
         case .image:
             guard bytes.isEmpty || isLink(bytes, "https://") || isLink(bytes, "http://") else {
-                throw EntryFault(path, "\(Excerpt.quoted(text)) is not an http:// or https:// URL")
+                throw EntryFault(path(), "\(Excerpt.quoted(text)) is not an http:// or https:// URL")
             }
         case .digits:
             guard DecimalText.isDigits(bytes) else {
-                throw EntryFault(path, "\(Excerpt.quoted(text)) is not a number in digits")
+                throw EntryFault(path(), "\(Excerpt.quoted(text)) is not a number in digits")
             }
             guard DecimalText.parse(bytes) != nil else {
-                throw EntryFault(path, "\(Excerpt.shown(text)), at most \(Int64.max)")
+                throw EntryFault(path(), "\(Excerpt.shown(text)), at most \(Int64.max)")
             }
-        case .duration(let maxSeconds): try checkDuration(bytes, maxSeconds: maxSeconds, at: path)
+        case .duration(let maxSeconds): try checkDuration(bytes, maxSeconds: maxSeconds, at: path())
         case .timestamp:
             guard TimestampRules.isTimestamp(bytes) else {
-                throw EntryFault(path, "\(Excerpt.quoted(text)) is not a time such as 2026-01-31T08:30:00Z")
+                throw EntryFault(path(), "\(Excerpt.quoted(text)) is not a time such as 2026-01-31T08:30:00Z")
             }
-        case .arrayText: try checkArrayText(bytes, at: path)
+        case .arrayText: try checkArrayText(bytes, at: path())
         }
     }
 
     /// `3.5s`: digits, at most nine decimals, `s`.
-    private static func checkDuration(_ bytes: [UInt8], maxSeconds: Int64, at path: String) throws(EntryFault) {
-        let malformed = EntryFault(path, "\(Excerpt.quoted(bytes)) is not a duration such as 3.5s")
+    private static func checkDuration(_ bytes: [UInt8], maxSeconds: Int64, at path: @autoclosure () -> String)
+        throws(EntryFault)
+    {
+        var malformed: EntryFault { EntryFault(path(), "\(Excerpt.quoted(bytes)) is not a duration such as 3.5s") }
         guard bytes.last == UInt8(ascii: "s") else { throw malformed }
         let parts = bytes.dropLast().split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard parts.count <= 2, !parts[0].isEmpty, parts[0].allSatisfy(isDigit) else { throw malformed }
@@ -51,17 +54,17 @@ enum TextRules {
         // Digits beyond 64 bits are as much too long as any other excess.
         let seconds = DecimalText.parse(parts[0])
         guard let seconds, seconds < maxSeconds || seconds == maxSeconds && fraction == 0 else {
-            throw EntryFault(path, "\(Excerpt.shown(String(decoding: bytes, as: UTF8.self))), at most \(maxSeconds)s")
+            throw EntryFault(path(), "\(Excerpt.shown(String(decoding: bytes, as: UTF8.self))), at most \(maxSeconds)s")
         }
     }
 
-    private static func checkLabel(_ bytes: [UInt8], at path: String) throws(EntryFault) {
-        guard !bytes.isEmpty else { throw EntryFault(path, "empty") }
+    private static func checkLabel(_ bytes: [UInt8], at path: @autoclosure () -> String) throws(EntryFault) {
+        guard !bytes.isEmpty else { throw EntryFault(path(), "empty") }
         guard bytes.count <= labelLength else {
-            throw EntryFault(path, "\(bytes.count) bytes, at most \(labelLength)")
+            throw EntryFault(path(), "\(bytes.count) bytes, at most \(labelLength)")
         }
         if let offset = bytes.firstIndex(where: { !RecipientRules.isTopicByte($0) }) {
-            throw EntryFault(path, "byte \(offset) is not one of A-Z a-z 0-9 - _ . ~ %")
+            throw EntryFault(path(), "byte \(offset) is not one of A-Z a-z 0-9 - _ . ~ %")
         }
     }
 
@@ -75,18 +78,18 @@ enum TextRules {
         return !Array("/?#:@".utf8).contains(bytes[scheme.count])
     }
 
-    private static func checkArrayText(_ bytes: [UInt8], at path: String) throws(EntryFault) {
+    private static func checkArrayText(_ bytes: [UInt8], at path: @autoclosure () -> String) throws(EntryFault) {
         let value: JSONValue
         do throws(JSONError) {
             value = try JSONParser.parse(bytes, limits: JSONLimits(maxDepth: 2, maxBytes: MessageChecker.maximumBytes))
         } catch {
-            throw EntryFault(path, "not a JSON array in a string, at byte \(error.offset): \(error.reason)")
+            throw EntryFault(path(), "not a JSON array in a string, at byte \(error.offset): \(error.reason)")
         }
         guard let elements = value.array else {
-            throw EntryFault(path, "must be a JSON array in a string, not \(value.kindName)")
+            throw EntryFault(path(), "must be a JSON array in a string, not \(value.kindName)")
         }
         for (index, element) in elements.enumerated() where element.string == nil {
-            throw EntryFault("\(path)[\(index)]", "must be a string, not \(element.kindName)")
+            throw EntryFault("\(path())[\(index)]", "must be a string, not \(element.kindName)")
         }
     }
 
