@@ -52,11 +52,12 @@ enum DurationText {
     /// Whole seconds, rounded down as FCM does; nil if it is no duration or beyond 12 digits.
     static func wholeSeconds(_ text: String) -> Int64? {
         guard text.utf8.last == UInt8(ascii: "s") else { return nil }
-        let parts = text.utf8.dropLast().split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-        guard parts.count <= 2, parts.allSatisfy({ $0.allSatisfy(isDigit) }), let whole = parts.first,
-            (1...12).contains(whole.count)
+        let whole = text.utf8.prefix(while: isDigit)
+        let rest = text.utf8[whole.endIndex...].dropLast()
+        guard (1...12).contains(whole.count), rest.isEmpty || rest.first == UInt8(ascii: "."),
+            rest.dropFirst().allSatisfy(isDigit)
         else { return nil }
-        return Int64(String(decoding: whole, as: UTF8.self))
+        return Int64(Substring(whole))
     }
 
     private static func isDigit(_ byte: UInt8) -> Bool {

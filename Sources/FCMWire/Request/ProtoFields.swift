@@ -18,7 +18,8 @@ extension JSONObject {
     /// A header of `webpush` or `apns`; names are compared without case.
     func header(_ name: String, of block: String) -> String? {
         let headers = proto(block)?.object?.proto("headers")?.object
-        return headers?.members.last { $0.key.lowercased() == name.lowercased() }?.value.string
+        let lower = name.lowercased()
+        return headers?.members.last { $0.key.lowercased() == lower }?.value.string
     }
 
     /// Sets a value deep inside, making objects on the way. Absent and `null` objects are made; anything else in the
@@ -58,12 +59,16 @@ enum FieldName {
     /// `android_channel_id` for `androidChannelId`, `android_v2` for `androidV2`.
     static func snake(_ camel: String) -> String {
         // Most names are one word, and asked for with every job of one recipient.
-        guard camel.utf8.contains(where: { !(0x61...0x7A).contains($0) }) else { return camel }
-        return camel.reduce(into: "") { name, character in
-            if character.isUppercase { name += "_" }
-            name += character.lowercased()
+        guard camel.utf8.contains(where: isUppercase) else { return camel }
+        var bytes: [UInt8] = []
+        for byte in camel.utf8 {
+            if isUppercase(byte) { bytes.append(UInt8(ascii: "_")) }
+            bytes.append(isUppercase(byte) ? byte + 0x20 : byte)
         }
+        return String(decoding: bytes, as: UTF8.self)
     }
+
+    private static func isUppercase(_ byte: UInt8) -> Bool { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) }
 
     static func camel(_ snake: String) -> String {
         let parts = snake.split(separator: "_", omittingEmptySubsequences: true)
