@@ -3,10 +3,17 @@ internal import EventLoop
 /// This process's leases, one a project: written by the heartbeat's thread, asked before every send by the loop.
 final class LeaseBook: Sendable {
     private struct Lease {
-        var generation = 1
+        let generation: Int
         /// Nanoseconds since boot; sends begin only before it.
         var validUntil: UInt64 = 0
         var isHeld = false
+        /// What ``LeaseBook/name(in:)`` answers: asked with every call to Redis.
+        let name: String
+
+        init(of worker: String, generation: Int = 1) {
+            self.generation = generation
+            name = "\(worker).\(generation)"
+        }
     }
 
     /// The worker's name and a part that no other process has: one that is started again under the same name must not
@@ -20,19 +27,19 @@ final class LeaseBook: Sendable {
     /// The name this process goes by in a project. A new one after it was declared dead, because the old name's
     /// batches belong to others now.
     func name(in project: String) -> String {
-        leases.withLock { "\(worker).\($0[project]?.generation ?? 1)" }
+        leases.withLock { $0[project]?.name } ?? Lease(of: worker).name
     }
 
     /// The heartbeat renews only what has been registered.
     var held: [(project: String, name: String)] {
         leases.withLock { leases in
-            leases.filter(\.value.isHeld).map { ($0.key, "\(worker).\($0.value.generation)") }
+            leases.filter(\.value.isHeld).map { ($0.key, $0.value.name) }
         }
     }
 
     func hold(_ project: String, until: UInt64) {
         leases.withLock { leases in
-            leases[project, default: Lease()].isHeld = true
+            leases[project, default: Lease(of: worker)].isHeld = true
             leases[project]?.validUntil = until
         }
     }
@@ -40,7 +47,7 @@ final class LeaseBook: Sendable {
     /// Ignored when `name` is not the current one: the answer to a renewal may arrive after the lease was lost.
     func renewed(_ project: String, name: String, until: UInt64) {
         leases.withLock { leases in
-            guard let lease = leases[project], lease.isHeld, "\(worker).\(lease.generation)" == name else { return }
+            guard let lease = leases[project], lease.isHeld, lease.name == name else { return }
             leases[project]?.validUntil = max(lease.validUntil, until)
         }
     }
@@ -49,7 +56,7 @@ final class LeaseBook: Sendable {
     func lost(_ project: String) {
         leases.withLock { leases in
             let generation = leases[project]?.generation ?? 1
-            leases[project] = Lease(generation: generation + 1)
+            leases[project] = Lease(of: worker, generation: generation + 1)
         }
     }
 
