@@ -30,7 +30,7 @@ enum CommandFormatter {
 
     private static func appendHead(_ type: Unicode.Scalar, _ count: Int, to output: inout [UInt8]) {
         output.append(UInt8(ascii: type))
-        output.append(contentsOf: String(count).utf8)
+        output.appendDecimal(Int64(count))
         appendLineEnd(to: &output)
     }
 

@@ -30,8 +30,21 @@ public enum FunctionLibrary {
     public static func list() -> RedisCommand { RedisCommand("FUNCTION", "LIST", "LIBRARYNAME", name) }
 
     static func call(_ function: String, _ keys: ProjectKeys, _ arguments: [String] = []) -> RedisCommand {
-        var command = RedisCommand("FCALL", "\(name)_\(function)", "1", keys.base)
+        var command = call(function, keys, bytes: 64, words: arguments.count)
         for argument in arguments { command.append(argument) }
+        return command
+    }
+
+    /// A call without arguments yet, and with room for so many bytes of them in so many words.
+    static func call(_ function: String, _ keys: ProjectKeys, bytes: Int, words: Int) -> RedisCommand {
+        var command = RedisCommand("FCALL", bytes: bytes + keys.base.utf8.count + 64, words: words + 4)
+        command.append { word in
+            word.append(contentsOf: name.utf8)
+            word.append(UInt8(ascii: "_"))
+            word.append(contentsOf: function.utf8)
+        }
+        command.append("1")
+        command.append(keys.base)
         return command
     }
 

@@ -2,7 +2,11 @@ public import FanfareModel
 
 /// The hand-over of a checked entry to the job's own keys.
 public struct IntakeCall: Sendable {
-    public var job: Job
+    public let job: Job
+    /// What the job's workers need to know of it.
+    public let spec: JobSpec
+    /// See ``recipients(of:)``.
+    public let recipients: RecipientList?
     public var dedupeMs: Int64
     public var keepMs: Int64
     /// The worker that takes a job of one batch at once; nil leaves it to the queue.
@@ -30,48 +34,81 @@ public struct IntakeCall: Sendable {
         originals: [(name: String, value: [UInt8])] = []
     ) {
         self.job = job
+        let recipients = Self.recipients(of: job)
+        self.recipients = recipients
+        spec = JobSpec(job: job, total: recipients?.count ?? 0)
         self.dedupeMs = dedupeMs
         self.keepMs = keepMs
         self.taker = taker
         self.window = window
         self.quotaPerMinute = quotaPerMinute
         self.fanoutRate = fanoutRate
-        self.originals = originals.filter { !["message", "tokens", "fids"].contains($0.name) }
+        self.originals = originals.filter { $0.name != "message" && $0.name != "tokens" && $0.name != "fids" }
     }
 
     public func command(_ keys: ProjectKeys) -> RedisCommand {
-        let recipients = Self.recipients(of: job)
-        var audience = ""
-        if case .audience(let key) = job.target { audience = key }
-        let member = ProjectKeys.queueMember(priority: job.priority, entryID: job.entryID, jobID: job.id)
+        let texts = spec.texts
+        let fields = 1 + texts.count + (turnClass == "aimed" ? 1 : 0)
+        let size = spec.message.count + originals.reduce(0) { $0 + $1.value.count } + (recipients?.byteCount ?? 0)
+        let batches = (recipients?.count ?? 0) / Batch.maximumSize + 1
         var command = FunctionLibrary.call(
             "intake",
             keys,
-            [
-                job.entryID, job.id, job.hasOwnID ? "1" : "0", String(dedupeMs), String(keepMs), taker ?? "",
-                String(window), String(recipients?.count ?? -1), audience, String(job.notBefore),
-                String(job.expiresAt), member, turnClass, String(quotaPerMinute),
-                String(connection), String(nowMs),
-            ]
+            bytes: size + 768,
+            words: 17 + 2 * (fields + originals.count) + batches
         )
-        var pairs = JobSpec(job: job, total: recipients?.count ?? 0).pairs
-        if turnClass == "aimed" { pairs.append(("hold_ms", Array(String(slotMs).utf8))) }
-        command.append(pairs.count + originals.count)
+        appendHead(to: &command)
+        command.append(fields + originals.count)
         for (name, value) in originals {
-            command.append("f." + name)
+            command.append { word in
+                word.append(contentsOf: "f.".utf8)
+                word.append(contentsOf: name.utf8)
+            }
             command.append(value)
         }
-        for (name, value) in pairs {
+        command.append("message")
+        command.append(spec.message)
+        for (name, value) in texts {
             command.append(name)
             command.append(value)
         }
+        if turnClass == "aimed" {
+            command.append("hold_ms")
+            command.append(slotMs)
+        }
         if let recipients {
-            command.reserve(bytes: recipients.byteCount, words: recipients.count / Batch.maximumSize + 1)
             for start in stride(from: 0, to: recipients.count, by: Batch.maximumSize) {
                 command.append(recipients.lines(start..<min(start + Batch.maximumSize, recipients.count)))
             }
         }
         return command
+    }
+
+    /// What stands before the job's fields.
+    private func appendHead(to command: inout RedisCommand) {
+        command.append(job.entryID)
+        command.append(job.id)
+        command.append(job.hasOwnID ? "1" : "0")
+        command.append(dedupeMs)
+        command.append(keepMs)
+        command.append(taker ?? "")
+        command.append(window)
+        command.append(recipients?.count ?? -1)
+        if case .audience(let key) = job.target { command.append(key) } else { command.append("") }
+        command.append(job.notBefore)
+        command.append(job.expiresAt)
+        command.append { word in
+            ProjectKeys.appendQueueMember(
+                priority: job.priority,
+                entryID: job.entryID,
+                jobID: job.id,
+                to: &word
+            )
+        }
+        command.append(turnClass)
+        command.append(quotaPerMinute)
+        command.append(connection)
+        command.append(nowMs)
     }
 
     /// How the job takes its turn among the project's; empty leaves it to the number of recipients.

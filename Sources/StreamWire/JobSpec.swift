@@ -36,7 +36,7 @@ public struct JobSpec: Equatable, Sendable {
         validateOnly = job.validateOnly
         expiresAt = job.expiresAt
         priority = job.priority
-        let pushedMs = job.entryID.split(separator: "-").first.flatMap { Int64($0) } ?? 0
+        let pushedMs = Int64(job.entryID.prefix { $0 != "-" }) ?? 0
         sinceMs = max(pushedMs, job.notBefore)
         traceparent = job.traceparent
         tracestate = job.tracestate
@@ -82,27 +82,24 @@ public struct JobSpec: Equatable, Sendable {
         members = (map["members"]?.string ?? "").split(separator: "\n").map(String.init)
     }
 
-    /// What ``IntakeCall`` writes. `total` and `audience` are written by the function itself; what a producer left unsaid
-    /// is not written, since each field costs as much again in Redis as the bytes of a short one.
-    var pairs: [(String, [UInt8])] {
-        var pairs: [(String, [UInt8])] = [
-            ("kind", Array(kind.rawValue.utf8)), ("message", message), ("since", Array(String(sinceMs).utf8)),
-        ]
-        if format != .v1 { pairs.append(("format", Array(format.rawValue.utf8))) }
-        if delivery != .atLeastOnce { pairs.append(("delivery", Array(delivery.rawValue.utf8))) }
-        if results != .unsaid { pairs.append(("results", Array(results.rawValue.utf8))) }
-        if validateOnly { pairs.append(("validate_only", [0x31])) }
-        if expiresAt != 0 { pairs.append(("expires_at", Array(String(expiresAt).utf8))) }
-        if priority != 5 { pairs.append(("priority", Array(String(priority).utf8))) }
-        if let traceparent { pairs.append(("traceparent", Array(traceparent.utf8))) }
-        if let tracestate { pairs.append(("tracestate", Array(tracestate.utf8))) }
-        guard operation != .send else { return pairs }
-        pairs.append(("op", Array(operation.rawValue.utf8)))
-        let texts = [
+    /// What ``IntakeCall`` writes besides the message. `total` and `audience` are written by the function itself; what a
+    /// producer left unsaid is not written, since each field costs as much again in Redis as the bytes of a short one.
+    var texts: [(name: String, value: String)] {
+        var texts = [("kind", kind.rawValue), ("since", String(sinceMs))]
+        if format != .v1 { texts.append(("format", format.rawValue)) }
+        if delivery != .atLeastOnce { texts.append(("delivery", delivery.rawValue)) }
+        if results != .unsaid { texts.append(("results", results.rawValue)) }
+        if validateOnly { texts.append(("validate_only", "1")) }
+        if expiresAt != 0 { texts.append(("expires_at", String(expiresAt))) }
+        if priority != 5 { texts.append(("priority", String(priority))) }
+        if let traceparent { texts.append(("traceparent", traceparent)) }
+        if let tracestate { texts.append(("tracestate", tracestate)) }
+        guard operation != .send else { return texts }
+        texts.append(("op", operation.rawValue))
+        let given = [
             ("subscription", subscription), ("group_name", groupName), ("group", groupKey),
             ("members", members.joined(separator: "\n")),
         ]
-        for (name, text) in texts where !text.isEmpty { pairs.append((name, Array(text.utf8))) }
-        return pairs
+        return texts + given.filter { !$0.1.isEmpty }
     }
 }

@@ -25,12 +25,25 @@ public struct ProjectKeys: Equatable, Sendable {
     /// Where a job stands in its queue: higher priority first, then the order of stream ids. Fixed widths, because
     /// the queue is ordered by bytes.
     public static func queueMember(priority: Int, entryID: String, jobID: String) -> String {
-        let parts = entryID.split(separator: "-", maxSplits: 1)
-        func padded(_ text: Substring?, _ width: Int) -> String {
-            let text = text ?? "0"
-            return String(repeating: "0", count: max(0, width - text.count)) + text
-        }
-        return "\(9 - min(9, max(0, priority)))\(padded(parts.first, 20))-"
-            + "\(padded(parts.count > 1 ? parts[1] : nil, 20))/\(jobID)"
+        var bytes: [UInt8] = []
+        appendQueueMember(priority: priority, entryID: entryID, jobID: jobID, to: &bytes)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    static func appendQueueMember(priority: Int, entryID: String, jobID: String, to bytes: inout [UInt8]) {
+        let id = entryID.utf8
+        let dash = id.firstIndex(of: UInt8(ascii: "-")) ?? id.endIndex
+        bytes.append(UInt8(ascii: "9") - UInt8(min(9, max(0, priority))))
+        appendPadded(id[..<dash], to: &bytes)
+        bytes.append(UInt8(ascii: "-"))
+        appendPadded(id[dash...].dropFirst(), to: &bytes)
+        bytes.append(UInt8(ascii: "/"))
+        bytes.append(contentsOf: jobID.utf8)
+    }
+
+    /// As wide as the largest number of 64 bits.
+    private static func appendPadded(_ digits: Substring.UTF8View, to bytes: inout [UInt8]) {
+        for _ in 0..<max(0, 20 - digits.count) { bytes.append(UInt8(ascii: "0")) }
+        bytes.append(contentsOf: digits)
     }
 }

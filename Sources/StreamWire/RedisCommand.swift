@@ -10,6 +10,12 @@ public struct RedisCommand: Equatable, Sendable {
         for argument in arguments { append(argument) }
     }
 
+    /// A command without arguments yet, and with room for them.
+    init(_ name: String, bytes count: Int, words: Int) {
+        reserve(bytes: count, words: words)
+        append(name)
+    }
+
     public mutating func append(_ word: String) {
         bytes.append(contentsOf: word.utf8)
         ends.append(bytes.count)
@@ -32,7 +38,9 @@ public struct RedisCommand: Equatable, Sendable {
         ends.append(bytes.count)
     }
 
-    public mutating func append(_ number: some BinaryInteger) { append(String(number)) }
+    public mutating func append(_ number: some SignedInteger & FixedWidthInteger) {
+        append { $0.appendDecimal(Int64(number)) }
+    }
 
     /// Number of words, the command's name included.
     public var count: Int { ends.count }
