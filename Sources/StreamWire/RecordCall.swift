@@ -91,17 +91,21 @@ public struct RecordCall: Equatable, Sendable {
 
     /// - Parameter nowMs: what the worker takes the project's time for; 0 when it knows none yet.
     public func command(_ keys: ProjectKeys, worker: String, nowMs: Int64 = 0) -> RedisCommand {
-        var command = FunctionLibrary.call(
-            "record",
-            keys,
-            [
-                job, batch, epoch, worker, upto.map { String($0) } ?? "", finish ? "1" : "0", late ? "1" : "0",
-                String(holdMs), blockReason, projectAnswers ? "1" : probeUnused ? "2" : "0", String(answers),
-                String(badAnswers),
-                badAnswer,
-            ]
-        )
-        command.reserve(bytes: results.byteCount, words: 16 + 4 * retries.count)
+        let size = job.utf8.count + worker.utf8.count + badAnswer.utf8.count + results.byteCount
+        var command = FunctionLibrary.call("record", keys, bytes: size + 256, words: 32 + 4 * retries.count)
+        command.append(job)
+        command.append(batch)
+        command.append(epoch)
+        command.append(worker)
+        if let upto { command.append(upto) } else { command.append("") }
+        command.append(finish ? "1" : "0")
+        command.append(late ? "1" : "0")
+        command.append(holdMs)
+        command.append(blockReason)
+        command.append(projectAnswers ? "1" : probeUnused ? "2" : "0")
+        command.append(answers)
+        command.append(badAnswers)
+        command.append(badAnswer)
         results.append(to: &command)
         command.append(retries.count)
         command.append(feedback.count)

@@ -100,7 +100,10 @@ import Testing
 
     static let lifetimes: [(String, MessageFormat, Int64?, Int64?)] = [
         ("{}", .v1, nil, nil), (#"{"android":{"ttl":"3.9s"}}"#, .v1, 3_000, nil),
-        (#"{"android_v2":{"ttl":"0s"}}"#, .v1, 0, nil),
+        (#"{"android_v2":{"ttl":"0s"}}"#, .v1, 0, nil), (#"{"android":{"ttl":"3.s"}}"#, .v1, 3_000, nil),
+        (#"{"android":{"ttl":"3s5s"}}"#, .v1, nil, nil), (#"{"android":{"ttl":"3.5.1s"}}"#, .v1, nil, nil),
+        (#"{"android":{"ttl":".5s"}}"#, .v1, nil, nil), (#"{"android":{"ttl":"s"}}"#, .v1, nil, nil),
+        (#"{"android":{"ttl":"1234567890123s"}}"#, .v1, nil, nil),
         (#"{"android":{"ttl":"5s"},"webpush":{"headers":{"ttl":"7"}}}"#, .v1, 7_000, nil),
         (#"{"apns":{"headers":{"apns-expiration":"0"}}}"#, .v1, 0, nil),
         (#"{"apns":{"headers":{"apns-expiration":"1004"}}}"#, .v1, nil, 1_004_000),

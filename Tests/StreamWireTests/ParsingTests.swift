@@ -11,6 +11,15 @@ import Testing
             ProjectKeys.queueMember(priority: 0, entryID: "1-1", jobID: "d"),
         ]
         #expect(members.sorted().map { $0.suffix(1) } == ["a", "b", "c", "d"])
+        #expect(members[0] == "400000001700000000000-00000000000000000010/c")
+    }
+
+    @Test func commandsHoldNumbersInDigits() {
+        let numbers: [Int64] = [0, 7, 9, 10, 99, 100, 1_234, .max, -1, -10, .min]
+        var command = RedisCommand("X")
+        for number in numbers { command.append(number) }
+        let words = (1..<command.count).map { String(decoding: command.word($0), as: UTF8.self) }
+        #expect(words == numbers.map { String($0) })
     }
 
     @Test func commandsKeepBytesAsTheyAre() {
