@@ -305,7 +305,7 @@ let package = Package(
         .testTarget(
             name: "FanfareWorkerTests",
             dependencies: [
-                "FanfareWorker", "FanfareMetrics", "FanfareModel", "StreamWire", "EventLoop", "OpenSSLKit",
+                "FanfareWorker", "FanfareMetrics", "FanfareModel", "FCMWire", "StreamWire", "EventLoop", "OpenSSLKit",
                 "RedisTransport", "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Tracing", package: "swift-distributed-tracing"),

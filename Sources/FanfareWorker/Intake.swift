@@ -12,6 +12,7 @@ final class Intake {
     private let validator: IntakeValidator
     private let scheduler: Scheduler
     private let planner: Planner
+    private var messages = KnownMessages()
     /// Entries being handed over.
     private(set) var underWay = 0
 
@@ -54,52 +55,50 @@ final class Intake {
     func receive(_ entries: [StreamEntry]) {
         for entry in entries {
             underWay += 1
-            switch validator.decide(entryID: entry.id, fields: entry.fields) {
-            case .accept(let job):
-                // A message that has no counterpart on the project's transport is refused before anything is sent.
-                do throws(TranslationError) {
-                    let spec = JobSpec(job: job, total: 1)
-                    accept(job, try Carriage(spec, job: job.id, project: project.project), entry)
-                } catch {
-                    reject(entry, job: job.id, reason: error.reason)
-                }
-            case .reject(let job, let reason):
-                reject(entry, job: job, reason: reason)
+            var known: Carriage?
+            let decision = validator.decide(entryID: entry.id, fields: entry.fields) { job in
+                known = messages.carriage(of: job)
+                return known != nil
+            }
+            switch decision {
+            case .accept(let job): accept(job, known, entry)
+            case .reject(let job, let reason): reject(entry, job: job, reason: reason)
             }
         }
     }
 
-    private func accept(_ job: Job, _ carriage: Carriage, _ entry: StreamEntry) {
-        let isSingle = IntakeCall.recipients(of: job)?.count == 1
+    private func accept(_ job: Job, _ known: Carriage?, _ entry: StreamEntry) {
         let configuration = project.configuration
         let takes = scheduler.canTake && project.blockReason == nil && !project.isHeld
+        let name = project.leaseName
         var call = IntakeCall(
             job: job,
             dedupeMs: configuration.dedupeMs,
-            keepMs: isSingle && !job.hasOwnID ? configuration.keepSingleJobMs : configuration.keepJobMs,
-            taker: takes ? project.leaseName : nil,
+            keepMs: configuration.keepJobMs,
+            taker: takes ? name : nil,
             window: project.window,
             quotaPerMinute: project.project.quotaPerMinute,
             fanoutRate: project.project.fanoutRate,
             originals: entry.fields
         )
+        if call.recipients?.count == 1, !job.hasOwnID { call.keepMs = configuration.keepSingleJobMs }
         call.connection = project.connection
         call.nowMs = project.toldMs
-        let askedAt = project.loop.now
-        let name = project.leaseName
+        let carriage: Carriage
+        // A message that has no counterpart on the project's transport is refused before anything is sent.
+        do throws(TranslationError) {
+            carriage = if let known { known } else { try Carriage(call.spec, job: job.id, project: project.project) }
+        } catch {
+            return reject(entry, job: job.id, reason: error.reason)
+        }
+        if known == nil { messages.note(job, carriage) }
+        let handOver = HandOver(entry: entry, call: call, carriage: carriage, askedAt: project.loop.now, name: name)
         project.durable.send(call.command(project.keys)) { [weak self] result in
-            self?.handedOver(job, carriage, entry, result, askedAt, name)
+            self?.handedOver(handOver, result)
         }
     }
 
-    private func handedOver(
-        _ job: Job,
-        _ carriage: Carriage,
-        _ entry: StreamEntry,
-        _ result: Result<RedisValue, RedisError>,
-        _ askedAt: UInt64,
-        _ name: String
-    ) {
+    private func handedOver(_ handOver: HandOver, _ result: Result<RedisValue, RedisError>) {
         defer {
             underWay -= 1
             onHandedOver()
@@ -110,7 +109,7 @@ final class Intake {
             if failedAt.map({ project.loop.now > $0 + 1_000_000_000 }) ?? true {
                 project.logger.warning(
                     "Entries cannot be handed over yet.",
-                    metadata: ["entry": "\(entry.id)", "error": "\(error)"]
+                    metadata: ["entry": "\(handOver.entry.id)", "error": "\(error)"]
                 )
             }
             failedAt = project.loop.now
@@ -120,13 +119,15 @@ final class Intake {
             if let outcome = reply?.outcome { project.meters.took(outcome) }
             switch reply {
             case .taken(let epoch, let permits):
-                project.permits.lent(permits, askedAt: askedAt)
+                project.permits.lent(permits, askedAt: handOver.askedAt)
                 // Taken under a name that is dead meanwhile, it is for others.
-                if name == project.leaseName { planner.taken(job, carriage, epoch: epoch, window: project.window) }
+                if handOver.name == project.leaseName {
+                    planner.taken(handOver.call, handOver.carriage, epoch: epoch)
+                }
             case .queued: scheduler.askLater(0)
             case .reject(let reason):
                 underWay += 1
-                reject(entry, job: job.id, reason: reason)
+                reject(handOver.entry, job: handOver.call.job.id, reason: reason)
             case .gone, .duplicate, .done: break
             case nil:
                 project.logger.error("Redis answered intake with something else: are the functions this version's?")
@@ -155,6 +156,24 @@ final class Intake {
             underWay -= 1
             onHandedOver()
         }
+    }
+}
+
+/// An entry on its way to its job's own keys.
+private final class HandOver {
+    let entry: StreamEntry
+    let call: IntakeCall
+    let carriage: Carriage
+    let askedAt: UInt64
+    /// The name that it is taken under.
+    let name: String
+
+    init(entry: StreamEntry, call: IntakeCall, carriage: Carriage, askedAt: UInt64, name: String) {
+        self.entry = entry
+        self.call = call
+        self.carriage = carriage
+        self.askedAt = askedAt
+        self.name = name
     }
 }
 

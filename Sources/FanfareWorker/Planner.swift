@@ -65,11 +65,9 @@ final class Planner {
     }
 
     /// A job of one batch, taken as it was handed over: its spec is at hand.
-    func taken(_ job: Job, _ carriage: Carriage, epoch: String, window: Int) {
-        let recipients = IntakeCall.recipients(of: job) ?? []
-        let claim = Claim(job: job.id, epoch: epoch, upto: window, taken: recipients)
-        let spec = JobSpec(job: job, total: recipients.count)
-        activate(claim, context(job.id, spec, carriage))
+    func taken(_ call: IntakeCall, _ carriage: Carriage, epoch: String) {
+        let claim = Claim(job: call.job.id, epoch: epoch, upto: call.window, taken: call.recipients ?? [])
+        activate(claim, context(call.job.id, call.spec, carriage))
     }
 
     func claimed(_ claims: [Claim]) {

@@ -39,9 +39,19 @@ public struct IntakeValidator: Sendable {
         audience = AudienceRules(projectKeyTag: projectKeyTag, prefix: prefix)
     }
 
-    public func decide(entryID: String, fields: [(name: String, value: [UInt8])]) -> IntakeDecision {
+    /// - Parameter knowsMessage: whether the message of this job, otherwise checked, is known to keep the rules. It is
+    ///   when a job of this project was accepted whose message is the same in its bytes, its format, and whether it goes
+    ///   to a broadcast.
+    public func decide(
+        entryID: String,
+        fields: [(name: String, value: [UInt8])],
+        knowsMessage: (Job) -> Bool = { _ in false }
+    ) -> IntakeDecision {
         do throws(EntryFault) {
-            return .accept(try job(entryID: entryID, fields: try EntryFields(fields)))
+            let fields = try EntryFields(fields)
+            let job = try job(entryID: entryID, fields: fields)
+            if job.operation == .send, !knowsMessage(job) { try checkMessage(of: job) }
+            return .accept(job)
         } catch {
             return .reject(jobID: Self.usableID(fields) ?? entryID, reason: error.reason)
         }
@@ -56,6 +66,7 @@ public struct IntakeValidator: Sendable {
         return String(decoding: id, as: UTF8.self)
     }
 
+    /// All of it checked but the message itself.
     private func job(entryID: String, fields: EntryFields) throws(EntryFault) -> Job {
         if let id = fields[.id] { try RecipientRules.checkID(id, at: EntryField.id.rawValue) }
         let operation = try ManagementRules.operation(fields)
@@ -71,12 +82,6 @@ public struct IntakeValidator: Sendable {
         let validateOnly = try fields.number(.validateOnly, in: 0...1) == 1
         let delivery = try fields.choice(.delivery, of: DeliveryMode.self, unless: .atLeastOnce)
         let target = try target(targetField, fields[targetField] ?? [])
-        try MessageChecker(
-            format: format,
-            transport: transport,
-            legacyBody: legacyBody,
-            isBroadcast: target.kind.isBroadcast
-        ).check(message)
         var job = general.job(.send, target: target)
         job.message = message
         job.format = format
@@ -84,6 +89,15 @@ public struct IntakeValidator: Sendable {
         job.delivery = delivery
         job.audienceSize = audienceSize
         return job
+    }
+
+    private func checkMessage(of job: Job) throws(EntryFault) {
+        try MessageChecker(
+            format: job.format,
+            transport: transport,
+            legacyBody: legacyBody,
+            isBroadcast: job.target.kind.isBroadcast
+        ).check(job.message)
     }
 
     private func chooseTarget(_ fields: EntryFields) throws(EntryFault) -> EntryField {
@@ -115,14 +129,15 @@ public struct IntakeValidator: Sendable {
         case .audience: return .audience(key: try audience.key(value))
         default:
             try RecipientRules.checkToken(value, at: path)
-            let recipient = String(decoding: value, as: UTF8.self)
-            if field == .group { return .group(recipient) }
-            return field == .fid ? .fids([recipient]) : .tokens([recipient])
+            if field == .group { return .group(String(decoding: value, as: UTF8.self)) }
+            var one = RecipientList()
+            one.append(value[...])
+            return field == .fid ? .fids(one) : .tokens(one)
         }
     }
 }
 
 extension RecipientKind {
     /// True where FCM itself finds the recipients; such a message may be half as large.
-    var isBroadcast: Bool { self == .topic || self == .condition }
+    public var isBroadcast: Bool { self == .topic || self == .condition }
 }
