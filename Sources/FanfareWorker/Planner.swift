@@ -240,13 +240,18 @@ final class Planner {
 
     /// Lets go of batches that are over: closed and written, or lost to another worker with nothing left on the wire.
     func sweep() {
-        for batch in held.values where batch.isStopping && !batch.isFenced && batch.isQuiet && !batch.isClosed {
-            // From here on it is somebody else's, whatever becomes of the call: a lost one is made good by the lease.
-            release(batch.name, batch.epoch)
-            batch.isFenced = true
+        var over: [ActiveBatch] = []
+        for batch in held.values where batch.isQuiet {
+            if batch.isStopping, !batch.isFenced, !batch.isClosed {
+                // From here on it is somebody else's, whatever becomes of the call: a lost one is made good by the lease.
+                release(batch.name, batch.epoch)
+                batch.isFenced = true
+            }
+            if batch.isOver { over.append(batch) }
         }
-        for (id, batch) in held where batch.isOver {
-            held[id] = nil
+        // Taken out only now: while it is gone through, the first to go would have all of it copied.
+        for batch in over {
+            held[ObjectIdentifier(batch)] = nil
             project.meters.letGo(batch.outcome, afterNs: project.loop.now - batch.startedAt)
             batch.span?.end(batch.outcome)
             if batch.isClosed { batch.forgetRecipients() }
