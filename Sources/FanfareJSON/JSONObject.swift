@@ -55,7 +55,8 @@ public struct JSONObject: Equatable, Sendable {
 
 extension JSONObject.Member {
     func hasKey(_ other: String) -> Bool {
-        key.utf8.elementsEqual(other.utf8)
+        // Most names that are not equal are not as long either.
+        key.utf8.count == other.utf8.count && key.utf8.elementsEqual(other.utf8)
     }
 }
 
