@@ -22,13 +22,15 @@ extension PendingRecord {
         feedback.append(contentsOf: record.callFeedback)
     }
 
-    mutating func append(_ sent: ArraySlice<PlainResult>, policy: ResultsPolicy, expected: Int) {
+    mutating func append(_ result: PlainResult, policy: ResultsPolicy, expected: Int) {
         let isWanted = policy == .all || policy == .unsaid
-        for result in sent {
-            results.append(index: result.index, status: .sent, isWanted: isWanted) { result.appendJSON(to: &$0) }
-            results.reserve(expected)
-        }
-        if policy == .failures { plain.append(contentsOf: sent) }
+        results.append(index: result.index, status: .sent, isWanted: isWanted) { result.appendJSON(to: &$0) }
+        results.reserve(expected)
+        if policy == .failures { plain.append(result) }
+    }
+
+    mutating func append(_ many: ArraySlice<PlainResult>, policy: ResultsPolicy, expected: Int) {
+        for result in many { append(result, policy: policy, expected: expected) }
     }
 
     /// The results as those of recipients that may have been sent to twice, which the stream gets whatever it gets else.

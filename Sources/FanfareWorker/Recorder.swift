@@ -43,20 +43,31 @@ final class Recorder {
         flushIfFull(batch)
     }
 
-    /// Usual results, of positions that were closed for them.
-    func results(_ results: ArraySlice<PlainResult>, of batch: ActiveBatch) {
-        var rest = results
+    /// The usual result, of a position that was closed for it.
+    func result(_ result: PlainResult, of batch: ActiveBatch) {
+        touch(batch)
+        batch.pending.append(result, policy: batch.job.results, expected: expected(of: batch))
+        gathered(1, of: batch)
+    }
+
+    /// Usual results of many positions that were closed for them.
+    func results(_ results: [PlainResult], of batch: ActiveBatch) {
+        var rest = results[...]
         while !rest.isEmpty {
             let part = rest.prefix(Self.flushCount)
             rest = rest.dropFirst(part.count)
             touch(batch)
             batch.pending.append(part, policy: batch.job.results, expected: expected(of: batch))
-            // Part by part: a batch of which nothing is open is finished with the call that goes out then.
-            batch.reported(part.count)
-            uncommitted += part.count
-            project.meters.sent(part.count)
-            flushIfFull(batch)
+            gathered(part.count, of: batch)
         }
+    }
+
+    /// Part by part: a batch of which nothing is open is finished with the call that goes out then.
+    private func gathered(_ count: Int, of batch: ActiveBatch) {
+        batch.reported(count)
+        uncommitted += count
+        project.meters.sent(count)
+        flushIfFull(batch)
     }
 
     /// Results that the flush under way will hold, about.

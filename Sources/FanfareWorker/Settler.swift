@@ -73,7 +73,7 @@ final class Settler {
             }
         }
         noteSent(results.count, of: batch)
-        recorder.results(results[...], of: batch)
+        recorder.results(results, of: batch)
         return others
     }
 
@@ -88,7 +88,7 @@ final class Settler {
             if case .sent(let messageID, nil) = verdict,
                 let result = batch.closeSent(position, messageID: messageID, startedMs: startedMs)
             {
-                recorder.results([result], of: batch)
+                recorder.result(result, of: batch)
                 continue
             }
             count(verdict, position: position, of: batch, startedMs: startedMs)
