@@ -305,8 +305,8 @@ let package = Package(
         .testTarget(
             name: "FanfareWorkerTests",
             dependencies: [
-                "FanfareWorker", "FanfareMetrics", "FanfareModel", "FCMWire", "StreamWire", "EventLoop", "OpenSSLKit",
-                "RedisTransport", "TestSupport",
+                "FanfareWorker", "FanfareCore", "FanfareMetrics", "FanfareModel", "FCMWire", "StreamWire", "EventLoop",
+                "OpenSSLKit", "RedisTransport", "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Tracing", package: "swift-distributed-tracing"),
             ],

@@ -1,3 +1,4 @@
+import FanfareCore
 import FanfareModel
 import StreamWire
 import Testing
@@ -34,5 +35,25 @@ import Testing
         #expect(batch.close(0) && batch.close(1))
         batch.unanswered = 1
         #expect(!batch.mayBeClosed)
+    }
+
+    /// Until it is handed on it is open: what closes a batch goes out when nothing is.
+    @Test func whatWasSentIsOpenUntilItIsReported() throws {
+        let batch = batch(.first)
+        let result = try #require(batch.closeSent(1, messageID: "m", startedMs: 40))
+        #expect(result == PlainResult(index: 1, kind: .token, recipient: "b", messageID: "m", attempts: 1))
+        #expect(batch.open == 2 && batch.recipients[1].history.firstAttemptMs == 40)
+        #expect(batch.closeSent(1, messageID: "m", startedMs: 50) == nil, "once")
+        #expect(!batch.close(1))
+        batch.reported(1)
+        #expect(batch.open == 1)
+    }
+
+    /// A recipient in doubt has more to say than a message's id, and keeps its history for whoever says it.
+    @Test func whatMayHaveArrivedTwiceIsNoPlainResult() {
+        let batch = batch(.retry)
+        batch.recipients[0].history = RecipientHistory(attempts: 1, firstAttemptMs: 5, maybeDuplicate: true)
+        #expect(batch.closeSent(0, messageID: "m", startedMs: 40) == nil)
+        #expect(batch.recipients[0].history.attempts == 1 && batch.recipients[0].fate == .unsent)
     }
 }
