@@ -55,7 +55,10 @@ import Testing
             #expect(project.queued.map(\.status.id) == ["first", "second"])
             #expect(project.others.map(\.status.id) == ["one"])
             #expect(project.holding.first?.priority == 8 && project.queued.first?.jobClass == .fanout)
-            #expect(project.queued.contains { $0.status.id == "second" && $0.priority == 5 }, "the usual is not written")
+            #expect(
+                project.queued.contains { $0.status.id == "second" && $0.priority == 5 },
+                "the usual is not written"
+            )
             #expect(project.overview.waitingFanouts == 2 && project.waitingSingles == 1)
             #expect(project.recipientsWaiting == 1_500 + 1_200 + 1_100 + 1)
             #expect(project.leases.first?.batches == 1 && project.condition.word == "working")
