@@ -63,15 +63,20 @@ public struct PackedResults: Equatable, Sendable {
         var doubted = PackedResults()
         var (next, spares) = (0, 0)
         for item in items {
+            guard item.isWanted else {
+                doubted.append(index: item.index, status: item.status, isWanted: true, maybeDup: true) {
+                    spare(spares, &$0)
+                }
+                spares += 1
+                continue
+            }
             let object = objects[next..<next + Int(item.length)]
-            if item.isWanted { next += object.count + 1 }
+            next += object.count + 1
             doubted.append(index: item.index, status: item.status, isWanted: true, maybeDup: true) { bytes in
-                guard item.isWanted else { return spare(spares, &bytes) }
                 guard !item.maybeDup else { return bytes.append(contentsOf: object) }
                 bytes.append(contentsOf: object.dropLast())
                 bytes.append(contentsOf: ",\"maybe_dup\":true}".utf8)
             }
-            if !item.isWanted { spares += 1 }
         }
         return doubted
     }
