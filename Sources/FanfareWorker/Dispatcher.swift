@@ -311,6 +311,7 @@ final class Dispatcher {
             project.regulator.answered(verdicts, startedAt: flight.startedAt, inFlight: inFlight + 1)
         }
         if let (round, member) = flight.member { return heard(verdicts[0], of: member, round, flight) }
+        settler.note(verdicts, of: batch)
         for index in settler.settleSent(verdicts, of: flight) {
             let (position, verdict) = (flight.positions[index], verdicts[index])
             if case .refreshCredential(let failure) = verdict {

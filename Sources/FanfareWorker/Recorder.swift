@@ -287,33 +287,6 @@ final class Recorder {
     }
 }
 
-/// What has been gathered of a batch since its last flush.
-struct PendingRecord {
-    var results = PackedResults()
-    /// Of the results that nobody asked for, what they would say: wanted only when they turn out to be in doubt.
-    var plain: [PlainResult] = []
-    var feedback: [RecordCall.Feedback] = []
-    var retries: [RecordCall.Retry] = []
-    var upto: Int?
-    var allSent = false
-    var refusedRates: [RecordCall.RefusedRate] = []
-    var holdMs: Int64 = 0
-    var blockReason = ""
-    var projectAnswers = false
-    var answers = 0
-    var badAnswers = 0
-    var badAnswer = ""
-
-    /// What is true whoever holds the batch.
-    var facts: PendingRecord {
-        var facts = PendingRecord()
-        facts.results = results
-        facts.plain = plain
-        facts.feedback = feedback
-        return facts
-    }
-}
-
 /// One call, kept until Redis has answered it.
 private struct Flush {
     let pending: PendingRecord

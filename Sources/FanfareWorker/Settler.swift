@@ -53,6 +53,19 @@ final class Settler {
 
     // MARK: After a send
 
+    /// What the answer to a request says of the message and of the project. Before any of it is settled: whether the
+    /// message is wrong is judged by the first of these that Redis hears of, which must not be the good ones alone.
+    func note(_ verdicts: OneOrMore<Verdict>, of batch: ActiveBatch) {
+        var sent = 0
+        for verdict in verdicts {
+            switch verdict {
+            case .sent, .sentPartly, .managed: sent += 1
+            default: noteAnswer(verdict, of: batch)
+            }
+        }
+        noteSent(sent, of: batch)
+    }
+
     /// Writes the usual verdicts on a request for many, all at once.
     ///
     /// - Returns: the indices of those that are still to be settled one by one.
@@ -72,14 +85,12 @@ final class Settler {
                 others.append(index)
             }
         }
-        noteSent(results.count, of: batch)
         recorder.results(results, of: batch)
         return others
     }
 
     /// Writes a verdict for a position and for those that share its recipient.
     func settle(_ verdict: Verdict, position: Int, of batch: ActiveBatch, startedMs: Int64) {
-        noteAnswer(verdict, of: batch)
         let verdict = meaning(of: verdict, position: position, of: batch)
         // One draw for all that share the recipient: they wait together, or each would be sent on its own. A draw is a
         // system call, so what needs none makes none.

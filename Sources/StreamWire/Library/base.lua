@@ -24,7 +24,7 @@
 --   spec:<id>                       hash: what a worker needs to run the job, and its progress; gone when it is over
 --   rcpt:<id>                       hash: batch number -> recipients, one a line; an entry goes with its batch
 --   copy:<id>                       list: the private copy of a SET audience
---   done:<id>                       bitmap: recipients that have their result
+--   done:<id>                       bitmap: recipients that have their result; a job of one is over with it, and has none
 --   wait:<id>                       hash: recipient -> "attempts|first_ms|dup|recipient", until it has its result
 --   again retry retry_many again_managed   zsets: "<id>/<recipient>" by due time: what was never sent, retries of
 --                                   jobs of one batch, retries of fan-outs, all that waits of management

@@ -148,9 +148,11 @@ local function finish_job(base, id, spec, batch)
   if class == 'group' then redis.call('SREM', base .. 'groups_on', id) end
   local orphans, stopped = base .. 'orphans:' .. id, base .. 'stopped:' .. id
   -- As a rule there is none of these, which one question tells.
-  if redis.call('EXISTS', base .. QUEUES[class], base .. 'blocked', base .. 'restoring', base .. 'ending',
-    base .. 'expiring', orphans, stopped) > 0 then
+  if redis.call('EXISTS', base .. QUEUES[class], base .. 'jobs_parked', base .. 'blocked', base .. 'restoring',
+    base .. 'ending', base .. 'expiring', orphans, stopped) > 0 then
     dequeue(base, { member = spec[1], class = class })
+    -- Parked, it may be over all the same: with what a worker knew that was taken for dead.
+    redis.call('SREM', base .. 'jobs_parked', id)
     redis.call('SREM', base .. 'blocked', id)
     redis.call('SREM', base .. 'restoring', id)
     redis.call('ZREM', base .. 'ending', id)

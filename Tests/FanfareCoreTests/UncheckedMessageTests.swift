@@ -3,7 +3,7 @@ import FanfareModel
 import Testing
 
 /// Who has seen a message before says so; see `IntakeValidator.decide`.
-@Suite struct KnownMessageTests {
+@Suite struct UncheckedMessageTests {
     private static let broken = #"{"unknown":1}"#
 
     private func decide(_ given: KeyValuePairs<String, String?>) -> (decision: IntakeDecision, asked: [Job]) {
