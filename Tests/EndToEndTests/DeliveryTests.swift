@@ -104,7 +104,7 @@ private let hello = #"{"notification":{"title":"Hello","body":"World"},"data":{"
             try await rig.startWorker(configuration)
             let tokens = (0..<5_432).map { $0 % 10 == 3 ? "sbx-unregistered-\($0)" : "token-\($0)" }
             try await rig.push(["id": "big", "message": hello, "tokens": Rig.tokens(tokens), "results": "all"])
-            let job = try await rig.finished("big")
+            let job = try await rig.finished("big", seconds: 180)
             #expect(job["sent"] == "4889" && job["failed"] == "543")
             let results = try await rig.results("big")
             #expect(Set(results.map(\.i)) == Set(0..<5_432) && results.count == 5_432)
