@@ -36,8 +36,8 @@ import Testing
         let entry = try #require(try await client.send(RedisCommand("XADD", keys.jobs, "*", "x", "1")).string)
         let call = IntakeCall(
             job: Job(id: id, hasOwnID: true, entryID: entry, target: target, message: Array("{}".utf8)),
-            dedupeMs: 60_000,
-            keepMs: 60_000,
+            dedupeMs: 3_600_000,
+            keepMs: 3_600_000,
             taker: nil,
             window: 128,
             quotaPerMinute: 600_000,

@@ -27,8 +27,8 @@ import Testing
             job.audienceSize = audienceSize
             let call = IntakeCall(
                 job: job,
-                dedupeMs: 60_000,
-                keepMs: 60_000,
+                dedupeMs: 3_600_000,
+                keepMs: 3_600_000,
                 taker: nil,
                 window: 128,
                 quotaPerMinute: 600_000,
@@ -64,7 +64,7 @@ import Testing
                 entryID: entry,
                 job: id,
                 reason: "token: bad",
-                keepMs: 60_000,
+                keepMs: 3_600_000,
                 fields: fields
             )
             #expect(try await client.send(call).array?.first?.string == "rejected")

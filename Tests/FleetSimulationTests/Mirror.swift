@@ -109,8 +109,8 @@ struct Mirror {
         let taker = dice.chance(0.5) ? dice.pick(workers) : nil
         let call = IntakeCall(
             job: job,
-            dedupeMs: 60_000,
-            keepMs: 60_000,
+            dedupeMs: 3_600_000,
+            keepMs: 3_600_000,
             taker: taker.map { "w\($0)" },
             window: 2,
             quotaPerMinute: 600_000,

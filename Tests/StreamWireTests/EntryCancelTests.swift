@@ -85,7 +85,7 @@ import Testing
                 entryID: bad,
                 job: "bad",
                 reason: "message: missing",
-                keepMs: 60_000,
+                keepMs: 3_600_000,
                 fields: []
             )
             _ = try await bench.call(reject)

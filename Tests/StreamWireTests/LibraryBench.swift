@@ -73,8 +73,8 @@ struct LibraryBench {
     func intake(_ job: Job, taker: String?) async throws -> IntakeReply {
         let call = IntakeCall(
             job: job,
-            dedupeMs: 60_000,
-            keepMs: 60_000,
+            dedupeMs: 3_600_000,
+            keepMs: 3_600_000,
             taker: taker,
             window: 128,
             quotaPerMinute: 600_000,
