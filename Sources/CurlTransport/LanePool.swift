@@ -10,6 +10,8 @@ public import FanfareModel
 public final class LanePool {
     /// How often the pool looks for deadlines and stalls while it has anything to do.
     private static let sweepMs: Int64 = 100
+    /// Answers that are not kept waiting for those of more lanes: what is done once for them is little beside them.
+    private static let answersAtOnce = 32
 
     private let loop: EventLoop
     private let configuration: OriginConfiguration
@@ -19,6 +21,8 @@ public final class LanePool {
     /// A request's tag and what became of it. Called at the end of a turn of the loop, never from within
     /// ``send(_:)``; it may send.
     public var onCompletion: (UInt64, RequestOutcome) -> Void = { _, _ in }
+    /// Called after completions that came together: what is sent from here leaves at once, before the rest of the turn.
+    public var onRoom: () -> Void = {}
 
     private var rule = RequestRule()
     private var planner: LanePlanner
@@ -106,32 +110,50 @@ public final class LanePool {
 
     private var nowMs: Int64 { Int64(loop.now / 1_000_000) }
 
-    /// Pump, collect, deliver, feed, pump what was fed, and only then let the kernel send.
+    /// Reads lane after lane; as soon as a few answers have come, they are delivered and what follows them is on its way
+    /// before the next lane is read. A turn may be long: what came first in it does not wait for what comes last.
     private func endTurn() {
         guard !isClosed, !work.isEmpty || !queue.isEmpty || !completions.isEmpty else { return }
         if let nextTurn { loop.cancel(nextTurn) }
         nextTurn = nil
-        var pumped = pumpListed()
-        deliver()
+        let listed = work
+        work.removeAll(keepingCapacity: true)
+        var pumped: [Lane] = []
+        for lane in listed {
+            // Still listed until now: fed by what came before, it is not pumped twice.
+            lane.isListed = false
+            pump(lane)
+            pumped.append(lane)
+            if completions.count >= Self.answersAtOnce { answer(&pumped) }
+            guard !isClosed else { return }
+        }
+        answer(&pumped)
         guard !isClosed else { return }
-        feed()
-        pumped += pumpListed()
-        for lane in pumped { lane.uncork() }
         closeDrained()
         if !work.isEmpty || !completions.isEmpty { wantTurn() }
         keepSweeping()
     }
 
-    private func pumpListed() -> [Lane] {
-        let listed = work
+    /// Deliver, feed, pump what was fed, and only then let the kernel send.
+    private func answer(_ pumped: inout [Lane]) {
+        let hasAnswers = !completions.isEmpty
+        deliver()
+        if hasAnswers, !isClosed { onRoom() }
+        guard !isClosed else { return }
+        feed()
+        let fed = work
         work.removeAll(keepingCapacity: true)
-        for lane in listed { lane.isListed = false }
-        for lane in listed {
-            lane.pump()
-            while let (transfer, code) = lane.nextFinished() { finish(transfer, on: lane, code: code) }
-            if let defect = lane.defect { abandon(lane, defect) }
-        }
-        return listed
+        for lane in fed { lane.isListed = false }
+        for lane in fed { pump(lane) }
+        for lane in fed { lane.uncork() }
+        for lane in pumped { lane.uncork() }
+        pumped.removeAll(keepingCapacity: true)
+    }
+
+    private func pump(_ lane: Lane) {
+        lane.pump()
+        while let (transfer, code) = lane.nextFinished() { finish(transfer, on: lane, code: code) }
+        if let defect = lane.defect { abandon(lane, defect) }
     }
 
     private func list(_ lane: Lane) {

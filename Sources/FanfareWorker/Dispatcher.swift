@@ -48,6 +48,7 @@ final class Dispatcher {
         self.pacer = pacer
         management = ManagementLeave(project: project)
         outlets.onCompletion = { [weak self] tag, outcome in self?.completed(tag, outcome) }
+        outlets.onRoom = { [weak self] in self?.pump() }
         management.onGranted = { [weak self] in self?.pump() }
     }
 

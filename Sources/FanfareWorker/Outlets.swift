@@ -14,6 +14,8 @@ final class Outlets {
     private let timeoutMs: Int64
 
     var onCompletion: (Int, RequestOutcome) -> Void = { _, _ in }
+    /// Called after completions that came together: what is sent from here leaves at once.
+    var onRoom: () -> Void = {}
 
     init(loop: EventLoop, origin: OriginConfiguration, project: ProjectContext, credentialProject: String?) {
         fcm = LanePool(loop: loop, configuration: origin)
@@ -42,6 +44,9 @@ final class Outlets {
         fcm.onCompletion = { [weak self] tag, outcome in self?.onCompletion(Int(tag), outcome) }
         instanceID.onCompletion = { [weak self] tag, outcome in self?.onCompletion(Int(tag), outcome) }
         xmpp?.onCompletion = { [weak self] tag, outcome in self?.onCompletion(Int(tag), outcome) }
+        fcm.onRoom = { [weak self] in self?.onRoom() }
+        instanceID.onRoom = { [weak self] in self?.onRoom() }
+        xmpp?.onRoom = { [weak self] in self?.onRoom() }
     }
 
     /// Connections that take messages, and those that only management uses.

@@ -140,7 +140,7 @@ final class ProjectRunner {
     private var needsPump = false
     var onFunctionsMissing: () -> Void = {}
 
-    /// Answers and confirmations of a turn are acted on once, at its end.
+    /// What a turn has confirmed is acted on once, at its end. Room that answers have made is filled as they come.
     private func turnEnded() {
         guard needsPump else { return }
         needsPump = false

@@ -10,6 +10,8 @@ public import FanfareModel
 public final class XMPPPool {
     /// A message's tag and what became of it. It may send.
     public var onCompletion: (UInt64, RequestOutcome) -> Void = { _, _ in }
+    /// Called after completions that came together: what is sent from here leaves in the same turn.
+    public var onRoom: () -> Void = {}
     /// An upstream message or a receipt, and how to answer it.
     public var onIncoming: (XMPPIncoming, XMPPReply) -> Void = { _, _ in }
     /// Asked before each new connection; has to be answered, on the loop, at once or later.
@@ -136,7 +138,9 @@ public final class XMPPPool {
     private func endTurn() {
         guard !isClosed else { return }
         ended = []
+        let hasAnswers = !completions.isEmpty
         deliver()
+        if hasAnswers, !isClosed { onRoom() }
         guard !isClosed else { return }
         feed()
         dropLate()

@@ -82,7 +82,8 @@ final class PoolHarness {
         loop.cancel(limit)
     }
 
-    private func feed() {
+    /// Sends what there is room for.
+    func feed() {
         while !waiting.isEmpty, pool.freeSlots > 0 { pool.send(waiting.removeFirst()) }
     }
 }
