@@ -16,9 +16,12 @@ public struct RepeatSketch: Sendable {
     public static let paceFrom = 120
 
     private static let rows = 4
-    private static let columns = 65_536
+    /// All of a recipient's cells stand in one block, a line of the processor's cache: a count waits for memory once, not
+    /// for each row. A row has this many cells in a block.
+    private static let columns = 16
+    private static let blocks = 4_096
 
-    private var cells = [UInt8](repeating: 0, count: rows * columns)
+    private var cells = [UInt8](repeating: 0, count: blocks * rows * columns)
     private var windowStart: UInt64?
     private let seed: UInt64
 
@@ -50,8 +53,11 @@ public struct RepeatSketch: Sendable {
         return Int(least) + 1
     }
 
+    /// The low twelve bits of the hash choose the block, four more for each row its cell.
     private func cell(_ row: Int, _ hash: UInt64) -> Int {
-        row * Self.columns + Int(truncatingIfNeeded: hash >> UInt64(16 * row)) & (Self.columns - 1)
+        let block = Int(truncatingIfNeeded: hash) & (Self.blocks - 1)
+        let column = Int(truncatingIfNeeded: hash >> UInt64(12 + 4 * row)) & (Self.columns - 1)
+        return (block * Self.rows + row) * Self.columns + column
     }
 
     private mutating func clear() {
