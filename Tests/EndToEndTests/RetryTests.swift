@@ -108,6 +108,8 @@ private let data = #"{"data":{"k":"v"}}"#
             case 1: return "sbx-unregistered-\(index)"
             case 2: return "sbx-canonical-\(index)"
             case 3 where index % 100 == 3: return "sbx-unavailable-1-\(index)"
+            // Named twice in one request: sent once, a result for each.
+            case 5: return "token-\(index - 1)"
             default: return "token-\(index)"
             }
         }
