@@ -1,3 +1,5 @@
+import FanfareJSON
+
 /// The type of a field in HTTP v1's JSON, as far as its reader cares.
 indirect enum FieldType: Sendable {
     case string, bool, int32, float, duration, timestamp
@@ -22,20 +24,9 @@ struct MessageSchema: Sendable {
         var fields: [String: Field] = [:]
         for (name, type) in types {
             fields[name] = Field(name: name, type: type)
-            fields[Self.snakeCase(name)] = Field(name: name, type: type)
+            fields[FieldName.snake(name)] = Field(name: name, type: type)
         }
         self.fields = fields
-    }
-
-    private static func snakeCase(_ name: String) -> String {
-        var result = ""
-        for character in name {
-            if character.isUppercase {
-                result += "_"
-            }
-            result += character.lowercased()
-        }
-        return result
     }
 }
 

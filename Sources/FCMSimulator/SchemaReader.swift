@@ -20,7 +20,9 @@ struct SchemaReader {
                 continue
             }
             if member.value == .null { continue }
-            let fieldPath = path.isEmpty ? snake(member.key) : path + "." + snake(member.key)
+            // Paths are shown in the proto's own spelling.
+            let name = FieldName.snake(member.key)
+            let fieldPath = path.isEmpty ? name : path + "." + name
             if let value = read(member.value, as: field.type, at: fieldPath) { result[field.name] = value }
         }
         return result
@@ -67,20 +69,6 @@ struct SchemaReader {
     private mutating func report(_ field: String, _ description: String) {
         guard violations.count < Self.violationLimit else { return }
         violations.append(APIError.Violation(field: field, description: description))
-    }
-
-    /// Paths are shown in the proto's own spelling.
-    private func snake(_ name: String) -> String {
-        var result: [UInt8] = []
-        for byte in name.utf8 {
-            if byte >= UInt8(ascii: "A"), byte <= UInt8(ascii: "Z") {
-                result.append(UInt8(ascii: "_"))
-                result.append(byte | 0x20)
-            } else {
-                result.append(byte)
-            }
-        }
-        return String(decoding: result, as: UTF8.self)
     }
 
     private static func shown(_ value: JSONValue) -> String {

@@ -1,5 +1,8 @@
 /// What a producer pushed, after every field has been checked.
 public struct Job: Equatable, Sendable {
+    /// Of a job that does not say its own.
+    public static let usualPriority = 5
+
     /// The producer's id, or the entry's stream id.
     public var id: String
     /// True when the producer gave ``id``; only such jobs are remembered for the dedupe window.
@@ -43,7 +46,7 @@ public struct Job: Equatable, Sendable {
         members: [String] = [],
         message: [UInt8],
         format: MessageFormat = .v1,
-        priority: Int = 5,
+        priority: Int = Job.usualPriority,
         notBefore: Int64 = 0,
         expiresAt: Int64 = 0,
         validateOnly: Bool = false,

@@ -72,7 +72,7 @@ public struct JobSpec: Equatable, Sendable {
         self.total = Int(total)
         validateOnly = map["validate_only"]?.string == "1"
         expiresAt = map["expires_at"]?.integer ?? 0
-        priority = Int(map["priority"]?.integer ?? 5)
+        priority = Int(map["priority"]?.integer ?? Int64(Job.usualPriority))
         sinceMs = map["since"]?.integer ?? 0
         traceparent = map["traceparent"]?.string
         tracestate = map["tracestate"]?.string
@@ -91,7 +91,7 @@ public struct JobSpec: Equatable, Sendable {
         if results != .unsaid { texts.append(("results", results.rawValue)) }
         if validateOnly { texts.append(("validate_only", "1")) }
         if expiresAt != 0 { texts.append(("expires_at", String(expiresAt))) }
-        if priority != 5 { texts.append(("priority", String(priority))) }
+        if priority != Job.usualPriority { texts.append(("priority", String(priority))) }
         if let traceparent { texts.append(("traceparent", traceparent)) }
         if let tracestate { texts.append(("tracestate", tracestate)) }
         guard operation != .send else { return texts }

@@ -55,21 +55,7 @@ extension JSONObject {
     }
 }
 
-enum FieldName {
-    /// `android_channel_id` for `androidChannelId`, `android_v2` for `androidV2`.
-    static func snake(_ camel: String) -> String {
-        // Most names are one word, and asked for with every job of one recipient.
-        guard camel.utf8.contains(where: isUppercase) else { return camel }
-        var bytes: [UInt8] = []
-        for byte in camel.utf8 {
-            if isUppercase(byte) { bytes.append(UInt8(ascii: "_")) }
-            bytes.append(isUppercase(byte) ? byte + 0x20 : byte)
-        }
-        return String(decoding: bytes, as: UTF8.self)
-    }
-
-    private static func isUppercase(_ byte: UInt8) -> Bool { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) }
-
+extension FieldName {
     static func camel(_ snake: String) -> String {
         let parts = snake.split(separator: "_", omittingEmptySubsequences: true)
         guard parts.count > 1, let first = parts.first else { return snake }

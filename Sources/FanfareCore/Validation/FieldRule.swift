@@ -1,3 +1,5 @@
+internal import FanfareJSON
+
 /// What a member of a message may hold. A message's rules are data: tables of these, read by ``SchemaChecker``.
 indirect enum FieldRule: Sendable {
     case text(TextRule)
@@ -73,7 +75,7 @@ struct ObjectSchema: Sendable {
         var members: [String: Member] = [:]
         for (name, rule) in rules {
             members[name] = Member(name: name, rule: rule)
-            if isProtobuf { members[Self.snakeCase(name)] = Member(name: name, rule: rule) }
+            if isProtobuf { members[FieldName.snake(name)] = Member(name: name, rule: rule) }
         }
         self.rules = rules
         self.members = members
@@ -85,23 +87,4 @@ struct ObjectSchema: Sendable {
     func member(_ spelling: String) -> Member? {
         spelling.utf8.allSatisfy { $0 < 0x80 } ? members[spelling] : nil
     }
-
-    /// `androidV2` as `android_v2`.
-    static func snakeCase(_ name: String) -> String {
-        var bytes: [UInt8] = []
-        for byte in name.utf8 {
-            if isUppercase(byte) {
-                bytes.append(UInt8(ascii: "_"))
-                bytes.append(byte + 0x20)
-            } else {
-                bytes.append(byte)
-            }
-        }
-        return String(decoding: bytes, as: UTF8.self)
-    }
-
-    /// False for a canonical name of one word.
-    static func hasTwoSpellings(_ name: String) -> Bool { name.utf8.contains(where: isUppercase) }
-
-    private static func isUppercase(_ byte: UInt8) -> Bool { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) }
 }

@@ -22,7 +22,7 @@ struct GeneralFields {
     init(_ fields: EntryFields, entryID: String) throws(EntryFault) {
         id = fields[.id].map { String(decoding: $0, as: UTF8.self) }
         self.entryID = entryID
-        priority = Int(try fields.number(.priority, in: 0...9) ?? 5)
+        priority = Int(try fields.number(.priority, in: 0...9) ?? Int64(Job.usualPriority))
         notBefore = try fields.number(.notBefore, in: 0...Self.latestTime) ?? 0
         // 0 stands for no end within a job, so a producer cannot mean it.
         expiresAt = try fields.number(.expiresAt, in: 1...Self.latestTime) ?? 0

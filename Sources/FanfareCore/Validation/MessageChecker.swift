@@ -92,8 +92,8 @@ extension JSONObject {
     /// How a member with this canonical name was spelled, if it is there.
     func spelling(_ name: String) -> String? {
         if has(name) { return name }
-        guard ObjectSchema.hasTwoSpellings(name) else { return nil }
-        let snake = ObjectSchema.snakeCase(name)
+        guard FieldName.hasTwoSpellings(name) else { return nil }
+        let snake = FieldName.snake(name)
         return has(snake) ? snake : nil
     }
 

@@ -1,3 +1,4 @@
+import FanfareJSON
 import Foundation
 
 @testable import FanfareCore
@@ -67,7 +68,7 @@ struct MessageSchemaText {
     mutating func addLegacy(_ name: String) { _ = define(name, schema(LegacySchema.message, name)) }
 
     private static func spellings(_ name: String, _ object: ObjectSchema) -> [String] {
-        let snake = ObjectSchema.snakeCase(name)
+        let snake = FieldName.snake(name)
         return object.isProtobuf && snake != name ? [name, snake] : [name]
     }
 
