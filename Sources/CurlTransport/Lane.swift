@@ -122,6 +122,7 @@ final class Lane {
 
     /// Runs what the loop has noticed, then what libcurl wants at once.
     func pump() {
+        guard !ready.isEmpty || isDue else { return }
         cork()
         let events = ready
         ready.removeAll(keepingCapacity: true)
@@ -132,17 +133,20 @@ final class Lane {
             if event.readiness.contains(.failed) { mask |= CURL_CSELECT_ERR }
             act(event.fd, mask)
         }
-        // A request takes a few steps to its body; more than that waits for the next turn, so that one lane cannot
+        // A request takes a few steps to its body; more than that waits for the next pump, so that one lane cannot
         // hold the loop.
         var rounds = 0
-        while let due = deadline, due <= loop.now, rounds < 8 {
+        while isDue, rounds < 8 {
             deadline = nil
             act(-1, 0)
             rounds += 1
         }
     }
 
-    /// Lets the kernel send what this turn wrote.
+    /// libcurl wants to run now.
+    private var isDue: Bool { deadline.map { $0 <= loop.now } ?? false }
+
+    /// Lets the kernel send what was written since ``pump()``.
     func uncork() {
         guard isCorked else { return }
         isCorked = false

@@ -10,7 +10,7 @@ public import FanfareModel
 public final class LanePool {
     /// How often the pool looks for deadlines and stalls while it has anything to do.
     private static let sweepMs: Int64 = 100
-    /// Answers that are not kept waiting for those of more lanes: what is done once for them is little beside them.
+    /// So many answers are not kept waiting for those of more lanes: what is done once for them is little beside them.
     private static let answersAtOnce = 32
 
     private let loop: EventLoop
@@ -21,7 +21,8 @@ public final class LanePool {
     /// A request's tag and what became of it. Called at the end of a turn of the loop, never from within
     /// ``send(_:)``; it may send.
     public var onCompletion: (UInt64, RequestOutcome) -> Void = { _, _ in }
-    /// Called after completions that came together: what is sent from here leaves at once, before the rest of the turn.
+    /// Called after completions that came together: what is sent from here is on its way before the rest of the turn. It
+    /// may close the pool.
     public var onRoom: () -> Void = {}
 
     private var rule = RequestRule()
@@ -58,7 +59,15 @@ public final class LanePool {
     public var freeSlots: Int {
         guard !isClosed else { return 0 }
         let open = lanes.reduce(0) { $0 + max(0, $1.state.limit - $1.state.inFlight) }
-        return max(0, open + planner.unopened(lanes: lanes.count, nowMs: nowMs) - queue.count)
+        let unopened = planner.unopened(lanes: lanes.count, nowMs: nowMs)
+        return max(0, open + (unopened > 0 && hasUncountedFailure ? 0 : unopened) - queue.count)
+    }
+
+    /// A lane has ended without an answer, and the turn's end will make the next one wait for it. What is sent until
+    /// then must not open it.
+    private var hasUncountedFailure: Bool {
+        let failed = { (lane: Lane) in lane.state.isDrained && lane.state.answered == 0 }
+        return lanes.contains(where: failed) || retiring.contains(where: failed)
     }
 
     /// True when every request has had its outcome.
@@ -138,14 +147,15 @@ public final class LanePool {
     private func answer(_ pumped: inout [Lane]) {
         let hasAnswers = !completions.isEmpty
         deliver()
+        // Not from within the delivery: what closing the pool there completes, the delivery still has to hand out.
         if hasAnswers, !isClosed { onRoom() }
         guard !isClosed else { return }
         feed()
-        let fed = work
+        let again = work
         work.removeAll(keepingCapacity: true)
-        for lane in fed { lane.isListed = false }
-        for lane in fed { pump(lane) }
-        for lane in fed { lane.uncork() }
+        for lane in again { lane.isListed = false }
+        for lane in again { pump(lane) }
+        for lane in again { lane.uncork() }
         for lane in pumped { lane.uncork() }
         pumped.removeAll(keepingCapacity: true)
     }

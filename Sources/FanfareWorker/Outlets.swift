@@ -14,7 +14,7 @@ final class Outlets {
     private let timeoutMs: Int64
 
     var onCompletion: (Int, RequestOutcome) -> Void = { _, _ in }
-    /// Called after completions that came together: what is sent from here leaves at once.
+    /// Called after completions that came together: what is sent from here does not wait for the rest of the turn.
     var onRoom: () -> Void = {}
 
     init(loop: EventLoop, origin: OriginConfiguration, project: ProjectContext, credentialProject: String?) {

@@ -150,6 +150,8 @@ final class Scheduler {
     /// Sends wait for permits: asked for at once, unless there were too few of them a moment ago.
     func starved() {
         wasStarved = true
+        // The answer that is on its way leads to the next call at once.
+        guard !isAsking || isShort else { return }
         askLater(isShort ? project.configuration.pollMs / 2 : 0)
     }
 

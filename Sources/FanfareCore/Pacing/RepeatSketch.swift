@@ -16,8 +16,8 @@ public struct RepeatSketch: Sendable {
     public static let paceFrom = 120
 
     private static let rows = 4
-    /// All of a recipient's cells stand in one block, a line of the processor's cache: a count waits for memory once, not
-    /// for each row. A row has this many cells in a block.
+    /// All of a recipient's cells stand in one block of 64 bytes, in two neighbouring lines of the processor's cache at
+    /// most: a count does not wait for memory once for each row. A row has this many cells in a block.
     private static let columns = 16
     private static let blocks = 4_096
 
