@@ -22,7 +22,8 @@ extension RedisConnection {
         }
     }
 
-    private func read(_ channel: ByteChannel) throws(RedisError) {
+    /// One buffer of what the server has sent.
+    func read(_ channel: ByteChannel) throws(RedisError) {
         let socketGeneration = generation
         let result = withUnsafeTemporaryAllocation(byteCount: 1 << 16, alignment: 16) { buffer in
             Result { () throws(RedisError) in

@@ -296,7 +296,19 @@ public final class RedisConnection {
             try channel.flush()
             watch()
         } catch {
-            lose(error)
+            let reason = lastWords(of: channel) ?? error
+            // A receiver of the last replies may have closed the connection.
+            if channel === self.channel { lose(reason) }
+        }
+    }
+
+    /// Who refuses a certificate says so and hangs up: what was written meanwhile is what fails, and why stands unread.
+    private func lastWords(of channel: ByteChannel) -> RedisError? {
+        do throws(RedisError) {
+            try read(channel)
+            return nil
+        } catch {
+            return error.code == .tls ? error : nil
         }
     }
 
