@@ -107,6 +107,8 @@ import Testing
             redis: primary,
             redisURL: "redis://127.0.0.1:\(proxy.port)"
         ) { run, _ in
+            // A replica may hear of a job after its producer did: who must not lose it waits for the replica's word.
+            _ = try await run.rig.client.send(RedisCommand("WAIT", "1", "5000"))
             servers.removeFirst().kill9()
             let died = ContinuousClock.now
             try await Task.sleep(for: .seconds(run.draw(0...1)))
