@@ -79,7 +79,9 @@ private let data = #"{"data":{"k":"v"}}"#
                 try await use(rig, share: 0.78)
                 // Each look would show it: there are five a second.
                 #expect(try await rig.standstill(quietMs: 800) == sends, "it goes on at 75 %, not before")
-                #expect(try await rig.length("jobs") == 100, "pushed jobs stay in the stream")
+                // A worker's read that was already waiting brings it the first of them, and that one waits as a job.
+                let waiting = try await rig.length("jobs")
+                #expect(waiting >= 100 - Self.workers && waiting <= 100, "pushed jobs stay in the stream: \(waiting)")
                 try await use(rig, share: 0.6)
                 let lifted = ContinuousClock.now
                 try await Wait.until("sends to go on") { try await rig.stats().sends > sends }
