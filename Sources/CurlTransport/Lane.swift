@@ -4,8 +4,8 @@ internal import Glibc
 
 /// One multi handle, for one connection. Performs; what to do is ``LaneState``'s and ``LanePlanner``'s to say.
 ///
-/// libcurl's callbacks write down what it wants of the loop; ``settle()`` does it after libcurl has returned. They may
-/// come for as long as the multi handle lives, so the pool lets go of a lane only after ``close()``.
+/// libcurl's callbacks write down what happened; ``settle()`` acts on it after libcurl has returned. They may come for as
+/// long as the multi handle lives, so the pool lets go of a lane only after ``close()``.
 final class Lane {
     private let loop: EventLoop
     private let multi: UnsafeMutableRawPointer
@@ -22,19 +22,13 @@ final class Lane {
     private(set) var defect: String?
     private var isClosed = false
 
-    private struct Watch {
-        let fd: Int32
-        let id: RegistrationID
-    }
-    private var watches: [Watch] = []
-    private var ready: [(fd: Int32, readiness: Readiness)] = []
+    private let watches: MultiWatches
+    private var ready: [(fd: Int32, mask: Int32)] = []
     private var deadline: UInt64?
     private var armed: (id: TimerID, at: UInt64)?
     private var isCorked = false
 
     // Written by callbacks.
-    fileprivate var wishes: [(fd: Int32, what: Int32)] = []
-    fileprivate var timeoutWish: Int?
     fileprivate var sockets: [Int32] = []
     fileprivate var lostLastSocket = false
     /// Counts the sockets ever opened, so that facts of one connection are not taken for the next one's.
@@ -56,15 +50,19 @@ final class Lane {
         self.onWork = onWork
         userTimeoutMs = configuration.userTimeoutMs
         corks = configuration.corksWrites
-        let context = Unmanaged.passUnretained(self).toOpaque()
+        watches = MultiWatches(loop: loop)
         let codes = [
-            ccurl_multi_set_callbacks(multi, laneSocket, laneTimer, context),
+            watches.attach(to: multi),
             ccurl_multi_set_long(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX)),
             // Beyond this libcurl holds a request back instead of opening a second connection.
             ccurl_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, 1),
             ccurl_multi_set_long(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, max(1, configuration.maxStreamsPerLane)),
         ]
         precondition(codes.allSatisfy { $0 == CURLM_OK }, "libcurl refused a lane's options")
+        watches.onReady = { [unowned self] fd, mask in
+            ready.append((fd, mask))
+            self.onWork(self)
+        }
     }
 
     deinit { assert(isClosed, "closed on the loop first") }
@@ -126,13 +124,7 @@ final class Lane {
         cork()
         let events = ready
         ready.removeAll(keepingCapacity: true)
-        for event in events where watches.contains(where: { $0.fd == event.fd }) {
-            var mask: Int32 = 0
-            if event.readiness.contains(.readable) { mask |= CURL_CSELECT_IN }
-            if event.readiness.contains(.writable) { mask |= CURL_CSELECT_OUT }
-            if event.readiness.contains(.failed) { mask |= CURL_CSELECT_ERR }
-            act(event.fd, mask)
-        }
+        for event in events where watches.isWatched(event.fd) { act(event.fd, event.mask) }
         // A request takes a few steps to its body; more than that waits for the next pump, so that one lane cannot
         // hold the loop.
         var rounds = 0
@@ -166,13 +158,10 @@ final class Lane {
         settle()
     }
 
-    /// Carries out what libcurl asked for. After every call into it that may have asked, before anything else can open
-    /// a descriptor: a number that libcurl has closed would otherwise stand for somebody else's.
+    /// Carries out what libcurl asked for, see ``MultiWatches/settle()``.
     func settle() {
-        for wish in wishes { watch(wish.fd, wish.what) }
-        wishes.removeAll(keepingCapacity: true)
-        if let wish = timeoutWish {
-            timeoutWish = nil
+        if let failure = watches.settle() { defect = "\(failure)" }
+        if let wish = watches.takeTimeout() {
             deadline = wish < 0 ? nil : loop.now + UInt64(min(wish, 3_600_000)) * 1_000_000
         }
         arm()
@@ -184,30 +173,6 @@ final class Lane {
             let nowMs = Int64(loop.now / 1_000_000)
             state.asked(nowMs: nowMs)
             if isMultiplexed(generation) { state.sawTwoAtOnce(nowMs: nowMs) }
-        }
-    }
-
-    private func watch(_ fd: Int32, _ what: Int32) {
-        let index = watches.firstIndex { $0.fd == fd }
-        if what == CURL_POLL_REMOVE {
-            if let index { loop.deregister(watches.remove(at: index).id) }
-            return
-        }
-        var interest: Interest = []
-        if what & CURL_POLL_IN != 0 { interest.insert(.read) }
-        if what & CURL_POLL_OUT != 0 { interest.insert(.write) }
-        if let index { return loop.update(watches[index].id, interest: interest) }
-        do {
-            let id = try loop.register(fd: fd, interest: interest) { [unowned self] readiness in
-                ready.append((fd, readiness))
-                onWork(self)
-            }
-            watches.append(Watch(fd: fd, id: id))
-        } catch  where error.code == EBADF {
-            // Opened and closed again within one call: the wish is out of date.
-        } catch {
-            // Out of watches: nothing on this lane would ever be noticed.
-            defect = "\(error)"
         }
     }
 
@@ -254,8 +219,7 @@ final class Lane {
 
     fileprivate func recordClosed(_ fd: Int32) {
         sockets.removeAll { $0 == fd }
-        // Its number may come back before libcurl says that it is gone.
-        wishes.append((fd, CURL_POLL_REMOVE))
+        watches.closed(fd)
         if sockets.isEmpty { lostLastSocket = true }
     }
 
@@ -263,34 +227,11 @@ final class Lane {
     func close() {
         assert(transfers.isEmpty, "transfers are removed first")
         curl_multi_cleanup(multi)
-        for watch in watches { loop.deregister(watch.id) }
-        watches = []
+        watches.stop()
         if let armed { loop.cancel(armed.id) }
         armed = nil
         isClosed = true
     }
-}
-
-private func laneSocket(
-    _ easy: UnsafeMutableRawPointer?,
-    _ fd: curl_socket_t,
-    _ what: Int32,
-    _ context: UnsafeMutableRawPointer?,
-    _ socketContext: UnsafeMutableRawPointer?
-) -> Int32 {
-    guard let context else { return 0 }
-    Unmanaged<Lane>.fromOpaque(context).takeUnretainedValue().wishes.append((fd, what))
-    return 0
-}
-
-private func laneTimer(
-    _ multi: UnsafeMutableRawPointer?,
-    _ milliseconds: Int,
-    _ context: UnsafeMutableRawPointer?
-) -> Int32 {
-    guard let context else { return 0 }
-    Unmanaged<Lane>.fromOpaque(context).takeUnretainedValue().timeoutWish = milliseconds
-    return 0
 }
 
 private func laneSocketOpened(

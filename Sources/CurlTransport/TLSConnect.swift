@@ -17,14 +17,10 @@ final class TLSConnect {
     private let loop: EventLoop
     private let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
     private let userTimeoutMs: UInt32
-    private var watches: [(fd: Int32, id: RegistrationID)] = []
+    private let watches: MultiWatches
     private var timer: TimerID?
     private var hasEnded = false
     private var isClosed = false
-
-    // Written by callbacks.
-    fileprivate var wishes: [(fd: Int32, what: Int32)] = []
-    fileprivate var timeoutWish: Int?
 
     init?(loop: EventLoop, configuration: TLSStreamConfiguration, url: String) {
         guard let easy = curl_easy_init() else { return nil }
@@ -36,6 +32,7 @@ final class TLSConnect {
         self.multi = multi
         self.loop = loop
         userTimeoutMs = configuration.userTimeoutMs
+        watches = MultiWatches(loop: loop)
         errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
         var origin = OriginConfiguration(caFile: configuration.caFile)
         origin.connectTimeoutMs = configuration.connectTimeoutMs
@@ -49,8 +46,9 @@ final class TLSConnect {
         let context = Unmanaged.passUnretained(self).toOpaque()
         Curl.set(easy, CURLOPT_SOCKOPTDATA, pointer: context)
         Curl.check(ccurl_set_sockopt(easy, connectSocketOpened), CURLOPT_SOCKOPTFUNCTION)
-        let code = ccurl_multi_set_callbacks(multi, connectSocket, connectTimer, context)
+        let code = watches.attach(to: multi)
         precondition(code == CURLM_OK, "libcurl refused a connection's options")
+        watches.onReady = { [unowned self] fd, mask in act(fd, mask) }
     }
 
     deinit { assert(isClosed, "closed on the loop first") }
@@ -114,18 +112,16 @@ final class TLSConnect {
     }
 
     private func stopWatching() {
-        for watch in watches { loop.deregister(watch.id) }
-        watches = []
+        watches.stop()
         if let timer { loop.cancel(timer) }
         timer = nil
     }
 
     /// Carries out what libcurl asked for, after it has returned.
     private func settle() {
-        for wish in wishes { watch(wish.fd, wish.what) }
-        wishes.removeAll(keepingCapacity: true)
-        guard let wish = timeoutWish else { return }
-        timeoutWish = nil
+        // What cannot be watched is ended by libcurl's own timeout.
+        _ = watches.settle()
+        guard let wish = watches.takeTimeout() else { return }
         if let timer { loop.cancel(timer) }
         timer = nil
         guard wish >= 0 else { return }
@@ -135,56 +131,7 @@ final class TLSConnect {
         }
     }
 
-    private func watch(_ fd: Int32, _ what: Int32) {
-        let index = watches.firstIndex { $0.fd == fd }
-        if what == CURL_POLL_REMOVE {
-            if let index { loop.deregister(watches.remove(at: index).id) }
-            return
-        }
-        var interest: Interest = []
-        if what & CURL_POLL_IN != 0 { interest.insert(.read) }
-        if what & CURL_POLL_OUT != 0 { interest.insert(.write) }
-        if let index { return loop.update(watches[index].id, interest: interest) }
-        // Closed again within one call, or out of watches: libcurl's own timeout ends the attempt.
-        guard
-            let id = try? loop.register(
-                fd: fd,
-                interest: interest,
-                handler: { [unowned self] readiness in
-                    var mask: Int32 = 0
-                    if readiness.contains(.readable) { mask |= CURL_CSELECT_IN }
-                    if readiness.contains(.writable) { mask |= CURL_CSELECT_OUT }
-                    if readiness.contains(.failed) { mask |= CURL_CSELECT_ERR }
-                    act(fd, mask)
-                }
-            )
-        else { return }
-        watches.append((fd, id))
-    }
-
     fileprivate func recordOpened(_ fd: Int32) { _ = ccurl_set_user_timeout(fd, userTimeoutMs) }
-}
-
-private func connectSocket(
-    _ easy: UnsafeMutableRawPointer?,
-    _ fd: curl_socket_t,
-    _ what: Int32,
-    _ context: UnsafeMutableRawPointer?,
-    _ socketContext: UnsafeMutableRawPointer?
-) -> Int32 {
-    guard let context else { return 0 }
-    Unmanaged<TLSConnect>.fromOpaque(context).takeUnretainedValue().wishes.append((fd, what))
-    return 0
-}
-
-private func connectTimer(
-    _ multi: UnsafeMutableRawPointer?,
-    _ milliseconds: Int,
-    _ context: UnsafeMutableRawPointer?
-) -> Int32 {
-    guard let context else { return 0 }
-    Unmanaged<TLSConnect>.fromOpaque(context).takeUnretainedValue().timeoutWish = milliseconds
-    return 0
 }
 
 private func connectSocketOpened(
