@@ -66,6 +66,7 @@ let package = Package(
                 .embedInCode("Library/batches.lua"),
                 .embedInCode("Library/claim.lua"),
                 .embedInCode("Library/record.lua"),
+                .embedInCode("Library/together.lua"),
                 .embedInCode("Library/control.lua"),
                 .embedInCode("Library/fleet.lua"),
                 .embedInCode("Library/functions.lua"),
@@ -285,7 +286,7 @@ let package = Package(
         .testTarget(name: "DocumentationTests", swiftSettings: strict),
         .testTarget(
             name: "StreamWireTests",
-            dependencies: ["StreamWire", "FanfareModel", "RedisTransport", "TestSupport"],
+            dependencies: ["EventLoop", "StreamWire", "FanfareModel", "RedisTransport", "TestSupport"],
             swiftSettings: strict
         ),
         .testTarget(

@@ -93,7 +93,7 @@ final class Intake {
         }
         if known == nil { messages.note(job, carriage) }
         let handOver = HandOver(entry: entry, call: call, carriage: carriage, askedAt: project.loop.now, name: name)
-        project.durable.send(call.command(project.keys)) { [weak self] result in
+        project.durable.gather(call.command(project.keys), as: .intake) { [weak self] result in
             self?.handedOver(handOver, result)
         }
     }

@@ -8,7 +8,7 @@ internal import StreamWire
 /// What the roles of one project share: where they write, what they are called, and whether sends may begin.
 final class ProjectContext {
     let loop: EventLoop
-    let redis: RedisConnection
+    let redis: ProjectConnection
     /// For claims, hand-overs and flushes; everything else goes by ``redis``.
     let durable: DurableWrites
     let configuration: WorkerConfiguration
@@ -53,7 +53,7 @@ final class ProjectContext {
         regulator = Regulator(loop: loop, configuration: configuration)
         self.isolation = isolation
         self.loop = loop
-        self.redis = redis
+        self.redis = ProjectConnection(redis)
         self.configuration = configuration
         self.project = project
         self.book = book
@@ -61,7 +61,13 @@ final class ProjectContext {
         var logger = logger
         logger[metadataKey: "project"] = "\(project.id)"
         self.logger = logger
-        durable = DurableWrites(loop: loop, redis: redis, replicas: configuration.safeReplicas, logger: logger)
+        durable = DurableWrites(
+            loop: loop,
+            redis: self.redis,
+            keys: keys,
+            replicas: configuration.safeReplicas,
+            logger: logger
+        )
     }
 
     /// The project's time less this machine's time since boot, and less Redis TIME, in milliseconds.

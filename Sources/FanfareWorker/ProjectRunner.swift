@@ -121,7 +121,7 @@ final class ProjectRunner {
         }
         scheduler.onCopying = { [weak self] job in self?.copier.copy(job) }
         scheduler.onFenced = { [weak self] name in self?.fenced(name: name) }
-        scheduler.onFunctionsMissing = { [weak self] in self?.onFunctionsMissing() }
+        context.durable.onFunctionsMissing = { [weak self] in self?.onFunctionsMissing() }
         reclaimer.onFreed = { [weak self] in self?.scheduler.askLater(0) }
         copier.onWhole = { [weak self] in self?.scheduler.askLater(0) }
         context.loop.onTurnEnd { [weak self] in self?.turnEnded() }

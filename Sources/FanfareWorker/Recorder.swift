@@ -5,7 +5,7 @@ internal import Logging
 internal import RedisTransport
 internal import StreamWire
 
-/// Writes what became of recipients: gathers for a few milliseconds, then one atomic call a batch. The only way back
+/// Writes what became of recipients: gathers for a few milliseconds, then one atomic step a batch. The only way back
 /// from the data path to Redis.
 ///
 /// A call whose answer was lost is sent again as it was; the function answers the same. Until the answer is there the
@@ -29,6 +29,8 @@ final class Recorder {
     /// Results a call may carry before it goes without waiting for the timer. What a call costs by itself is little for
     /// so many, and what they hold is less than what the allocator maps anew each time.
     private static let flushCount = 256
+    /// Results and retries up to which a call goes together with others.
+    private static let few = 8
 
     init(project: ProjectContext) { self.project = project }
 
@@ -189,10 +191,14 @@ final class Recorder {
     }
 
     private func send(_ id: UInt64) {
-        guard !isCut, let call = unanswered[id]?.call else { return }
-        project.durable.send(call.command(project.keys, worker: project.leaseName, nowMs: project.toldMs)) {
-            [weak self] result in
-            self?.completed(id, result)
+        guard !isCut, let flush = unanswered[id], let call = flush.call else { return }
+        let command = call.command(project.keys, worker: project.leaseName, nowMs: project.toldMs)
+        let completion: DurableWrites.Completion = { [weak self] result in self?.completed(id, result) }
+        // A few results: what they ask for in common is most of what they cost.
+        if flush.count <= Self.few {
+            project.durable.gather(command, as: .record, completion)
+        } else {
+            project.durable.send(command, completion)
         }
     }
 

@@ -30,8 +30,6 @@ final class Scheduler {
     var onCopying: (String) -> Void = { _ in }
     /// With the name that was fenced.
     var onFenced: (String) -> Void = { _ in }
-    /// Redis lacks the functions.
-    var onFunctionsMissing: () -> Void = {}
 
     init(
         project: ProjectContext,
@@ -107,7 +105,6 @@ final class Scheduler {
             if case .failure(let error) = result {
                 project.logger.debug("A claim failed.", metadata: ["error": "\(error)"])
                 project.meters.redisFailed()
-                if error.code == .functionNotFound { onFunctionsMissing() }
             }
             return askLater(project.configuration.pollMs)
         }

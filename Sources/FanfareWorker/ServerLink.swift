@@ -23,6 +23,8 @@ final class ServerLink {
     private var serverRun: String?
     private var wasConnected = false
     private var isLoading = false
+    /// Loop time at which functions were last found missing.
+    private var missedAt: UInt64?
     /// Loop time at which it was last said that Redis is away; 0 once it is back.
     private var saidAway: UInt64 = 0
     private static let repeatNs: UInt64 = 10_000_000_000
@@ -69,10 +71,7 @@ final class ServerLink {
 
     func start() {
         for runner in runners {
-            runner.onFunctionsMissing = { [weak self] in
-                self?.logger.error("Redis lost Fanfare's functions; they are loaded again.")
-                self?.loadFunctions()
-            }
+            runner.onFunctionsMissing = { [weak self] in self?.functionsAreMissing() }
             runner.intake.onHandedOver = { [weak self] in self?.reader.read() }
             runner.start()
         }
@@ -122,6 +121,14 @@ final class ServerLink {
         var metadata: Logger.Metadata = ["error": "\(error)"]
         if configuration.redis.form == .cluster, let runner = runners.first { metadata["project"] = "\(runner.id)" }
         return metadata
+    }
+
+    /// All that a worker asks hears of it, so it is acted on once in a while.
+    private func functionsAreMissing() {
+        guard !isLoading, missedAt.map({ loop.now >= $0 + 2_000_000_000 }) ?? true else { return }
+        missedAt = loop.now
+        logger.error("Redis lacks functions of this worker's version; they are loaded again.")
+        loadFunctions()
     }
 
     /// A worker that may, loads the functions. One that may not relies on a deploy user who did, and says so if not.

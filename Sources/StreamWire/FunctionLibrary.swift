@@ -15,6 +15,7 @@ public enum FunctionLibrary {
         PackageResources.batches_lua,
         PackageResources.claim_lua,
         PackageResources.record_lua,
+        PackageResources.together_lua,
         PackageResources.control_lua,
         PackageResources.fleet_lua,
         PackageResources.functions_lua,
@@ -47,6 +48,24 @@ public enum FunctionLibrary {
         command.append(keys.base)
         return command
     }
+
+    /// Calls that a worker makes so often that several go together; the raw value is the function that takes several.
+    public enum Gathered: String, Sendable {
+        case intake = "intakes"
+        case record = "records"
+    }
+
+    /// Several calls of one function as one: made in their order, one answer for each. One that Redis refuses has its error
+    /// there, and the others are made all the same.
+    public static func together(_ function: Gathered, _ keys: ProjectKeys, _ calls: [RedisCommand]) -> RedisCommand {
+        let (bytes, words) = calls.reduce((0, 0)) { ($0.0 + $1.bytes.count, $0.1 + $1.count) }
+        var command = call(function.rawValue, keys, bytes: bytes, words: words)
+        for call in calls { command.appendCounted(call, from: callHead) }
+        return command
+    }
+
+    /// Words of a call before its arguments: `FCALL`, the function, 1 and the project's base.
+    private static let callHead = 4
 
     public static func register(_ keys: ProjectKeys, worker: String) -> RedisCommand {
         call("register", keys, [worker])

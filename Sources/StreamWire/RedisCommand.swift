@@ -42,6 +42,15 @@ public struct RedisCommand: Equatable, Sendable {
         append { $0.appendDecimal(Int64(number)) }
     }
 
+    /// The number of another command's words from one of them on, and those words.
+    mutating func appendCounted(_ other: RedisCommand, from first: Int) {
+        append(other.count - first)
+        let start = other.ends[first - 1]
+        let shift = bytes.count - start
+        bytes.append(contentsOf: other.bytes[start...])
+        for end in other.ends[first...] { ends.append(end + shift) }
+    }
+
     /// Number of words, the command's name included.
     public var count: Int { ends.count }
 

@@ -71,7 +71,11 @@ struct LibraryBench {
     }
 
     func intake(_ job: Job, taker: String?) async throws -> IntakeReply {
-        let call = IntakeCall(
+        try #require(IntakeReply(try await self.call(intakeCall(job, taker: taker).command(keys))))
+    }
+
+    func intakeCall(_ job: Job, taker: String?) -> IntakeCall {
+        IntakeCall(
             job: job,
             dedupeMs: 3_600_000,
             keepMs: 3_600_000,
@@ -80,7 +84,6 @@ struct LibraryBench {
             quotaPerMinute: 600_000,
             fanoutRate: 10_000
         )
-        return try #require(IntakeReply(try await self.call(call.command(keys))))
     }
 
     func sent(_ index: Int) -> OneResult { OneResult(index: index, object: "{\"i\":\(index)}") }

@@ -1,7 +1,8 @@
 #!lua name=fanfare_v1
 
 -- Fanfare's decisions that several workers share. Version 1. The files of this folder are one library: they are loaded
--- as one text, in the order base, jobs, slot, quota, leases, intake, batches, claim, record, control, fleet, functions.
+-- as one text, in the order base, jobs, slot, quota, leases, intake, batches, claim, record, together, control,
+-- fleet, functions.
 --
 -- Every function takes exactly one key, the project's base `fanfare:{p}:`. What it touches is that base with a fixed
 -- suffix, so all of it lives in the base's slot; which job is touched is often the function's own decision, so the
@@ -9,7 +10,7 @@
 -- for the same hash tag.
 --
 -- Rules that every function keeps:
---   * all or nothing: whatever can fail is asked before the first write;
+--   * all or nothing: whatever can fail is asked before the first write (of several calls that go together, of each);
 --   * called twice with the same arguments it answers the same and changes nothing more (a lost reply is repeated);
 --   * decisions (hand over, retry, finish, release) carry an epoch and are refused when it is old;
 --   * facts (recipient n was answered r) are set once and accepted from anyone;
@@ -89,6 +90,8 @@ local function look(base)
   return ctl
 end
 
+-- `value`: text, or a number, which `keep` writes with six decimals: of the jobs of one call only the last one's need be
+-- made text.
 local function change(ctl, name, value)
   ctl[name] = value
   ctl.changes[name] = value
@@ -98,7 +101,7 @@ local function keep(base, ctl)
   local call = { 'HSET', base .. 'ctl' }
   for name, value in pairs(ctl.changes) do
     call[#call + 1] = name
-    call[#call + 1] = value
+    call[#call + 1] = type(value) == 'number' and string.format('%.6f', value) or value
   end
   if #call > 2 then redis.call(unpack(call)) end
 end
@@ -148,6 +151,17 @@ local function next_epoch(base, now, ctl, wall)
     redis.call('HSET', base .. 'ctl', 'epoch', epoch)
   end
   return epoch
+end
+
+-- Notes a value for intake_end or record_end. `list`: see new_common; `group`: the worker that it is about, or 'all'.
+local function note_for_end(common, list, group, value)
+  local groups = common[list]
+  if not groups then
+    groups = {}
+    common[list] = groups
+  end
+  local values = groups[group]
+  if values then values[#values + 1] = value else groups[group] = { value } end
 end
 
 local function pairs_to_map(flat)

@@ -7,12 +7,16 @@ redis.register_function{ function_name = 'fanfare_v1_reconcile', callback = reco
 redis.register_function{ function_name = 'fanfare_v1_bury', callback = bury, flags = { 'allow-oom' } }
 redis.register_function{ function_name = 'fanfare_v1_leave', callback = leave, flags = { 'allow-oom' } }
 redis.register_function{ function_name = 'fanfare_v1_release', callback = release, flags = { 'allow-oom' } }
-redis.register_function('fanfare_v1_intake', intake)
+redis.register_function('fanfare_v1_intake', one_call(intake, intake_end))
+redis.register_function('fanfare_v1_intakes', several_calls(intake, intake_end))
 redis.register_function{ function_name = 'fanfare_v1_reject', callback = reject, flags = { 'allow-oom' } }
 redis.register_function('fanfare_v1_copy', copy)
 redis.register_function('fanfare_v1_claim', claim)
 redis.register_function{ function_name = 'fanfare_v1_spec', callback = spec, flags = { 'no-writes' } }
-redis.register_function{ function_name = 'fanfare_v1_record', callback = record, flags = { 'allow-oom' } }
+redis.register_function{ function_name = 'fanfare_v1_record', callback = one_call(record, record_end),
+  flags = { 'allow-oom' } }
+redis.register_function{ function_name = 'fanfare_v1_records', callback = several_calls(record, record_end),
+  flags = { 'allow-oom' } }
 redis.register_function{ function_name = 'fanfare_v1_hold', callback = hold, flags = { 'allow-oom' } }
 redis.register_function('fanfare_v1_pace', pace)
 redis.register_function('fanfare_v1_manage', manage)

@@ -6,10 +6,12 @@
 local MOST_GROUPS = 500
 
 -- Opens a batch for a worker: the record that carries ownership and the watermark of sends.
-local function open_batch(base, id, n, worker, epoch, window, fields)
-  local key = base .. 'b:' .. id .. '/' .. n
-  redis.call('HSET', key, 'owner', worker, 'epoch', epoch, 'upto', window, 'deliveries', '1', unpack(fields))
-  redis.call('SADD', base .. 'claims:' .. worker, id .. '/' .. n)
+-- `common`: where it is noted for the end of the call; nil: written at once.
+local function open_batch(base, id, n, worker, epoch, window, fields, common)
+  local name = id .. '/' .. n
+  redis.call('HSET', base .. 'b:' .. name, 'owner', worker, 'epoch', epoch, 'upto', window, 'deliveries', '1',
+    unpack(fields))
+  if common then note_for_end(common, 'claimed', worker, name) else redis.call('SADD', base .. 'claims:' .. worker, name) end
 end
 
 local function mark_active(base, id, now)
@@ -21,12 +23,17 @@ local function mark_active(base, id, now)
   end
 end
 
+-- Acknowledges entries that leave `jobs`. Without the group (somebody deleted it) there is nothing to acknowledge, and
+-- they leave all the same.
+local function acknowledge(base, ...)
+  redis.pcall('XACK', base .. 'jobs', 'fanfare', ...)
+end
+
 -- Takes an entry out of `jobs`; false when another worker has handed it over already.
-local function take_entry(base, entry)
-  local jobs = base .. 'jobs'
-  -- Without the group (somebody deleted it) there is nothing to acknowledge, and the entry still has to go.
-  redis.pcall('XACK', jobs, 'fanfare', entry)
-  return redis.call('XDEL', jobs, entry) == 1
+-- `common`: as of open_batch.
+local function take_entry(base, entry, common)
+  if common then note_for_end(common, 'entries', 'all', entry) else acknowledge(base, entry) end
+  return redis.call('XDEL', base .. 'jobs', entry) == 1
 end
 
 -- Whether an entry was cancelled while it stood in `jobs`.
@@ -39,35 +46,50 @@ local function new_job(job, state, total, now, ...)
     'cancelled', '0', 'expired', '0', 'retrying', '0', 'duplicates', '0', 'created_ms', int(now), ...)
 end
 
+-- Whether a worker is not alive, or has a later connection.
+local function is_away(base, worker, link, common)
+  local name = worker .. ' ' .. link
+  if common.away[name] == nil then
+    common.away[name] = redis.call('HEXISTS', base .. 'leases', worker) == 0 or not is_current(base, worker, link)
+  end
+  return common.away[name]
+end
+
 -- Whether a worker that has read a job of one batch may not have it at once; a call that nobody can take is queued like
 -- any. `is_first`: nothing is known that stands before the job.
-local function must_queue(base, id, args, class, now, wall, ctl, is_first)
-  local expires = tonumber(args[11])
+local function must_queue(base, id, args, class, common, is_first)
+  local expires, ctl, now, wall = tonumber(args[11]), common.ctl, common.now, common.wall
   return ctl.block or ctl.pause or ctl.pressure or ctl.alone == args[6] or (tonumber(ctl.hold_until) or 0) > now
     or (expires > 0 and expires <= wall)
     or (class == 'group' and redis.call('SCARD', base .. 'groups_on') >= MOST_GROUPS)
     or (not is_first and redis.call('EXISTS', base .. 'singles', base .. 'rolled:' .. id) > 0)
-    or redis.call('HEXISTS', base .. 'leases', args[6]) == 0 or not is_current(base, args[6], args[15])
+    or is_away(base, args[6], args[15], common)
 end
 
--- intake: hands a checked entry over: the entry leaves `jobs` in the step that writes the job.
+-- intake: hands a checked entry over: the entry leaves `jobs` in the step that writes the job. Also as `intakes`.
+-- `common`: see new_common.
 -- ARGV: 1 entry id, 2 job id, 3 own id (1/0), 4 dedupe ms, 5 keep ms, 6 worker ('' = do not take), 7 window,
 --   8 total (-1 = audience), 9 audience key, 10 not_before, 11 expires_at, 12 member, 13 class ('' = by total),
 --   14 quota a minute, 15 number of the worker's connection, 16 what it takes the time for, 17 number of spec pairs,
 --   pairs..., recipients of batch 0, 1, ...
 -- Returns {'gone'} (another worker did), {'duplicate'}, {'reject', reason}, {'queued'}, {'done'} (nobody to send to),
 --   or {'taken', epoch, permits} when the job is one batch and `worker` holds it now.
-local function intake(keys, args)
-  local base = keys[1]
+local function intake(base, args, common)
   local entry, id, own = args[1], args[2], args[3] == '1'
   local job = base .. 'job:' .. id
   local spec, seen = base .. 'spec:' .. id, base .. 'seen:' .. id
   -- As a rule nothing was heard of the job or its entry, and nothing waits in front of it: one question tells.
-  local is_first = redis.call('EXISTS', spec, seen, job, base .. 'rolled:' .. id, base .. 'unwanted',
-    base .. 'singles') == 0
+  -- Where a job of the same call has found it so, of what waits nothing need be asked again.
+  local is_first
+  if common.is_calm then
+    is_first = redis.call('EXISTS', spec, seen, job, base .. 'rolled:' .. id) == 0
+  else
+    is_first = redis.call('EXISTS', spec, seen, job, base .. 'rolled:' .. id, base .. 'unwanted', base .. 'singles') == 0
+    common.is_calm = is_first
+  end
   if not is_first and (redis.call('EXISTS', spec) == 1 or (own and redis.call('EXISTS', seen) == 1)) then
     was_unwanted(base, entry)
-    if not take_entry(base, entry) then return { 'gone' } end
+    if not take_entry(base, entry, common) then return { 'gone' } end
     if redis.call('EXISTS', job) == 1 then redis.call('HINCRBY', job, 'duplicates', 1) end
     return { 'duplicate' }
   end
@@ -85,15 +107,18 @@ local function intake(keys, args)
     end
   end
 
-  local ctl, npairs = look(base), tonumber(args[17])
-  local now, wall = steady_ms(base, tonumber(args[16]), ctl)
+  if not common.ctl then
+    common.ctl = look(base)
+    common.now, common.wall = steady_ms(base, tonumber(args[16]), common.ctl)
+  end
+  local ctl, now, wall, npairs = common.ctl, common.now, common.wall, tonumber(args[17])
   local unwanted = not is_first and was_unwanted(base, entry)
-  if not take_entry(base, entry) then return { 'gone' } end
+  if not take_entry(base, entry, common) then return { 'gone' } end
   local class, held = args[13], tonumber(args[10]) > wall
   if class == '' then class = total > BATCH and 'fanout' or 'single' end
   -- One batch, and the worker that read it has room: it need not come back for its recipients.
   local now_taken = total > 0 and source == 'inline' and args[6] ~= '' and not held and not unwanted
-    and not takes_turns(class) and class ~= 'managed' and not must_queue(base, id, args, class, now, wall, ctl, is_first)
+    and not takes_turns(class) and class ~= 'managed' and not must_queue(base, id, args, class, common, is_first)
   if not is_first then redis.call('DEL', job) end
   if now_taken then
     new_job(job, 'active', total, wall, 'started_ms', int(wall))
@@ -104,25 +129,22 @@ local function intake(keys, args)
   redis.call('HSET', spec, 'entry', entry, 'total', int(total), 'left', int(total), 'next', now_taken and int(total) or '0',
     'source', source, 'keep', args[5], 'member', args[12], 'class', class, unpack(args, 18, 17 + 2 * npairs))
   if audience ~= '' then redis.call('HSET', spec, 'audience', audience) end
-  redis.call('SADD', base .. 'jobs_open', id)
-  change(ctl, 'left', int((tonumber(ctl.left) or 0) + total))
   if total == 0 then
-    keep(base, ctl)
     finish_job(base, id)
     return { 'done' }
   end
+  note_for_end(common, 'opened', 'all', id)
   local first = 18 + 2 * npairs
   if tonumber(args[11]) > 0 then redis.call('ZADD', base .. 'expiring', args[11], id) end
   if now_taken then
     redis.call('HSET', base .. 'rcpt:' .. id, '0', args[first])
     local epoch = next_epoch(base, now, ctl, wall)
-    open_batch(base, id, '0', args[6], epoch, args[7], { 'from', '0', 'count', int(total) })
+    open_batch(base, id, '0', args[6], epoch, args[7], { 'from', '0', 'count', int(total) }, common)
     if class == 'group' then redis.call('SADD', base .. 'groups_on', id) end
     local permits = lend(base, ctl, tonumber(args[14]), now, 0, total, 0)
-    keep(base, ctl)
+    change(ctl, 'left', int((tonumber(ctl.left) or 0) + total))
     return { 'taken', epoch, int(permits) }
   end
-  keep(base, ctl)
   for i = first, #args do redis.call('HSET', base .. 'rcpt:' .. id, int(i - first), args[i]) end
   if source == 'set' then redis.call('SADD', base .. 'copying', id) end
   if held then
@@ -131,8 +153,19 @@ local function intake(keys, args)
   elseif source ~= 'set' then
     enqueue(base, { class = class, member = args[12] })
   end
+  common.is_calm = false
   if unwanted then end_job(base, id, 'cancelled', now) end
+  change(ctl, 'left', int((tonumber(ctl.left) or 0) + total))
   return { 'queued' }
+end
+
+-- What the jobs of one call have in common. What a batch would be stranded without comes first: a spoilt key stops what
+-- stands behind it.
+local function intake_end(base, common)
+  for worker, names in pairs(common.claimed or {}) do redis.call('SADD', base .. 'claims:' .. worker, unpack(names)) end
+  if common.ctl then keep(base, common.ctl) end
+  if common.entries then acknowledge(base, unpack(common.entries.all)) end
+  if common.opened then redis.call('SADD', base .. 'jobs_open', unpack(common.opened.all)) end
 end
 
 -- reject: an entry that breaks a rule goes to `dead` with its fields; its id is not remembered.

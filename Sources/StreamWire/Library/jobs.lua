@@ -75,6 +75,9 @@ end
 
 local SUSPECT = 3
 
+-- The letter of a result in `record`, and its counter.
+local LETTERS = { s = 'sent', f = 'failed', u = 'unknown', c = 'cancelled', x = 'expired' }
+
 -- A batch without a holder: back to where the next one is taken from.
 local function orphan(base, name, now)
   local id = split_name(name)
@@ -129,27 +132,43 @@ local function natural_state(base, id, spec)
 end
 
 -- Ends a job: its last state, its times, and nothing private left behind.
--- `spec`: its member, class and keep, where the caller has read them; `batch`: the key of the batch that ends with it.
-local function finish_job(base, id, spec, batch)
-  local job, spec_key = base .. 'job:' .. id, base .. 'spec:' .. id
+-- `last`: nil: all of it is read and written here; else of the call that has just written its last result: `spec`
+--   (member, class and keep), `batch` (the key of the batch that ends with the job), `common`, `letter` and `count` of a
+--   job of one (its status, which is written here), and `is_bare` when nothing private is left of it but the spec, the
+--   recipient and that batch.
+local function finish_job(base, id, last)
+  last = last or {}
+  local job, spec_key, common = base .. 'job:' .. id, base .. 'spec:' .. id, last.common
   local known = redis.call('HMGET', job, 'cancelled', 'expired', 'first_pass_ms', 'reason')
-  spec = spec or redis.call('HMGET', spec_key, 'member', 'class', 'keep')
-  local class, state, wall = spec[2], 'done', int(now_ms())
-  if (tonumber(known[2]) or 0) > 0 then state = 'expired' end
-  if (tonumber(known[1]) or 0) > 0 then state = 'cancelled' end
-  redis.call('HSET', job, 'state', state, 'retrying', '0', 'finished_ms', wall, 'first_pass_ms', known[3] or wall)
+  local spec = last.spec or redis.call('HMGET', spec_key, 'member', 'class', 'keep')
+  local class, state, own = spec[2], 'done', {}
+  local wall = common and common.ended_at or int(now_ms())
+  if common then common.ended_at = wall end
+  if last.letter == 'x' or (tonumber(known[2]) or 0) > 0 then state = 'expired' end
+  if last.letter == 'c' or (tonumber(known[1]) or 0) > 0 then state = 'cancelled' end
+  if last.letter then own = { LETTERS[last.letter], int(last.count) } end
+  redis.call('HSET', job, 'state', state, 'retrying', '0', 'finished_ms', wall, 'first_pass_ms', known[3] or wall,
+    unpack(own))
   if known[4] then redis.call('HDEL', job, 'reason') end
   redis.call('PEXPIRE', job, spec[3])
-  redis.call('SREM', base .. 'jobs_open', id)
+  if common then note_for_end(common, 'closed', 'all', id) else redis.call('SREM', base .. 'jobs_open', id) end
   if takes_turns(class) then
     local turn = redis.call('HGET', base .. 'active', id)
     if turn and not string.match(turn, '%d$') then redis.call('HDEL', base .. 'active', id) end
   end
   if class == 'group' then redis.call('SREM', base .. 'groups_on', id) end
   local orphans, stopped = base .. 'orphans:' .. id, base .. 'stopped:' .. id
-  -- As a rule there is none of these, which one question tells.
-  if redis.call('EXISTS', base .. QUEUES[class], base .. 'jobs_parked', base .. 'blocked', base .. 'restoring',
-    base .. 'ending', base .. 'expiring', orphans, stopped) > 0 then
+  -- As a rule there is none of these, which one question tells; bare jobs of one class that end in one call ask it once.
+  local is_listed = common and common.is_listed and common.is_listed[class]
+  if is_listed == nil or not last.is_bare then
+    is_listed = redis.call('EXISTS', base .. QUEUES[class], base .. 'jobs_parked', base .. 'blocked',
+      base .. 'restoring', base .. 'ending', base .. 'expiring', orphans, stopped) > 0
+    if last.is_bare then
+      common.is_listed = common.is_listed or {}
+      common.is_listed[class] = is_listed
+    end
+  end
+  if is_listed then
     dequeue(base, { member = spec[1], class = class })
     -- Parked, it may be over all the same: with what a worker knew that was taken for dead.
     redis.call('SREM', base .. 'jobs_parked', id)
@@ -161,9 +180,13 @@ local function finish_job(base, id, spec, batch)
       for _, name in ipairs(redis.call('LRANGE', list, 0, -1)) do redis.call('DEL', base .. 'b:' .. name) end
     end
   end
-  redis.call('UNLINK', spec_key, base .. 'rcpt:' .. id, base .. 'copy:' .. id, base .. 'done:' .. id,
-    base .. 'wait:' .. id, base .. 'held:' .. id, orphans, stopped, base .. 'rolled:' .. id, base .. 'crashed:' .. id,
-    batch or spec_key)
+  if last.is_bare then
+    redis.call('UNLINK', spec_key, base .. 'rcpt:' .. id, last.batch or spec_key)
+  else
+    redis.call('UNLINK', spec_key, base .. 'rcpt:' .. id, base .. 'copy:' .. id, base .. 'done:' .. id,
+      base .. 'wait:' .. id, base .. 'held:' .. id, orphans, stopped, base .. 'rolled:' .. id, base .. 'crashed:' .. id,
+      last.batch or spec_key)
+  end
 end
 
 -- A job that is ending needs nobody, whatever was found wrong with it: it ends with what is there. One whose batch

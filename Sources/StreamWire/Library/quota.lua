@@ -33,8 +33,8 @@ local function refill(ctl, quota, now)
 end
 
 local function save(ctl, bucket)
-  change(ctl, 'level', string.format('%.6f', bucket.level))
-  change(ctl, 'have', string.format('%.6f', bucket.have))
+  change(ctl, 'level', bucket.level)
+  change(ctl, 'have', bucket.have)
   change(ctl, 'at', int(bucket.at))
 end
 
@@ -62,6 +62,7 @@ local function lend(base, ctl, quota, now, returned, single, fanout)
     change(ctl, 'owed', int(debt))
   elseif ctl.owed then
     redis.call('HDEL', base .. 'ctl', 'owed', 'owed_until')
+    ctl.owed, ctl.owed_until, ctl.changes.owed, ctl.changes.owed_until = nil, nil, nil, nil
   end
   local reserve = math.max(debt, bucket.cap >= 20 and bucket.cap / 10 or 0)
   local spare = math.floor(bucket.have - reserve)

@@ -4,7 +4,6 @@ local function is_unsent(value)
   return value and string.sub(value, 1, 2) == '0|'
 end
 
-local LETTERS = { s = 'sent', f = 'failed', u = 'unknown', c = 'cancelled', x = 'expired' }
 local BITS = { [0] = 128, 64, 32, 16, 8, 4, 2, 1 }
 
 -- Notes in the map of results that these recipients have theirs. Returns how many had none before, and by position which
@@ -123,8 +122,18 @@ local function is_accounted(base, id, batch)
   return known >= count
 end
 
+-- Noted last: a flush of a job of one that fails half-way is made again, and must not count twice. (Of a larger job it
+-- finds its results there, and counts nothing.)
+local function account(common, counts, retried, fresh)
+  local tally = common.tally
+  for letter, amount in pairs(counts) do tally[LETTERS[letter]] = (tally[LETTERS[letter]] or 0) + amount end
+  if retried > 0 then tally.retries = (tally.retries or 0) + retried end
+  common.fresh = common.fresh + fresh
+end
+
 -- ---------------------------------------------------------------------------------------------------------------
--- record: one flush of one batch: results, feedback, retries and counters in one step.
+-- record: one flush of one batch: results, feedback, retries and counters in one step. Also as `records`.
+-- `common`: see new_common.
 -- ARGV: 1 job id, 2 n, 3 epoch, 4 worker, 5 watermark ('' = as it is), 6 finish (1/0), 7 late (1/0),
 --   8 ms to hold every send of the project (0 = none), 9 reason of a block ('' = none),
 --   10 the project answers (1), or the probe was not sent (2), or neither (0),
@@ -138,8 +147,8 @@ end
 --   rates: "<kind>:<recipient>", until when no send to it begins
 -- Returns {'ok', abort} (abort: the error that ends every unsent recipient, '' = none), {'stale'} (another worker
 --   holds the batch: nothing was written, send the results again as late), or {'gone'} (the job is over).
-local function record(keys, args)
-  local base, id, n, epoch = keys[1], args[1], args[2], args[3]
+local function record(base, args, common)
+  local id, n, epoch = args[1], args[2], args[3]
   local indexes = cjson.decode(args[14])
   local spec_key = base .. 'spec:' .. id
   local progress = redis.call('HMGET', spec_key, 'left', 'abort', 'answers', 'total', 'class', 'paused', 'next', 'ending',
@@ -168,24 +177,29 @@ local function record(keys, args)
     -- Redis came back with an older state, in which this batch was not claimed yet: whoever claims it must look.
     redis.call('HSETNX', base .. 'rolled:' .. id, n, '0')
   end
-  local clock
   local function now()
-    clock = clock or steady_ms(base, tonumber(args[22]))
-    return clock
+    common.clock = common.clock or steady_ms(base, tonumber(args[22]))
+    return common.clock
   end
   local job, done, waiting = base .. 'job:' .. id, base .. 'done:' .. id, base .. 'wait:' .. id
-  local had_waiting, unsent = redis.call('EXISTS', waiting) == 1, tonumber(progress[9]) or 0
-  local nretries, nfeedback = tonumber(args[17]), tonumber(args[18])
+  local nretries, nfeedback, total = tonumber(args[17]), tonumber(args[18]), tonumber(progress[4])
   local aimed = progress[5] == 'aimed'
   local at = 23
+  -- Nothing but a result. What else a call does may queue, block or stop jobs, and what was known of those is asked anew.
+  local is_plain = not late and nretries == 0 and args[9] == '' and args[10] == '0' and not aimed
+  if not is_plain then common.is_listed = nil end
+  -- Of a job of one there is as a rule nothing else, which one question tells.
+  local is_bare = is_plain and total == 1 and redis.call('EXISTS', waiting, base .. 'held:' .. id,
+    base .. 'orphans:' .. id, base .. 'stopped:' .. id, base .. 'rolled:' .. id, base .. 'crashed:' .. id,
+    base .. 'copy:' .. id) == 0
+  local had_waiting, unsent = not is_bare and redis.call('EXISTS', waiting) == 1, tonumber(progress[9]) or 0
   -- A call that is repeated because its answer was lost counts and holds nothing twice.
   local first_time = owned and tonumber(args[19]) > tonumber(holder[3] or '0')
-  local total = tonumber(progress[4])
   local fresh, counts, old
   fresh, counts, old, unsent = settle(base, id, total, indexes, args[15], args[16], had_waiting, unsent)
-  for letter, count in pairs(counts) do
-    redis.call('HINCRBY', job, LETTERS[letter], count)
-    redis.call('HINCRBY', base .. 'tally', LETTERS[letter], count)
+  -- A job of one ends with its result, and gets it then.
+  if total > 1 then
+    for letter, count in pairs(counts) do redis.call('HINCRBY', job, LETTERS[letter], count) end
   end
   local crashes = holder[4]
   if fresh > 0 and crashes then
@@ -225,7 +239,6 @@ local function record(keys, args)
       if aimed then turn_of_aimed(base, id, string.match(value, '^%d+|%d+|1'), now()) end
     end
   end
-  if retried > 0 then redis.call('HINCRBY', base .. 'tally', 'retries', retried) end
   local new = {}
   if nfeedback > 0 then
     for i, index in ipairs(indexes) do
@@ -260,12 +273,15 @@ local function record(keys, args)
     end
   end
 
-  if fresh > 0 then redis.call('HINCRBY', ctl, 'left', -fresh) end
   if tonumber(progress[1]) == fresh then
     -- The job is over, and with it whatever was still to be noted of this batch.
-    local owner = holder[2]
-    if owner then redis.call('SREM', base .. 'claims:' .. owner, name) end
-    finish_job(base, id, { progress[10], progress[5], progress[11] }, owner and batch)
+    local owner, last = holder[2], { common = common, is_bare = is_bare }
+    last.spec = { progress[10], progress[5], progress[11] }
+    if owner then last.batch = batch end
+    if total == 1 then last.letter, last.count = next(counts) end
+    finish_job(base, id, last)
+    if owner then note_for_end(common, 'released', owner, name) end
+    account(common, counts, retried, fresh)
     return { 'ok', abort }
   end
   if fresh > 0 then redis.call('HINCRBY', spec_key, 'left', -fresh) end
@@ -275,7 +291,7 @@ local function record(keys, args)
   end
   if owned and holder[6] and (args[20] == '1' or args[6] == '1') then pass(base, id, batch, progress) end
   if owned and args[6] == '1' then
-    redis.call('SREM', base .. 'claims:' .. args[4], name)
+    note_for_end(common, 'released', args[4], name)
     redis.call('SREM', base .. 'groups_on', id)
     if is_accounted(base, id, batch) then
       if holder[6] then redis.call('HDEL', base .. 'rcpt:' .. id, n) end
@@ -286,8 +302,18 @@ local function record(keys, args)
       redis.call('HSET', batch, 'epoch', next_epoch(base, now()), 'upto', redis.call('HGET', batch, 'count'))
       redis.call('HDEL', batch, 'alone')
       orphan(base, name, now())
+      common.is_listed = nil
     end
   end
+  account(common, counts, retried, fresh)
   return { 'ok', abort }
 end
 
+-- What the flushes of one call have in common. What a batch would be stranded without comes first: a spoilt key stops
+-- what stands behind it.
+local function record_end(base, common)
+  for worker, names in pairs(common.released or {}) do redis.call('SREM', base .. 'claims:' .. worker, unpack(names)) end
+  if common.fresh > 0 then redis.call('HINCRBY', base .. 'ctl', 'left', int(-common.fresh)) end
+  if common.closed then redis.call('SREM', base .. 'jobs_open', unpack(common.closed.all)) end
+  for name, amount in pairs(common.tally) do redis.call('HINCRBY', base .. 'tally', name, int(amount)) end
+end
