@@ -16,6 +16,7 @@ final class ClusterLocator: ServerLocator {
     private let slot: HashSlot?
     private let staysWithMovingSlot: Bool
     private let tls: TLSOptions
+    private let patienceMs: Int64
     private let random: () -> Double
     private var poll: ServerPoll?
     /// The nodes of the latest map: the configured ones may all have left.
@@ -33,6 +34,7 @@ final class ClusterLocator: ServerLocator {
         slot: HashSlot?,
         staysWithMovingSlot: Bool,
         tls: TLSOptions,
+        patienceMs: Int64,
         random: @escaping () -> Double
     ) {
         self.loop = loop
@@ -41,6 +43,7 @@ final class ClusterLocator: ServerLocator {
         self.slot = slot
         self.staysWithMovingSlot = staysWithMovingSlot
         self.tls = tls
+        self.patienceMs = patienceMs
         self.random = random
     }
 
@@ -70,6 +73,7 @@ final class ClusterLocator: ServerLocator {
             loop: loop,
             servers: candidates,
             tls: tls,
+            patienceMs: patienceMs,
             question: RedisCommand("CLUSTER", "SLOTS"),
             random: random
         ) { [weak self] node, result in
@@ -94,13 +98,15 @@ final class ClusterLocator: ServerLocator {
         in result: Result<RedisValue, RedisError>,
         from node: RedisEndpoint
     ) -> Result<RedisEndpoint, RedisError> {
-        result.flatMap { value in
+        result.mapError { RedisError($0.code, "node at \(node.authority): \($0)") }.flatMap { value in
             guard let map = ClusterMap(value, from: node.address) else {
-                return .failure(RedisError(.protocolError, "\(node) gives no map of a cluster"))
+                return .failure(RedisError(.protocolError, "node at \(node.authority) gives no map of a cluster"))
             }
             if !map.everyone.isEmpty { known = map.everyone }
             guard let address = slot.map({ map.primary(of: $0) }) ?? map.primaries.first else {
-                return .failure(RedisError(.clusterDown, "\(node) knows no node that serves the slot"))
+                return .failure(
+                    RedisError(.clusterDown, "node at \(node.authority) knows no node that serves the slot")
+                )
             }
             return .success(server.at(address))
         }

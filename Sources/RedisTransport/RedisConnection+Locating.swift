@@ -30,6 +30,7 @@ extension RedisConnection {
                 primary: primary,
                 server: deployment.server,
                 tls: tls,
+                patienceMs: timeouts.connectMs,
                 random: random
             )
         case .cluster:
@@ -40,6 +41,7 @@ extension RedisConnection {
                 slot: key.map { HashSlot(key: $0) },
                 staysWithMovingSlot: staysWithMovingSlot,
                 tls: tls,
+                patienceMs: timeouts.connectMs,
                 random: random
             )
         }

@@ -10,6 +10,7 @@ final class SentinelLocator: ServerLocator {
     private let primary: String
     private let server: RedisEndpoint
     private let tls: TLSOptions
+    private let patienceMs: Int64
     private let random: () -> Double
     private var poll: ServerPoll?
     private var patience: TimerID?
@@ -25,6 +26,7 @@ final class SentinelLocator: ServerLocator {
         primary: String,
         server: RedisEndpoint,
         tls: TLSOptions,
+        patienceMs: Int64,
         random: @escaping () -> Double
     ) {
         self.loop = loop
@@ -32,6 +34,7 @@ final class SentinelLocator: ServerLocator {
         self.primary = primary
         self.server = server
         self.tls = tls
+        self.patienceMs = patienceMs
         self.random = random
     }
 
@@ -76,6 +79,7 @@ final class SentinelLocator: ServerLocator {
             loop: loop,
             servers: sentinels,
             tls: tls,
+            patienceMs: patienceMs,
             question: RedisCommand("SENTINEL", "MASTER", primary),
             random: random
         ) { [weak self] sentinel, result in

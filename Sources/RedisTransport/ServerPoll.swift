@@ -5,22 +5,37 @@ internal import StreamWire
 /// Asks several servers one question at once, over connections that live no longer than that: one that does not answer
 /// holds up nobody.
 final class ServerPoll {
+    private let loop: EventLoop
+    private let servers: [RedisEndpoint]
+    private let heard: (RedisEndpoint, Result<RedisValue, RedisError>) -> Void
     private var connections: [Int: RedisConnection] = [:]
+    private var timers: [TimerID] = []
+    private var hasFailed = false
+
+    /// How long the others have once a server has said why it cannot answer, in milliseconds: what is down is asked again
+    /// sooner when a poll is over.
+    private static let afterFailureMs: Int64 = 1_000
 
     /// - Parameters:
+    ///   - patienceMs: how long whoever asks waits, in milliseconds. What has not answered is given up a little before, so
+    ///     that the reason says which.
     ///   - question: asked of each server.
     ///   - heard: called once for each server, in the order of their answers, unless ``close()`` comes first.
     init(
         loop: EventLoop,
         servers: [RedisEndpoint],
         tls: TLSOptions,
+        patienceMs: Int64,
         question: RedisCommand,
         random: @escaping () -> Double,
         heard: @escaping (RedisEndpoint, Result<RedisValue, RedisError>) -> Void
     ) {
+        self.loop = loop
+        self.servers = servers
+        self.heard = heard
         var timeouts = RedisTimeouts()
-        timeouts.connectMs = 1_000
-        timeouts.commandMs = 1_000
+        timeouts.connectMs = patienceMs
+        timeouts.commandMs = patienceMs
         for (index, server) in servers.enumerated() {
             let connection = RedisConnection(
                 loop: loop,
@@ -34,31 +49,39 @@ final class ServerPoll {
             connection.onStateChange = { [weak self] state in
                 switch state {
                 case .connecting, .closed: break
-                case .ready:
-                    self?.connections[index]?.send(question) { self?.finish(index, server, $0, heard) }
-                case .unavailable(let error), .failed(let error):
-                    self?.finish(index, server, .failure(error), heard)
+                case .ready: self?.connections[index]?.send(question) { self?.finish(index, $0) }
+                case .unavailable(let error), .failed(let error): self?.finish(index, .failure(error))
                 }
             }
         }
+        giveUp(afterMilliseconds: patienceMs / 10 * 9)
         // Not while they are made: an answer may come at once, and close what is not there yet.
         for index in servers.indices { connections[index]?.connect() }
     }
 
     func close() {
+        for timer in timers { loop.cancel(timer) }
+        timers = []
         let all = connections.values
         connections = [:]
         for connection in all { connection.close() }
     }
 
-    private func finish(
-        _ index: Int,
-        _ server: RedisEndpoint,
-        _ result: Result<RedisValue, RedisError>,
-        _ heard: (RedisEndpoint, Result<RedisValue, RedisError>) -> Void
-    ) {
+    private func giveUp(afterMilliseconds milliseconds: Int64) {
+        let timer = loop.schedule(afterMilliseconds: milliseconds) { [weak self] in
+            let error = RedisError(.timeout, "no answer within \(milliseconds) ms")
+            for index in self?.connections.keys.sorted() ?? [] { self?.finish(index, .failure(error)) }
+        }
+        timers.append(timer)
+    }
+
+    private func finish(_ index: Int, _ result: Result<RedisValue, RedisError>) {
         guard let connection = connections.removeValue(forKey: index) else { return }
         connection.close()
-        heard(server, result)
+        if case .failure = result, !hasFailed, !connections.isEmpty {
+            hasFailed = true
+            giveUp(afterMilliseconds: Self.afterFailureMs)
+        }
+        heard(servers[index], result)
     }
 }

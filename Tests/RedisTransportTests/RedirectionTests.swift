@@ -1,4 +1,5 @@
 import EventLoop
+import Foundation
 import RedisTransport
 import StreamWire
 import TestSupport
@@ -31,6 +32,46 @@ import Testing
         #expect(try await client.send(RedisCommand("GET", "key")) == .status("right"))
         #expect(right.commands == [["GET", "key"], ["GET", "key"]])
         #expect(wrong.commands.filter { $0.first == "GET" }.count == 1, "the second goes straight there")
+    }
+
+    /// Over TLS, far away or on a busy machine, a second is not much.
+    @Test func aNodeThatIsSlowIsWaitedFor() async throws {
+        let own = Locked<UInt16>(0)
+        let node = try RedisPeer { command in
+            guard command == ["CLUSTER", "SLOTS"] else { return "+value" }
+            Thread.sleep(forTimeInterval: 1.2)
+            return RedisPeer.map(own.withLock { $0 })
+        }
+        own.withLock { $0 = node.port }
+        defer { node.stop() }
+        let client = try await RedisClient.connect(
+            try RedisDeployment(url: "redis-cluster://127.0.0.1:\(node.port)")
+        )
+        defer { client.close() }
+        #expect(try await client.send(RedisCommand("GET", "key")) == .status("value"))
+    }
+
+    private func failure(_ url: String) async throws -> RedisError? {
+        await #expect(throws: RedisError.self) {
+            _ = try await RedisClient.connect(try RedisDeployment(url: url), timeouts: .forTests(connectMs: 300))
+        }
+    }
+
+    @Test func aNodeThatTakesAConnectionAndSaysNothingIsNamed() async throws {
+        let silent = try ScriptedPeer { connection, _ in connection.waitForEnd() }
+        defer { silent.stop() }
+        let error = try await failure("redis-cluster://127.0.0.1:\(silent.port)")
+        #expect(error?.message == "node at 127.0.0.1:\(silent.port): timeout: no answer within 270 ms")
+    }
+
+    @Test func aNodeThatGreetsAndThenSaysNothingIsNamed() async throws {
+        let silent = try RedisPeer { _ in
+            Thread.sleep(forTimeInterval: 2)
+            return nil
+        }
+        defer { silent.stop() }
+        let error = try await failure("redis-cluster://127.0.0.1:\(silent.port)")
+        #expect(error?.message == "node at 127.0.0.1:\(silent.port): timeout: no answer within 270 ms")
     }
 
     /// What `GET` and the commands behind it get from a node that is sent all of them at once, when it refuses the first.
