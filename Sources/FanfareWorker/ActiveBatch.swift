@@ -2,6 +2,15 @@ internal import FanfareCore
 internal import FanfareModel
 internal import StreamWire
 
+/// Whose results they are, for as long as they may be handed in.
+struct BatchSource: Hashable {
+    let job: String
+    let batch: String
+    let epoch: String
+    /// Handed in late, its results are not marked as possible duplicates: no device shows such a thing twice.
+    let isManagement: Bool
+}
+
 /// A batch that this worker holds: what is left to send, what is under way, and what has been reported.
 final class ActiveBatch {
     let name: String
@@ -87,6 +96,10 @@ final class ActiveBatch {
     }
 
     var count: Int { recipients.count }
+
+    var source: BatchSource {
+        BatchSource(job: job.id, batch: batch, epoch: epoch, isManagement: job.isManagement)
+    }
 
     /// What a recipient is called in its result. A group's value may hold how far its members have been sent to.
     func name(of position: Int) -> String {
@@ -212,16 +225,6 @@ final class ActiveBatch {
             messageID: messageID,
             attempts: recipient.history.attempts + 1
         )
-    }
-
-    /// All of it is written and confirmed. What was written is kept for a while, and with that the batch, but not whom it
-    /// named.
-    func forgetRecipients() {
-        recipients = []
-        todo = []
-        head = 0
-        again = []
-        aliases = [:]
     }
 
     /// The watermark to ask for now, or nil while there is leave enough.

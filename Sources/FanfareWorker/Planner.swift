@@ -254,7 +254,6 @@ final class Planner {
             held[ObjectIdentifier(batch)] = nil
             project.meters.letGo(batch.outcome, afterNs: project.loop.now - batch.startedAt)
             batch.span?.end(batch.outcome)
-            if batch.isClosed { batch.forgetRecipients() }
             batch.job.batches -= 1
             if batch.job.batches == 0 { jobs[batch.job.id] = nil }
         }

@@ -196,7 +196,9 @@ final class ProjectRunner {
             }
             return
         }
-        recorder.reconnected(isSameServer: isSameServer) { reconcile(isSameServer: isSameServer) }
+        recorder.reconnected(isSameServer: isSameServer, held: Array(planner.held.values)) {
+            reconcile(isSameServer: isSameServer)
+        }
     }
 
     private var lastReconciled: UInt64 = 0

@@ -171,28 +171,28 @@ final class Recorder {
             uncommitted -= pending.retries.count
             pending.retries = []
         }
-        submit(Flush(pending: pending, batch: batch, isLate: batch.isFenced))
+        submit(Flush(pending, of: batch, isLate: batch.isFenced))
     }
 
     private func submit(_ flush: Flush) {
-        let batch = flush.batch
-        // The batch closes only when everything before is known to be written: a call that overtook another one must
-        // not leave that one without its batch.
-        let finish = batch.open == 0 && batch.unanswered == 0 && !flush.isLate
         let id = nextFlush
         nextFlush += 1
-        batch.unanswered += 1
         if !flush.pending.blockReason.isEmpty { project.blockIsWritten() }
-        batch.calls += 1
-        var flush = flush
-        flush.call = flush.makeCall(finish: finish)
+        if let batch = flush.batch {
+            // The batch closes only when everything before is known to be written: a call that overtook another one must
+            // not leave that one without its batch.
+            let finish = batch.open == 0 && batch.unanswered == 0 && !flush.isLate
+            batch.calls += 1
+            batch.unanswered += 1
+            flush.complete(number: batch.calls, finish: finish)
+        }
         unanswered[id] = flush
         send(id)
     }
 
     private func send(_ id: UInt64) {
-        guard !isCut, let flush = unanswered[id], let call = flush.call else { return }
-        let command = call.command(project.keys, worker: project.leaseName, nowMs: project.toldMs)
+        guard !isCut, let flush = unanswered[id] else { return }
+        let command = flush.call.command(project.keys, worker: project.leaseName, nowMs: project.toldMs)
         let completion: DurableWrites.Completion = { [weak self] result in self?.completed(id, result) }
         // A few results: what they ask for in common is most of what they cost.
         if flush.count <= Self.few {
@@ -218,7 +218,7 @@ final class Recorder {
                 return
             }
             guard let flush = unanswered.removeValue(forKey: id) else { return }
-            flush.batch.unanswered -= 1
+            flush.batch?.unanswered -= 1
             uncommitted -= flush.count
             confirmed(flush, reply)
         }
@@ -237,40 +237,41 @@ final class Recorder {
     }
 
     private func confirmed(_ flush: Flush, _ reply: RecordReply) {
-        let batch = flush.batch
+        defer { onProgress() }
+        guard let batch = flush.batch else { return }
         switch reply {
         case .ok(let abort):
-            if !flush.isLate { batch.confirmedCall = max(batch.confirmedCall, flush.call?.number ?? 0) }
-            if !flush.isLate { recent.add(flush.pending.facts, batch: batch, now: project.loop.now) }
+            if !flush.isLate { batch.confirmedCall = max(batch.confirmedCall, flush.call.number) }
+            if !flush.isLate { recent.add(flush.pending, of: flush.source, now: project.loop.now) }
             if let upto = flush.pending.upto { batch.authorised = max(batch.authorised, upto) }
             if !abort.isEmpty, batch.job.abort == nil { batch.job.abort = AbortCode.decode(abort) }
-            if flush.call?.finish == true { batch.isClosed = true }
+            if flush.call.finish { batch.isClosed = true }
             closeIfDone(batch)
         case .stale:
             batch.isFenced = true
             if !flush.isLate, !flush.pending.results.isEmpty {
                 // Facts are accepted from anyone: handed in again, marked as possible duplicates.
                 uncommitted += flush.pending.results.count
-                submit(Flush(pending: flush.pending.facts, batch: batch, isLate: true))
+                submit(Flush(flush.pending.facts, of: batch, isLate: true))
             }
         case .gone:
             batch.isFenced = true
         }
-        onProgress()
     }
 
     /// Writes the end of a batch whose last recipient was reported in a call that could not say so yet.
     func closeIfDone(_ batch: ActiveBatch) {
         guard batch.open == 0, !batch.isClosed, !batch.isFenced, batch.unanswered == 0, !batch.isDirty else { return }
-        submit(Flush(pending: PendingRecord(), batch: batch, isLate: false))
+        submit(Flush(PendingRecord(), of: batch, isLate: false))
     }
 
     /// Another server answers, or the same one after a restart. It may have forgotten its last seconds, so what was
     /// written in them is handed in again; facts are set once, so that does no harm where nothing was lost.
-    private func handInAgain() {
-        for (batch, facts) in recent.takeAll() {
+    private func handInAgain(_ held: [ActiveBatch]) {
+        let held = Dictionary(held.map { ($0.source, $0) }) { $1 }
+        for (source, facts) in recent.takeAll() {
             uncommitted += facts.results.count
-            submit(Flush(pending: facts, batch: batch, isLate: true))
+            submit(Flush(facts, of: held[source], from: source, isLate: true))
         }
     }
 
@@ -282,41 +283,49 @@ final class Recorder {
 
     /// The connection is back: what was not answered is sent again, in order.
     ///
-    /// - Parameter reconcile: asks what is ours, at once; after the facts that Redis may have forgotten, and before the calls that
-    ///   would make an older state look like the newest.
-    func reconnected(isSameServer: Bool, reconcile: () -> Void) {
+    /// - Parameters:
+    ///   - held: the batches that are not over yet: each waits for what is handed in again of it.
+    ///   - reconcile: asks what is ours, at once; after the facts that Redis may have forgotten, and before the calls that
+    ///     would make an older state look like the newest.
+    func reconnected(isSameServer: Bool, held: [ActiveBatch], reconcile: () -> Void) {
         let unconfirmed = unanswered.keys.sorted()
         isCut = false
-        if !isSameServer { handInAgain() }
+        if !isSameServer { handInAgain(held) }
         reconcile()
         for id in unconfirmed { send(id) }
     }
 }
 
 /// One call, kept until Redis has answered it.
-private struct Flush {
+private final class Flush {
     let pending: PendingRecord
-    let batch: ActiveBatch
+    /// nil when it is over: nothing of it waits for the answer.
+    let batch: ActiveBatch?
+    let source: BatchSource
     let isLate: Bool
-    var call: RecordCall?
+    private(set) var call: RecordCall
 
-    init(pending: PendingRecord, batch: ActiveBatch, isLate: Bool) {
+    convenience init(_ pending: PendingRecord, of batch: ActiveBatch, isLate: Bool) {
+        self.init(pending, of: batch, from: batch.source, isLate: isLate)
+    }
+
+    init(_ pending: PendingRecord, of batch: ActiveBatch?, from source: BatchSource, isLate: Bool) {
         self.pending = pending
         self.batch = batch
+        self.source = source
         self.isLate = isLate
+        call = RecordCall(job: source.job, batch: source.batch, epoch: source.epoch)
+        call.late = isLate
+        call.results = isLate && !source.isManagement ? pending.doubtedResults() : pending.results
+        call.feedback = pending.feedback
     }
 
     var count: Int { pending.results.count + pending.retries.count }
 
-    func makeCall(finish: Bool) -> RecordCall {
-        var call = RecordCall(job: batch.job.id, batch: batch.batch, epoch: batch.epoch)
-        call.late = isLate
-        // What was done by two workers to a subscription or a group, no device shows twice.
-        let isRepeated = isLate && !batch.job.isManagement
-        call.results = isRepeated ? pending.doubtedResults() : pending.results
-        call.feedback = pending.feedback
-        guard !isLate else { return call }
-        call.number = batch.calls
+    /// Says what only the holder of the batch may say.
+    func complete(number: Int, finish: Bool) {
+        guard !isLate, let batch else { return }
+        call.number = number
         call.finish = finish
         call.probeUnused = finish && batch.isProbe && !batch.wasSent
         call.upto = pending.upto
@@ -329,7 +338,6 @@ private struct Flush {
         call.answers = pending.answers
         call.badAnswers = pending.badAnswers
         call.badAnswer = pending.badAnswer
-        return call
     }
 }
 

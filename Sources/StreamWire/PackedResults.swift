@@ -55,6 +55,30 @@ public struct PackedResults: Equatable, Sendable {
         objects.reserveCapacity(count * (objects.count + 16))
     }
 
+    /// The results of another flush behind these.
+    public mutating func append(_ others: PackedResults) {
+        if !objects.isEmpty, !others.objects.isEmpty { objects.append(UInt8(ascii: ",")) }
+        items += others.items
+        objects += others.objects
+    }
+
+    /// What ``append(_:)`` put together, with so many results in each part.
+    public func divided(into counts: [Int]) -> [PackedResults] {
+        var rest = items[...]
+        var next = 0
+        return counts.map { count in
+            var part = PackedResults()
+            part.items = Array(rest.prefix(count))
+            rest = rest.dropFirst(count)
+            let lengths = part.items.filter { $0.length > 0 }.map { Int($0.length) }
+            guard !lengths.isEmpty else { return part }
+            let end = next + lengths.reduce(0, +) + lengths.count - 1
+            part.objects = Array(objects[next..<end])
+            next = end + 1
+            return part
+        }
+    }
+
     /// The same results, each marked as one that its recipient may have got twice, and all with their objects.
     ///
     /// - Parameter spare: writes the object of one that was not wanted, `i` first and with its mark, given how many such

@@ -30,6 +30,15 @@ import Testing
         return seen
     }
 
+    @Test func whatWasPutTogetherComesApartAgain() {
+        let parts = [[], [2], [0, 1, 2], [5, 8], [3], [], [4, 6, 11, 7]].map { results($0) }
+        var all = PackedResults()
+        for part in parts { all.append(part) }
+        #expect(all.count == 11)
+        #expect(all == results([2, 0, 1, 2, 5, 8, 3, 4, 6, 11, 7]), "as if one flush had held them")
+        #expect(all.divided(into: parts.map(\.count)) == parts)
+    }
+
     /// Each result is set once, whoever brings it and in whatever company: in a batch's one piece, or one by one.
     @Test(arguments: [[0, 1], [3, 8, 5, 2, 11, 4, 0], Array((0..<1_000).reversed()), [1_499, 7, 1_000, 2, 999, 8]])
     func onlyWhatIsNewCounts(earlier: [Int]) async throws {

@@ -1,0 +1,87 @@
+import FanfareCore
+import FanfareModel
+import StreamWire
+import Testing
+
+@testable import FanfareWorker
+
+@Suite struct RecentFactsTests {
+    private static let second: UInt64 = 1_000_000_000
+
+    private func name(_ number: Int) -> BatchSource {
+        BatchSource(job: "j\(number)", batch: "0", epoch: "\(number)", isManagement: number.isMultiple(of: 5))
+    }
+
+    /// A flush of several kinds: results that the stream gets, one that it does not, and feedback.
+    private func pending(_ number: Int, policy: ResultsPolicy = .all, count: Int = 1) -> PendingRecord {
+        var pending = PendingRecord()
+        for index in 0..<count {
+            let result = PlainResult(
+                index: index,
+                kind: .token,
+                recipient: "t\(number)-\(index)",
+                messageID: "m\(number)-\(index)",
+                attempts: 1
+            )
+            pending.append(result, policy: policy, expected: count)
+        }
+        if number.isMultiple(of: 3) {
+            pending.feedback.append(
+                RecordCall.Feedback(
+                    index: 0,
+                    kind: "token",
+                    recipient: "t\(number)",
+                    action: "remove",
+                    replacement: "",
+                    error: "UNREGISTERED"
+                )
+            )
+        }
+        return pending
+    }
+
+    @Test func eachFlushComesBackAsItWas() {
+        var facts = RecentFacts()
+        let policies: [ResultsPolicy] = [.all, .failures, .none]
+        let flushes = (0..<40).map { pending($0, policy: policies[$0 % 3], count: $0 % 4 + 1) }
+        for (number, flush) in flushes.enumerated() {
+            // Over several spans.
+            facts.add(flush, of: name(number), now: Self.second + UInt64(number) * 50_000_000)
+        }
+        let taken = facts.takeAll()
+        #expect(taken.map(\.source) == (0..<40).map(name))
+        for (taken, flush) in zip(taken, flushes) {
+            #expect(taken.facts.results == flush.results)
+            #expect(taken.facts.plain == flush.plain)
+            #expect(taken.facts.feedback == flush.feedback)
+            #expect(taken.facts.doubtedResults() == flush.doubtedResults())
+        }
+        #expect(facts.takeAll().isEmpty, "they are handed in once")
+    }
+
+    @Test func whatIsOlderThanThreeSecondsIsForgotten() {
+        var facts = RecentFacts()
+        facts.add(pending(1), of: name(1), now: Self.second)
+        facts.add(pending(2), of: name(2), now: 2 * Self.second)
+        var later = facts
+        facts.add(pending(3), of: name(3), now: 4 * Self.second)
+        #expect(facts.takeAll().map(\.source.job) == ["j1", "j2", "j3"], "it is three seconds old, not older")
+        later.add(pending(3), of: name(3), now: 4 * Self.second + 1)
+        #expect(later.takeAll().map(\.source.job) == ["j2", "j3"])
+    }
+
+    @Test func atAnySpeedOnlyTheLatestAreKept() {
+        var facts = RecentFacts()
+        for number in 0..<300 { facts.add(pending(number, count: 256), of: name(number), now: Self.second) }
+        let jobs = facts.takeAll().map(\.source.job)
+        #expect(jobs.last == "j299")
+        #expect(jobs.count >= 50_000 / 256 && jobs.count <= 57_000 / 256, "\(jobs.count)")
+        #expect(jobs == (300 - jobs.count..<300).map { "j\($0)" }, "none is missing in between")
+    }
+
+    @Test func aFlushWithoutResultsHasNothingToLose() {
+        var facts = RecentFacts()
+        facts.add(PendingRecord(), of: name(1), now: Self.second)
+        #expect(facts.takeAll().isEmpty)
+    }
+}
