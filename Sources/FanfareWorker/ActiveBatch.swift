@@ -13,7 +13,7 @@ struct BatchSource: Hashable {
 
 /// A batch that this worker holds: what is left to send, what is under way, and what has been reported.
 final class ActiveBatch {
-    let name: String
+    var name: String { "\(job.id)/\(batch)" }
     let batch: String
     let epoch: String
     let pass: Claim.Pass
@@ -72,7 +72,6 @@ final class ActiveBatch {
     var isClosed = false
 
     init(claim: Claim, job: JobContext) {
-        name = "\(claim.job)/\(claim.batch)"
         batch = claim.batch
         epoch = claim.epoch
         pass = claim.pass
@@ -83,11 +82,12 @@ final class ActiveBatch {
         requested = authorised
         todo = []
         todo.reserveCapacity(recipients.count)
-        var index = RecipientIndex(capacity: recipients.count)
+        // What is alone repeats nobody.
+        var index = recipients.count > 1 ? RecipientIndex(capacity: recipients.count) : nil
         for position in recipients.indices where recipients[position].fate != .finished {
             open += 1
             guard recipients[position].fate == .unsent else { continue }
-            if let original = index.earlier(than: position, in: recipients) {
+            if let original = index?.earlier(than: position, in: recipients) {
                 aliases[original, default: []].append(position)
             } else {
                 todo.append(position)

@@ -10,6 +10,9 @@ final class ReplyBuilder {
         var values: [RedisValue]
     }
 
+    /// Elements that an array gets room for before they come: the fields of a usual entry.
+    private static let reserved = 16
+
     private var open: [OpenArray] = []
     private var finished: RedisValue?
     private let limits: RedisLimits
@@ -42,8 +45,10 @@ final class ReplyBuilder {
             add(.array([]))
             return true
         }
-        // No room is reserved: the count is the peer's claim.
-        open.append(OpenArray(missing: count, values: []))
+        // Little room is reserved: the count is the peer's claim.
+        var values: [RedisValue] = []
+        values.reserveCapacity(min(count, Self.reserved))
+        open.append(OpenArray(missing: count, values: values))
         return true
     }
 

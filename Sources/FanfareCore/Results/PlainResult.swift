@@ -13,6 +13,9 @@ public struct PlainResult: Equatable, Sendable {
     /// Attempts that count.
     public var attempts: Int
 
+    /// Bytes of an object beside its recipient and its id, about.
+    private static let frame = 96
+
     public init(index: Int, kind: RecipientKind, recipient: String, messageID: String, attempts: Int) {
         self.index = index
         self.kind = kind
@@ -36,6 +39,8 @@ public struct PlainResult: Equatable, Sendable {
     ///
     /// - Parameter maybeDup: the recipient may have got the message more than once after all.
     public func appendJSON(to bytes: inout [UInt8], maybeDup: Bool = false) {
+        // The first, and for most jobs the only one.
+        if bytes.isEmpty { bytes.reserveCapacity(Self.frame + recipient.utf8.count + messageID.utf8.count) }
         bytes.append(literal: "{\"i\":")
         bytes.append(contentsOf: String(index).utf8)
         bytes.append(literal: ",\"")

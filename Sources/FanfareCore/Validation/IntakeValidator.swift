@@ -101,13 +101,12 @@ public struct IntakeValidator: Sendable {
     }
 
     private func chooseTarget(_ fields: EntryFields) throws(EntryFault) -> EntryField {
-        let given = EntryField.targets.filter { fields[$0] != nil }
-        guard let target = given.first else {
+        guard let target = EntryField.targets.first(where: { fields[$0] != nil }) else {
             let names = EntryField.targets.map(\.rawValue).joined(separator: ", ")
             throw EntryFault("target", "required, exactly one of \(names)")
         }
-        guard given.count == 1 else {
-            throw EntryFault(given[1].rawValue, "exactly one target, \(target.rawValue) is given too")
+        if let other = EntryField.targets.first(where: { $0 != target && fields[$0] != nil }) {
+            throw EntryFault(other.rawValue, "exactly one target, \(target.rawValue) is given too")
         }
         return target
     }
