@@ -26,6 +26,9 @@ public struct RegistrationID: Hashable, Sendable { let value: UInt64 }
 /// Names one hook of the turn's end. Never reused.
 public struct TurnEndID: Hashable, Sendable { let value: UInt64 }
 
+/// Names one inbox that the loop empties. Never reused.
+public struct AttachmentID: Hashable, Sendable { let value: UInt64 }
+
 /// One thread, one epoll: everything that belongs to a loop is created, used and closed on the thread that runs it.
 ///
 /// A turn waits for descriptors and timers, runs their handlers, drains the inboxes, then runs the hooks of the
@@ -43,7 +46,8 @@ public final class EventLoop {
     private var watches: [UInt64: Watch] = [:]
     private var nextRegistration: UInt64 = 1
     private var timers = TimerQueue()
-    private var drains: [() -> Bool] = []
+    private var drains: [(id: UInt64, body: () -> Bool)] = []
+    private var nextDrain: UInt64 = 0
     private var turnEnds: [(id: UInt64, body: () -> Void)] = []
     private var nextTurnEnd: UInt64 = 0
     private var stopping = false
@@ -134,15 +138,31 @@ public final class EventLoop {
     /// In the turn in which it is removed a hook may run once more.
     public func removeTurnEnd(_ id: TurnEndID) { turnEnds.removeAll { $0.id == id.value } }
 
-    /// Connects an inbox: its messages are handed to `receive` on this loop, a bounded number in each turn.
-    public func attach<Message: Sendable>(_ inbox: Inbox<Message>, _ receive: @escaping (Message) -> Void) {
+    /// Connects an inbox: its messages are handed to `receive` on this loop, a bounded number in each turn, until it is
+    /// detached or the loop is gone.
+    @discardableResult
+    public func attach<Message: Sendable>(
+        _ inbox: Inbox<Message>,
+        _ receive: @escaping (Message) -> Void
+    ) -> AttachmentID {
         inbox.connect(wakeup)
-        drains.append {
-            let (batch, more) = inbox.take(limit: 256)
-            for message in batch { receive(message) }
-            return more
-        }
+        nextDrain += 1
+        let id = nextDrain
+        drains.append(
+            (
+                id,
+                {
+                    let (batch, more) = inbox.take(limit: 256)
+                    for message in batch { receive(message) }
+                    return more
+                }
+            )
+        )
+        return AttachmentID(value: id)
     }
+
+    /// In the turn in which it is detached an inbox may be emptied once more.
+    public func detach(_ id: AttachmentID) { drains.removeAll { $0.id == id.value } }
 
     /// Runs turns until ``stop()``. Returns on the calling thread, which owns the loop for as long as it runs. May be
     /// called again.
@@ -156,7 +176,7 @@ public final class EventLoop {
             let horizon = timers.horizon
             while let body = timers.popDue(now, before: horizon) { body() }
             inboxesHoldMore = false
-            for drain in drains where drain() { inboxesHoldMore = true }
+            for drain in drains where drain.body() { inboxesHoldMore = true }
             for hook in turnEnds { hook.body() }
         }
         stopping = false

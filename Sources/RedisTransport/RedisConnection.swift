@@ -44,7 +44,7 @@ public final class RedisConnection {
     /// Outgoing bytes of this connection, gathered ones included.
     private var position: UInt64 = 0
     private var addresses: [SocketAddress] = []
-    private var resolutions: Inbox<Resolution>?
+    private var resolutions: (inbox: Inbox<Resolution>, attachment: AttachmentID)?
     private var registration: RegistrationID?
     /// Changes with every socket: what holds an old number must not touch the new one.
     private(set) var generation: UInt64 = 0
@@ -119,6 +119,8 @@ public final class RedisConnection {
         perform(machine.close())
         if let turnEnd { loop.removeTurnEnd(turnEnd) }
         turnEnd = nil
+        if let resolutions { loop.detach(resolutions.attachment) }
+        resolutions = nil
     }
 
     /// Sends at the end of this turn; fails at once with `notConnected` when not ``RedisState/ready``, and when another
@@ -186,9 +188,9 @@ public final class RedisConnection {
     }
 
     private func resolutionInbox() -> Inbox<Resolution> {
-        if let resolutions { return resolutions }
+        if let resolutions { return resolutions.inbox }
         let inbox = Inbox<Resolution>()
-        loop.attach(inbox) { [weak self] resolution in
+        let attachment = loop.attach(inbox) { [weak self] resolution in
             guard let self else { return }
             switch resolution.result {
             case .success(let addresses): resolved(resolution.attempt, addresses)
@@ -196,7 +198,7 @@ public final class RedisConnection {
                 perform(machine.resolveFailed(attempt: resolution.attempt, error: error, random: random()))
             }
         }
-        resolutions = inbox
+        resolutions = (inbox, attachment)
         return inbox
     }
 

@@ -22,6 +22,22 @@ import Testing
         #expect(got.withLock { $0 } == [7])
     }
 
+    @Test func aDetachedInboxIsLeftAlone() throws {
+        let (gone, kept) = (Inbox<Int>(), Inbox<Int>())
+        let got = Locked<[Int]>([])
+        try run { loop in
+            let attachment = loop.attach(gone) { message in got.withLock { $0.append(message) } }
+            loop.attach(kept) { message in
+                got.withLock { $0.append(message) }
+                loop.stop()
+            }
+            loop.detach(attachment)
+            gone.send(1)
+            kept.send(2)
+        }
+        #expect(got.withLock { $0 } == [2])
+    }
+
     @Test func messagesFromManyThreadsAllArriveEachThreadInOrder() throws {
         let inbox = Inbox<(thread: Int, number: Int)>()
         let got = Locked<[[Int]]>([[], [], [], []])
