@@ -43,6 +43,8 @@ struct RedisConnectionStateMachine {
 
     /// A connection that held this long starts the next backoff from the smallest pause.
     static let settledMs: Int64 = 5_000
+    /// For an address to take the connection while there are others.
+    private static let addressMs: Int64 = 1_000
 
     private let timeouts: RedisTimeouts
     private let usesTLS: Bool
@@ -77,7 +79,7 @@ struct RedisConnectionStateMachine {
     mutating func resolved(attempt: UInt64, addresses: Int) -> [Action] {
         guard phase == .resolving, attempt == self.attempt, addresses > 0 else { return [] }
         phase = .opening(address: 0, of: addresses)
-        return [.armDeadline(milliseconds: timeouts.connectMs), .open(address: 0)]
+        return [.armDeadline(milliseconds: deadlineMs(address: 0, of: addresses)), .open(address: 0)]
     }
 
     mutating func resolveFailed(attempt: UInt64, error: RedisError, random: Double) -> [Action] {
@@ -86,10 +88,16 @@ struct RedisConnectionStateMachine {
     }
 
     mutating func opened() -> [Action] {
-        guard case .opening = phase else { return [] }
-        guard usesTLS else { return greet() }
+        guard case .opening(let address, let count) = phase else { return [] }
+        let rest: [Action] = address + 1 < count ? [.armDeadline(milliseconds: timeouts.connectMs)] : []
+        guard usesTLS else { return rest + greet() }
         phase = .securing
-        return [.secure]
+        return rest + [.secure]
+    }
+
+    /// An address that swallows all that is sent to it must not use up the time of those behind it.
+    private func deadlineMs(address: Int, of count: Int) -> Int64 {
+        address + 1 < count ? min(timeouts.connectMs, Self.addressMs) : timeouts.connectMs
     }
 
     mutating func secured() -> [Action] {
@@ -151,7 +159,8 @@ struct RedisConnectionStateMachine {
         case .idle, .waiting, .closed: return []
         case .opening(let address, let count) where address + 1 < count:
             phase = .opening(address: address + 1, of: count)
-            return [.dropSocket, .armDeadline(milliseconds: timeouts.connectMs), .open(address: address + 1)]
+            let deadlineMs = deadlineMs(address: address + 1, of: count)
+            return [.dropSocket, .armDeadline(milliseconds: deadlineMs), .open(address: address + 1)]
         case .ready(let since):
             if nowMs - since >= Self.settledMs { failures = 0 }
         case .leaving(let first, let since):

@@ -5,7 +5,8 @@ public typealias TLSOptions = TLSFiles
 
 /// Deadlines and pauses, in milliseconds.
 public struct RedisTimeouts: Equatable, Sendable {
-    /// From the look-up of the name, for each address tried, to the answer of the last greeting command.
+    /// From the look-up of the name, for the last of its addresses, to the answer of the last greeting command; those
+    /// before it have a second each to take the connection. Asking Sentinels or a cluster's nodes where to go has as long.
     public var connectMs: Int64 = 5_000
     /// For a command that does not say its own.
     public var commandMs: Int64 = 5_000

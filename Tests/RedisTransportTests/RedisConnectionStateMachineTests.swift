@@ -27,8 +27,8 @@ import Testing
     @Test func thePlainPath() {
         var machine = machine(greetings: 2)
         #expect(machine.connect() == [.report(.connecting), .armDeadline(milliseconds: 5_000), .resolve(attempt: 1)])
-        #expect(machine.resolved(attempt: 1, addresses: 2) == [.armDeadline(milliseconds: 5_000), .open(address: 0)])
-        #expect(machine.opened() == [.greet])
+        #expect(machine.resolved(attempt: 1, addresses: 2) == [.armDeadline(milliseconds: 1_000), .open(address: 0)])
+        #expect(machine.opened() == [.armDeadline(milliseconds: 5_000), .greet])
         #expect(machine.greeted(failure: nil, nowMs: 1, random: 0) == [])
         #expect(!machine.isReady)
         #expect(machine.greeted(failure: nil, nowMs: 1, random: 0) == [.disarm, .report(.ready)])
@@ -53,6 +53,21 @@ import Testing
         )
         #expect(pause(machine.lost(Self.broken, nowMs: 0, random: 0)) == 50)
         #expect(machine.state == .unavailable(Self.broken))
+    }
+
+    @Test func anAddressThatIsSilentLeavesTimeForTheNext() {
+        var machine = machine(tls: true)
+        _ = machine.connect()
+        _ = machine.resolved(attempt: 1, addresses: 3)
+        #expect(
+            machine.deadlinePassed(nowMs: 0, random: 0)
+                == [.dropSocket, .armDeadline(milliseconds: 1_000), .open(address: 1)]
+        )
+        #expect(
+            machine.deadlinePassed(nowMs: 0, random: 0)
+                == [.dropSocket, .armDeadline(milliseconds: 5_000), .open(address: 2)]
+        )
+        #expect(machine.opened() == [.secure])
     }
 
     @Test func aLateLookUpIsIgnored() {
