@@ -13,8 +13,12 @@ final class Intake {
     private let scheduler: Scheduler
     private let planner: Planner
     private var messages = KnownMessages()
-    /// Entries being handed over.
+    /// Entries being handed over, those that wait for it included.
     private(set) var underWay = 0
+    /// Bytes of those that do not wait any more.
+    private var bytesUnderWay = 0
+    /// Read, and kept until those before them, which are large, have been handed over.
+    private var waiting: [StreamEntry] = []
 
     /// Called when entries were handed over, so that reading may go on.
     var onHandedOver: () -> Void = {}
@@ -37,7 +41,7 @@ final class Intake {
 
     var room: Int {
         guard project.isReady, !project.isDraining, project.pressure == nil, !isPausing else { return 0 }
-        return max(0, Self.limit - underWay)
+        return waiting.isEmpty && bytesUnderWay < EntryAllowance.mostBytes ? max(0, Self.limit - underWay) : 0
     }
 
     /// When Redis last did not take an entry. Reading on would only pile up what was given to this consumer and cannot
@@ -45,25 +49,58 @@ final class Intake {
     private var failedAt: UInt64?
     private var isPausing: Bool { failedAt.map { project.loop.now < $0 + 500_000_000 } ?? false }
 
-    /// True once after entries could not be handed over: they are among those that this consumer was given.
-    func takeHasLeftovers() -> Bool {
-        guard failedAt != nil, room > 0, underWay == 0 else { return false }
-        failedAt = nil
+    /// Among the entries that this consumer was given are some that were not handed over. They come before new ones.
+    private(set) var hasLeftovers = false
+
+    func noteLeftovers() { hasLeftovers = true }
+
+    /// True once, when there are leftovers and none of them can be under way.
+    func takeLeftovers() -> Bool {
+        guard hasLeftovers, room > 0, underWay == 0 else { return false }
+        (hasLeftovers, failedAt) = (false, nil)
         return true
     }
 
     func receive(_ entries: [StreamEntry]) {
-        for entry in entries {
-            underWay += 1
-            var known: Carriage?
-            let decision = validator.decide(entryID: entry.id, fields: entry.fields) { job in
-                known = messages.carriage(of: job)
-                return known != nil
-            }
-            switch decision {
-            case .accept(let job): accept(job, known, entry)
-            case .reject(let job, let reason): reject(entry, job: job, reason: reason)
-            }
+        underWay += entries.count
+        for (index, entry) in entries.enumerated() {
+            // Each is held several times on its way, so that many large ones at once are more than a machine has.
+            guard bytesUnderWay < EntryAllowance.mostBytes else { return waiting += entries[index...] }
+            take(entry)
+        }
+    }
+
+    /// The entry is where it belongs, or stays with this consumer to be read again.
+    private func finished(_ entry: StreamEntry) {
+        underWay -= 1
+        bytesUnderWay -= entry.byteCount
+        while let next = waiting.first, bytesUnderWay < EntryAllowance.mostBytes {
+            waiting.removeFirst()
+            take(next)
+        }
+        onHandedOver()
+    }
+
+    /// Redis did not take an entry: those that wait would fare no better. All of them are this consumer's, and are read
+    /// again when Redis takes entries.
+    private func failed(_ entry: StreamEntry) {
+        underWay -= waiting.count
+        waiting = []
+        (hasLeftovers, failedAt) = (true, project.loop.now)
+        project.meters.redisFailed()
+        finished(entry)
+    }
+
+    private func take(_ entry: StreamEntry) {
+        bytesUnderWay += entry.byteCount
+        var known: Carriage?
+        let decision = validator.decide(entryID: entry.id, fields: entry.fields) { job in
+            known = messages.carriage(of: job)
+            return known != nil
+        }
+        switch decision {
+        case .accept(let job): accept(job, known, entry)
+        case .reject(let job, let reason): reject(entry, job: job, reason: reason)
         }
     }
 
@@ -99,21 +136,15 @@ final class Intake {
     }
 
     private func handedOver(_ handOver: HandOver, _ result: Result<RedisValue, RedisError>) {
-        defer {
-            underWay -= 1
-            onHandedOver()
-        }
         switch result {
         case .failure(let error):
-            // The entry stays pending, and is read again from there when Redis takes entries again.
             if failedAt.map({ project.loop.now > $0 + 1_000_000_000 }) ?? true {
                 project.logger.warning(
                     "Entries cannot be handed over yet.",
                     metadata: ["entry": "\(handOver.entry.id)", "error": "\(error)"]
                 )
             }
-            failedAt = project.loop.now
-            project.meters.redisFailed()
+            return failed(handOver.entry)
         case .success(let value):
             let reply = IntakeReply(value)
             if let outcome = reply?.outcome { project.meters.took(outcome) }
@@ -125,13 +156,12 @@ final class Intake {
                     planner.taken(handOver.call, handOver.carriage, epoch: epoch)
                 }
             case .queued: scheduler.askLater(0)
-            case .reject(let reason):
-                underWay += 1
-                reject(handOver.entry, job: handOver.call.job.id, reason: reason)
+            case .reject(let reason): return reject(handOver.entry, job: handOver.call.job.id, reason: reason)
             case .gone, .duplicate, .done: break
             case nil:
                 project.logger.error("Redis answered intake with something else: are the functions this version's?")
             }
+            finished(handOver.entry)
         }
     }
 
@@ -147,14 +177,14 @@ final class Intake {
         )
         project.redis.send(command) { [weak self] result in
             guard let self else { return }
-            if case .failure(let error) = result {
+            switch result {
+            case .failure(let error):
                 project.logger.warning("A rejection could not be written yet.", metadata: ["error": "\(error)"])
-                project.meters.redisFailed()
-            } else if case .success(let value) = result, value.array?.first?.string == "rejected" {
-                project.meters.took(.rejected)
+                failed(entry)
+            case .success(let value):
+                if value.array?.first?.string == "rejected" { project.meters.took(.rejected) }
+                finished(entry)
             }
-            underWay -= 1
-            onHandedOver()
         }
     }
 }

@@ -47,14 +47,17 @@ final class Reclaimer {
         project.loop.schedule(afterMilliseconds: 20) { [weak self] in
             guard let self else { return }
             isAskingAgain = false
-            if intake.room > 0 { claimEntries() } else { askAgain() }
+            if mayClaim { claimEntries() } else { askAgain() }
         }
     }
+
+    /// Not before those that were claimed last are being read: other workers have room, too.
+    private var mayClaim: Bool { intake.room > 0 && !intake.hasLeftovers }
 
     /// Entries idle for a whole lease in another consumer's list. Only a hint: the hand-over itself decides, and says
     /// `gone` when their reader was merely slow.
     func claimEntries() {
-        guard intake.room > 0, project.redis.state == .ready, !project.isDraining else { return }
+        guard mayClaim, project.redis.state == .ready, !project.isDraining else { return }
         let command = JobStream.autoclaim(
             project.keys,
             worker: project.configuration.name,
@@ -65,16 +68,16 @@ final class Reclaimer {
         project.redis.send(command) { [weak self] result in
             guard let self, case .success(let value) = result, let parts = value.array, parts.count >= 2 else { return }
             cursor = parts[0].string ?? "0-0"
-            let entries = (parts[1].array ?? []).compactMap { StreamEntry($0) }
+            let count = parts[1].array?.count ?? 0
             if parts.count > 2, let lost = parts[2].array, !lost.isEmpty {
                 project.logger.error(
                     "Entries were deleted from the job stream while they were pending.",
                     metadata: ["count": "\(lost.count)"]
                 )
             }
-            if !entries.isEmpty { intake.receive(entries) }
+            if count > 0 { intake.noteLeftovers() }
             // A consumer that died with thousands of entries must not be emptied by a handful a lease.
-            if entries.count >= 32 || cursor != "0-0" { askAgain() }
+            if count >= 32 || cursor != "0-0" { askAgain() }
         }
     }
 }

@@ -1,4 +1,5 @@
 internal import EventLoop
+internal import FanfareCore
 internal import Logging
 internal import RedisTransport
 internal import StreamWire
@@ -17,6 +18,7 @@ final class StreamReader {
     private var recovered: Set<String> = []
     /// Where the next page of them begins.
     private var pages: [String: String] = [:]
+    private var allowance = EntryAllowance()
     /// The last blocking read ended with nothing.
     private(set) var foundNothing = false
 
@@ -55,17 +57,17 @@ final class StreamReader {
 
     func read() {
         guard !isReading, !isStopped, connection.state == .ready else { return }
-        for runner in projects where runner.intake.takeHasLeftovers() { recovered.remove(runner.id) }
+        for runner in projects where runner.intake.takeLeftovers() { recovered.remove(runner.id) }
         if let runner = projects.first(where: { !recovered.contains($0.id) && $0.isReady && $0.intake.room > 0 }) {
             return recover(runner)
         }
-        let ready = projects.filter { $0.isReady && $0.intake.room > 0 }
+        let ready = projects.filter { $0.isReady && $0.intake.room > 0 && !$0.intake.hasLeftovers }
         guard !ready.isEmpty else {
             loop.schedule(afterMilliseconds: 20) { [weak self] in self?.read() }
             return
         }
         isReading = true
-        let count = min(256, ready.map(\.intake.room).min() ?? 1)
+        let count = min(allowance.count(streams: ready.count), ready.map(\.intake.room).min() ?? 1)
         let command = JobStream.read(
             ready.map(\.context.keys),
             worker: consumer,
@@ -82,14 +84,14 @@ final class StreamReader {
         let command = JobStream.read(
             [runner.context.keys],
             worker: consumer,
-            count: min(256, runner.intake.room),
+            count: min(allowance.count(streams: 1), runner.intake.room),
             blockMs: nil,
             id: pages[runner.id] ?? "0"
         )
         connection.send(command) { [weak self] result in
             guard let self else { return }
             if case .success(let value) = result {
-                let last = StreamEntry.byStream(value).first?.entries.last?.id
+                let last = StreamEntry.lastID(value)
                 pages[runner.id] = last
                 if last == nil { recovered.insert(runner.id) }
             }
@@ -103,6 +105,7 @@ final class StreamReader {
         case .success(let value):
             let streams = StreamEntry.byStream(value)
             foundNothing = streams.allSatisfy(\.entries.isEmpty)
+            allowance.took(largest: streams.flatMap(\.entries).map(\.byteCount).max() ?? 0)
             for (stream, entries) in streams {
                 asked.first { $0.context.keys.jobs == stream }?.intake.receive(entries)
             }
@@ -112,6 +115,12 @@ final class StreamReader {
                 // Somebody deleted the stream or its group: made anew from the beginning, so that nothing is skipped.
                 logger.error("A job stream lost its consumer group; it is made anew.", metadata: ["error": "\(error)"])
                 for runner in asked { runner.createGroup() }
+            } else if error.code == .protocolError {
+                logger.warning(
+                    "Entries cannot be read together; they are read one by one.",
+                    metadata: ["error": "\(error)"]
+                )
+                allowance.tookTooMuch()
             } else {
                 logger.debug("Reading failed.", metadata: ["error": "\(error)"])
             }

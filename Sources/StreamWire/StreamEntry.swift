@@ -1,7 +1,10 @@
-/// One entry of a stream, as XREADGROUP, XAUTOCLAIM and XRANGE give it.
+/// One entry of a stream, as XREADGROUP and XRANGE give it.
 public struct StreamEntry: Sendable {
     public var id: String
     public var fields: [(name: String, value: [UInt8])]
+
+    /// Bytes of all values.
+    public var byteCount: Int { fields.reduce(0) { $0 + $1.value.count } }
 
     /// nil for an entry that was deleted while it was pending, whose fields are a null.
     public init?(_ value: RedisValue) {
@@ -20,6 +23,11 @@ public struct StreamEntry: Sendable {
             guard let pair = part.array, pair.count == 2, let stream = pair[0].string else { return nil }
             return (stream, (pair[1].array ?? []).compactMap { StreamEntry($0) })
         }
+    }
+
+    /// The last id that such a reply of one stream names, also where the entry itself is deleted; nil when it names none.
+    public static func lastID(_ value: RedisValue) -> String? {
+        value.array?.first?.array?.last?.array?.last?.array?.first?.string
     }
 }
 
@@ -49,6 +57,8 @@ public enum JobStream {
         return command
     }
 
+    /// Gives entries that were not handed over for `minIdleMs` to this consumer. They are named only: what they hold may
+    /// be more than one answer should, and ``read(_:worker:count:blockMs:id:)`` with the id `0` finds them.
     public static func autoclaim(
         _ keys: ProjectKeys,
         worker: String,
@@ -64,7 +74,8 @@ public enum JobStream {
             String(minIdleMs),
             start,
             "COUNT",
-            String(count)
+            String(count),
+            "JUSTID"
         )
     }
 }
