@@ -46,9 +46,9 @@ final class DurableWrites {
     ///
     /// - Parameter completion: as for ``send(_:_:)``.
     func gather(_ call: RedisCommand, as function: FunctionLibrary.Gathered, _ completion: @escaping Completion) {
-        guard call.bytes.count < Self.large else { return send(call, completion) }
+        guard call.byteCount < Self.large else { return send(call, completion) }
         if function != gatheredFunction || gathered.count >= Self.mostGathered
-            || gatheredBytes + call.bytes.count > Self.mostBytes
+            || gatheredBytes + call.byteCount > Self.mostBytes
         {
             sendGathered()
         }
@@ -56,7 +56,7 @@ final class DurableWrites {
         if gathered.isEmpty { loop.schedule(afterNanoseconds: 0) { [weak self] in self?.sendGathered() } }
         gatheredFunction = function
         gathered.append((call, completion))
-        gatheredBytes += call.bytes.count
+        gatheredBytes += call.byteCount
     }
 
     private func sendGathered() {

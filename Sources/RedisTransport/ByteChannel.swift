@@ -7,6 +7,14 @@ final class ByteChannel {
     /// Bytes for the wire and how many of them are gone.
     private var outgoing: [UInt8] = []
     private var sent = 0
+    /// What comes behind them, in its order: commands too large to be written at once, and what was written after one.
+    private var behind: [Behind] = []
+    private enum Behind {
+        case bytes([UInt8])
+        case command(CommandPieces)
+    }
+    /// Bytes of a large command that are made at a time.
+    private static let piece = 1 << 18
     /// Room that is kept for the next turn; that of an exceptional one is given back.
     private static let mostRoom = 1 << 20
     /// Plain bytes handed to the wire so far; with TLS, handed to be encrypted. What is beyond was never sent.
@@ -19,14 +27,15 @@ final class ByteChannel {
             session.shutdown()
             outgoing.append(contentsOf: session.takeOutgoing())
             // A goodbye or an alert, if there is room for it; nobody waits for it.
-            try? flush()
+            behind = []
+            _ = try? flush()
         }
         session = nil
         socket.close()
     }
 
     /// True while bytes wait for room in the kernel.
-    var hasUnsentBytes: Bool { sent < outgoing.count }
+    var hasUnsentBytes: Bool { sent < outgoing.count || !behind.isEmpty }
 
     func startTLS(context: TLSContext, host: String) throws(RedisError) {
         try Self.translate { () throws(OpenSSLError) in session = try TLSSession(context: context, host: host) }
@@ -40,13 +49,30 @@ final class ByteChannel {
             try Self.translate { () throws(OpenSSLError) in try session.handshake() }
         }
         outgoing.append(contentsOf: session.takeOutgoing())
-        try? flush()
+        _ = try? flush()
         return try isSecure.get()
     }
 
     /// Queues plain bytes; ``flush()`` sends them. Leaves the array empty, with room for the next turn's.
     func write(_ bytes: inout [UInt8]) throws(RedisError) {
         defer { bytes.removeAll(keepingCapacity: bytes.capacity <= Self.mostRoom) }
+        guard behind.isEmpty else {
+            if !bytes.isEmpty { behind.append(.bytes(bytes)) }
+            return
+        }
+        try put(&bytes)
+    }
+
+    /// Queues bytes, and a large command behind them; ``flush()`` makes its bytes as the wire takes them. Leaves the array
+    /// empty.
+    func write(_ bytes: inout [UInt8], then command: CommandPieces) {
+        if !bytes.isEmpty { behind.append(.bytes(bytes)) }
+        bytes = []
+        behind.append(.command(command))
+    }
+
+    /// Leaves the array with whatever is in it.
+    private func put(_ bytes: inout [UInt8]) throws(RedisError) {
         guard let session else {
             // The common case: nothing is waiting, and the arrays change places. Handed over and emptied, the array would
             // be copied first: the room of the largest command that ever was, in every turn.
@@ -64,18 +90,45 @@ final class ByteChannel {
         outgoing.append(contentsOf: session.takeOutgoing())
     }
 
-    func flush() throws(RedisError) {
-        while sent < outgoing.count {
+    /// The next of what is queued behind ``outgoing``, which is empty.
+    private func refill() throws(RedisError) {
+        guard let first = behind.first else { return }
+        switch first {
+        case .bytes(var bytes):
+            behind.removeFirst()
+            try put(&bytes)
+        case .command(var pieces):
+            if session == nil {
+                pieces.append(to: &outgoing, most: Self.piece)
+            } else {
+                var bytes: [UInt8] = []
+                bytes.reserveCapacity(Self.piece + 64)
+                pieces.append(to: &bytes, most: Self.piece)
+                try put(&bytes)
+            }
+            if pieces.isOver { behind.removeFirst() } else { behind[0] = .command(pieces) }
+        }
+    }
+
+    /// - Returns: how many bytes the kernel took.
+    @discardableResult func flush() throws(RedisError) -> Int {
+        var total = 0
+        while true {
+            if sent == outgoing.count {
+                outgoing.removeAll(keepingCapacity: outgoing.capacity <= Self.mostRoom)
+                sent = 0
+                try refill()
+                if outgoing.isEmpty { return total }
+            }
             let result = outgoing.withUnsafeBytes { bytes in
                 Result { () throws(RedisError) in try socket.write(UnsafeRawBufferPointer(rebasing: bytes[sent...])) }
             }
             let count = try result.get()
-            guard count > 0 else { return }
+            guard count > 0 else { return total }
+            total += count
             sent += count
             if session == nil { written += UInt64(count) }
         }
-        outgoing.removeAll(keepingCapacity: outgoing.capacity <= Self.mostRoom)
-        sent = 0
     }
 
     /// Takes what the wire has, one buffer at most, so that one connection cannot hold a turn, and hands plain bytes

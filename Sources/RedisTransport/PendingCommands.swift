@@ -4,10 +4,15 @@
 struct PendingCommands<Waiter> {
     struct Entry {
         let waiter: Waiter
-        /// On the loop's clock, in nanoseconds.
-        let deadline: UInt64
+        /// On the loop's clock, in nanoseconds, as the time it may take.
+        let sentAt: UInt64
+        let timeout: UInt64
         /// Position in the connection's outgoing bytes behind the command's last byte.
         let end: UInt64
+
+        /// - Parameter movedAt: when the connection last moved bytes of what is outstanding. Answers come in order, so
+        ///   while they come, or while a large command leaves, none of those behind is late.
+        func deadline(movedAt: UInt64) -> UInt64 { max(sentAt, movedAt) + timeout }
     }
 
     private var entries: [Entry] = []
@@ -41,5 +46,7 @@ struct PendingCommands<Waiter> {
     }
 
     /// Walks the queue: ask when a timer fires, not for every command.
-    var earliestDeadline: UInt64? { entries[head...].lazy.map(\.deadline).min() }
+    func earliestDeadline(movedAt: UInt64) -> UInt64? {
+        entries[head...].lazy.map { $0.deadline(movedAt: movedAt) }.min()
+    }
 }

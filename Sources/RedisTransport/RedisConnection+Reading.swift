@@ -12,7 +12,7 @@ extension RedisConnection {
                 return watch()
             }
             if readiness.contains(.writable) {
-                try channel.flush()
+                if try channel.flush() > 0 { movedAt = EventLoop.readClock() }
                 watch()
             }
             if !readiness.isDisjoint(with: [.readable, .failed]) { try read(channel) }
@@ -44,6 +44,8 @@ extension RedisConnection {
         try reader.feed(bytes)
         // Asked for each reply: its receiver may have closed the connection, and the reader with it.
         while generation == socketGeneration, let value = try reader.next() { try deliver(value) }
+        // Behind what was done with them: a receiver that took long must not make others late.
+        movedAt = EventLoop.readClock()
     }
 
     private func deliver(_ value: RedisValue) throws(RedisError) {

@@ -39,6 +39,8 @@ public final class RedisConnection {
     var pending = PendingCommands<Waiter>()
     var channel: ByteChannel?
     var reader: ReplyReader?
+    /// Bytes of a command from which it is written piece by piece.
+    private static let large = 1 << 20
     /// Commands of this turn, as bytes.
     private var gathered: [UInt8] = []
     /// Outgoing bytes of this connection, gathered ones included.
@@ -50,6 +52,8 @@ public final class RedisConnection {
     private(set) var generation: UInt64 = 0
     private var phaseTimer: TimerID?
     private var commandTimer: (id: TimerID, at: UInt64)?
+    /// When bytes last came, or left after the kernel had no room for them.
+    var movedAt: UInt64 = 0
     private var turnGuard: TimerID?
     private var turnEnd: TurnEndID?
     var reconsidering: TimerID?
@@ -126,8 +130,8 @@ public final class RedisConnection {
     /// Sends at the end of this turn; fails at once with `notConnected` when not ``RedisState/ready``, and when another
     /// server is the right one and this one only answers what it was sent.
     ///
-    /// - Parameter timeoutMs: until the answer; for a blocking command longer than it blocks. A command that runs out
-    ///   of time takes the connection with it.
+    /// - Parameter timeoutMs: until the answer, or until more of it comes, as that of what was sent before; for a blocking
+    ///   command longer than it blocks. A command that runs out of time takes the connection with it.
     public func send(_ command: RedisCommand, timeoutMs: Int64? = nil, _ completion: @escaping Completion) {
         guard machine.isReady else {
             return completion(.failure(RedisError(.notConnected, "no connection to \(endpoint)")))
@@ -140,13 +144,21 @@ public final class RedisConnection {
     }
 
     private func append(_ command: RedisCommand, timeoutMs: Int64, _ waiter: Waiter) throws(RedisError) {
-        let before = gathered.count
-        try CommandFormatter.append(command, to: &gathered)
-        position += UInt64(gathered.count - before)
+        try CommandFormatter.check(command)
+        if command.byteCount > Self.large, let channel {
+            let pieces = CommandPieces(command)
+            channel.write(&gathered, then: pieces)
+            position += UInt64(pieces.byteCount)
+        } else {
+            let before = gathered.count
+            CommandFormatter.append(command, to: &gathered)
+            position += UInt64(gathered.count - before)
+        }
         // Not the turn's own time: a turn that took long, or a process that was frozen, must not use it up.
-        let deadline = EventLoop.readClock() + UInt64(max(0, min(timeoutMs, 1 << 40))) * 1_000_000
-        pending.append(PendingCommands.Entry(waiter: waiter, deadline: deadline, end: position))
-        armCommandTimer(deadline)
+        let sentAt = EventLoop.readClock()
+        let timeout = UInt64(max(0, min(timeoutMs, 1 << 40))) * 1_000_000
+        pending.append(PendingCommands.Entry(waiter: waiter, sentAt: sentAt, timeout: timeout, end: position))
+        armCommandTimer(sentAt + timeout)
         // Sent from another hook of the turn's end, this one's may be over: a timer keeps the loop from waiting.
         if turnGuard == nil { turnGuard = loop.schedule(afterNanoseconds: 0) {} }
     }
@@ -280,7 +292,7 @@ public final class RedisConnection {
         // The queue is taken before anyone is told: a waiter may send again or close.
         for entry in pending.takeAll() {
             guard case .caller(let completion) = entry.waiter else { continue }
-            let isOverdue = error.code == .timeout && entry.deadline <= loop.now
+            let isOverdue = error.code == .timeout && entry.deadline(movedAt: movedAt) <= loop.now
             let code = isOverdue || error.code == .protocolError ? error.code : .connectionLost
             completion(.failure(RedisError(code, error.message, maybeApplied: entry.end <= written)))
         }
@@ -292,7 +304,7 @@ public final class RedisConnection {
         guard let turnGuard else { return }
         loop.cancel(turnGuard)
         self.turnGuard = nil
-        guard let channel, !gathered.isEmpty else { return }
+        guard let channel, !gathered.isEmpty || channel.hasUnsentBytes else { return }
         do throws(RedisError) {
             try channel.write(&gathered)
             try channel.flush()
@@ -350,7 +362,7 @@ public final class RedisConnection {
 
     private func commandTimerFired() {
         commandTimer = nil
-        guard let earliest = pending.earliestDeadline else { return }
+        guard let earliest = pending.earliestDeadline(movedAt: movedAt) else { return }
         guard earliest <= loop.now else { return armCommandTimer(earliest) }
         lose(RedisError(.timeout, "no answer from \(endpoint) in time"))
     }

@@ -9,6 +9,10 @@ final class ReplyReader {
     private let functions: UnsafeMutablePointer<redisReplyObjectFunctions>
     private let builder: ReplyBuilder
     private let limits: RedisLimits
+    /// Bytes taken in since the buffer was empty.
+    private var buffered = 0
+    /// An empty buffer above this is given back.
+    private static let mostRoom = 1 << 20
 
     init(limits: RedisLimits) {
         self.limits = limits
@@ -21,10 +25,15 @@ final class ReplyReader {
         table.createNil = replyNil
         table.freeObject = replyFree
         functions.initialize(to: table)
+        makeReader()
+    }
+
+    private func makeReader() {
         reader = redisReaderCreateWithFunctions(functions)
         reader?.pointee.privdata = Unmanaged.passUnretained(builder).toOpaque()
-        // An idle buffer above this is given back; hiredis' own 16 KiB would do so at every turn.
-        reader?.pointee.maxbuf = 1 << 20
+        // hiredis' own 16 KiB would be given back at every turn.
+        reader?.pointee.maxbuf = Self.mostRoom
+        buffered = 0
     }
 
     deinit { assert(reader == nil, "close() the reply reader first") }
@@ -40,6 +49,7 @@ final class ReplyReader {
         guard let reader else { throw RedisError(.protocolError, "no memory for a reply reader") }
         let start = bytes.assumingMemoryBound(to: CChar.self).baseAddress
         guard redisReaderFeed(reader, start, bytes.count) == REDIS_OK else { throw failure(reader) }
+        buffered += bytes.count
     }
 
     /// The next whole reply, or nil until more bytes come.
@@ -53,6 +63,14 @@ final class ReplyReader {
         }
         guard let value = builder.take() else {
             throw RedisError(.protocolError, "a type that RESP2 does not have")
+        }
+        if reader.pointee.len == 0 {
+            // hiredis would keep it until more comes: as much as the value itself, for as long as that is worked on.
+            if buffered > Self.mostRoom {
+                redisReaderFree(reader)
+                makeReader()
+            }
+            buffered = 0
         }
         return value
     }

@@ -23,6 +23,9 @@ public struct IntakeCall: Sendable {
     /// The entry's own fields, kept for the person who finds the job parked. Message and recipients are kept anyway.
     public var originals: [(name: String, value: [UInt8])]
 
+    /// Recipients of so many bytes are not copied into the command.
+    private static let largeBytes = 1 << 16
+
     public init(
         job: Job,
         dedupeMs: Int64,
@@ -49,7 +52,9 @@ public struct IntakeCall: Sendable {
     public func command(_ keys: ProjectKeys) -> RedisCommand {
         let texts = spec.texts
         let fields = 1 + texts.count + (turnClass == "aimed" ? 1 : 0)
-        let size = spec.message.count + originals.reduce(0) { $0 + $1.value.count } + (recipients?.byteCount ?? 0)
+        let isLarge = recipients.map { $0.byteCount >= Self.largeBytes } ?? false
+        let copied = isLarge ? 0 : recipients?.byteCount ?? 0
+        let size = spec.message.count + originals.reduce(0) { $0 + $1.value.count } + copied
         let batches = (recipients?.count ?? 0) / Batch.maximumSize + 1
         var command = FunctionLibrary.call(
             "intake",
@@ -78,7 +83,8 @@ public struct IntakeCall: Sendable {
         }
         if let recipients {
             for start in stride(from: 0, to: recipients.count, by: Batch.maximumSize) {
-                command.append(recipients.lines(start..<min(start + Batch.maximumSize, recipients.count)))
+                let lines = recipients.lines(start..<min(start + Batch.maximumSize, recipients.count))
+                if isLarge { command.append(shared: lines) } else { command.append(lines) }
             }
         }
         return command

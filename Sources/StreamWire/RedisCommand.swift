@@ -1,9 +1,19 @@
-/// One Redis command: its words, binary-safe, kept in one buffer so that building one costs one allocation.
+/// One Redis command: its words, binary-safe, kept in one buffer so that building one costs one allocation. Large words
+/// may stay where they are.
 public struct RedisCommand: Equatable, Sendable {
-    /// All words, one after the other.
+    /// All words but shared ones, one after the other.
     public private(set) var bytes: [UInt8] = []
-    /// Where each word ends in ``bytes``.
+    /// Where each word ends in ``bytes``; a shared one where the word before it does.
     public private(set) var ends: [Int] = []
+    /// In their order.
+    public private(set) var shared: [SharedWord] = []
+
+    /// A word that is part of something else, and is not copied.
+    public struct SharedWord: Equatable, Sendable {
+        /// Its place among the command's words.
+        public let index: Int
+        public let bytes: ArraySlice<UInt8>
+    }
 
     public init(_ name: String, _ arguments: String...) {
         append(name)
@@ -26,6 +36,12 @@ public struct RedisCommand: Equatable, Sendable {
         ends.append(bytes.count)
     }
 
+    /// A word that stays where it is until it is sent: for large ones, which would be held twice.
+    public mutating func append(shared word: ArraySlice<UInt8>) {
+        shared.append(SharedWord(index: ends.count, bytes: word))
+        ends.append(bytes.count)
+    }
+
     /// Room for so many bytes more, in so many words.
     public mutating func reserve(bytes count: Int, words: Int) {
         bytes.reserveCapacity(bytes.count + count)
@@ -42,8 +58,9 @@ public struct RedisCommand: Equatable, Sendable {
         append { $0.appendDecimal(Int64(number)) }
     }
 
-    /// The number of another command's words from one of them on, and those words.
+    /// The number of another command's words from one of them on, and those words. None of them is shared.
     mutating func appendCounted(_ other: RedisCommand, from first: Int) {
+        precondition(other.shared.isEmpty, "a command with shared words is too large to go with others")
         append(other.count - first)
         let start = other.ends[first - 1]
         let shift = bytes.count - start
@@ -54,6 +71,21 @@ public struct RedisCommand: Equatable, Sendable {
     /// Number of words, the command's name included.
     public var count: Int { ends.count }
 
-    /// One word, for tests and messages.
-    public func word(_ index: Int) -> ArraySlice<UInt8> { bytes[(index == 0 ? 0 : ends[index - 1])..<ends[index]] }
+    /// Bytes of all words.
+    public var byteCount: Int { shared.reduce(bytes.count) { $0 + $1.bytes.count } }
+
+    /// One word.
+    public func word(_ index: Int) -> ArraySlice<UInt8> {
+        if !shared.isEmpty, let word = sharedWord(index) { return word }
+        return bytes[(index == 0 ? 0 : ends[index - 1])..<ends[index]]
+    }
+
+    private func sharedWord(_ index: Int) -> ArraySlice<UInt8>? {
+        var (low, high) = (0, shared.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if shared[middle].index < index { low = middle + 1 } else { high = middle }
+        }
+        return low < shared.count && shared[low].index == index ? shared[low].bytes : nil
+    }
 }

@@ -8,20 +8,63 @@ import Testing
         var command = RedisCommand("SET", "k\r\n", "")
         command.append([0, 0xFF])
         var output = Array("before".utf8)
-        try CommandFormatter.append(command, to: &output)
+        CommandFormatter.append(command, to: &output)
         let expected = Array("before*4\r\n$3\r\nSET\r\n$3\r\nk\r\n\r\n$0\r\n\r\n$2\r\n".utf8) + [0, 0xFF, 0x0D, 0x0A]
         #expect(output == expected)
     }
 
-    /// Hand-overs of a turn may be hundreds of megabytes: each must not copy those before it.
-    @Test func manyLargeCommandsAreNotCopiedAgainAndAgain() throws {
-        let command = RedisCommand("SET", "k", String(repeating: "v", count: 1_100_000))
-        var output: [UInt8] = []
-        var (capacity, moves) = (0, 0)
-        for _ in 0..<100 {
-            try CommandFormatter.append(command, to: &output)
-            if output.capacity != capacity { (capacity, moves) = (output.capacity, moves + 1) }
+    private static func command() -> RedisCommand {
+        let list = Array((0..<40).map { "recipient-\($0)" }.joined(separator: "\n").utf8)
+        var command = RedisCommand("FCALL", "", "a word")
+        command.append(shared: list[..<200])
+        command.append(shared: [])
+        command.append(7)
+        command.append(shared: list[201...])
+        return command
+    }
+
+    /// The same words, none of them shared.
+    private static func copied(_ command: RedisCommand) -> RedisCommand {
+        (1..<command.count).reduce(into: RedisCommand("FCALL")) { $0.append(command.word($1)) }
+    }
+
+    @Test func sharedWordsAreWordsLikeOthers() throws {
+        let (command, copied) = (Self.command(), Self.copied(Self.command()))
+        #expect(command.count == 7 && copied.count == 7)
+        #expect(command.byteCount == copied.byteCount)
+        var (output, expected): ([UInt8], [UInt8]) = ([], [])
+        CommandFormatter.append(command, to: &output)
+        CommandFormatter.append(copied, to: &expected)
+        #expect(output == expected)
+        #expect(command.word(3).count == 200 && command.word(3).starts(with: Array("recipient-0\n".utf8)))
+        #expect(command.word(4).isEmpty && Array(command.word(5)) == Array("7".utf8))
+    }
+
+    @Test func piecesOfAnySizeAreTheWholeCommand() throws {
+        let command = Self.command()
+        var expected: [UInt8] = []
+        CommandFormatter.append(Self.copied(command), to: &expected)
+        for most in 1...expected.count + 1 {
+            var pieces = CommandPieces(command)
+            #expect(pieces.byteCount == expected.count)
+            var output: [UInt8] = []
+            while !pieces.isOver {
+                var piece: [UInt8] = []
+                pieces.append(to: &piece, most: most)
+                // The head of a word is never divided.
+                try #require(!piece.isEmpty && piece.count <= most + 32)
+                output += piece
+            }
+            #expect(output == expected, "pieces of \(most)")
         }
-        #expect(moves < 12, "\(moves)")
+    }
+
+    @Test func whatRedisWouldNotTakeIsNotSent() {
+        let word = [UInt8](repeating: 0, count: CommandFormatter.maxWordBytes / 2)
+        var command = RedisCommand("SET")
+        for _ in 0..<3 { command.append(shared: word[...]) }
+        #expect(throws: Never.self) { try CommandFormatter.check(command) }
+        command.append(shared: (word + word + [0])[...])
+        #expect(throws: RedisError.self) { try CommandFormatter.check(command) }
     }
 }

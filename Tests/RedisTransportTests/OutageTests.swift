@@ -1,4 +1,5 @@
 import EventLoop
+import Glibc
 import RedisTransport
 import StreamWire
 import TestSupport
@@ -127,5 +128,77 @@ import Testing
         #expect(probe.answers.allSatisfy { $0.error?.code == .connectionLost })
         #expect(doubts.first == true)
         #expect(doubts.last == false)
+    }
+
+    /// Asks a peer and takes what becomes of it; the peer, once greeted, takes the question in its own way.
+    private func ask(_ question: RedisCommand, _ play: @escaping @Sendable (ScriptedPeer.Connection) -> Void) throws
+        -> (answer: Answer?, tookMs: UInt64)
+    {
+        let peer = try ScriptedPeer { connection, _ in
+            connection.receive(until: "PING")
+            connection.send("+OK\r\n+PONG\r\n")
+            play(connection)
+            connection.waitForEnd()
+        }
+        defer { peer.stop() }
+        let probe = ConnectionProbe()
+        let endpoint = RedisEndpoint(address: .tcp(host: "127.0.0.1", port: peer.port))
+        let timeouts = RedisTimeouts.forTests(commandMs: Self.patienceMs)
+        try probe.run(endpoint, timeouts: timeouts) { [record = probe.record] connection, state, finish in
+            guard state == .ready, record.withLock({ $0.answers.isEmpty }) else { return }
+            connection.send(question) { answer in
+                record.withLock {
+                    $0.answers.append(answer)
+                    $0.times.append(EventLoop.readClock())
+                }
+                finish()
+            }
+        }
+        let times = probe.record.withLock { $0.times }
+        return (probe.answers.first, (times[2] - times[1]) / 1_000_000)
+    }
+
+    private static let patienceMs: Int64 = 1_000
+    private static let pieceMs: UInt32 = 50
+
+    @Test func anAnswerMayTakeLongerWhileItComes() throws {
+        let pieces = 40
+        let (answer, tookMs) = try ask(RedisCommand("QUESTION")) { connection in
+            connection.receive(until: "QUESTION")
+            connection.send("$\(pieces * 10)\r\n")
+            for _ in 0..<pieces {
+                usleep(Self.pieceMs * 1_000)
+                connection.send("0123456789")
+            }
+            connection.send("\r\n")
+        }
+        #expect(answer?.value?.bytes?.count == pieces * 10)
+        #expect(tookMs > UInt64(Self.patienceMs))
+    }
+
+    @Test func anAnswerThatStopsComingIsNotWaitedForLonger() throws {
+        let (answer, tookMs) = try ask(RedisCommand("QUESTION")) { connection in
+            connection.receive(until: "QUESTION")
+            connection.send("$100\r\n0123456789")
+        }
+        #expect(answer?.error?.code == .timeout)
+        #expect(tookMs >= UInt64(Self.patienceMs))
+    }
+
+    @Test func aCommandMayTakeLongerWhileItLeaves() throws {
+        // More than the kernel holds for a peer that takes its time.
+        let size = 40 << 20
+        let question = RedisCommand("QUESTION", String(repeating: "x", count: size))
+        let (answer, tookMs) = try ask(question) { connection in
+            var received = 0
+            while received < size {
+                let before = received
+                while received < size, received < before + (1 << 20) { received += connection.receive().count }
+                usleep(Self.pieceMs * 1_000)
+            }
+            connection.send("+OK\r\n")
+        }
+        #expect(answer?.value == .status("OK"))
+        #expect(tookMs > UInt64(Self.patienceMs))
     }
 }
