@@ -1,4 +1,4 @@
-internal import FanfareJSON
+internal import FanfareCore
 internal import FanfareModel
 
 /// Addresses built from a fixed origin and validated segments, never from anything a job says.
@@ -20,16 +20,7 @@ enum FCMEndpoint {
 enum RecipientRule {
     static func accepts(_ value: String, kind: RecipientKind) -> Bool {
         guard kind == .token || kind == .fid else { return !value.isEmpty }
-        guard (1...1_024).contains(value.utf8.count) else { return false }
-        return WideBytes.none(of: value) { part in
-            // A bit of one byte must not run into the next: what is not ASCII is told first.
-            let ascii = part & ~WideBytes.highs
-            let tokens =
-                WideBytes.within("a", "z", in: ascii | 0x2020_2020_2020_2020)
-                | WideBytes.within("0", ":", in: ascii) | WideBytes.within("-", ".", in: ascii)
-                | WideBytes.within("_", "_", in: ascii)
-            return (part & WideBytes.highs) | (tokens ^ WideBytes.highs)
-        }
+        return RecipientRules.isToken(value)
     }
 }
 

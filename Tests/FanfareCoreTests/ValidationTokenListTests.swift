@@ -16,6 +16,34 @@ import Testing
         #expect(tokens("[\"\(String(repeating: "t", count: 1_024))\"]")?.first?.utf8.count == 1_024)
     }
 
+    /// Eight bytes are looked at together: each byte has to be told apart wherever it stands among them.
+    @Test func everyByteOfATokenIsLookedAt() {
+        let alphabet = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_:.-".utf8)
+        for byte in UInt8.min ... .max {
+            for (before, behind) in [(0, 0), (0, 7), (1, 7), (3, 4), (7, 0), (7, 9), (8, 1), (15, 3), (16, 20)] {
+                let token =
+                    [UInt8](repeating: UInt8(ascii: "z"), count: before) + [byte]
+                    + [UInt8](repeating: UInt8(ascii: "Z"), count: behind)
+                let fields: [(name: String, value: [UInt8])] = [
+                    ("tokens", Array("[\"".utf8) + token + Array("\",\"x\"]".utf8)), ("message", Array("{}".utf8)),
+                ]
+                var tokens: [String]?
+                if case .accept(let job) = EntryBuilder.validator().decide(entryID: "1-1", fields: fields),
+                    case .tokens(let list) = job.target
+                {
+                    tokens = Array(list)
+                }
+                let text = String(decoding: token, as: UTF8.self)
+                #expect(tokens == (alphabet.contains(byte) ? [text, "x"] : nil), "\(byte) behind \(before)")
+                guard byte < 0x80 else { continue }
+                #expect(RecipientRules.isToken(text) == alphabet.contains(byte), "\(byte) behind \(before)")
+            }
+        }
+        #expect(!RecipientRules.isToken("") && !RecipientRules.isToken("é") && !RecipientRules.isToken("1234567é"))
+        #expect(RecipientRules.isToken(String(repeating: "t", count: 1_024)))
+        #expect(!RecipientRules.isToken(String(repeating: "t", count: 1_025)))
+    }
+
     @Test func aMillionTokensAreOnePass() {
         var text = Array("[".utf8)
         for index in 0..<1_000_000 { text.append(contentsOf: "\"token-\(index)\",".utf8) }

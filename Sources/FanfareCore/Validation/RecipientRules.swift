@@ -1,5 +1,7 @@
+internal import FanfareJSON
+
 /// The alphabets of names that travel in URLs, JSON and logs. All are ASCII, so bytes are characters.
-enum RecipientRules {
+public enum RecipientRules {
     /// Registration tokens, installation ids and group keys.
     static let tokenLength = 1_024
     static let topicLength = 900
@@ -32,6 +34,38 @@ enum RecipientRules {
         case UInt8(ascii: "_"), UInt8(ascii: ":"), UInt8(ascii: "."), UInt8(ascii: "-"): return true
         default: return false
         }
+    }
+
+    /// What ``checkToken(_:at:)`` accepts; asked for every send.
+    public static func isToken(_ text: String) -> Bool {
+        (1...tokenLength).contains(text.utf8.count) && WideBytes.none(of: text, othersThanToken)
+    }
+
+    /// The first byte from `start` on that is none of a token; the count where there is none.
+    static func endOfToken(in bytes: [UInt8], from start: Int) -> Int {
+        unsafe bytes.withUnsafeBytes { bytes in
+            var at = start
+            while at + 8 <= bytes.count {
+                let part = UInt64(littleEndian: unsafe bytes.loadUnaligned(fromByteOffset: at, as: UInt64.self))
+                let others = othersThanToken(part)
+                guard others == 0 else { return at + others.trailingZeroBitCount / 8 }
+                at += 8
+            }
+            while at < bytes.count, isTokenByte(unsafe bytes[at]) { at += 1 }
+            return at
+        }
+    }
+
+    /// The high bit of each byte of the part that ``isTokenByte(_:)`` does not allow.
+    @inline(__always)
+    private static func othersThanToken(_ part: UInt64) -> UInt64 {
+        // A bit of one byte must not run into the next: what is not ASCII is told first.
+        let ascii = part & ~WideBytes.highs
+        let allowed =
+            WideBytes.within("a", "z", in: ascii | 0x2020_2020_2020_2020)
+            | WideBytes.within("0", ":", in: ascii) | WideBytes.within("-", ".", in: ascii)
+            | WideBytes.within("_", "_", in: ascii)
+        return (part & WideBytes.highs) | (allowed ^ WideBytes.highs)
     }
 
     static func isTopicByte(_ byte: UInt8) -> Bool {

@@ -43,7 +43,7 @@ struct TokenListScanner {
             throw EntryFault("\(field)[\(tokens.count)]", "must be a string, not \(kind)")
         }
         let start = next
-        while next < bytes.count, RecipientRules.isTokenByte(bytes[next]) { next += 1 }
+        next = RecipientRules.endOfToken(in: bytes, from: start)
         // A plain token of legal length: the only case that has to be fast.
         if next < bytes.count, bytes[next] == UInt8(ascii: "\""), next > start,
             next - start <= RecipientRules.tokenLength
