@@ -90,7 +90,7 @@ let package = Package(
         ),
         .target(
             name: "RedisTransport",
-            dependencies: ["EventLoop", "StreamWire", "OpenSSLKit", "CHiredis"],
+            dependencies: ["EventLoop", "FanfareModel", "StreamWire", "OpenSSLKit", "CHiredis"],
             swiftSettings: strict
         ),
         .target(

@@ -1,3 +1,4 @@
+internal import FanfareModel
 internal import StreamWire
 
 /// Commands as bytes on the wire: an array of words, each with its length before it, so that no word can be taken for

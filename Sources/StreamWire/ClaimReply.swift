@@ -1,4 +1,5 @@
 public import FanfareModel
+internal import Glibc
 
 /// The answer of `claim`: work, and what holds it back.
 public struct ClaimReply: Equatable, Sendable {
@@ -186,14 +187,25 @@ public struct ClaimedRecipient: Equatable, Sendable {
     private static func lines(_ bytes: [UInt8], from: Int) -> [ClaimedRecipient] {
         var list: [ClaimedRecipient] = []
         list.reserveCapacity(Batch.maximumSize)
-        var start = 0
-        while start <= bytes.count {
-            let end = bytes[start...].firstIndex(of: 0x0A) ?? bytes.count
-            let value = String(decoding: bytes[start..<end], as: UTF8.self)
-            list.append(ClaimedRecipient(index: from &+ list.count, value: value))
-            start = end + 1
+        unsafe bytes.withUnsafeBytes { bytes in
+            var start = 0
+            while start <= bytes.count {
+                let end = unsafe endOfLine(in: bytes, from: start)
+                let line = unsafe UnsafeRawBufferPointer(rebasing: bytes[start..<end])
+                list.append(
+                    ClaimedRecipient(index: from &+ list.count, value: unsafe String(decoding: line, as: UTF8.self))
+                )
+                start = end + 1
+            }
         }
         return list
+    }
+
+    private static func endOfLine(in bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
+        guard let base = bytes.baseAddress, start < bytes.count,
+            let found = unsafe memchr(base + start, 0x0A, bytes.count - start)
+        else { return bytes.count }
+        return unsafe base.distance(to: UnsafeRawPointer(found))
     }
 }
 

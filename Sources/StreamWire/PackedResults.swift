@@ -1,3 +1,5 @@
+internal import FanfareModel
+
 /// The results of one flush, as they travel: numbers and letters side by side, and the objects as one text, so that a
 /// thousand of them are neither a thousand words for Redis to take apart nor a thousand allocations.
 public struct PackedResults: Equatable, Sendable {
@@ -111,7 +113,7 @@ public struct PackedResults: Equatable, Sendable {
             bytes.append(UInt8(ascii: "["))
             for (position, item) in items.enumerated() {
                 if position > 0 { bytes.append(UInt8(ascii: ",")) }
-                bytes.append(contentsOf: String(item.index).utf8)
+                bytes.appendDecimal(Int64(item.index))
             }
             bytes.append(UInt8(ascii: "]"))
         }

@@ -1,3 +1,5 @@
+internal import FanfareModel
+
 /// One Redis command: its words, binary-safe, kept in one buffer so that building one costs one allocation. Large words
 /// may stay where they are.
 public struct RedisCommand: Equatable, Sendable {

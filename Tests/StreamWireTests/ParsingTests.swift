@@ -15,7 +15,11 @@ import Testing
     }
 
     @Test func commandsHoldNumbersInDigits() {
-        let numbers: [Int64] = [0, 7, 9, 10, 99, 100, 1_234, .max, -1, -10, .min]
+        var numbers: [Int64] = [0, 7, 1_234, .max, -1, -10, .min]
+        for power in 1..<19 {
+            let ten = (0..<power).reduce(Int64(1)) { product, _ in product * 10 }
+            numbers += [ten - 1, ten, ten + 1, ten &* 9]
+        }
         var command = RedisCommand("X")
         for number in numbers { command.append(number) }
         let words = (1..<command.count).map { String(decoding: command.word($0), as: UTF8.self) }
@@ -30,6 +34,33 @@ import Testing
         #expect(Array(command.word(0)) == Array("SET".utf8))
     }
 
+    /// An answer to `claim` with news and one claim.
+    private static func reply(_ claim: RedisValue) -> RedisValue {
+        let zero = RedisValue.bulk(Array("0".utf8))
+        return RedisValue.array(
+            [.bulk(Array("ok".utf8)), zero, zero, zero, .bulk([]), zero, .bulk([]), zero, zero, .bulk([]), .bulk([])]
+                + [
+                    .bulk(Array("7-1".utf8)), .bulk(Array("8-1".utf8)),
+                    .array(["end", "k", "cancelled"].map { .bulk(Array($0.utf8)) }), .bulk(Array("-9".utf8)), claim,
+                ]
+        )
+    }
+
+    @Test(arguments: [
+        ("one", ["one"]), ("one\ntwo", ["one", "two"]), ("\n", ["", ""]), ("a\n\nb\n", ["a", "", "b", ""]), ("", [""]),
+        ("é\n\u{1F600}", ["é", "\u{1F600}"]),
+    ])
+    func recipientsOfABatchStandOneALine(lines: String, recipients: [String]) {
+        let words = ["j", "0", "9", "first", "7", "128", "1", "", "", "", lines, "", "0"]
+        let reply = Self.reply(.array(words.map { .bulk(Array($0.utf8)) }))
+        guard case .reply(let parsed)? = ClaimReply.parse(reply) else {
+            Issue.record("not parsed")
+            return
+        }
+        let expected = recipients.enumerated().map { ClaimedRecipient(index: 7 + $0.offset, value: $0.element) }
+        #expect(parsed.claims.first?.recipients == expected)
+    }
+
     @Test func aConditionWithBarsSurvivesItsWait() throws {
         let history = RecipientHistory(attempts: 2, firstAttemptMs: 77, maybeDuplicate: true)
         let condition = "'a' in topics || 'b' in topics"
@@ -39,15 +70,7 @@ import Testing
             .array([.bulk(Array("4".utf8)), .bulk(Array(history.packed(with: condition).utf8))]),
             .bulk([]), .bulk(Array("1".utf8)),
         ])
-        let zero = RedisValue.bulk(Array("0".utf8))
-        let reply = RedisValue.array(
-            [.bulk(Array("ok".utf8)), zero, zero, zero, .bulk([]), zero, .bulk([]), zero, zero, .bulk([]), .bulk([])]
-                + [
-                    .bulk(Array("7-1".utf8)), .bulk(Array("8-1".utf8)),
-                    .array(["end", "k", "cancelled"].map { .bulk(Array($0.utf8)) }), .bulk(Array("-9".utf8)), claim,
-                ]
-        )
-        guard case .reply(let parsed)? = ClaimReply.parse(reply) else {
+        guard case .reply(let parsed)? = ClaimReply.parse(Self.reply(claim)) else {
             Issue.record("not parsed")
             return
         }

@@ -42,7 +42,7 @@ public struct PlainResult: Equatable, Sendable {
         // The first, and for most jobs the only one.
         if bytes.isEmpty { bytes.reserveCapacity(Self.frame + recipient.utf8.count + messageID.utf8.count) }
         bytes.append(literal: "{\"i\":")
-        bytes.append(contentsOf: String(index).utf8)
+        bytes.appendDecimal(Int64(index))
         bytes.append(literal: ",\"")
         bytes.append(contentsOf: kind.rawValue.utf8)
         bytes.append(literal: "\":")
@@ -50,7 +50,7 @@ public struct PlainResult: Equatable, Sendable {
         bytes.append(literal: ",\"status\":\"sent\",\"message_id\":")
         bytes.appendJSONString(messageID)
         bytes.append(literal: ",\"attempts\":")
-        bytes.append(contentsOf: String(attempts).utf8)
+        bytes.appendDecimal(Int64(attempts))
         if maybeDup { bytes.append(literal: ",\"maybe_dup\":true") }
         bytes.append(UInt8(ascii: "}"))
     }
