@@ -1,19 +1,18 @@
-/// A hash of short texts, eight bytes at a step: several times for every send, so it has to be quick. It says nothing of
-/// secrets, and it is not one against somebody who chooses what is hashed; a seed of the process' own keeps what two
-/// workers see as collisions apart.
+/// A hash of short texts, eight bytes at a step: for every send, so it has to be quick. It says nothing of secrets, and it
+/// is not one against somebody who chooses what is hashed.
 public enum ByteHash {
-    public static func of(_ text: String, seed: UInt64 = 0) -> UInt64 {
+    public static func of(_ text: String) -> UInt64 {
         // A text that is one piece, as those are that came from Redis, is read where it is.
         let hash = unsafe text.utf8.withContiguousStorageIfAvailable {
-            unsafe of(UnsafeRawBufferPointer($0), seed: seed)
+            unsafe of(UnsafeRawBufferPointer($0))
         }
         if let hash { return hash }
         var copy = text
-        return copy.withUTF8 { unsafe of(UnsafeRawBufferPointer($0), seed: seed) }
+        return copy.withUTF8 { unsafe of(UnsafeRawBufferPointer($0)) }
     }
 
-    private static func of(_ bytes: UnsafeRawBufferPointer, seed: UInt64) -> UInt64 {
-        var hash = seed ^ 0x9E37_79B9_7F4A_7C15 ^ UInt64(bytes.count)
+    private static func of(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
+        var hash = 0x9E37_79B9_7F4A_7C15 ^ UInt64(bytes.count)
         var at = 0
         while at + 8 <= bytes.count {
             let word = unsafe bytes.loadUnaligned(fromByteOffset: at, as: UInt64.self)
@@ -29,7 +28,7 @@ public enum ByteHash {
     }
 
     /// Both halves of the product: each bit of the input moves bits everywhere.
-    private static func mixed(_ value: UInt64) -> UInt64 {
+    public static func mixed(_ value: UInt64) -> UInt64 {
         let product = value.multipliedFullWidth(by: 0xD6E8_FEB8_6659_FD93)
         return product.high ^ product.low
     }

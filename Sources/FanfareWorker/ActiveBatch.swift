@@ -19,6 +19,8 @@ final class ActiveBatch {
     let pass: Claim.Pass
     let job: JobContext
     var recipients: [ClaimedRecipient]
+    /// Of the recipients by position, where their repetitions in the job are counted.
+    private let hashes: [UInt64]
     /// Positions to send, in order. A batch that was taken over lacks what is finished or in doubt.
     private var todo: [Int]
     private var head = 0
@@ -84,10 +86,13 @@ final class ActiveBatch {
         todo.reserveCapacity(recipients.count)
         // What is alone repeats nobody.
         var index = recipients.count > 1 ? RecipientIndex(capacity: recipients.count) : nil
+        var hashes: [UInt64] = []
+        if index != nil || job.countsRepeats { hashes = recipients.map { ByteHash.of($0.value) } }
+        self.hashes = job.countsRepeats ? hashes : []
         for position in recipients.indices where recipients[position].fate != .finished {
             open += 1
             guard recipients[position].fate == .unsent else { continue }
-            if let original = index?.earlier(than: position, in: recipients) {
+            if let original = index?.earlier(than: position, hash: hashes[position], in: recipients) {
                 aliases[original, default: []].append(position)
             } else {
                 todo.append(position)
@@ -102,9 +107,10 @@ final class ActiveBatch {
     }
 
     /// What a recipient is called in its result. A group's value may hold how far its members have been sent to.
-    func name(of position: Int) -> String {
-        let value = recipients[position].value
-        return job.spec.kind == .group ? GroupProgress.key(in: value) : value
+    func name(of position: Int) -> String { Self.name(recipients[position], kind: job.spec.kind) }
+
+    private static func name(_ recipient: ClaimedRecipient, kind: RecipientKind) -> String {
+        kind == .group ? GroupProgress.key(in: recipient.value) : recipient.value
     }
 
     /// Positions whose sending an earlier worker may have begun.
@@ -152,7 +158,12 @@ final class ActiveBatch {
     }
 
     /// True once for a position that was let through.
-    func wasLetThrough(_ position: Int) -> Bool { paced.remove(position) != nil }
+    func wasLetThrough(_ position: Int) -> Bool { !paced.isEmpty && paced.remove(position) != nil }
+
+    /// How often this worker has been about to send to the recipient in the last minute; 0 for jobs too small to tell.
+    func repeats(_ position: Int, now: UInt64) -> Int {
+        hashes.isEmpty ? 0 : job.repeats(hash: hashes[position], now: now)
+    }
 
     /// Puts a position back whose access token was refused; false when that has happened to it before.
     func sendAgain(_ position: Int) -> Bool {
@@ -213,17 +224,45 @@ final class ActiveBatch {
     ///
     /// - Returns: what there is to say of it; nil, and nothing done, where that is more than a message's id.
     func closeSent(_ position: Int, messageID: String, startedMs: Int64) -> PlainResult? {
-        let recipient = recipients[position]
-        guard !job.isManagement, !recipient.history.maybeDuplicate, recipient.fate != .finished else { return nil }
-        recipients[position].history.attempts += 1
-        if recipient.history.attempts == 0 { recipients[position].history.firstAttemptMs = startedMs }
-        recipients[position].fate = .finished
-        return PlainResult(
+        guard !job.isManagement, recipients[position].closeSent(startedMs: startedMs) else { return nil }
+        return result(of: recipients[position], kind: job.spec.kind, messageID: messageID)
+    }
+
+    /// As ``closeSent(_:messageID:startedMs:)``, for all of a request's positions whose verdict allows it.
+    ///
+    /// - Returns: beside their results the indices of the others.
+    func closeSent(_ verdicts: OneOrMore<Verdict>, of positions: OneOrMore<Int>, startedMs: Int64)
+        -> (results: [PlainResult], others: [Int])
+    {
+        guard !job.isManagement else { return ([], Array(verdicts.indices)) }
+        let kind = job.spec.kind
+        var results: [PlainResult] = []
+        results.reserveCapacity(verdicts.count)
+        var others: [Int] = []
+        // Taken out for as long as it is gone through: each access to a property of an object is watched.
+        var recipients: [ClaimedRecipient] = []
+        swap(&recipients, &self.recipients)
+        for index in verdicts.indices {
+            let position = positions[index]
+            if case .sent(let messageID, nil) = verdicts[index], aliases.isEmpty || aliases[position] == nil,
+                recipients[position].closeSent(startedMs: startedMs)
+            {
+                results.append(result(of: recipients[position], kind: kind, messageID: messageID))
+            } else {
+                others.append(index)
+            }
+        }
+        swap(&recipients, &self.recipients)
+        return (results, others)
+    }
+
+    private func result(of recipient: ClaimedRecipient, kind: RecipientKind, messageID: String) -> PlainResult {
+        PlainResult(
             index: recipient.index,
-            kind: job.spec.kind,
-            recipient: name(of: position),
+            kind: kind,
+            recipient: Self.name(recipient, kind: kind),
             messageID: messageID,
-            attempts: recipient.history.attempts + 1
+            attempts: recipient.history.attempts
         )
     }
 
@@ -233,6 +272,17 @@ final class ActiveBatch {
         let next = todo[head]
         guard requested - next < window / 2 || reach(next) >= requested else { return nil }
         return min(count, max(requested, reach(next)) + window)
+    }
+}
+
+extension ClaimedRecipient {
+    /// Marks it as sent to; false, and nothing done, where there is more to say of it, or all has been said.
+    fileprivate mutating func closeSent(startedMs: Int64) -> Bool {
+        guard !history.maybeDuplicate, fate != .finished else { return false }
+        if history.attempts == 0 { history.firstAttemptMs = startedMs }
+        history.attempts += 1
+        fate = .finished
+        return true
     }
 }
 

@@ -200,13 +200,12 @@ final class Dispatcher {
     private func maySend(_ position: Int, of batch: ActiveBatch, carriage: Carriage, nowMs: Int64) -> Bool {
         guard settler.maySend(position, of: batch, carriage: carriage, nowMs: nowMs) else { return false }
         guard !batch.wasLetThrough(position) else { return true }
-        let recipient = batch.name(of: position)
-        switch pacer.decide(recipient, of: batch.job) {
+        switch pacer.decide(position, of: batch) {
         case .go: return true
         case .hold(let untilMs): settler.hold(position, of: batch, untilMs: untilMs)
         case .ask:
             batch.pacing += 1
-            pacer.ask(recipient, of: batch.job) { [weak self] waitMs in
+            pacer.ask(batch.name(of: position), of: batch.job) { [weak self] waitMs in
                 self?.paced(position, of: batch, waitMs: waitMs)
             }
         }
@@ -297,24 +296,21 @@ final class Dispatcher {
             return queue.add(batch)
         }
         noteLostBody(outcome, flight)
-        let verdicts = carriage.verdicts(
-            outcome,
-            of: flight,
-            nowMs: project.wallMs,
-            atMostOnce: batch.job.isAtMostOnce
+        let verdicts = AnswerVerdicts(
+            carriage.verdicts(outcome, of: flight, nowMs: project.wallMs, atMostOnce: batch.job.isAtMostOnce)
         )
         let took = project.loop.now - min(project.loop.now, flight.startedAt)
         project.meters.answered(verdicts, isManagement: carriage.isManagement, afterNs: took)
         if !carriage.isManagement {
-            let isTroubled = verdicts.contains(where: \.isOverload)
+            let isTroubled = verdicts.others.contains(where: \.isOverload)
             if isTroubled { lastTrouble = project.loop.now }
             batch.isTroubled = isTroubled
             project.regulator.answered(verdicts, startedAt: flight.startedAt, inFlight: inFlight + 1)
         }
-        if let (round, member) = flight.member { return heard(verdicts[0], of: member, round, flight) }
+        if let (round, member) = flight.member { return heard(verdicts.all[0], of: member, round, flight) }
         settler.note(verdicts, of: batch)
-        for index in settler.settleSent(verdicts, of: flight) {
-            let (position, verdict) = (flight.positions[index], verdicts[index])
+        for index in settler.settleSent(verdicts.all, of: flight) {
+            let (position, verdict) = (flight.positions[index], verdicts.all[index])
             if case .refreshCredential(let failure) = verdict {
                 credentials.refused(flight.credential)
                 if project.isDraining || batch.isFenced {

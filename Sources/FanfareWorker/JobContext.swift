@@ -76,7 +76,9 @@ final class JobContext {
     }
 
     /// How often this worker has been about to send to the recipient in the last minute; 0 for jobs too small to tell.
-    func repeats(_ recipient: String, now: UInt64) -> Int { sketch?.count(recipient, now: now) ?? 0 }
+    func repeats(hash: UInt64, now: UInt64) -> Int { sketch?.count(hash: hash, now: now) ?? 0 }
+
+    var countsRepeats: Bool { sketch != nil }
 
     var isAtMostOnce: Bool { spec.delivery == .atMostOnce }
 }

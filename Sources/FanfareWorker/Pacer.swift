@@ -42,10 +42,11 @@ final class Pacer {
     }
 
     /// Asked before every send, so it costs nothing while nobody was refused.
-    func decide(_ recipient: String, of job: JobContext) -> Decision {
-        let repeats = job.repeats(recipient, now: project.loop.now)
-        let isFrequent = repeats >= RepeatSketch.paceFrom
-        guard !refused.isEmpty, let refusal = refused[Self.name(recipient, kind: job.spec.kind)] else {
+    func decide(_ position: Int, of batch: ActiveBatch) -> Decision {
+        let isFrequent = batch.repeats(position, now: project.loop.now) >= RepeatSketch.paceFrom
+        guard !refused.isEmpty,
+            let refusal = refused[Self.name(batch.name(of: position), kind: batch.job.spec.kind)]
+        else {
             return isFrequent ? .ask : .go
         }
         let nowMs = project.nowMs

@@ -13,10 +13,12 @@ struct RecipientIndex {
     }
 
     /// The position of an equal recipient that was asked for before; nil, and noted, when there is none.
-    mutating func earlier(than position: Int, in recipients: [ClaimedRecipient]) -> Int? {
+    ///
+    /// - Parameter hash: of the recipient, by ``FanfareModel/ByteHash``.
+    mutating func earlier(than position: Int, hash: UInt64, in recipients: [ClaimedRecipient]) -> Int? {
         let value = recipients[position].value
         let mask = slots.count - 1
-        var slot = Int(truncatingIfNeeded: ByteHash.of(value)) & mask
+        var slot = Int(truncatingIfNeeded: hash) & mask
         while slots[slot] != 0 {
             let other = Int(slots[slot]) - 1
             if recipients[other].value == value { return other }

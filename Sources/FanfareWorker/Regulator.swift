@@ -33,10 +33,10 @@ final class Regulator {
 
     func sent(isRetry: Bool) { retries.sent(isRetry: isRetry, now: loop.now) }
 
-    func answered(_ verdicts: OneOrMore<Verdict>, startedAt: UInt64, inFlight: Int) {
+    func answered(_ verdicts: AnswerVerdicts, startedAt: UInt64, inFlight: Int) {
         // A send that never left says nothing of FCM.
-        guard !verdicts.allSatisfy(\.isUnsent) else { return }
-        let isOverload = verdicts.contains(where: \.isOverload)
+        guard verdicts.sent > 0 || !verdicts.others.allSatisfy(\.isUnsent) else { return }
+        let isOverload = verdicts.others.contains(where: \.isOverload)
         if !isOverload { accepts.accepted() }
         concurrency.answered(
             latencyNs: loop.now - min(loop.now, startedAt),

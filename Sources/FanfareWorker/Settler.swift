@@ -55,11 +55,11 @@ final class Settler {
 
     /// What the answer to a request says of the message and of the project. Before any of it is settled: whether the
     /// message is wrong is judged by the first of these that Redis hears of, which must not be the good ones alone.
-    func note(_ verdicts: OneOrMore<Verdict>, of batch: ActiveBatch) {
-        var sent = 0
-        for verdict in verdicts {
+    func note(_ verdicts: AnswerVerdicts, of batch: ActiveBatch) {
+        var sent = verdicts.sent
+        for verdict in verdicts.others {
             switch verdict {
-            case .sent, .sentPartly, .managed: sent += 1
+            case .sentPartly, .managed: sent += 1
             default: noteAnswer(verdict, of: batch)
             }
         }
@@ -71,21 +71,8 @@ final class Settler {
     /// - Returns: the indices of those that are still to be settled one by one.
     func settleSent(_ verdicts: OneOrMore<Verdict>, of flight: Flight) -> [Int] {
         guard verdicts.count > 1 else { return [0] }
-        let batch = flight.batch
-        var others: [Int] = []
-        var results: [PlainResult] = []
-        results.reserveCapacity(verdicts.count)
-        for index in verdicts.indices {
-            let position = flight.positions[index]
-            if case .sent(let messageID, nil) = verdicts[index], batch.aliases[position] == nil,
-                let result = batch.closeSent(position, messageID: messageID, startedMs: flight.startedMs)
-            {
-                results.append(result)
-            } else {
-                others.append(index)
-            }
-        }
-        recorder.results(results, of: batch)
+        let (results, others) = flight.batch.closeSent(verdicts, of: flight.positions, startedMs: flight.startedMs)
+        recorder.results(results, of: flight.batch)
         return others
     }
 

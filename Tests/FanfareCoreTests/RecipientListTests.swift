@@ -38,7 +38,6 @@ import Testing
             }
         }
         #expect(seen.count == count)
-        #expect(ByteHash.of("token", seed: 1) != ByteHash.of("token", seed: 2))
         // A text that is not in one piece, too.
         #expect(ByteHash.of(String(Substring("xtoken").dropFirst())) == ByteHash.of("token"))
     }

@@ -56,4 +56,43 @@ import Testing
         #expect(batch.closeSent(0, messageID: "m", startedMs: 40) == nil)
         #expect(batch.recipients[0].history.attempts == 1 && batch.recipients[0].fate == .unsent)
     }
+
+    /// Together as one by one: the usual ones are closed, whoever has more to say is left as it is.
+    @Test func manyAreClosedAsEachWouldBe() {
+        let tokens = ["a", "b", "c", "b", "d", "e"]
+        let job = Job(id: "j", hasOwnID: true, entryID: "1-0", target: .tokens(tokens), message: Array("{}".utf8))
+        let claim = Claim(job: "j", epoch: "7", upto: 6, taken: RecipientList(tokens))
+        let context = JobContext(id: "j", spec: JobSpec(job: job, total: 6), project: .init(id: "p"))
+        let batch = ActiveBatch(claim: claim, job: context)
+        batch.recipients[4].history = RecipientHistory(attempts: 1, firstAttemptMs: 5, maybeDuplicate: true)
+        batch.recipients[5].history = RecipientHistory(attempts: 2, firstAttemptMs: 5)
+        // b stands for two, c has a new token, d may have got it before.
+        let verdicts: [Verdict] = [
+            .sent(messageID: "m0", canonical: nil), .sent(messageID: "m1", canonical: nil),
+            .sent(messageID: "m2", canonical: "new"), .sent(messageID: "m4", canonical: nil),
+            .sent(messageID: "m5", canonical: nil), .failed(Failure(error: .unregistered, action: .remove)),
+        ]
+        let positions = OneOrMore(0, [1, 2, 4, 5, 3])
+        let (results, others) = batch.closeSent(OneOrMore(all: verdicts)!, of: positions, startedMs: 40)
+        #expect(others == [1, 2, 3, 5])
+        #expect(
+            results == [
+                PlainResult(index: 0, kind: .token, recipient: "a", messageID: "m0", attempts: 1),
+                PlainResult(index: 5, kind: .token, recipient: "e", messageID: "m5", attempts: 3),
+            ]
+        )
+        #expect(batch.recipients.map { $0.fate == .finished } == [true, false, false, false, false, true])
+        #expect(batch.recipients[0].history.firstAttemptMs == 40 && batch.recipients[5].history.firstAttemptMs == 5)
+        #expect(batch.open == 6, "until they are reported")
+        #expect(batch.closeSent(OneOrMore(verdicts[0]), of: OneOrMore(0), startedMs: 50).others == [0], "once")
+    }
+
+    @Test func theUsualVerdictsAreCounted() {
+        let usual = Verdict.sent(messageID: "m", canonical: nil)
+        let failed = Verdict.failed(Failure(error: .unregistered, action: .remove))
+        let some = AnswerVerdicts(OneOrMore(usual, [failed, .sent(messageID: "", canonical: "c"), usual]))
+        #expect(some.sent == 3 && some.others == [failed] && some.all.count == 4)
+        let none = AnswerVerdicts(OneOrMore(failed))
+        #expect(none.sent == 0 && none.others == [failed])
+    }
 }

@@ -35,29 +35,35 @@ public struct RepeatSketch: Sendable {
     /// - Returns: how often it was counted in this window, this time included: never too low up to 255, where counting
     ///   stops.
     public mutating func count(_ recipient: String, now: UInt64) -> Int {
-        count(hash: ByteHash.of(recipient, seed: seed), now: now)
+        count(hash: ByteHash.of(recipient), now: now)
     }
 
-    private mutating func count(hash: UInt64, now: UInt64) -> Int {
+    /// - Parameter hash: of ``FanfareModel/ByteHash``, as of any text.
+    public mutating func count(hash: UInt64, now: UInt64) -> Int {
         let start = windowStart ?? now
         windowStart = start
         if now >= start.adding(Self.windowNs) {
             clear()
             windowStart = now
         }
-        var least = UInt8.max
-        for row in 0..<Self.rows { least = min(least, cells[cell(row, hash)]) }
-        guard least < .max else { return Int(least) }
-        // Only the cells that stand at the least are raised: the others hold somebody else's count already.
-        for row in 0..<Self.rows where cells[cell(row, hash)] == least { cells[cell(row, hash)] = least + 1 }
-        return Int(least) + 1
+        let hash = ByteHash.mixed(hash ^ seed)
+        return unsafe cells.withUnsafeMutableBufferPointer { cells in
+            var least = UInt8.max
+            for row in 0..<Self.rows { least = min(least, unsafe cells[Self.cell(row, hash)]) }
+            guard least < .max else { return Int(least) }
+            // Only the cells that stand at the least are raised: the others hold somebody else's count already.
+            for row in 0..<Self.rows where unsafe cells[Self.cell(row, hash)] == least {
+                unsafe cells[Self.cell(row, hash)] = least + 1
+            }
+            return Int(least) + 1
+        }
     }
 
     /// The low twelve bits of the hash choose the block, four more for each row its cell.
-    private func cell(_ row: Int, _ hash: UInt64) -> Int {
-        let block = Int(truncatingIfNeeded: hash) & (Self.blocks - 1)
-        let column = Int(truncatingIfNeeded: hash >> UInt64(12 + 4 * row)) & (Self.columns - 1)
-        return (block * Self.rows + row) * Self.columns + column
+    private static func cell(_ row: Int, _ hash: UInt64) -> Int {
+        let block = Int(truncatingIfNeeded: hash) & (blocks - 1)
+        let column = Int(truncatingIfNeeded: hash >> UInt64(12 + 4 * row)) & (columns - 1)
+        return (block * rows + row) * columns + column
     }
 
     private mutating func clear() {

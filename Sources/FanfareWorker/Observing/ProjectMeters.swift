@@ -63,10 +63,11 @@ final class ProjectMeters {
     // MARK: On the data path
 
     /// A request was answered, or given up.
-    func answered(_ verdicts: some Sequence<Verdict>, isManagement: Bool, afterNs: UInt64) {
+    func answered(_ verdicts: AnswerVerdicts, isManagement: Bool, afterNs: UInt64) {
         let way = isManagement ? management : sends
         var held = (project: false, server: false)
-        for verdict in verdicts {
+        if verdicts.sent > 0 { way.verdicts[Verdict.sentIndex].add(verdicts.sent) }
+        for verdict in verdicts.others {
             way.verdicts[verdict.index].add()
             switch verdict.refusal {
             case .project: held.project = true
@@ -121,9 +122,11 @@ extension Verdict {
         "sent", "failed", "unknown", "retry", "managed", "credential_refused", "project_blocked",
     ]
 
+    fileprivate static let sentIndex = 0
+
     fileprivate var index: Int {
         switch self {
-        case .sent, .sentPartly: return 0
+        case .sent, .sentPartly: return Self.sentIndex
         case .failed: return 1
         case .unknown: return 2
         case .retry: return 3
