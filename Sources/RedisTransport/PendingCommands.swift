@@ -15,7 +15,8 @@ struct PendingCommands<Waiter> {
         func deadline(movedAt: UInt64) -> UInt64 { max(sentAt, movedAt) + timeout }
     }
 
-    private var entries: [Entry] = []
+    /// Those before `head` are answered, and not held here any more: what waits for an answer may hold a large job.
+    private var entries: [Entry?] = []
     private var head = 0
 
     var count: Int { entries.count - head }
@@ -24,8 +25,8 @@ struct PendingCommands<Waiter> {
     mutating func append(_ entry: Entry) { entries.append(entry) }
 
     mutating func popFirst() -> Entry? {
-        guard head < entries.count else { return nil }
-        let entry = entries[head]
+        guard head < entries.count, let entry = entries[head] else { return nil }
+        entries[head] = nil
         head += 1
         if head == entries.count {
             entries.removeAll(keepingCapacity: true)
@@ -37,16 +38,16 @@ struct PendingCommands<Waiter> {
         return entry
     }
 
-    mutating func takeAll() -> ArraySlice<Entry> {
+    mutating func takeAll() -> [Entry] {
         defer {
             entries = []
             head = 0
         }
-        return entries[head...]
+        return entries[head...].compactMap(\.self)
     }
 
     /// Walks the queue: ask when a timer fires, not for every command.
     func earliestDeadline(movedAt: UInt64) -> UInt64? {
-        entries[head...].lazy.map { $0.deadline(movedAt: movedAt) }.min()
+        entries[head...].lazy.compactMap { $0?.deadline(movedAt: movedAt) }.min()
     }
 }
