@@ -87,7 +87,12 @@ final class ActiveBatch {
         // What is alone repeats nobody.
         var index = recipients.count > 1 ? RecipientIndex(capacity: recipients.count) : nil
         var hashes: [UInt64] = []
-        if index != nil || job.countsRepeats { hashes = recipients.map { ByteHash.of($0.value) } }
+        if index != nil || job.countsRepeats {
+            // A group counts by its key, however far its members have been sent to.
+            hashes =
+                job.spec.kind == .group
+                ? recipients.map { ByteHash.of(Self.name($0, kind: .group)) } : recipients.map { ByteHash.of($0.value) }
+        }
         self.hashes = job.countsRepeats ? hashes : []
         for position in recipients.indices where recipients[position].fate != .finished {
             open += 1

@@ -13,18 +13,11 @@ final class Intake {
     private let scheduler: Scheduler
     private let planner: Planner
     private var messages = KnownMessages()
-    /// Entries being handed over, those that wait for it included.
-    private(set) var underWay = 0
-    /// Bytes of those that do not wait any more.
-    private var bytesUnderWay = 0
-    /// Read, and kept until those before them, which are large, have been handed over.
-    private var waiting: [StreamEntry] = []
+    private var queue = EntryQueue<StreamEntry>()
+    private var nextComplaint: UInt64 = 0
 
     /// Called when entries were handed over, so that reading may go on.
     var onHandedOver: () -> Void = {}
-
-    /// Entries that may be between reading and hand-over.
-    private static let limit = 256
 
     init(project: ProjectContext, scheduler: Scheduler, planner: Planner) {
         self.project = project
@@ -39,60 +32,54 @@ final class Intake {
         )
     }
 
+    /// Entries being handed over, those that wait for it included.
+    var underWay: Int { queue.underWay }
+
+    /// Entries that may be read now.
     var room: Int {
-        guard project.isReady, !project.isDraining, project.pressure == nil, !isPausing else { return 0 }
-        return waiting.isEmpty && bytesUnderWay < EntryAllowance.mostBytes ? max(0, Self.limit - underWay) : 0
+        guard project.isReady, !project.isDraining, project.pressure == nil else { return 0 }
+        return queue.room(now: project.loop.now)
     }
 
-    /// When Redis last did not take an entry. Reading on would only pile up what was given to this consumer and cannot
-    /// be handed over.
-    private var failedAt: UInt64?
-    private var isPausing: Bool { failedAt.map { project.loop.now < $0 + 500_000_000 } ?? false }
+    /// Nothing can be read now, and soon can.
+    var isFull: Bool { queue.isFull(now: project.loop.now) }
 
-    /// Among the entries that this consumer was given are some that were not handed over. They come before new ones.
-    private(set) var hasLeftovers = false
+    /// This consumer was given entries that it is to read.
+    func noteLeftovers() { queue.noteLeftovers(now: project.loop.now) }
 
-    func noteLeftovers() { hasLeftovers = true }
+    /// Of the entries that this consumer was given some were not handed over.
+    var hasLeftovers: Bool { queue.hasLeftovers }
+    /// They come before new ones.
+    var leftoversAreDue: Bool { queue.leftoversAreDue(now: project.loop.now) }
 
-    /// True once, when there are leftovers and none of them can be under way.
-    func takeLeftovers() -> Bool {
-        guard hasLeftovers, room > 0, underWay == 0 else { return false }
-        (hasLeftovers, failedAt) = (false, nil)
-        return true
-    }
+    /// True once, when they are to be read.
+    func takeLeftovers() -> Bool { room > 0 && queue.takeLeftovers(now: project.loop.now) }
 
     func receive(_ entries: [StreamEntry]) {
-        underWay += entries.count
-        for (index, entry) in entries.enumerated() {
-            // Each is held several times on its way, so that many large ones at once are more than a machine has.
-            guard bytesUnderWay < EntryAllowance.mostBytes else { return waiting += entries[index...] }
-            take(entry)
-        }
+        for entry in entries { queue.add(entry, bytes: entry.byteCount) }
+        handOver()
     }
 
-    /// The entry is where it belongs, or stays with this consumer to be read again.
+    private func handOver() { while let entry = queue.next() { take(entry) } }
+
     private func finished(_ entry: StreamEntry) {
-        underWay -= 1
-        bytesUnderWay -= entry.byteCount
-        while let next = waiting.first, bytesUnderWay < EntryAllowance.mostBytes {
-            waiting.removeFirst()
-            take(next)
+        queue.finished(bytes: entry.byteCount)
+        handOver()
+        onHandedOver()
+    }
+
+    /// Redis did not take the entry: it stays this consumer's, and is read again.
+    private func failed(_ entry: StreamEntry, _ sentence: String, _ error: RedisError) {
+        queue.failed(bytes: entry.byteCount, now: project.loop.now)
+        project.meters.redisFailed()
+        if project.loop.now >= nextComplaint {
+            nextComplaint = project.loop.now + 1_000_000_000
+            project.logger.warning("\(sentence)", metadata: ["entry": "\(entry.id)", "error": "\(error)"])
         }
         onHandedOver()
     }
 
-    /// Redis did not take an entry: those that wait would fare no better. All of them are this consumer's, and are read
-    /// again when Redis takes entries.
-    private func failed(_ entry: StreamEntry) {
-        underWay -= waiting.count
-        waiting = []
-        (hasLeftovers, failedAt) = (true, project.loop.now)
-        project.meters.redisFailed()
-        finished(entry)
-    }
-
     private func take(_ entry: StreamEntry) {
-        bytesUnderWay += entry.byteCount
         var known: Carriage?
         let decision = validator.decide(entryID: entry.id, fields: entry.fields) { job in
             known = messages.carriage(of: job)
@@ -137,14 +124,7 @@ final class Intake {
 
     private func handedOver(_ handOver: HandOver, _ result: Result<RedisValue, RedisError>) {
         switch result {
-        case .failure(let error):
-            if failedAt.map({ project.loop.now > $0 + 1_000_000_000 }) ?? true {
-                project.logger.warning(
-                    "Entries cannot be handed over yet.",
-                    metadata: ["entry": "\(handOver.entry.id)", "error": "\(error)"]
-                )
-            }
-            return failed(handOver.entry)
+        case .failure(let error): failed(handOver.entry, "Entries cannot be handed over yet.", error)
         case .success(let value):
             let reply = IntakeReply(value)
             if let outcome = reply?.outcome { project.meters.took(outcome) }
@@ -178,9 +158,7 @@ final class Intake {
         project.redis.send(command) { [weak self] result in
             guard let self else { return }
             switch result {
-            case .failure(let error):
-                project.logger.warning("A rejection could not be written yet.", metadata: ["error": "\(error)"])
-                failed(entry)
+            case .failure(let error): failed(entry, "A rejection could not be written yet.", error)
             case .success(let value):
                 if value.array?.first?.string == "rejected" { project.meters.took(.rejected) }
                 finished(entry)

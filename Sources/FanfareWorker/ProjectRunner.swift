@@ -310,9 +310,13 @@ final class ProjectRunner {
 
     // MARK: Ending
 
+    /// Entries that a dead reader left are being taken over.
+    var isClaiming: Bool { reclaimer.isAskingAgain }
+
     /// Nothing to do, nothing due, nothing under way.
     var isIdle: Bool {
-        scheduler.foundNothing && intake.underWay == 0 && planner.isIdle && dispatcher.isIdle && recorder.isIdle
+        scheduler.foundNothing && intake.underWay == 0 && !intake.hasLeftovers && planner.isIdle && dispatcher.isIdle
+            && recorder.isIdle
     }
 
     /// Begins nothing new. What is on the wire is awaited by ``isDrained``.

@@ -39,7 +39,8 @@ final class Reclaimer {
         }
     }
 
-    private var isAskingAgain = false
+    /// There are more entries of others to be claimed.
+    private(set) var isAskingAgain = false
 
     private func askAgain() {
         guard !isAskingAgain, !project.isDraining else { return }

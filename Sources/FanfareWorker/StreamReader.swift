@@ -18,11 +18,21 @@ final class StreamReader {
     private var recovered: Set<String> = []
     /// Where the next page of them begins.
     private var pages: [String: String] = [:]
-    private var allowance = EntryAllowance()
+    private var allowances: [String: EntryAllowance] = [:]
+    /// Where entries may be too large to ask all streams at once: whose turn it is, and how many had nothing in a row.
+    private var turn = 0
+    private var quiet = 0
+    private var timer: TimerID?
     /// The last blocking read ended with nothing.
     private(set) var foundNothing = false
 
     private static let blockMs: Int64 = 500
+    /// While entries of others are being claimed, which has to be noticed soon.
+    private static let shortBlockMs: Int64 = 20
+    /// Bytes of an answer that may hold several entries. Were it as much as a single one may have, a few large ones that
+    /// nobody expected would be held together.
+    private static let mostOfSeveral = 128 << 20
+    private static let mostOfOne = RedisLimits().maxReplyBytes
 
     init(
         loop: EventLoop,
@@ -45,6 +55,7 @@ final class StreamReader {
             recovered = []
             pages = [:]
             isReading = false
+            quiet = 0
             read()
         }
         connection.connect()
@@ -57,59 +68,101 @@ final class StreamReader {
 
     func read() {
         guard !isReading, !isStopped, connection.state == .ready else { return }
-        for runner in projects where runner.intake.takeLeftovers() { recovered.remove(runner.id) }
+        for runner in projects where runner.intake.takeLeftovers() {
+            recovered.remove(runner.id)
+            pages[runner.id] = nil
+        }
         if let runner = projects.first(where: { !recovered.contains($0.id) && $0.isReady && $0.intake.room > 0 }) {
             return recover(runner)
         }
-        let ready = projects.filter { $0.isReady && $0.intake.room > 0 && !$0.intake.hasLeftovers }
-        guard !ready.isEmpty else {
-            loop.schedule(afterMilliseconds: 20) { [weak self] in self?.read() }
-            return
+        let ready = projects.filter { $0.isReady && $0.intake.room > 0 && !$0.intake.leftoversAreDue }
+        guard !ready.isEmpty else { return readLater(20) }
+        // In turns, where entries may be too large to ask for all. Once nothing waits, all are asked: whoever pushes first
+        // ends the wait.
+        turn %= ready.count
+        let inTurn = Array(ready[turn...] + ready[..<turn])
+        let most = EntryAllowance.streams(inTurn.map(allowance))
+        guard most < ready.count, quiet < ready.count else {
+            // A project without room has it in a moment, and its entries would wait for the others'.
+            guard !projects.contains(where: { $0.isReady && $0.intake.isFull }) else { return ask(ready, blockMs: nil) }
+            return ask(ready, blockMs: projects.contains(where: \.isClaiming) ? Self.shortBlockMs : Self.blockMs)
         }
-        isReading = true
-        let count = min(allowance.count(streams: ready.count), ready.map(\.intake.room).min() ?? 1)
-        let command = JobStream.read(
-            ready.map(\.context.keys),
-            worker: consumer,
-            count: count,
-            blockMs: Self.blockMs
-        )
-        connection.send(command, timeoutMs: Self.blockMs + 10_000) { [weak self] result in
-            self?.finished(result, ready)
+        turn += most
+        ask(Array(inTurn[..<most]), blockMs: nil)
+    }
+
+    private func allowance(_ runner: ProjectRunner) -> EntryAllowance {
+        allowances[runner.id, default: EntryAllowance()]
+    }
+
+    /// One timer, however many ask for it.
+    private func readLater(_ milliseconds: Int64) {
+        guard timer == nil else { return }
+        timer = loop.schedule(afterMilliseconds: milliseconds) { [weak self] in
+            self?.timer = nil
+            self?.read()
         }
     }
 
-    private func recover(_ runner: ProjectRunner) {
+    private func ask(_ asked: [ProjectRunner], blockMs: Int64?) {
+        let count = min(EntryAllowance.count(asked.map(allowance)), asked.map(\.intake.room).min() ?? 1)
+        let command = JobStream.read(asked.map(\.context.keys), worker: consumer, count: count, blockMs: blockMs)
+        send(command, most: count * asked.count, timeoutMs: (blockMs ?? 0) + 10_000) { [weak self] result in
+            guard let self else { return }
+            var isQuiet = false
+            if case .success(let value) = result {
+                let isEmpty = StreamEntry.isEmpty(value)
+                quiet = isEmpty ? quiet + asked.count : 0
+                if blockMs != nil || !isEmpty { foundNothing = isEmpty }
+                isQuiet = isEmpty && blockMs == nil && quiet >= projects.count
+            }
+            finished(result, asked, isQuiet: isQuiet)
+        }
+    }
+
+    /// - Parameter most: entries that the answer may hold.
+    private func send(
+        _ command: RedisCommand,
+        most: Int,
+        timeoutMs: Int64,
+        _ completion: @escaping RedisConnection.Completion
+    ) {
         isReading = true
+        connection.limits.maxReplyBytes = most > 1 ? Self.mostOfSeveral : Self.mostOfOne
+        connection.send(command, timeoutMs: timeoutMs, completion)
+    }
+
+    private func recover(_ runner: ProjectRunner) {
+        let count = min(EntryAllowance.count([allowance(runner)]), runner.intake.room)
         let command = JobStream.read(
             [runner.context.keys],
             worker: consumer,
-            count: min(allowance.count(streams: 1), runner.intake.room),
+            count: count,
             blockMs: nil,
             id: pages[runner.id] ?? "0"
         )
-        connection.send(command) { [weak self] result in
+        send(command, most: count, timeoutMs: 10_000) { [weak self] result in
             guard let self else { return }
             if case .success(let value) = result {
                 let last = StreamEntry.lastID(value)
                 pages[runner.id] = last
                 if last == nil { recovered.insert(runner.id) }
             }
-            finished(result, [runner])
+            finished(result, [runner], isQuiet: false)
         }
     }
 
-    private func finished(_ result: Result<RedisValue, RedisError>, _ asked: [ProjectRunner]) {
+    /// - Parameter isQuiet: asked again at once, they would have nothing again.
+    private func finished(_ result: Result<RedisValue, RedisError>, _ asked: [ProjectRunner], isQuiet: Bool) {
         isReading = false
         switch result {
         case .success(let value):
-            let streams = StreamEntry.byStream(value)
-            foundNothing = streams.allSatisfy(\.entries.isEmpty)
-            allowance.took(largest: streams.flatMap(\.entries).map(\.byteCount).max() ?? 0)
-            for (stream, entries) in streams {
-                asked.first { $0.context.keys.jobs == stream }?.intake.receive(entries)
+            for (stream, entries) in StreamEntry.byStream(value) {
+                guard let runner = asked.first(where: { $0.context.keys.jobs == stream }) else { continue }
+                allowances[runner.id, default: EntryAllowance()].took(largest: entries.map(\.byteCount).max() ?? 0)
+                runner.intake.receive(entries)
             }
-            read()
+            if isQuiet { readLater(20) } else { read() }
         case .failure(let error):
             if error.code == .noGroup {
                 // Somebody deleted the stream or its group: made anew from the beginning, so that nothing is skipped.
@@ -120,11 +173,11 @@ final class StreamReader {
                     "Entries cannot be read together; they are read one by one.",
                     metadata: ["error": "\(error)"]
                 )
-                allowance.tookTooMuch()
+                for runner in asked { allowances[runner.id, default: EntryAllowance()].tookTooMuch() }
             } else {
                 logger.debug("Reading failed.", metadata: ["error": "\(error)"])
             }
-            loop.schedule(afterMilliseconds: 200) { [weak self] in self?.read() }
+            readLater(200)
         }
     }
 }

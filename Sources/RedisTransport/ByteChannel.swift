@@ -56,19 +56,28 @@ final class ByteChannel {
     /// Queues plain bytes; ``flush()`` sends them. Leaves the array empty, with room for the next turn's.
     func write(_ bytes: inout [UInt8]) throws(RedisError) {
         defer { bytes.removeAll(keepingCapacity: bytes.capacity <= Self.mostRoom) }
-        guard behind.isEmpty else {
-            if !bytes.isEmpty { behind.append(.bytes(bytes)) }
-            return
-        }
+        guard behind.isEmpty else { return queue(&bytes) }
         try put(&bytes)
     }
 
     /// Queues bytes, and a large command behind them; ``flush()`` makes its bytes as the wire takes them. Leaves the array
     /// empty.
     func write(_ bytes: inout [UInt8], then command: CommandPieces) {
-        if !bytes.isEmpty { behind.append(.bytes(bytes)) }
-        bytes = []
+        queue(&bytes)
         behind.append(.command(command))
+    }
+
+    private func queue(_ bytes: inout [UInt8]) {
+        guard !bytes.isEmpty else { return }
+        if case .bytes(var last)? = behind.last {
+            // Alone in its owner's hands while it grows, or it would be copied each time.
+            behind.removeLast()
+            last.append(contentsOf: bytes)
+            behind.append(.bytes(last))
+        } else {
+            behind.append(.bytes(Array(bytes[...])))
+        }
+        bytes.removeAll(keepingCapacity: bytes.capacity <= Self.mostRoom)
     }
 
     /// Leaves the array with whatever is in it.
@@ -132,16 +141,22 @@ final class ByteChannel {
     }
 
     /// Takes what the wire has, one buffer at most, so that one connection cannot hold a turn, and hands plain bytes
-    /// to `body`. Nil when there was nothing.
+    /// to `body`.
+    ///
+    /// - Returns: how many bytes there were.
     func read(
         into buffer: UnsafeMutableRawBufferPointer,
         _ body: (UnsafeRawBufferPointer) throws(RedisError) -> Void
-    ) throws(RedisError) {
-        guard let count = try socket.read(into: buffer) else { return }
-        guard let session else { return try body(UnsafeRawBufferPointer(rebasing: buffer[..<count])) }
-        try Self.translate { () throws(OpenSSLError) in
-            try session.feed(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+    ) throws(RedisError) -> Int {
+        guard let count = try socket.read(into: buffer) else { return 0 }
+        if let session {
+            try Self.translate { () throws(OpenSSLError) in
+                try session.feed(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+            }
+        } else {
+            try body(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
         }
+        return count
     }
 
     /// Plain bytes of what ``read(into:_:)`` took from the wire. Without TLS there are none left.

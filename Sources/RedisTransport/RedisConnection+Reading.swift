@@ -22,16 +22,27 @@ extension RedisConnection {
         }
     }
 
-    /// One buffer of what the server has sent.
+    /// Buffers that are read in a turn at most, while they are full: a large entry would take as many turns, and those of a
+    /// worker that sends are long.
+    private static let mostBuffers = 16
+
+    /// What the server has sent, or a part of it.
     func read(_ channel: ByteChannel) throws(RedisError) {
         let socketGeneration = generation
         let result = withUnsafeTemporaryAllocation(byteCount: 1 << 16, alignment: 16) { buffer in
             Result { () throws(RedisError) in
-                try channel.read(into: buffer) { (bytes) throws(RedisError) in try take(bytes, socketGeneration) }
-                if machine.isSecuring { try continueSecuring(channel) }
-                // The peer may have sent more than its part of the handshake.
-                guard generation == socketGeneration, !machine.isSecuring else { return }
-                try channel.decrypt(into: buffer) { (bytes) throws(RedisError) in try take(bytes, socketGeneration) }
+                for _ in 0..<Self.mostBuffers {
+                    let count = try channel.read(into: buffer) { (bytes) throws(RedisError) in
+                        try take(bytes, socketGeneration)
+                    }
+                    if machine.isSecuring { try continueSecuring(channel) }
+                    // The peer may have sent more than its part of the handshake.
+                    guard generation == socketGeneration, !machine.isSecuring else { return }
+                    try channel.decrypt(into: buffer) { (bytes) throws(RedisError) in
+                        try take(bytes, socketGeneration)
+                    }
+                    guard generation == socketGeneration, count == buffer.count else { return }
+                }
             }
         }
         try result.get()

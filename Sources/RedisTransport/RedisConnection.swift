@@ -5,7 +5,7 @@ public import StreamWire
 /// One connection to Redis, on one loop: pipelined, and reconnecting by itself until it is closed. Which server that is
 /// is asked anew each time: of a ``RedisDeployment`` with Sentinels or a cluster it may be another one.
 ///
-/// Commands sent within a turn leave in one write at its end and are answered in order. A command that blocks in
+/// Commands sent within a turn leave in one write at its end, large ones piece by piece, and are answered in order. A command that blocks in
 /// Redis (`XREADGROUP BLOCK`) holds those behind it, so give it a connection of its own and a timeout longer than it
 /// blocks. Nothing is ever sent twice: a command whose answer is lost fails with `maybeApplied`. A server that turns out
 /// to be the wrong one still answers each command that it was sent; then the right one is looked for.
@@ -30,7 +30,10 @@ public final class RedisConnection {
     public internal(set) var endpoint: RedisEndpoint
     let locator: any ServerLocator
     let timeouts: RedisTimeouts
-    let limits: RedisLimits
+    /// Holds from the next bytes on.
+    public var limits: RedisLimits {
+        didSet { reader?.limits = limits }
+    }
     let random: () -> Double
     private let tls: TLSOptions
     private let greeting: [(command: RedisCommand, expected: Greeting.Expectation)]
@@ -130,8 +133,8 @@ public final class RedisConnection {
     /// Sends at the end of this turn; fails at once with `notConnected` when not ``RedisState/ready``, and when another
     /// server is the right one and this one only answers what it was sent.
     ///
-    /// - Parameter timeoutMs: until the answer, or until more of it comes, as that of what was sent before; for a blocking
-    ///   command longer than it blocks. A command that runs out of time takes the connection with it.
+    /// - Parameter timeoutMs: until the answer, counted anew whenever bytes come, or leave after they had to wait. For a
+    ///   blocking command longer than it blocks. A command that runs out of time takes the connection with it.
     public func send(_ command: RedisCommand, timeoutMs: Int64? = nil, _ completion: @escaping Completion) {
         guard machine.isReady else {
             return completion(.failure(RedisError(.notConnected, "no connection to \(endpoint)")))

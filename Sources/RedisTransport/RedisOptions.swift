@@ -8,7 +8,7 @@ public struct RedisTimeouts: Equatable, Sendable {
     /// From the look-up of the name, for the last of its addresses, to the answer of the last greeting command; those
     /// before it have a second each to take the connection. Asking Sentinels or a cluster's nodes where to go has as long.
     public var connectMs: Int64 = 5_000
-    /// For a command that does not say its own.
+    /// For a command that does not say its own; counted from when bytes last moved.
     public var commandMs: Int64 = 5_000
     /// Reconnects are spread over all of the time between the smallest pause and one that doubles up to the largest.
     public var minBackoffMs: Int64 = 50

@@ -15,7 +15,7 @@ final class ReplyBuilder {
 
     private var open: [OpenArray] = []
     private var finished: RedisValue?
-    private let limits: RedisLimits
+    var limits: RedisLimits
     /// Of the reply under way, by the rule of ``RedisLimits/maxReplyBytes``.
     private(set) var cost = 0
     /// Set once, and final: why the stream cannot be read any further.

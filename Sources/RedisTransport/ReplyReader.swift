@@ -8,7 +8,9 @@ final class ReplyReader {
     // Lives as long as the reader, which only points to it.
     private let functions: UnsafeMutablePointer<redisReplyObjectFunctions>
     private let builder: ReplyBuilder
-    private let limits: RedisLimits
+    var limits: RedisLimits {
+        didSet { builder.limits = limits }
+    }
     /// Bytes taken in since the buffer was empty.
     private var buffered = 0
     /// An empty buffer above this is given back.

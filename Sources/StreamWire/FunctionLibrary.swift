@@ -169,7 +169,11 @@ public enum FunctionLibrary {
         // Lua's stack bounds what one XADD can be given.
         for field in fields.prefix(1_000) {
             command.append(field.name)
-            command.append(field.value)
+            if field.value.count < RedisCommand.large {
+                command.append(field.value)
+            } else {
+                command.append(shared: field.value[...])
+            }
         }
         return command
     }

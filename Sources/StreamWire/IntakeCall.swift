@@ -23,9 +23,6 @@ public struct IntakeCall: Sendable {
     /// The entry's own fields, kept for the person who finds the job parked. Message and recipients are kept anyway.
     public var originals: [(name: String, value: [UInt8])]
 
-    /// Recipients of so many bytes are not copied into the command.
-    private static let largeBytes = 1 << 16
-
     public init(
         job: Job,
         dedupeMs: Int64,
@@ -52,7 +49,7 @@ public struct IntakeCall: Sendable {
     public func command(_ keys: ProjectKeys) -> RedisCommand {
         let texts = spec.texts
         let fields = 1 + texts.count + (turnClass == "aimed" ? 1 : 0)
-        let isLarge = recipients.map { $0.byteCount >= Self.largeBytes } ?? false
+        let isLarge = recipients.map { $0.byteCount >= RedisCommand.large } ?? false
         let copied = isLarge ? 0 : recipients?.byteCount ?? 0
         let size = spec.message.count + originals.reduce(0) { $0 + $1.value.count } + copied
         let batches = (recipients?.count ?? 0) / Batch.maximumSize + 1

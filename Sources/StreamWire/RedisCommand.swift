@@ -38,6 +38,9 @@ public struct RedisCommand: Equatable, Sendable {
         ends.append(bytes.count)
     }
 
+    /// Bytes from which a word had better be shared.
+    public static let large = 1 << 16
+
     /// A word that stays where it is until it is sent: for large ones, which would be held twice.
     public mutating func append(shared word: ArraySlice<UInt8>) {
         shared.append(SharedWord(index: ends.count, bytes: word))

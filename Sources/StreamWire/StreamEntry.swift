@@ -3,8 +3,8 @@ public struct StreamEntry: Sendable {
     public var id: String
     public var fields: [(name: String, value: [UInt8])]
 
-    /// Bytes of all values.
-    public var byteCount: Int { fields.reduce(0) { $0 + $1.value.count } }
+    /// Bytes of all names and values.
+    public var byteCount: Int { fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.count } }
 
     /// nil for an entry that was deleted while it was pending, whose fields are a null.
     public init?(_ value: RedisValue) {
@@ -23,6 +23,11 @@ public struct StreamEntry: Sendable {
             guard let pair = part.array, pair.count == 2, let stream = pair[0].string else { return nil }
             return (stream, (pair[1].array ?? []).compactMap { StreamEntry($0) })
         }
+    }
+
+    /// Such a reply names no entry.
+    public static func isEmpty(_ value: RedisValue) -> Bool {
+        (value.array ?? []).allSatisfy { $0.array?.last?.array?.isEmpty ?? true }
     }
 
     /// The last id that such a reply of one stream names, also where the entry itself is deleted; nil when it names none.

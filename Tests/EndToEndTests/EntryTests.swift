@@ -7,14 +7,17 @@ import Testing
 /// How entries come out of a job stream, whatever their size and whoever was given them before.
 @Suite struct EntryTests {
     private static let message = #"{"data":{"k":"v"}}"#
+    /// 16 MB of them.
+    private static let manyTokens = Rig.tokens(
+        (0..<100_000).map { String(repeating: "x", count: 155) + String($0 + 10_000_000) }
+    )
 
     /// Read together, these would be held several times over at once: more than a worker should ever have, and with a
     /// few more of them more than one answer of Redis may be.
     @Test func largeEntriesAreReadOneByOne() async throws {
         try await withRig { rig in
             try await rig.startSandbox()
-            let tokens = Rig.tokens((0..<100_000).map { String(repeating: "x", count: 155) + String($0 + 10_000_000) })
-            let jobs = 12
+            let (tokens, jobs) = (Self.manyTokens, 12)
             for job in 0..<jobs {
                 try await rig.push(["id": "large-\(job)", "message": Self.message, "tokens": tokens])
             }
@@ -39,9 +42,7 @@ import Testing
             for job in 0..<count {
                 try await rig.push(["id": "job-\(job)", "message": Self.message, "token": "token-\(job)"])
             }
-            let words = ["GROUP", ProjectKeys.group, "who-died", "COUNT", "\(count)", "STREAMS", stream, ">"]
-            var read = RedisCommand("XREADGROUP")
-            for word in words { read.append(word) }
+            let read = command(["XREADGROUP", "GROUP", ProjectKeys.group, "who-died", "STREAMS", stream, ">"])
             let entries = StreamEntry.byStream(try await rig.client.send(read))[0].entries
             try #require(entries.count == count)
             // Deleted by somebody's hand, the first of them among them: nothing behind these may stay where it is.
@@ -56,6 +57,64 @@ import Testing
                 try await rig.client.send(pending).array?.first?.integer == 0
             }
         }
+    }
+
+    /// Redis refuses one of them for a while, the first of several pages, of which each takes long: it is not left to
+    /// whoever looks for the entries of dead readers a lease later.
+    @Test func anEntryThatCouldNotBeHandedOverIsReadAgainSoon() async throws {
+        try await withRig { rig in
+            try await rig.startSandbox()
+            let (stream, key) = ("fanfare:{\(rig.project)}:jobs", "others:{\(rig.project)}:tokens")
+            _ = try await rig.client.send(RedisCommand("RPUSH", key, "a", "b"))
+            let user = ["ACL", "SETUSER", "worker", "on", ">secret", "~fanfare:*", "&*", "+@all"]
+            _ = try await rig.client.send(command(user))
+            _ = try await rig.client.send(RedisCommand("XGROUP", "CREATE", stream, ProjectKeys.group, "0", "MKSTREAM"))
+            try await rig.push(["id": "refused", "message": Self.message, "audience": key])
+            for job in 0..<4 {
+                try await rig.push(["id": "large-\(job)", "message": Self.message, "tokens": Self.manyTokens])
+            }
+            let read = ["XREADGROUP", "GROUP", ProjectKeys.group, "the-worker", "STREAMS", stream, ">"]
+            _ = try await rig.client.send(command(read))
+
+            let url = "unix://worker:secret@\(rig.redis.socketPath)"
+            let worker = try await rig.startWorker(
+                try rig.configuration(redisURL: url, worker: "lease_ms: 120000, renew_ms: 40000"),
+                ["--name", "the-worker"],
+                until: "Entries cannot be handed over yet."
+            )
+            _ = try await rig.client.send(RedisCommand("ACL", "SETUSER", "worker", "~others:*"))
+            try await Wait.until("all entries to be taken\n\(worker.stderr.suffix(2_000))", seconds: 60) {
+                try await rig.length("jobs") == 0
+            }
+            #expect(try await rig.job("refused")["total"] == "2")
+        }
+    }
+
+    /// A reader that waits for what is pushed to idle projects must not keep a busy one waiting. Each of these entries is
+    /// as much as a worker takes at once, and is rejected quickly.
+    @Test func idleProjectsDoNotSlowABusyOne() async throws {
+        let count = 20
+        let tokens = "[\"not a token\"," + Self.manyTokens.dropFirst()
+        var seconds: [Double] = []
+        for projects in [["busy"], ["busy", "idle-a", "idle-b"]] {
+            try await withRig(projects: projects) { rig in
+                try await rig.startSandbox()
+                for job in 0..<count {
+                    try await rig.push(["id": "\(job)", "message": Self.message, "tokens": tokens])
+                }
+                let begin = ContinuousClock.now
+                try await rig.startWorker(try rig.configuration())
+                try await Wait.until("all entries to be taken", seconds: 120) { try await rig.length("jobs") == 0 }
+                seconds.append((ContinuousClock.now - begin) / .seconds(1))
+            }
+        }
+        print("\(count) entries were taken in \(seconds[0]) s, beside idle projects in \(seconds[1]) s")
+        // Half a second for each of them would be ten more.
+        #expect(seconds[1] < 2 * seconds[0] + 2)
+    }
+
+    private func command(_ words: [String]) -> RedisCommand {
+        words.dropFirst().reduce(into: RedisCommand(words[0])) { $0.append($1) }
     }
 
     private func peakMB(of pid: Int32) throws -> Int {

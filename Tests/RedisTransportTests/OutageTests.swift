@@ -135,6 +135,7 @@ import Testing
         -> (answer: Answer?, tookMs: UInt64)
     {
         let peer = try ScriptedPeer { connection, _ in
+            connection.keepLittle()
             connection.receive(until: "PING")
             connection.send("+OK\r\n+PONG\r\n")
             play(connection)
@@ -193,12 +194,27 @@ import Testing
             var received = 0
             while received < size {
                 let before = received
-                while received < size, received < before + (1 << 20) { received += connection.receive().count }
+                while received < size, received < before + (1 << 20) {
+                    let bytes = connection.receive()
+                    if bytes.isEmpty { return }
+                    received += bytes.count
+                }
                 usleep(Self.pieceMs * 1_000)
             }
             connection.send("+OK\r\n")
         }
         #expect(answer?.value == .status("OK"))
         #expect(tookMs > UInt64(Self.patienceMs))
+    }
+
+    @Test func aCommandThatIsNotTakenIsNotWaitedForLonger() throws {
+        let question = RedisCommand("QUESTION", String(repeating: "x", count: 40 << 20))
+        let (answer, tookMs) = try ask(question) { connection in
+            connection.receive(until: "QUESTION")
+            // Takes no more, and hangs up only when the other side has given up.
+            usleep(UInt32(Self.patienceMs) * 4_000)
+        }
+        #expect(answer?.error?.code == .timeout)
+        #expect(tookMs >= UInt64(Self.patienceMs))
     }
 }

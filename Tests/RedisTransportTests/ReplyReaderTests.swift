@@ -36,6 +36,20 @@ import Testing
         try result.get()
     }
 
+    /// The buffer of a large reply goes with it; what stands behind it, or comes later, is read as ever.
+    @Test(arguments: [1 << 16, 1 << 20, 1 << 30]) func whatFollowsALargeReplyIsRead(size: Int) {
+        let large = [UInt8](repeating: UInt8(ascii: "x"), count: 3 << 20)
+        let bulk = Array("$\(large.count)\r\n".utf8) + large + Array("\r\n".utf8)
+        let bytes = bulk + Array("+OK\r\n".utf8) + bulk + Array("*2\r\n:1\r\n".utf8) + bulk + Array(":7\r\n".utf8)
+        let (values, error) = read(bytes, inPiecesOf: size)
+        #expect(error == nil)
+        #expect(
+            values == [.bulk(large), .status("OK"), .bulk(large), .array([.integer(1), .bulk(large)]), .integer(7)]
+        )
+        let alone = read(bulk + bulk, inPiecesOf: bulk.count)
+        #expect(alone.values == [.bulk(large), .bulk(large)] && alone.error == nil)
+    }
+
     private static func random(_ generator: inout SeededGenerator, depth: Int) -> RedisValue {
         switch Int.random(in: 0..<(depth > 5 ? 5 : 7), using: &generator) {
         case 0: return .null

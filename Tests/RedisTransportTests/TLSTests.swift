@@ -40,6 +40,40 @@ import Testing
         #expect(probe.answers.map { $0.value?.string } == commands.map { String(decoding: $0.word(1), as: UTF8.self) })
     }
 
+    /// Made piece by piece, with small ones before and behind them, of which some come while the large ones leave.
+    @Test func largeCommandsKeepTheirOrder() throws {
+        let authority = try Certificates()
+        let server = try server(authority)
+        defer { server.stop() }
+        let commands = (0..<24).map { index in
+            let isLarge = index % 8 == 3
+            return RedisCommand("ECHO", String(repeating: "\(index % 10)", count: isLarge ? 3 << 20 : 2_000))
+        }
+        let expected = commands.map { String(decoding: $0.word(1), as: UTF8.self) }
+        for endpoint in ["rediss://localhost:\(server.port)", "unix://\(server.socketPath)"] {
+            let probe = ConnectionProbe()
+            let tls = TLSOptions(caFile: authority.caFile)
+            try probe.run(try RedisEndpoint(url: endpoint), tls: tls) {
+                [record = probe.record] connection, state, finish in
+                guard state == .ready else { return }
+                func send(_ part: some Sequence<RedisCommand>) {
+                    for command in part {
+                        connection.send(command) { answer in
+                            let count = record.withLock { record in
+                                record.answers.append(answer)
+                                return record.answers.count
+                            }
+                            if count == 1 { send(commands[16...]) }
+                            if count == commands.count { finish() }
+                        }
+                    }
+                }
+                send(commands[..<16])
+            }
+            #expect(probe.answers.map { $0.value?.string } == expected, "\(endpoint)")
+        }
+    }
+
     @Test func anotherAuthorityIsAFailure() throws {
         let (authority, other) = (try Certificates(), try Certificates())
         let server = try server(authority)

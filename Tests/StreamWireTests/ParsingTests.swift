@@ -61,6 +61,29 @@ import Testing
         #expect(parsed.claims.first?.recipients == expected)
     }
 
+    private static func streams(_ entries: [RedisValue]) -> RedisValue {
+        .array([.array([.bulk(Array("stream".utf8)), .array(entries)])])
+    }
+
+    private static func entry(_ id: String, _ fields: RedisValue) -> RedisValue {
+        .array([.bulk(Array(id.utf8)), fields])
+    }
+
+    /// A page of one entry that was deleted while it was pending is not the end of what is pending.
+    @Test func aDeletedEntryIsReadPast() {
+        let fields = RedisValue.array([.bulk(Array("token".utf8)), .bulk(Array("t".utf8))])
+        let deleted = Self.streams([Self.entry("1-0", .null)])
+        #expect(StreamEntry.byStream(deleted).map(\.entries.count) == [0])
+        #expect(StreamEntry.lastID(deleted) == "1-0" && !StreamEntry.isEmpty(deleted))
+        let mixed = Self.streams([Self.entry("1-0", fields), Self.entry("2-0", .null)])
+        #expect(StreamEntry.byStream(mixed).first?.entries.map(\.id) == ["1-0"])
+        #expect(StreamEntry.lastID(mixed) == "2-0")
+        for empty in [Self.streams([]), .null, .array([]), .integer(1)] {
+            #expect(StreamEntry.lastID(empty) == nil && StreamEntry.isEmpty(empty))
+        }
+        #expect(StreamEntry.byStream(mixed)[0].entries[0].byteCount == 6)
+    }
+
     @Test func aConditionWithBarsSurvivesItsWait() throws {
         let history = RecipientHistory(attempts: 2, firstAttemptMs: 77, maybeDuplicate: true)
         let condition = "'a' in topics || 'b' in topics"

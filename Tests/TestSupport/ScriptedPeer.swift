@@ -8,6 +8,12 @@ public final class ScriptedPeer: Sendable {
         private let descriptor: Int32
         init(descriptor: Int32) { self.descriptor = descriptor }
 
+        /// What the kernel keeps of what was not received yet; unless said, many megabytes.
+        public func keepLittle() {
+            var size: Int32 = 1 << 16
+            setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
+        }
+
         /// Up to 64 KiB, empty at the end.
         public func receive() -> [UInt8] {
             var buffer = [UInt8](repeating: 0, count: 1 << 16)

@@ -1,7 +1,7 @@
-/// How many entries to ask a stream for at once. An entry holds one recipient or a million, and nobody knows which before
-/// it is there: so few are asked for at first, more as they turn out to be small, and one at a time when they are large.
+/// How large a stream's entries may be. An entry holds one recipient or a million, and nobody knows which before it is
+/// there: so one is asked for at first, twice as many each time while they are small, and one when they are large.
 public struct EntryAllowance: Sendable {
-    /// Bytes that the entries of one answer should not exceed, unless a single one does.
+    /// Bytes of one answer. A single entry may have more.
     public static let mostBytes = 8 << 20
     public static let mostEntries = 256
 
@@ -10,14 +10,25 @@ public struct EntryAllowance: Sendable {
 
     public init() {}
 
-    /// Entries to ask for of each of so many streams.
-    public func count(streams: Int) -> Int {
-        min(Self.mostEntries, max(1, Self.mostBytes / expected / max(1, streams)))
+    /// How many of these streams to ask at once, from the first on: each may give an entry.
+    public static func streams(_ all: [EntryAllowance]) -> Int {
+        var bytes = 0
+        let fitting = all.prefix { stream in
+            bytes += stream.expected
+            return bytes <= mostBytes
+        }
+        return max(1, fitting.count)
+    }
+
+    /// Entries to ask for of each of these streams.
+    public static func count(_ asked: [EntryAllowance]) -> Int {
+        let bytes = asked.reduce(0) { $0 + $1.expected }
+        return min(mostEntries, max(1, mostBytes / max(1, bytes)))
     }
 
     /// An answer came.
     ///
-    /// - Parameter largest: bytes of its largest entry; 0 when it had none, which says nothing of the next.
+    /// - Parameter largest: bytes of the stream's largest entry in it; 0 when it had none, which says nothing of the next.
     public mutating func took(largest: Int) {
         guard largest > 0 else { return }
         // What was large is forgotten by halves: a large entry among small ones is seldom alone.

@@ -7,7 +7,7 @@ internal import FanfareModel
 /// Equal recipients of one batch are sent once, so only a fan-out of more than 240 batches can pass FCM's 240 messages a
 /// minute to one device (page "ProtocolFacts", "Quotas and fan-outs") by itself; smaller ones need no sketch.
 ///
-/// 256 KiB; a count costs one pass over the recipient's bytes and allocates nothing.
+/// 256 KiB; a count allocates nothing.
 public struct RepeatSketch: Sendable {
     /// How long counts are kept, in nanoseconds: all are forgotten at once after it.
     public static let windowNs: UInt64 = 60_000_000_000
