@@ -71,7 +71,7 @@ final class Rig {
                 try await process.printed("control_port")
                 break
             } catch {
-                guard attempt < 3, process.stderr.contains("Address already in use") else { throw error }
+                guard attempt < 3, process.stderr.contains("is taken by another program") else { throw error }
                 process = try ChildProcess(arguments)
             }
         }
