@@ -18,12 +18,14 @@ final class StreamReader {
     private var recovered: Set<String> = []
     /// Where the next page of them begins.
     private var pages: [String: String] = [:]
+    /// Where it goes on when the first of them have been looked at again.
+    private var resumed: [String: String] = [:]
     private var allowances: [String: EntryAllowance] = [:]
     /// Where entries may be too large to ask all streams at once: whose turn it is, and how many had nothing in a row.
     private var turn = 0
     private var quiet = 0
     private var timer: TimerID?
-    /// The last blocking read ended with nothing.
+    /// When all streams were asked last, none had anything, and nothing was found since.
     private(set) var foundNothing = false
 
     private static let blockMs: Int64 = 500
@@ -54,7 +56,9 @@ final class StreamReader {
             // The reply to a read may have been lost with the connection; its entries are ours and still pending.
             recovered = []
             pages = [:]
+            resumed = [:]
             isReading = false
+            foundNothing = false
             quiet = 0
             read()
         }
@@ -69,7 +73,10 @@ final class StreamReader {
     func read() {
         guard !isReading, !isStopped, connection.state == .ready else { return }
         for runner in projects where runner.intake.takeLeftovers() {
+            // The first of them once more, and then on from where it was: a page that always fails must not keep the reader
+            // from those behind it, nor from what is new.
             recovered.remove(runner.id)
+            resumed[runner.id] = pages[runner.id]
             pages[runner.id] = nil
         }
         if let runner = projects.first(where: { !recovered.contains($0.id) && $0.isReady && $0.intake.room > 0 }) {
@@ -85,7 +92,9 @@ final class StreamReader {
         guard most < ready.count, quiet < ready.count else {
             // A project without room has it in a moment, and its entries would wait for the others'.
             guard !projects.contains(where: { $0.isReady && $0.intake.isFull }) else { return ask(ready, blockMs: nil) }
-            return ask(ready, blockMs: projects.contains(where: \.isClaiming) ? Self.shortBlockMs : Self.blockMs)
+            // What was not handed over is to be read again soon.
+            let isAwaited = projects.contains { $0.isClaiming || $0.intake.hasLeftovers }
+            return ask(ready, blockMs: isAwaited ? Self.shortBlockMs : Self.blockMs)
         }
         turn += most
         ask(Array(inTurn[..<most]), blockMs: nil)
@@ -114,7 +123,7 @@ final class StreamReader {
                 let isEmpty = StreamEntry.isEmpty(value)
                 quiet = isEmpty ? quiet + asked.count : 0
                 if blockMs != nil || !isEmpty { foundNothing = isEmpty }
-                isQuiet = isEmpty && blockMs == nil && quiet >= projects.count
+                isQuiet = isEmpty && blockMs == nil && quiet >= asked.count + projects.count
             }
             finished(result, asked, isQuiet: isQuiet)
         }
@@ -133,6 +142,7 @@ final class StreamReader {
     }
 
     private func recover(_ runner: ProjectRunner) {
+        foundNothing = false
         let count = min(EntryAllowance.count([allowance(runner)]), runner.intake.room)
         let command = JobStream.read(
             [runner.context.keys],
@@ -145,7 +155,10 @@ final class StreamReader {
             guard let self else { return }
             if case .success(let value) = result {
                 let last = StreamEntry.lastID(value)
-                pages[runner.id] = last
+                let next = resumed.removeValue(forKey: runner.id)
+                pages[runner.id] = last.map { last in
+                    next.map { StreamEntry.isLater($0, than: last) ? $0 : last } ?? last
+                }
                 if last == nil { recovered.insert(runner.id) }
             }
             finished(result, [runner], isQuiet: false)
@@ -154,16 +167,19 @@ final class StreamReader {
 
     /// - Parameter isQuiet: asked again at once, they would have nothing again.
     private func finished(_ result: Result<RedisValue, RedisError>, _ asked: [ProjectRunner], isQuiet: Bool) {
-        isReading = false
         switch result {
         case .success(let value):
-            for (stream, entries) in StreamEntry.byStream(value) {
-                guard let runner = asked.first(where: { $0.context.keys.jobs == stream }) else { continue }
+            let streams = StreamEntry.byStream(value)
+            for runner in asked {
+                let entries = streams.first { $0.stream == runner.context.keys.jobs }?.entries ?? []
                 allowances[runner.id, default: EntryAllowance()].took(largest: entries.map(\.byteCount).max() ?? 0)
                 runner.intake.receive(entries)
             }
+            // Behind them all: what one of them does must not read on before the others have theirs.
+            isReading = false
             if isQuiet { readLater(20) } else { read() }
         case .failure(let error):
+            isReading = false
             if error.code == .noGroup {
                 // Somebody deleted the stream or its group: made anew from the beginning, so that nothing is skipped.
                 logger.error("A job stream lost its consumer group; it is made anew.", metadata: ["error": "\(error)"])

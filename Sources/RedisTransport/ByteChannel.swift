@@ -140,10 +140,9 @@ final class ByteChannel {
         }
     }
 
-    /// Takes what the wire has, one buffer at most, so that one connection cannot hold a turn, and hands plain bytes
-    /// to `body`.
+    /// Takes what the wire has, one buffer at most, and hands plain bytes to `body`.
     ///
-    /// - Returns: how many bytes there were.
+    /// - Returns: how many bytes there were on the wire.
     func read(
         into buffer: UnsafeMutableRawBufferPointer,
         _ body: (UnsafeRawBufferPointer) throws(RedisError) -> Void

@@ -5,8 +5,8 @@ public import StreamWire
 /// One connection to Redis, on one loop: pipelined, and reconnecting by itself until it is closed. Which server that is
 /// is asked anew each time: of a ``RedisDeployment`` with Sentinels or a cluster it may be another one.
 ///
-/// Commands sent within a turn leave in one write at its end, large ones piece by piece, and are answered in order. A command that blocks in
-/// Redis (`XREADGROUP BLOCK`) holds those behind it, so give it a connection of its own and a timeout longer than it
+/// Commands sent within a turn leave in one write at its end, large ones piece by piece, and are answered in order. A
+/// command that blocks in Redis (`XREADGROUP BLOCK`) holds those behind it, so give it a connection of its own and a timeout longer than it
 /// blocks. Nothing is ever sent twice: a command whose answer is lost fails with `maybeApplied`. A server that turns out
 /// to be the wrong one still answers each command that it was sent; then the right one is looked for.
 ///

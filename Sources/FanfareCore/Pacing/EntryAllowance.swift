@@ -7,17 +7,21 @@ public struct EntryAllowance: Sendable {
 
     /// Bytes of an entry at most, as far as is known: of the largest of late.
     private var expected = mostBytes
+    private var hasGiven = false
+    /// Expected of a stream that had none when it was asked: that few of many need a round trip of their own.
+    private static let unknown = mostBytes / 32
 
     public init() {}
 
     /// How many of these streams to ask at once, from the first on: each may give an entry.
     public static func streams(_ all: [EntryAllowance]) -> Int {
-        var bytes = 0
-        let fitting = all.prefix { stream in
+        var (count, bytes) = (0, 0)
+        for stream in all {
             bytes += stream.expected
-            return bytes <= mostBytes
+            guard bytes <= mostBytes else { break }
+            count += 1
         }
-        return max(1, fitting.count)
+        return max(1, count)
     }
 
     /// Entries to ask for of each of these streams.
@@ -28,13 +32,17 @@ public struct EntryAllowance: Sendable {
 
     /// An answer came.
     ///
-    /// - Parameter largest: bytes of the stream's largest entry in it; 0 when it had none, which says nothing of the next.
+    /// - Parameter largest: bytes of the stream's largest entry in it; 0 when it had none, which says little of the next.
     public mutating func took(largest: Int) {
-        guard largest > 0 else { return }
+        guard largest > 0 else {
+            if !hasGiven { expected = min(expected, Self.unknown) }
+            return
+        }
+        hasGiven = true
         // What was large is forgotten by halves: a large entry among small ones is seldom alone.
         expected = min(Self.mostBytes, max(largest, expected / 2, 256))
     }
 
     /// The answer was more than the connection takes.
-    public mutating func tookTooMuch() { expected = Self.mostBytes }
+    public mutating func tookTooMuch() { (expected, hasGiven) = (Self.mostBytes, true) }
 }
