@@ -13,12 +13,13 @@ public struct EntryAllowance: Sendable {
 
     public init() {}
 
-    /// How many of these streams to ask at once, from the first on: each may give an entry.
+    /// How many of these streams to ask at once, from the first on: each may give an entry. Those that have given some and
+    /// those that never have are asked apart: of the latter nobody knows how many would be too many.
     public static func streams(_ all: [EntryAllowance]) -> Int {
         var (count, bytes) = (0, 0)
         for stream in all {
             bytes += stream.expected
-            guard bytes <= mostBytes else { break }
+            guard bytes <= mostBytes, stream.hasGiven == all[0].hasGiven else { break }
             count += 1
         }
         return max(1, count)
@@ -26,6 +27,7 @@ public struct EntryAllowance: Sendable {
 
     /// Entries to ask for of each of these streams.
     public static func count(_ asked: [EntryAllowance]) -> Int {
+        guard asked.allSatisfy(\.hasGiven) else { return 1 }
         let bytes = asked.reduce(0) { $0 + $1.expected }
         return min(mostEntries, max(1, mostBytes / max(1, bytes)))
     }

@@ -62,6 +62,11 @@ import Testing
         // Many such are asked together, and each may give one that is large.
         #expect(EntryAllowance.streams([EntryAllowance](repeating: never, count: 100)) == 32)
         #expect(EntryAllowance.count([EntryAllowance](repeating: never, count: 32)) == 1)
+        #expect(count(never) == 1)
+        // A busy one among them is not held to that.
+        let busy = stream(of: 400)
+        #expect(EntryAllowance.streams([busy, never, never]) == 1 && count(busy) == 256)
+        #expect(EntryAllowance.streams([never, never, busy]) == 2)
         var large = stream(of: 50_000_000)
         for _ in 0..<100 { large.took(largest: 0) }
         #expect(count(large) == 1)
