@@ -1,7 +1,7 @@
 /// Looks at a text eight bytes at a time, in a word's arithmetic. Swift's own vectors of 16 bytes were tried, and take
 /// twenty times as long: comparisons of them are done byte by byte.
 public enum WideBytes {
-    /// Whether `find` gives 0 for all parts of the text. What fills up the last part is the letter `a`.
+    /// Whether `find` gives 0 for all parts of the text. What fills up the part of a short one is the letter `a`.
     @inlinable @inline(__always)
     public static func none(of text: String, _ find: (UInt64) -> UInt64) -> Bool {
         let answer = unsafe text.utf8.withContiguousStorageIfAvailable { bytes in
@@ -12,21 +12,24 @@ public enum WideBytes {
         return copy.withUTF8 { bytes in unsafe none(of: UnsafeRawBufferPointer(bytes), find) }
     }
 
+    /// As ``none(of:_:)``, of bytes.
     @inlinable @inline(__always)
-    static func none(of bytes: UnsafeRawBufferPointer, _ find: (UInt64) -> UInt64) -> Bool {
+    public static func none(of bytes: UnsafeRawBufferPointer, _ find: (UInt64) -> UInt64) -> Bool {
+        guard bytes.count >= 8, let base = bytes.baseAddress else { return find(unsafe part(bytes)) == 0 }
         var found: UInt64 = 0
-        var at = 0
-        while at + 8 <= bytes.count {
-            found |= find(unsafe bytes.loadUnaligned(fromByteOffset: at, as: UInt64.self))
-            at += 8
+        // Without a check in each step, and the last part over the one before it: so the compiler takes two parts at once.
+        for step in 0..<bytes.count / 8 {
+            found |= find(unsafe base.loadUnaligned(fromByteOffset: step &<< 3, as: UInt64.self))
         }
-        guard at < bytes.count else { return found == 0 }
-        var rest = repeated("a")
-        while at < bytes.count {
-            rest = unsafe rest << 8 | UInt64(bytes[at])
-            at += 1
-        }
-        return found | find(rest) == 0
+        return found | find(unsafe base.loadUnaligned(fromByteOffset: bytes.count &- 8, as: UInt64.self)) == 0
+    }
+
+    /// Less than eight bytes, filled up with a letter.
+    @inlinable
+    static func part(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
+        var part = repeated("a")
+        for index in bytes.indices { part = unsafe part << 8 | UInt64(bytes[index]) }
+        return part
     }
 
     /// Not 0 when a byte of the part is below `limit`, of at most 128.
