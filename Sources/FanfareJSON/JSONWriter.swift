@@ -12,6 +12,18 @@ extension [UInt8] {
         append(UInt8(ascii: "\""))
     }
 
+    /// As ``appendJSONString(_:)``, of UTF-8.
+    public mutating func appendJSONString(_ text: ArraySlice<UInt8>) {
+        append(UInt8(ascii: "\""))
+        if text.isPlainJSON {
+            append(contentsOf: text)
+        } else {
+            // What is no UTF-8 becomes replacement characters, as in any text.
+            appendEscaped(String(decoding: text, as: UTF8.self))
+        }
+        append(UInt8(ascii: "\""))
+    }
+
     private mutating func appendEscaped(_ text: String) {
         for byte in text.utf8 {
             switch byte {
@@ -60,11 +72,19 @@ extension [UInt8] {
 
 extension String {
     /// Nothing in it has to be escaped.
-    fileprivate var isPlainJSON: Bool {
-        WideBytes.none(of: self) { part in
-            WideBytes.below(0x20, in: part) | WideBytes.equal("\"", in: part) | WideBytes.equal("\\", in: part)
-        }
+    public var isPlainJSON: Bool { WideBytes.none(of: self, escaped) }
+}
+
+extension ArraySlice<UInt8> {
+    /// ASCII, of which nothing has to be escaped.
+    public var isPlainJSON: Bool {
+        unsafe withUnsafeBytes { unsafe WideBytes.none(of: $0) { escaped($0) | $0 & WideBytes.highs } }
     }
+}
+
+/// Not 0 when a byte of the part has to be escaped.
+@inline(__always) private func escaped(_ part: UInt64) -> UInt64 {
+    WideBytes.below(0x20, in: part) | WideBytes.equal("\"", in: part) | WideBytes.equal("\\", in: part)
 }
 
 extension JSONValue {

@@ -13,9 +13,6 @@ public struct PlainResult: Equatable, Sendable {
     /// Attempts that count.
     public var attempts: Int
 
-    /// Bytes of an object beside its recipient and its id, about.
-    private static let frame = 96
-
     public init(index: Int, kind: RecipientKind, recipient: String, messageID: String, attempts: Int) {
         self.index = index
         self.kind = kind
@@ -39,19 +36,82 @@ public struct PlainResult: Equatable, Sendable {
     ///
     /// - Parameter maybeDup: the recipient may have got the message more than once after all.
     public func appendJSON(to bytes: inout [UInt8], maybeDup: Bool = false) {
-        // The first, and for most jobs the only one.
-        if bytes.isEmpty { bytes.reserveCapacity(Self.frame + recipient.utf8.count + messageID.utf8.count) }
-        bytes.append(literal: "{\"i\":")
-        bytes.appendDecimal(Int64(index))
-        bytes.append(literal: ",\"")
-        bytes.append(contentsOf: kind.rawValue.utf8)
-        bytes.append(literal: "\":")
-        bytes.appendJSONString(recipient)
-        bytes.append(literal: ",\"status\":\"sent\",\"message_id\":")
-        bytes.appendJSONString(messageID)
-        bytes.append(literal: ",\"attempts\":")
-        bytes.appendDecimal(Int64(attempts))
-        if maybeDup { bytes.append(literal: ",\"maybe_dup\":true") }
-        bytes.append(UInt8(ascii: "}"))
+        guard Self.isPlain(recipient, kind), messageID.isPlainJSON else {
+            return ResultRecord(self, maybeDup: maybeDup).appendJSON(to: &bytes)
+        }
+        bytes.append(addingCapacity: Self.frame + recipient.utf8.count + messageID.utf8.count) { span in
+            Self.begin(index, kind, recipient, into: &span)
+            span.put(messageID)
+            Self.end(attempts, maybeDup: maybeDup, into: &span)
+        }
+    }
+
+    /// Appends what a result would say, without a text for the message's id, which is given as UTF-8.
+    public static func appendJSON(
+        index: Int,
+        kind: RecipientKind,
+        recipient: String,
+        messageID: ArraySlice<UInt8>,
+        attempts: Int,
+        to bytes: inout [UInt8]
+    ) {
+        guard isPlain(recipient, kind), messageID.isPlainJSON else {
+            let id = String(decoding: messageID, as: UTF8.self)
+            let result = PlainResult(index: index, kind: kind, recipient: recipient, messageID: id, attempts: attempts)
+            return ResultRecord(result, maybeDup: false).appendJSON(to: &bytes)
+        }
+        bytes.append(addingCapacity: frame + recipient.utf8.count + messageID.count) { span in
+            begin(index, kind, recipient, into: &span)
+            span.put(messageID)
+            end(attempts, maybeDup: false, into: &span)
+        }
+    }
+
+    /// Bytes of an object beside its recipient and its id, at most: its numbers have 20 digits, its kind 9 letters.
+    private static let frame = 128
+
+    /// A token has been looked at before it was sent to, and its alphabet needs no escape.
+    private static func isPlain(_ recipient: String, _ kind: RecipientKind) -> Bool {
+        guard kind == .token else { return recipient.isPlainJSON }
+        assert(recipient.isPlainJSON, "nothing is sent to what is no token")
+        return true
+    }
+
+    @inline(__always)
+    private static func begin(
+        _ index: Int,
+        _ kind: RecipientKind,
+        _ recipient: String,
+        into span: inout OutputSpan<UInt8>
+    ) {
+        span.put(literal: "{\"i\":")
+        span.put(decimal: index)
+        span.put(literal: ",\"")
+        span.put(kind.rawValue)
+        span.put(literal: "\":\"")
+        span.put(recipient)
+        span.put(literal: "\",\"status\":\"sent\",\"message_id\":\"")
+    }
+
+    @inline(__always)
+    private static func end(_ attempts: Int, maybeDup: Bool, into span: inout OutputSpan<UInt8>) {
+        span.put(literal: "\",\"attempts\":")
+        span.put(decimal: attempts)
+        if maybeDup { span.put(literal: ",\"maybe_dup\":true") }
+        span.append(UInt8(ascii: "}"))
+    }
+}
+
+extension ResultRecord {
+    fileprivate init(_ result: PlainResult, maybeDup: Bool) {
+        self.init(
+            index: Int64(result.index),
+            kind: result.kind,
+            recipient: result.recipient,
+            status: .sent,
+            messageID: result.messageID,
+            attempts: result.attempts,
+            maybeDup: maybeDup
+        )
     }
 }
