@@ -162,12 +162,21 @@ final class ActiveBatch {
         again.append(position)
     }
 
+    /// Somebody was let through and not sent to yet.
+    var hasLetThrough: Bool { !paced.isEmpty }
+
     /// True once for a position that was let through.
-    func wasLetThrough(_ position: Int) -> Bool { !paced.isEmpty && paced.remove(position) != nil }
+    func wasLetThrough(_ position: Int) -> Bool { hasLetThrough && paced.remove(position) != nil }
 
     /// How often this worker has been about to send to the recipient in the last minute; 0 for jobs too small to tell.
     func repeats(_ position: Int, now: UInt64) -> Int {
         hashes.isEmpty ? 0 : job.repeats(hash: hashes[position], now: now)
+    }
+
+    /// As ``repeats(_:now:)`` of each, in their order; empty for jobs too small to tell.
+    func repeats(_ positions: [Int], now: UInt64) -> [Int] {
+        guard !hashes.isEmpty else { return [] }
+        return job.repeats(hashes: positions.map { hashes[$0] }, now: now)
     }
 
     /// Puts a position back whose access token was refused; false when that has happened to it before.

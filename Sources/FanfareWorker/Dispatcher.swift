@@ -161,7 +161,7 @@ final class Dispatcher {
             if most > 1 {
                 let positions = batch.takeAll(most: room)
                 guard !positions.isEmpty else { return true }
-                let due = positions.filter { maySend($0, of: batch, carriage: carriage, nowMs: nowMs) }
+                let due = thoseToSend(positions, of: batch, carriage: carriage, nowMs: nowMs)
                 if let due = OneOrMore(all: due) { submit(due, of: batch, carriage: carriage, nowMs: nowMs) }
             } else {
                 guard let position = batch.next() else { return true }
@@ -199,8 +199,21 @@ final class Dispatcher {
     /// Asked before every send. A recipient that may not be sent now gets its result, or its wait, here.
     private func maySend(_ position: Int, of batch: ActiveBatch, carriage: Carriage, nowMs: Int64) -> Bool {
         guard settler.maySend(position, of: batch, carriage: carriage, nowMs: nowMs) else { return false }
-        guard !batch.wasLetThrough(position) else { return true }
-        switch pacer.decide(position, of: batch) {
+        return batch.wasLetThrough(position) || follow(pacer.decide(position, of: batch), position, of: batch)
+    }
+
+    /// As ``maySend(_:of:carriage:nowMs:)``, of many that are to share a request: those that may be sent now.
+    private func thoseToSend(_ positions: [Int], of batch: ActiveBatch, carriage: Carriage, nowMs: Int64) -> [Int] {
+        guard !batch.hasLetThrough else {
+            return positions.filter { maySend($0, of: batch, carriage: carriage, nowMs: nowMs) }
+        }
+        let asked = positions.filter { settler.maySend($0, of: batch, carriage: carriage, nowMs: nowMs) }
+        guard let decisions = pacer.decide(asked, of: batch) else { return asked }
+        return zip(asked, decisions).filter { follow($1, $0, of: batch) }.map(\.0)
+    }
+
+    private func follow(_ decision: Pacer.Decision, _ position: Int, of batch: ActiveBatch) -> Bool {
+        switch decision {
         case .go: return true
         case .hold(let untilMs): settler.hold(position, of: batch, untilMs: untilMs)
         case .ask:

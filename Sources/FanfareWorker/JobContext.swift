@@ -78,6 +78,9 @@ final class JobContext {
     /// How often this worker has been about to send to the recipient in the last minute; 0 for jobs too small to tell.
     func repeats(hash: UInt64, now: UInt64) -> Int { sketch?.count(hash: hash, now: now) ?? 0 }
 
+    /// As ``repeats(hash:now:)`` of each, in their order; empty for jobs too small to tell.
+    func repeats(hashes: [UInt64], now: UInt64) -> [Int] { sketch?.count(hashes: hashes, now: now) ?? [] }
+
     var countsRepeats: Bool { sketch != nil }
 
     var isAtMostOnce: Bool { spec.delivery == .atMostOnce }

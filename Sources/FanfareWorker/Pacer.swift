@@ -43,7 +43,20 @@ final class Pacer {
 
     /// Asked before every send, so it costs nothing while nobody was refused.
     func decide(_ position: Int, of batch: ActiveBatch) -> Decision {
-        let isFrequent = batch.repeats(position, now: project.loop.now) >= RepeatSketch.paceFrom
+        decide(position, of: batch, repeats: batch.repeats(position, now: project.loop.now))
+    }
+
+    /// As ``decide(_:of:)`` of each, in their order; nil where all may go.
+    func decide(_ positions: [Int], of batch: ActiveBatch) -> [Decision]? {
+        let repeats = batch.repeats(positions, now: project.loop.now)
+        guard !refused.isEmpty || repeats.contains(where: { $0 >= RepeatSketch.paceFrom }) else { return nil }
+        return positions.indices.map { index in
+            decide(positions[index], of: batch, repeats: repeats.isEmpty ? 0 : repeats[index])
+        }
+    }
+
+    private func decide(_ position: Int, of batch: ActiveBatch, repeats: Int) -> Decision {
+        let isFrequent = repeats >= RepeatSketch.paceFrom
         guard !refused.isEmpty,
             let refusal = refused[Self.name(batch.name(of: position), kind: batch.job.spec.kind)]
         else {

@@ -1,4 +1,5 @@
 import FanfareCore
+import FanfareModel
 import Testing
 
 @Suite struct RepeatSketchTests {
@@ -11,6 +12,15 @@ import Testing
         for expected in 1...300 { #expect(sketch.count("a", now: 0) == min(255, expected)) }
         #expect(sketch.count("b", now: 0) == 1)
         #expect(sketch.count("", now: 0) == 1)
+    }
+
+    @Test func manyAreCountedAsEachWouldBe() {
+        var (together, apart) = (RepeatSketch(), RepeatSketch())
+        let hashes = (0..<1_000).map { ByteHash.of(token($0 % 300)) }
+        for now in [0, Self.second, 61 * Self.second] {
+            #expect(together.count(hashes: hashes, now: now) == hashes.map { apart.count(hash: $0, now: now) })
+        }
+        #expect(together.count(hashes: [], now: 0).isEmpty)
     }
 
     @Test func forgetsAfterAMinute() {
