@@ -239,42 +239,42 @@ final class ActiveBatch {
     /// - Returns: what there is to say of it; nil, and nothing done, where that is more than a message's id.
     func closeSent(_ position: Int, messageID: String, startedMs: Int64) -> PlainResult? {
         guard !job.isManagement, recipients[position].closeSent(startedMs: startedMs) else { return nil }
-        return result(of: recipients[position], kind: job.spec.kind, messageID: messageID)
+        return result(of: position, messageID: messageID)
     }
 
     /// As ``closeSent(_:messageID:startedMs:)``, for all of a request's positions whose verdict allows it.
     ///
-    /// - Returns: beside their results the indices of the others.
-    func closeSent(_ verdicts: OneOrMore<Verdict>, of positions: OneOrMore<Int>, startedMs: Int64)
-        -> (results: [PlainResult], others: [Int])
+    /// - Returns: their indices in the request, and beside them those of the others.
+    func closeSent(_ verdicts: AnswerVerdicts, of positions: OneOrMore<Int>, startedMs: Int64)
+        -> (closed: [Int], others: [Int])
     {
         guard !job.isManagement else { return ([], Array(verdicts.indices)) }
-        let kind = job.spec.kind
-        var results: [PlainResult] = []
-        results.reserveCapacity(verdicts.count)
+        var closed: [Int] = []
+        closed.reserveCapacity(verdicts.count)
         var others: [Int] = []
         // Taken out for as long as it is gone through: each access to a property of an object is watched.
         var recipients: [ClaimedRecipient] = []
         swap(&recipients, &self.recipients)
         for index in verdicts.indices {
             let position = positions[index]
-            if case .sent(let messageID, nil) = verdicts[index], aliases.isEmpty || aliases[position] == nil,
+            if verdicts.isPlain(index), aliases.isEmpty || aliases[position] == nil,
                 recipients[position].closeSent(startedMs: startedMs)
             {
-                results.append(result(of: recipients[position], kind: kind, messageID: messageID))
+                closed.append(index)
             } else {
                 others.append(index)
             }
         }
         swap(&recipients, &self.recipients)
-        return (results, others)
+        return (closed, others)
     }
 
-    private func result(of recipient: ClaimedRecipient, kind: RecipientKind, messageID: String) -> PlainResult {
-        PlainResult(
+    private func result(of position: Int, messageID: String) -> PlainResult {
+        let recipient = recipients[position]
+        return PlainResult(
             index: recipient.index,
-            kind: kind,
-            recipient: Self.name(recipient, kind: kind),
+            kind: job.spec.kind,
+            recipient: Self.name(recipient, kind: job.spec.kind),
             messageID: messageID,
             attempts: recipient.history.attempts
         )

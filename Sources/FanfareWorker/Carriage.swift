@@ -183,22 +183,20 @@ enum Carriage {
     }
 
     /// One verdict for each recipient of the request, in its order.
-    func verdicts(_ outcome: RequestOutcome, of flight: Flight, nowMs: Int64, atMostOnce: Bool) -> OneOrMore<Verdict> {
+    func verdicts(_ outcome: RequestOutcome, of flight: Flight, nowMs: Int64, atMostOnce: Bool) -> AnswerVerdicts {
         switch self {
         case .v1:
-            return OneOrMore(V1Response.verdict(outcome, kind: flight.kind, nowMs: nowMs, atMostOnce: atMostOnce))
+            return AnswerVerdicts(V1Response.verdict(outcome, kind: flight.kind, nowMs: nowMs, atMostOnce: atMostOnce))
         case .multicast:
-            return Self.each(
-                LegacyResponse.verdicts(
-                    outcome,
-                    recipients: flight.recipients,
-                    kind: flight.kind,
-                    nowMs: nowMs,
-                    atMostOnce: atMostOnce
-                )
+            return LegacyResponse.verdicts(
+                outcome,
+                recipients: flight.recipients,
+                kind: flight.kind,
+                nowMs: nowMs,
+                atMostOnce: atMostOnce
             )
         case .plainText:
-            return OneOrMore(
+            return AnswerVerdicts(
                 PlainTextResponse.verdict(
                     outcome,
                     recipient: flight.recipient,
@@ -207,7 +205,7 @@ enum Carriage {
                 )
             )
         case .xmpp:
-            return OneOrMore(
+            return AnswerVerdicts(
                 XMPPResponse.verdict(
                     outcome,
                     kind: flight.kind,
@@ -216,16 +214,12 @@ enum Carriage {
                     atMostOnce: atMostOnce
                 )
             )
-        case .topicBatch: return Self.each(TopicBatch.verdicts(outcome, tokens: flight.recipients, nowMs: nowMs))
+        case .topicBatch:
+            return AnswerVerdicts(TopicBatch.verdicts(outcome, tokens: Array(flight.recipients), nowMs: nowMs))
         case .topicSubscription(let operation, _):
-            return OneOrMore(TopicSubscription.verdict(outcome, op: operation, nowMs: nowMs))
+            return AnswerVerdicts(TopicSubscription.verdict(outcome, op: operation, nowMs: nowMs))
         case .group(let operation, _, let key, _):
-            return OneOrMore(GroupOperation.verdict(outcome, op: operation, key: key, nowMs: nowMs))
+            return AnswerVerdicts(GroupOperation.verdict(outcome, op: operation, key: key, nowMs: nowMs))
         }
-    }
-
-    private static func each(_ verdicts: [Verdict]) -> OneOrMore<Verdict> {
-        guard let all = OneOrMore(all: verdicts) else { preconditionFailure("a request has recipients") }
-        return all
     }
 }

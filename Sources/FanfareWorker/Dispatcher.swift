@@ -309,21 +309,24 @@ final class Dispatcher {
             return queue.add(batch)
         }
         noteLostBody(outcome, flight)
-        let verdicts = AnswerVerdicts(
-            carriage.verdicts(outcome, of: flight, nowMs: project.wallMs, atMostOnce: batch.job.isAtMostOnce)
+        let verdicts = carriage.verdicts(
+            outcome,
+            of: flight,
+            nowMs: project.wallMs,
+            atMostOnce: batch.job.isAtMostOnce
         )
         let took = project.loop.now - min(project.loop.now, flight.startedAt)
         project.meters.answered(verdicts, isManagement: carriage.isManagement, afterNs: took)
         if !carriage.isManagement {
-            let isTroubled = verdicts.others.contains(where: \.isOverload)
+            let isTroubled = verdicts.others.contains(where: \.verdict.isOverload)
             if isTroubled { lastTrouble = project.loop.now }
             batch.isTroubled = isTroubled
             project.regulator.answered(verdicts, startedAt: flight.startedAt, inFlight: inFlight + 1)
         }
-        if let (round, member) = flight.member { return heard(verdicts.all[0], of: member, round, flight) }
+        if let (round, member) = flight.member { return heard(verdicts[0], of: member, round, flight) }
         settler.note(verdicts, of: batch)
-        for index in settler.settleSent(verdicts.all, of: flight) {
-            let (position, verdict) = (flight.positions[index], verdicts.all[index])
+        for index in settler.settleSent(verdicts, of: flight) {
+            let (position, verdict) = (flight.positions[index], verdicts[index])
             if case .refreshCredential(let failure) = verdict {
                 credentials.refused(flight.credential)
                 if project.isDraining || batch.isFenced {

@@ -24,12 +24,29 @@ struct Flight {
     var recipient: String { member?.token ?? batch.name(of: positions[0]) }
 
     /// All whom the request names.
-    var recipients: [String] {
-        if let member { return [member.token] }
-        return positions.map { batch.name(of: $0) }
-    }
+    var recipients: Recipients { Recipients(self) }
 
     var kind: RecipientKind { member == nil ? batch.job.spec.kind : .token }
+
+    /// Names that are looked up as they are asked for: nobody needs a list of a thousand.
+    struct Recipients: RandomAccessCollection {
+        private let positions: OneOrMore<Int>
+        private let recipients: [ClaimedRecipient]
+        /// Where it is not what the batch calls it.
+        private let name: String?
+
+        fileprivate init(_ flight: Flight) {
+            positions = flight.positions
+            // Taken out of its object: each access to a property of that is watched.
+            recipients = flight.batch.recipients
+            name = flight.positions.count == 1 ? flight.recipient : nil
+        }
+
+        var startIndex: Int { 0 }
+        var endIndex: Int { positions.count }
+
+        subscript(index: Int) -> String { name ?? recipients[positions[index]].value }
+    }
 }
 
 /// Requests under way by their tags, which are used again.

@@ -6,7 +6,7 @@ internal import StreamWire
 struct PendingRecord {
     var results = PackedResults()
     /// Of the results that nobody asked for, what they would say: wanted only when they turn out to be in doubt.
-    var plain: [PlainResult] = []
+    var plain = PlainResults()
     var feedback: [RecordCall.Feedback] = []
     var retries: [RecordCall.Retry] = []
     var upto: Int?
@@ -45,7 +45,7 @@ extension PendingRecord {
         }
         results.reserve(expected)
         // What failures leave out has no more to say than this.
-        if !isWanted, policy == .failures { plain.append(PlainResult(record)) }
+        if !isWanted, policy == .failures { keep(PlainResult(record), expected: expected) }
         feedback.append(contentsOf: record.callFeedback)
     }
 
@@ -53,17 +53,51 @@ extension PendingRecord {
         let isWanted = policy == .all || policy == .unsaid
         results.append(index: result.index, status: .sent, isWanted: isWanted) { result.appendJSON(to: &$0) }
         results.reserve(expected)
-        if policy == .failures { plain.append(result) }
+        if policy == .failures { keep(result, expected: expected) }
     }
 
-    mutating func append(_ many: ArraySlice<PlainResult>, policy: ResultsPolicy, expected: Int) {
-        for result in many { append(result, policy: policy, expected: expected) }
+    private mutating func keep(_ result: PlainResult, expected: Int) {
+        plain.append(result)
+        plain.reserve(expected)
+    }
+
+    /// The usual results of many that share a request, given their places in it.
+    mutating func append(_ closed: ArraySlice<Int>, of flight: Flight, _ verdicts: AnswerVerdicts, expected: Int) {
+        let (batch, policy) = (flight.batch, flight.batch.job.results)
+        let isWanted = policy == .all || policy == .unsaid
+        // Taken out of their object: each access to its property is watched.
+        let recipients = batch.recipients
+        for index in closed {
+            let position = flight.positions[index]
+            let recipient = recipients[position]
+            results.append(index: recipient.index, status: .sent, isWanted: isWanted) { bytes in
+                PlainResult.appendJSON(
+                    index: recipient.index,
+                    kind: flight.kind,
+                    recipient: recipient.value,
+                    messageID: verdicts.messageID(index),
+                    attempts: recipient.history.attempts,
+                    to: &bytes
+                )
+            }
+            results.reserve(expected)
+            guard policy == .failures else { continue }
+            plain.append(
+                index: recipient.index,
+                kind: flight.kind,
+                recipient: recipient.value,
+                messageID: verdicts.messageID(index),
+                attempts: recipient.history.attempts
+            )
+            plain.reserve(expected)
+        }
     }
 
     /// The results as those of recipients that may have been sent to twice, which the stream gets whatever it gets else.
     func doubtedResults() -> PackedResults {
-        results.doubted { position, bytes in
-            if plain.indices.contains(position) { plain[position].appendJSON(to: &bytes, maybeDup: true) }
+        var spares = plain.makeIterator()
+        return results.doubted { bytes in
+            if let spare = spares.next() { spare.appendJSON(to: &bytes, maybeDup: true) }
         }
     }
 }

@@ -4,18 +4,28 @@ internal import StreamWire
 /// Results that Redis confirmed in the last seconds. A server that was killed or replaced may have lost them, and only
 /// this worker knows that those recipients need no second send.
 ///
-/// They are kept side by side and without the batches that they came from. At full speed there are tens of thousands of
-/// them, and what is let go of seconds later has left the processor's caches: it costs more to free than it did to make.
+/// They are kept without the batches that they came from, those of small flushes side by side. At full speed there are
+/// tens of thousands of them, and what is let go of seconds later has left the processor's caches: it costs more to free
+/// than it did to make. What a large flush holds lies side by side already, and is kept as it is.
 struct RecentFacts {
+    private enum Kept {
+        indirect case whole(PendingRecord)
+        case together(results: Int, plain: Int, feedback: Int)
+    }
+
     /// What was confirmed in a part of that time, and goes at once.
     private struct Span {
         let since: UInt64
         var until: UInt64
-        var flushes: [(source: BatchSource, results: Int, plain: Int, feedback: Int)] = []
+        var count = 0
+        var flushes: [(source: BatchSource, kept: Kept)] = []
         var results = PackedResults()
-        var plain: [PlainResult] = []
+        var plain = PlainResults()
         var feedback: [RecordCall.Feedback] = []
     }
+
+    /// Results from which a flush is a large one.
+    private static let large = 32
 
     /// What `appendfsync everysec` can lose on a slow disk; see <doc:Guarantees>.
     private static let keptNs: UInt64 = 3_000_000_000
@@ -31,21 +41,30 @@ struct RecentFacts {
         guard !pending.results.isEmpty else { return }
         // Only when something is confirmed, for that the server was there: while it is away none of them grows old.
         forget(before: now)
-        if spans.last.map({ $0.since + Self.spanNs < now || $0.results.count >= Self.mostOfSpan }) ?? true {
+        if spans.last.map({ $0.since + Self.spanNs < now || $0.count >= Self.mostOfSpan }) ?? true {
             spans.append(Span(since: now, until: now))
         }
         let last = spans.count - 1
         spans[last].until = now
-        spans[last].flushes.append((source, pending.results.count, pending.plain.count, pending.feedback.count))
-        spans[last].results.append(pending.results)
-        spans[last].plain += pending.plain
-        spans[last].feedback += pending.feedback
+        spans[last].count += pending.results.count
         count += pending.results.count
+        guard pending.results.count < Self.large else {
+            return spans[last].flushes.append((source, .whole(pending.facts)))
+        }
+        let kept = Kept.together(
+            results: pending.results.count,
+            plain: pending.plain.count,
+            feedback: pending.feedback.count
+        )
+        spans[last].flushes.append((source, kept))
+        spans[last].results.append(pending.results)
+        spans[last].plain.append(pending.plain)
+        spans[last].feedback += pending.feedback
     }
 
     private mutating func forget(before now: UInt64) {
-        while let first = spans.first, count - first.results.count >= Self.most || first.until + Self.keptNs < now {
-            count -= first.results.count
+        while let first = spans.first, count - first.count >= Self.most || first.until + Self.keptNs < now {
+            count -= first.count
             spans.removeFirst()
         }
     }
@@ -53,17 +72,29 @@ struct RecentFacts {
     /// All that is kept, flush by flush, in the order of their confirmations.
     mutating func takeAll() -> [(source: BatchSource, facts: PendingRecord)] {
         defer { self = RecentFacts() }
-        return spans.flatMap { span in
-            let results = span.results.divided(into: span.flushes.map(\.results))
-            var (plain, feedback) = (span.plain[...], span.feedback[...])
-            return zip(span.flushes, results).map { flush, results in
+        return spans.flatMap(Self.facts)
+    }
+
+    private static func facts(of span: Span) -> [(source: BatchSource, facts: PendingRecord)] {
+        var (results, plain, feedback): ([Int], [Int], [Int]) = ([], [], [])
+        for case (_, .together(let ofResults, let ofPlain, let ofFeedback)) in span.flushes {
+            results.append(ofResults)
+            plain.append(ofPlain)
+            feedback.append(ofFeedback)
+        }
+        var nextResults = span.results.divided(into: results).makeIterator()
+        var nextPlain = span.plain.divided(into: plain).makeIterator()
+        var leftFeedback = span.feedback[...]
+        return span.flushes.map { source, kept in
+            switch kept {
+            case .whole(let facts): return (source, facts)
+            case .together(_, _, let ofFeedback):
                 var facts = PendingRecord()
-                facts.results = results
-                facts.plain = Array(plain.prefix(flush.plain))
-                facts.feedback = Array(feedback.prefix(flush.feedback))
-                plain = plain.dropFirst(flush.plain)
-                feedback = feedback.dropFirst(flush.feedback)
-                return (flush.source, facts)
+                facts.results = nextResults.next() ?? PackedResults()
+                facts.plain = nextPlain.next() ?? PlainResults()
+                facts.feedback = Array(leftFeedback.prefix(ofFeedback))
+                leftFeedback = leftFeedback.dropFirst(ofFeedback)
+                return (source, facts)
             }
         }
     }

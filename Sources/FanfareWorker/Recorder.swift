@@ -52,14 +52,15 @@ final class Recorder {
         gathered(1, of: batch)
     }
 
-    /// Usual results of many positions that were closed for them.
-    func results(_ results: [PlainResult], of batch: ActiveBatch) {
-        var rest = results[...]
+    /// The usual results of those of a request that were closed for them, given their places in it.
+    func sent(_ closed: [Int], of flight: Flight, _ verdicts: AnswerVerdicts) {
+        let batch = flight.batch
+        var rest = closed[...]
         while !rest.isEmpty {
             let part = rest.prefix(Self.flushCount)
             rest = rest.dropFirst(part.count)
             touch(batch)
-            batch.pending.append(part, policy: batch.job.results, expected: expected(of: batch))
+            batch.pending.append(part, of: flight, verdicts, expected: expected(of: batch))
             gathered(part.count, of: batch)
         }
     }

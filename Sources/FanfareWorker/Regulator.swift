@@ -35,8 +35,8 @@ final class Regulator {
 
     func answered(_ verdicts: AnswerVerdicts, startedAt: UInt64, inFlight: Int) {
         // A send that never left says nothing of FCM.
-        guard verdicts.sent > 0 || !verdicts.others.allSatisfy(\.isUnsent) else { return }
-        let isOverload = verdicts.others.contains(where: \.isOverload)
+        guard verdicts.sent > 0 || !verdicts.others.allSatisfy(\.verdict.isUnsent) else { return }
+        let isOverload = verdicts.others.contains(where: \.verdict.isOverload)
         if !isOverload { accepts.accepted() }
         concurrency.answered(
             latencyNs: loop.now - min(loop.now, startedAt),

@@ -26,17 +26,17 @@ final class Settler {
     /// Asked before every send. A recipient that may no longer be sent gets its result here.
     func maySend(_ position: Int, of batch: ActiveBatch, carriage: Carriage, nowMs: Int64) -> Bool {
         let recipient = batch.recipients[position]
-        let spec = batch.job.spec
         if batch.job.ending != nil {
             end(position, of: batch)
             return false
         }
-        if let failure = carriage.refusal(of: recipient.value, kind: spec.kind) {
+        if let failure = carriage.refusal(of: recipient.value, kind: batch.job.spec.kind) {
             fail(failure, position: position, of: batch)
             return false
         }
         let history = recipient.history
-        var isOver = spec.expiresAt > 0 && project.wallMs >= spec.expiresAt
+        let expiresAt = batch.job.spec.expiresAt
+        var isOver = expiresAt > 0 && project.wallMs >= expiresAt
         // With a lifetime of 0 only one attempt may be looked at, and the policy has decided whether that has been.
         if history.attempts > 0,
             let lifetime = carriage.lifetimeMs(firstAttemptMs: project.wall(history.firstAttemptMs)), lifetime > 0
@@ -57,10 +57,10 @@ final class Settler {
     /// message is wrong is judged by the first of these that Redis hears of, which must not be the good ones alone.
     func note(_ verdicts: AnswerVerdicts, of batch: ActiveBatch) {
         var sent = verdicts.sent
-        for verdict in verdicts.others {
-            switch verdict {
-            case .sentPartly, .managed: sent += 1
-            default: noteAnswer(verdict, of: batch)
+        for other in verdicts.others {
+            switch other.verdict {
+            case .sent, .sentPartly, .managed: sent += 1
+            default: noteAnswer(other.verdict, of: batch)
             }
         }
         noteSent(sent, of: batch)
@@ -69,10 +69,10 @@ final class Settler {
     /// Writes the usual verdicts on a request for many, all at once.
     ///
     /// - Returns: the indices of those that are still to be settled one by one.
-    func settleSent(_ verdicts: OneOrMore<Verdict>, of flight: Flight) -> [Int] {
+    func settleSent(_ verdicts: AnswerVerdicts, of flight: Flight) -> [Int] {
         guard verdicts.count > 1 else { return [0] }
-        let (results, others) = flight.batch.closeSent(verdicts, of: flight.positions, startedMs: flight.startedMs)
-        recorder.results(results, of: flight.batch)
+        let (closed, others) = flight.batch.closeSent(verdicts, of: flight.positions, startedMs: flight.startedMs)
+        recorder.sent(closed, of: flight, verdicts)
         return others
     }
 

@@ -58,7 +58,7 @@ public enum FunctionLibrary {
     /// Several calls of one function as one: made in their order, one answer for each. One that Redis refuses has its error
     /// there, and the others are made all the same.
     public static func together(_ function: Gathered, _ keys: ProjectKeys, _ calls: [RedisCommand]) -> RedisCommand {
-        let (bytes, words) = calls.reduce((0, 0)) { ($0.0 + $1.bytes.count, $0.1 + $1.count) }
+        let (bytes, words) = calls.reduce((0, 0)) { ($0.0 + $1.byteCount, $0.1 + $1.count) }
         var command = call(function.rawValue, keys, bytes: bytes, words: words)
         for call in calls { command.appendCounted(call, from: callHead) }
         return command

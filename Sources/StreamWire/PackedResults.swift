@@ -12,16 +12,21 @@ public struct PackedResults: Equatable, Sendable {
         var maybeDup: Bool
     }
 
+    /// Bytes of the usual object, in its brackets: of most flushes of single jobs it is the only one.
+    private static let firstRoom = 384
+    /// Bytes of objects up to which they are copied into their command: one piece of memory costs less to write than two.
+    private static let mostCopied = 4_096
+
     private var items: [Item] = []
-    /// The objects that the results stream gets, with a comma between each two.
+    /// The objects that the results stream gets, as they travel: nothing, or a list in its brackets.
     private var objects: [UInt8] = []
 
     public init() {}
 
     public var count: Int { items.count }
     public var isEmpty: Bool { items.isEmpty }
-    /// Of what travels, about.
-    var byteCount: Int { objects.count + 8 * items.count }
+    /// Of what is copied to travel, about.
+    var byteCount: Int { (objects.count <= Self.mostCopied ? objects.count : 0) + 8 * items.count }
 
     /// - Parameters:
     ///   - index: the recipient's, in the order the producer gave.
@@ -37,17 +42,31 @@ public struct PackedResults: Equatable, Sendable {
     ) {
         var item = Item(index: index, length: 0, status: status, isWanted: isWanted, maybeDup: maybeDup)
         if isWanted {
-            let start = objects.count
-            if start > 0 { objects.append(UInt8(ascii: ",")) }
-            let first = objects.count
-            object(&objects)
-            item.length = UInt32(objects.count - first)
-            if item.length == 0 {
-                objects.removeSubrange(start...)
-                item.isWanted = false
-            }
+            item.length = appendObject(object)
+            item.isWanted = item.length > 0
         }
         items.append(item)
+    }
+
+    /// - Returns: its bytes; 0, and nothing done, where there is none.
+    private mutating func appendObject(_ object: (inout [UInt8]) -> Void) -> UInt32 {
+        if objects.isEmpty {
+            objects.reserveCapacity(Self.firstRoom)
+            objects.append(UInt8(ascii: "["))
+        } else {
+            objects[objects.count - 1] = UInt8(ascii: ",")
+        }
+        let start = objects.count
+        object(&objects)
+        let length = objects.count - start
+        if length > 0 {
+            objects.append(UInt8(ascii: "]"))
+        } else if start == 1 {
+            objects.removeAll(keepingCapacity: true)
+        } else {
+            objects[start - 1] = UInt8(ascii: "]")
+        }
+        return UInt32(length)
     }
 
     /// Room for the objects of so many results that are like the first one.
@@ -59,15 +78,16 @@ public struct PackedResults: Equatable, Sendable {
 
     /// The results of another flush behind these.
     public mutating func append(_ others: PackedResults) {
-        if !objects.isEmpty, !others.objects.isEmpty { objects.append(UInt8(ascii: ",")) }
         items += others.items
-        objects += others.objects
+        guard !objects.isEmpty, !others.objects.isEmpty else { return objects += others.objects }
+        objects[objects.count - 1] = UInt8(ascii: ",")
+        objects += others.objects.dropFirst()
     }
 
     /// What ``append(_:)`` put together, with so many results in each part.
     public func divided(into counts: [Int]) -> [PackedResults] {
         var rest = items[...]
-        var next = 0
+        var next = 1
         return counts.map { count in
             var part = PackedResults()
             part.items = Array(rest.prefix(count))
@@ -75,7 +95,10 @@ public struct PackedResults: Equatable, Sendable {
             let lengths = part.items.filter { $0.length > 0 }.map { Int($0.length) }
             guard !lengths.isEmpty else { return part }
             let end = next + lengths.reduce(0, +) + lengths.count - 1
-            part.objects = Array(objects[next..<end])
+            part.objects.reserveCapacity(end - next + 2)
+            part.objects.append(UInt8(ascii: "["))
+            part.objects += objects[next..<end]
+            part.objects.append(UInt8(ascii: "]"))
             next = end + 1
             return part
         }
@@ -83,17 +106,14 @@ public struct PackedResults: Equatable, Sendable {
 
     /// The same results, each marked as one that its recipient may have got twice, and all with their objects.
     ///
-    /// - Parameter spare: writes the object of one that was not wanted, `i` first and with its mark, given how many such
-    ///   stand before it; writes nothing when there is none.
-    public func doubted(spare: (Int, inout [UInt8]) -> Void) -> PackedResults {
+    /// - Parameter spare: writes the object of the next one that was not wanted, `i` first and with its mark; writes
+    ///   nothing when there is none.
+    public func doubted(spare: (inout [UInt8]) -> Void) -> PackedResults {
         var doubted = PackedResults()
-        var (next, spares) = (0, 0)
+        var next = 1
         for item in items {
             guard item.isWanted else {
-                doubted.append(index: item.index, status: item.status, isWanted: true, maybeDup: true) {
-                    spare(spares, &$0)
-                }
-                spares += 1
+                doubted.append(index: item.index, status: item.status, isWanted: true, maybeDup: true, object: spare)
                 continue
             }
             let object = objects[next..<next + Int(item.length)]
@@ -122,12 +142,7 @@ public struct PackedResults: Equatable, Sendable {
                 bytes.append(item.isWanted ? item.status.letter & 0xDF : item.status.letter)
             }
         }
-        command.append { bytes in
-            guard !objects.isEmpty else { return }
-            bytes.append(UInt8(ascii: "["))
-            bytes.append(contentsOf: objects)
-            bytes.append(UInt8(ascii: "]"))
-        }
+        if objects.count <= Self.mostCopied { command.append(objects) } else { command.append(shared: objects[...]) }
     }
 }
 

@@ -63,10 +63,13 @@ public struct RedisCommand: Equatable, Sendable {
         append { $0.appendDecimal(Int64(number)) }
     }
 
-    /// The number of another command's words from one of them on, and those words. None of them is shared.
+    /// The number of another command's words from one of them on, and those words, which are copied.
     mutating func appendCounted(_ other: RedisCommand, from first: Int) {
-        precondition(other.shared.isEmpty, "a command with shared words is too large to go with others")
         append(other.count - first)
+        guard other.shared.isEmpty else {
+            for index in first..<other.count { append(other.word(index)) }
+            return
+        }
         let start = other.ends[first - 1]
         let shift = bytes.count - start
         bytes.append(contentsOf: other.bytes[start...])

@@ -10,12 +10,14 @@ private func verdicts(
     kind: RecipientKind = .token,
     atMostOnce: Bool = false
 ) -> [Verdict] {
-    LegacyResponse.verdicts(
-        outcome,
-        recipients: recipients,
-        kind: kind,
-        nowMs: responseNow,
-        atMostOnce: atMostOnce
+    Array(
+        LegacyResponse.verdicts(
+            outcome,
+            recipients: recipients,
+            kind: kind,
+            nowMs: responseNow,
+            atMostOnce: atMostOnce
+        )
     )
 }
 

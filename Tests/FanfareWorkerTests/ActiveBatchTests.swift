@@ -73,26 +73,23 @@ import Testing
             .sent(messageID: "m5", canonical: nil), .failed(Failure(error: .unregistered, action: .remove)),
         ]
         let positions = OneOrMore(0, [1, 2, 4, 5, 3])
-        let (results, others) = batch.closeSent(OneOrMore(all: verdicts)!, of: positions, startedMs: 40)
-        #expect(others == [1, 2, 3, 5])
-        #expect(
-            results == [
-                PlainResult(index: 0, kind: .token, recipient: "a", messageID: "m0", attempts: 1),
-                PlainResult(index: 5, kind: .token, recipient: "e", messageID: "m5", attempts: 3),
-            ]
-        )
+        let (closed, others) = batch.closeSent(AnswerVerdicts(verdicts), of: positions, startedMs: 40)
+        #expect(closed == [0, 4] && others == [1, 2, 3, 5])
+        var pending = PendingRecord()
+        let flight = Flight(batch: batch, positions: positions, member: nil)
+        pending.append(closed[...], of: flight, AnswerVerdicts(verdicts), expected: 2)
+        var expected = PendingRecord()
+        for result in [
+            PlainResult(index: 0, kind: .token, recipient: "a", messageID: "m0", attempts: 1),
+            PlainResult(index: 5, kind: .token, recipient: "e", messageID: "m5", attempts: 3),
+        ] {
+            expected.append(result, policy: .all, expected: 2)
+        }
+        #expect(pending.results == expected.results, "as each would be written by itself")
         #expect(batch.recipients.map { $0.fate == .finished } == [true, false, false, false, false, true])
         #expect(batch.recipients[0].history.firstAttemptMs == 40 && batch.recipients[5].history.firstAttemptMs == 5)
         #expect(batch.open == 6, "until they are reported")
-        #expect(batch.closeSent(OneOrMore(verdicts[0]), of: OneOrMore(0), startedMs: 50).others == [0], "once")
-    }
-
-    @Test func theUsualVerdictsAreCounted() {
-        let usual = Verdict.sent(messageID: "m", canonical: nil)
-        let failed = Verdict.failed(Failure(error: .unregistered, action: .remove))
-        let some = AnswerVerdicts(OneOrMore(usual, [failed, .sent(messageID: "", canonical: "c"), usual]))
-        #expect(some.sent == 3 && some.others == [failed] && some.all.count == 4)
-        let none = AnswerVerdicts(OneOrMore(failed))
-        #expect(none.sent == 0 && none.others == [failed])
+        let again = batch.closeSent(AnswerVerdicts([verdicts[0], verdicts[1]]), of: OneOrMore(0, [1]), startedMs: 50)
+        #expect(again.closed.isEmpty && again.others == [0, 1], "once")
     }
 }

@@ -21,7 +21,7 @@ import Testing
     }
 
     private func answer(_ verdicts: [Verdict]) -> AnswerVerdicts {
-        AnswerVerdicts(OneOrMore(verdicts[0], Array(verdicts.dropFirst())))
+        verdicts.count == 1 ? AnswerVerdicts(verdicts[0]) : AnswerVerdicts(verdicts)
     }
 
     @Test func everyVerdictIsCountedUnderItsName() {

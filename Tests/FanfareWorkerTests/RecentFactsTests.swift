@@ -43,7 +43,8 @@ import Testing
     @Test func eachFlushComesBackAsItWas() {
         var facts = RecentFacts()
         let policies: [ResultsPolicy] = [.all, .failures, .none]
-        let flushes = (0..<40).map { pending($0, policy: policies[$0 % 3], count: $0 % 4 + 1) }
+        // Small ones, which are kept side by side, and large ones between them.
+        let flushes = (0..<40).map { pending($0, policy: policies[$0 % 3], count: $0 % 7 == 5 ? 100 : $0 % 4 + 1) }
         for (number, flush) in flushes.enumerated() {
             // Over several spans.
             facts.add(flush, of: name(number), now: Self.second + UInt64(number) * 50_000_000)

@@ -132,13 +132,14 @@ struct Scene {
         var body: [UInt8] = []
         try Self.template(job).renderMulticast(tokens, nowMs: nowMs, into: &body)
         reply = post(body, over: .legacy)
-        return LegacyResponse.verdicts(
+        let verdicts = LegacyResponse.verdicts(
             reply.outcome,
             recipients: tokens,
             kind: .token,
             nowMs: nowMs,
             atMostOnce: false
         )
+        return Array(verdicts)
     }
 
     /// A request as somebody else might write it, past every check of ours; not for XMPP, see

@@ -78,8 +78,14 @@ import Testing
             }
         }
         #expect(results == plain)
-        let spare: (Int, inout [UInt8]) -> Void = { $1 += object($0) }
-        #expect(results.doubted(spare: spare) == plain.doubted(spare: spare))
+        func doubted(_ results: PackedResults) -> PackedResults {
+            var spares = 0
+            return results.doubted { bytes in
+                bytes += object(spares)
+                spares += 1
+            }
+        }
+        #expect(doubted(results) == doubted(plain))
     }
 
     @Test func doubtAddsAMarkOnceAndBringsSpares() {
@@ -101,10 +107,49 @@ import Testing
         expected.append(index: 3, status: .unknown, isWanted: true, maybeDup: true) {
             $0 += Array(#"{"i":3,"maybe_dup":true}"#.utf8)
         }
-        let doubted = results.doubted { spare, bytes in
-            if spare == 0 { bytes += Array(#"{"i":1,"maybe_dup":true}"#.utf8) }
-        }
+        var spares = [Array(#"{"i":1,"maybe_dup":true}"#.utf8)]
+        let doubted = results.doubted { $0 += spares.popLast() ?? [] }
         #expect(doubted == expected)
-        #expect(doubted.doubted { _, _ in } == expected)
+        #expect(doubted.doubted { _ in } == expected)
+    }
+
+    /// What is large is not copied into its command, and travels as it would have.
+    @Test(arguments: [1, 8, 9, 300])
+    func manyTravelAsFewDo(count: Int) throws {
+        let all = results(Array(0..<count).map { $0 * 3 })
+        let objects = (0..<count).map { String(decoding: object($0 * 3), as: UTF8.self) }
+        let list = "[\(objects.joined(separator: ","))]"
+        #expect(words(all).contains(list))
+        #expect(command(all).shared.isEmpty == (list.utf8.count <= 4_096))
+        // Nor does what comes behind without an object change the list.
+        var more = all
+        more.append(index: 1, status: .sent, isWanted: true) { _ in }
+        more.append(index: 2, status: .failed)
+        #expect(words(more).contains(list))
+    }
+
+    /// A few results may be as long as many are.
+    @Test func whatIsNotCopiedGoesTogetherWithOthers() throws {
+        let keys = ProjectKeys(prefix: "fanfare", project: "p")
+        let calls = [results([0]), results(Array(0..<300)), results([3, 4])].map(command)
+        #expect(calls.map(\.shared.isEmpty) == [true, false, true])
+        let together = FunctionLibrary.together(.record, keys, calls)
+        let head = (0..<4).map { together.word($0) }
+        #expect(head.first == Array("FCALL".utf8)[...])
+        let expected = calls.flatMap { call in
+            [Array(String(call.count - 4).utf8)[...]] + (4..<call.count).map { call.word($0) }
+        }
+        #expect((4..<together.count).map { together.word($0) } == expected)
+    }
+
+    private func command(_ results: PackedResults) -> RedisCommand {
+        var call = RecordCall(job: "j", batch: "0", epoch: "1")
+        call.results = results
+        return call.command(ProjectKeys(prefix: "fanfare", project: "p"), worker: "w")
+    }
+
+    private func words(_ results: PackedResults) -> [String] {
+        let command = command(results)
+        return (0..<command.count).map { String(decoding: command.word($0), as: UTF8.self) }
     }
 }

@@ -15,12 +15,12 @@ public enum LegacyResponse {
     ///   - atMostOnce: turns an outcome that nobody knows into the final ``Verdict/unknown(_:holdProjectMs:)``.
     public static func verdicts(
         _ outcome: RequestOutcome,
-        recipients: [String],
+        recipients: some RandomAccessCollection<String>,
         kind: RecipientKind,
         nowMs: Int64,
         atMostOnce: Bool
-    ) -> [Verdict] {
-        let all = { (verdict: Verdict) in [Verdict](repeating: verdict, count: recipients.count) }
+    ) -> AnswerVerdicts {
+        let all = { (verdict: Verdict) in AnswerVerdicts([Verdict](repeating: verdict, count: recipients.count)) }
         guard case .answered(let answer) = outcome else {
             return all(
                 SharedVerdicts.withoutAnswer(outcome, atMostOnce: atMostOnce)
@@ -34,14 +34,14 @@ public enum LegacyResponse {
         if recipients.count > 1, AnswerBody.isWholeJSON(answer),
             let results = LegacyResultScanner.results(answer.body, most: recipients.count)
         {
-            return context.verdicts(results, recipients: recipients)
+            return context.verdicts(results, count: recipients.count)
         }
         switch AnswerBody(answer) {
         case .lost: return all(.sent(messageID: "", canonical: nil))
         case .foreign: return all(context.unclear("not FCM's answer"))
         case .json(let value):
             guard let parsed = LegacyAnswer(value) else { return all(context.unclear("not an object")) }
-            return context.verdicts(parsed, recipients: recipients)
+            return AnswerVerdicts(context.verdicts(parsed, recipients: Array(recipients)))
         }
     }
 }

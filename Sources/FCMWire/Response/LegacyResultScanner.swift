@@ -1,41 +1,51 @@
 internal import FanfareJSON
 internal import FanfareModel
+internal import Glibc
 
 /// Reads the answer to a multicast that is written as FCM writes it, in one pass and without a tree of values: a
 /// thousand results come in each. Whatever differs in the least is the parser's to judge.
 struct LegacyResultScanner {
+    /// What it read: ids where they stand, and the codes of those that have none.
+    struct Results {
+        var ids: MessageIDs
+        /// By their places in the request.
+        var codes: [Int: String] = [:]
+    }
+
     private let body: [UInt8]
     private var next = 0
 
     private init(_ body: [UInt8]) { self.body = body }
 
     /// The results, in their order; nil when the body has to be read as a whole.
-    static func results(_ body: [UInt8], most: Int) -> [LegacyAnswer.Entry]? {
+    static func results(_ body: [UInt8], most: Int) -> Results? {
+        guard body.count < Int32.max else { return nil }
         var scanner = LegacyResultScanner(body)
         return scanner.results(most: most)
     }
 
-    private mutating func results(most: Int) -> [LegacyAnswer.Entry]? {
+    private mutating func results(most: Int) -> Results? {
         for name in Self.counters {
             guard pass(name), passNumber() else { return nil }
         }
         guard pass(Self.resultsKey) else { return nil }
-        var entries: [LegacyAnswer.Entry] = []
-        entries.reserveCapacity(most)
+        var results = Results(ids: MessageIDs(within: body))
+        results.ids.reserve(most)
         repeat {
             if pass(Self.messageKey) {
                 guard let id = text() else { return nil }
-                entries.append(.accepted(messageID: id, canonical: nil))
+                results.ids.append(id)
             } else if pass(Self.errorKey) {
                 guard let code = text() else { return nil }
-                entries.append(.rejected(code: code))
+                results.codes[results.ids.count] = String(decoding: body[code], as: UTF8.self)
+                results.ids.appendNone()
             } else {
                 return nil
             }
             guard pass(Self.closeBrace) else { return nil }
         } while pass(Self.comma)
         guard pass(Self.end), next == body.count else { return nil }
-        return entries
+        return results
     }
 
     private mutating func pass(_ bytes: [UInt8]) -> Bool {
@@ -53,14 +63,23 @@ struct LegacyResultScanner {
     }
 
     /// Plain ASCII, up to its quote, and not empty; an escape, or a byte above, is the parser's to judge.
-    private mutating func text() -> String? {
+    private mutating func text() -> Range<Int>? {
         let start = next
-        while next < body.count, body[next] >= 0x20, body[next] < 0x7F, body[next] != 0x22, body[next] != 0x5C {
-            next += 1
+        let end = unsafe body.withUnsafeBytes { bytes -> Int? in
+            guard let base = bytes.baseAddress, start < bytes.count,
+                let quote = unsafe memchr(base + start, Int32(UInt8(ascii: "\"")), bytes.count - start)
+            else { return nil }
+            let end = unsafe base.distance(to: UnsafeRawPointer(quote))
+            let text = unsafe UnsafeRawBufferPointer(rebasing: bytes[start..<end])
+            let isPlain = unsafe WideBytes.none(of: text) { part in
+                WideBytes.below(0x20, in: part) | WideBytes.equal("\\", in: part) | WideBytes.equal("\u{7F}", in: part)
+                    | part & WideBytes.highs
+            }
+            return isPlain && end > start ? end : nil
         }
-        guard next > start, next < body.count, body[next] == 0x22 else { return nil }
-        defer { next += 1 }
-        return String(decoding: body[start..<next], as: UTF8.self)
+        guard let end else { return nil }
+        next = end + 1
+        return start..<end
     }
 
     private static let counters = ["{\"multicast_id\":", ",\"success\":", ",\"failure\":", ",\"canonical_ids\":"]

@@ -31,10 +31,24 @@ struct LegacyVerdicts {
         }
     }
 
+    /// One word for each token, where none has a canonical one.
+    func verdicts(_ results: LegacyResultScanner.Results, count: Int) -> AnswerVerdicts {
+        guard results.ids.count == count else {
+            return AnswerVerdicts([Verdict](repeating: unclear(results.ids.count, for: count), count: count))
+        }
+        return AnswerVerdicts(results.ids) { index in
+            results.codes[index].map { rejected($0, isOneRecipient: true) } ?? unclear("neither message_id nor error")
+        }
+    }
+
+    private func unclear(_ results: Int, for recipients: Int) -> Verdict {
+        unclear("\(results) results for \(recipients) recipients")
+    }
+
     /// One word for each token.
     func verdicts(_ results: [LegacyAnswer.Entry], recipients: [String]) -> [Verdict] {
         guard results.count == recipients.count else {
-            return recipients.map { _ in unclear("\(results.count) results for \(recipients.count) recipients") }
+            return recipients.map { _ in unclear(results.count, for: recipients.count) }
         }
         return zip(results, recipients).map { verdict($0, recipient: $1) }
     }

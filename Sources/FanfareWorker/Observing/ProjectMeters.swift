@@ -67,9 +67,9 @@ final class ProjectMeters {
         let way = isManagement ? management : sends
         var held = (project: false, server: false)
         if verdicts.sent > 0 { way.verdicts[Verdict.sentIndex].add(verdicts.sent) }
-        for verdict in verdicts.others {
-            way.verdicts[verdict.index].add()
-            switch verdict.refusal {
+        for other in verdicts.others {
+            way.verdicts[other.verdict.index].add()
+            switch other.verdict.refusal {
             case .project: held.project = true
             case .server: held.server = true
             case .device: devices.add()
