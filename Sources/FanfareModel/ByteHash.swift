@@ -11,6 +11,8 @@ public enum ByteHash {
         return copy.withUTF8 { unsafe of(UnsafeRawBufferPointer($0)) }
     }
 
+    public static func of(_ text: SharedText) -> UInt64 { unsafe text.withUnsafeBytes { unsafe of($0) } }
+
     private static func of(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
         // Two at a time, neither of which waits for the other's products.
         var (one, two) = (0x9E37_79B9_7F4A_7C15 ^ UInt64(bytes.count), UInt64(0xC2B2_AE3D_27D4_EB4F))

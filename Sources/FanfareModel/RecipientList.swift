@@ -34,6 +34,9 @@ public struct RecipientList: Equatable, Sendable {
         range.isEmpty ? [] : bytes[start(range.lowerBound)..<ends[range.upperBound - 1]]
     }
 
+    /// One of them, without a text of its own.
+    public func shared(_ position: Int) -> SharedText { SharedText(start(position)..<ends[position], of: bytes) }
+
     private func start(_ position: Int) -> Int { position == 0 ? 0 : ends[position - 1] + 1 }
 }
 

@@ -15,6 +15,11 @@ extension OutputSpan<UInt8> {
     }
 
     @inlinable @inline(__always)
+    public mutating func put(_ text: SharedText) {
+        unsafe text.withUnsafeBytes { unsafe put($0) }
+    }
+
+    @inlinable @inline(__always)
     public mutating func put(_ bytes: ArraySlice<UInt8>) {
         unsafe bytes.withUnsafeBytes { unsafe put($0) }
     }

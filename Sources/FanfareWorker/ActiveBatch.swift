@@ -91,7 +91,7 @@ final class ActiveBatch {
             // A group counts by its key, however far its members have been sent to.
             hashes =
                 job.spec.kind == .group
-                ? recipients.map { ByteHash.of(Self.name($0, kind: .group)) } : recipients.map { ByteHash.of($0.value) }
+                ? recipients.map { ByteHash.of(Self.name($0, kind: .group)) } : recipients.map { ByteHash.of($0.text) }
         }
         self.hashes = job.countsRepeats ? hashes : []
         for position in recipients.indices where recipients[position].fate != .finished {

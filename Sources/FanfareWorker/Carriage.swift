@@ -130,12 +130,12 @@ enum Carriage {
     }
 
     /// Why a recipient cannot be sent to; nil when it can.
-    func refusal(of recipient: String, kind: RecipientKind) -> Failure? {
+    func refusal(of recipient: SharedText, kind: RecipientKind) -> Failure? {
         guard RecipientRule.accepts(recipient, kind: kind) else {
             return Failure(error: .invalidArgument, action: .remove, rawError: "not a registration token")
         }
         guard case .topicSubscription(let operation, let topic) = self,
-            !TopicSubscription.isAddressable(operation, token: recipient, topic: topic),
+            !TopicSubscription.isAddressable(operation, token: recipient.string, topic: topic),
             case .failed(let failure) = TopicSubscription.unaddressable
         else { return nil }
         return failure
@@ -164,7 +164,7 @@ enum Carriage {
             template.render(kind: flight.kind, recipient: recipient, messageID: messageID, into: &request.body)
         case .topicBatch(let operation, let topic):
             request.path = TopicBatch.path(operation)
-            TopicBatch.body(topic: topic, tokens: flight.recipients, into: &request.body)
+            TopicBatch.body(topic: topic, tokens: flight.names, into: &request.body)
         case .topicSubscription(let operation, let topic):
             guard
                 let parts = TopicSubscription.request(
@@ -190,7 +190,7 @@ enum Carriage {
         case .multicast:
             return LegacyResponse.verdicts(
                 outcome,
-                recipients: flight.recipients,
+                recipients: flight.names,
                 kind: flight.kind,
                 nowMs: nowMs,
                 atMostOnce: atMostOnce
@@ -215,7 +215,7 @@ enum Carriage {
                 )
             )
         case .topicBatch:
-            return AnswerVerdicts(TopicBatch.verdicts(outcome, tokens: Array(flight.recipients), nowMs: nowMs))
+            return AnswerVerdicts(TopicBatch.verdicts(outcome, tokens: Array(flight.names), nowMs: nowMs))
         case .topicSubscription(let operation, _):
             return AnswerVerdicts(TopicSubscription.verdict(outcome, op: operation, nowMs: nowMs))
         case .group(let operation, _, let key, _):

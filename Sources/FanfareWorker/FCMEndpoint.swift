@@ -18,9 +18,9 @@ enum FCMEndpoint {
 
 /// What a recipient read from an audience must look like; what a job names itself was checked at intake.
 enum RecipientRule {
-    static func accepts(_ value: String, kind: RecipientKind) -> Bool {
-        guard kind == .token || kind == .fid else { return !value.isEmpty }
-        return RecipientRules.isToken(value)
+    static func accepts(_ text: SharedText, kind: RecipientKind) -> Bool {
+        guard kind == .token || kind == .fid else { return text.count > 0 }
+        return RecipientRules.isToken(text)
     }
 }
 

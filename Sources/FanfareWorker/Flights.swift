@@ -26,6 +26,9 @@ struct Flight {
     /// All whom the request names.
     var recipients: Recipients { Recipients(self) }
 
+    /// Those, each as a text of its own.
+    var names: LazyMapCollection<Recipients, String> { recipients.lazy.map(\.string) }
+
     var kind: RecipientKind { member == nil ? batch.job.spec.kind : .token }
 
     /// Names that are looked up as they are asked for: nobody needs a list of a thousand.
@@ -33,19 +36,19 @@ struct Flight {
         private let positions: OneOrMore<Int>
         private let recipients: [ClaimedRecipient]
         /// Where it is not what the batch calls it.
-        private let name: String?
+        private let name: SharedText?
 
         fileprivate init(_ flight: Flight) {
             positions = flight.positions
             // Taken out of its object: each access to a property of that is watched.
             recipients = flight.batch.recipients
-            name = flight.positions.count == 1 ? flight.recipient : nil
+            name = flight.positions.count == 1 ? SharedText(flight.recipient) : nil
         }
 
         var startIndex: Int { 0 }
         var endIndex: Int { positions.count }
 
-        subscript(index: Int) -> String { name ?? recipients[positions[index]].value }
+        subscript(index: Int) -> SharedText { name ?? recipients[positions[index]].text }
     }
 }
 

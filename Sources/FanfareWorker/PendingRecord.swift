@@ -63,7 +63,7 @@ extension PendingRecord {
 
     /// The usual results of many that share a request, given their places in it.
     mutating func append(_ closed: ArraySlice<Int>, of flight: Flight, _ verdicts: AnswerVerdicts, expected: Int) {
-        let (batch, policy) = (flight.batch, flight.batch.job.results)
+        let (batch, policy, kind) = (flight.batch, flight.batch.job.results, flight.kind)
         let isWanted = policy == .all || policy == .unsaid
         // Taken out of their object: each access to its property is watched.
         let recipients = batch.recipients
@@ -73,8 +73,8 @@ extension PendingRecord {
             results.append(index: recipient.index, status: .sent, isWanted: isWanted) { bytes in
                 PlainResult.appendJSON(
                     index: recipient.index,
-                    kind: flight.kind,
-                    recipient: recipient.value,
+                    kind: kind,
+                    recipient: recipient.text,
                     messageID: verdicts.messageID(index),
                     attempts: recipient.history.attempts,
                     to: &bytes
@@ -84,8 +84,8 @@ extension PendingRecord {
             guard policy == .failures else { continue }
             plain.append(
                 index: recipient.index,
-                kind: flight.kind,
-                recipient: recipient.value,
+                kind: kind,
+                recipient: recipient.text,
                 messageID: verdicts.messageID(index),
                 attempts: recipient.history.attempts
             )

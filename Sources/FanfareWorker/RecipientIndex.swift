@@ -16,12 +16,12 @@ struct RecipientIndex {
     ///
     /// - Parameter hash: of the recipient, by ``FanfareModel/ByteHash``.
     mutating func earlier(than position: Int, hash: UInt64, in recipients: [ClaimedRecipient]) -> Int? {
-        let value = recipients[position].value
+        let text = recipients[position].text
         let mask = slots.count - 1
         var slot = Int(truncatingIfNeeded: hash) & mask
         while slots[slot] != 0 {
             let other = Int(slots[slot]) - 1
-            if recipients[other].value == value { return other }
+            if recipients[other].text == text { return other }
             slot = (slot + 1) & mask
         }
         slots[slot] = Int32(position + 1)

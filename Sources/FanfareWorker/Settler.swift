@@ -30,7 +30,7 @@ final class Settler {
             end(position, of: batch)
             return false
         }
-        if let failure = carriage.refusal(of: recipient.value, kind: batch.job.spec.kind) {
+        if let failure = carriage.refusal(of: recipient.text, kind: batch.job.spec.kind) {
             fail(failure, position: position, of: batch)
             return false
         }

@@ -139,7 +139,7 @@ public struct Claim: Equatable, Sendable {
         ending = nil
         isAlone = false
         isProbe = false
-        self.recipients = recipients.enumerated().map { ClaimedRecipient(index: $0.offset, value: $0.element) }
+        self.recipients = recipients.indices.map { ClaimedRecipient(index: $0, text: recipients.shared($0)) }
     }
 }
 
@@ -155,15 +155,26 @@ public struct ClaimedRecipient: Equatable, Sendable {
 
     /// Its index in the order the producer gave.
     public var index: Int
-    public var value: String
+    /// What it is called, as a part of what the claim brought.
+    public var text: SharedText
     public var history: RecipientHistory
     public var fate: Fate
 
-    public init(index: Int, value: String, history: RecipientHistory = .init(), fate: Fate = .unsent) {
+    public init(index: Int, text: SharedText, history: RecipientHistory = .init(), fate: Fate = .unsent) {
         self.index = index
-        self.value = value
+        self.text = text
         self.history = history
         self.fate = fate
+    }
+
+    public init(index: Int, value: String, history: RecipientHistory = .init(), fate: Fate = .unsent) {
+        self.init(index: index, text: SharedText(value), history: history, fate: fate)
+    }
+
+    /// ``text`` as a text of its own, made each time it is asked for.
+    public var value: String {
+        get { text.string }
+        set { text = SharedText(newValue) }
     }
 
     static func list(_ value: RedisValue, pass: Claim.Pass, from: Int) -> [ClaimedRecipient]? {
@@ -184,17 +195,14 @@ public struct ClaimedRecipient: Equatable, Sendable {
     }
 
     /// One recipient a line.
-    private static func lines(_ bytes: [UInt8], from: Int) -> [ClaimedRecipient] {
+    private static func lines(_ all: [UInt8], from: Int) -> [ClaimedRecipient] {
         var list: [ClaimedRecipient] = []
         list.reserveCapacity(Batch.maximumSize)
-        unsafe bytes.withUnsafeBytes { bytes in
+        unsafe all.withUnsafeBytes { bytes in
             var start = 0
             while start <= bytes.count {
                 let end = unsafe endOfLine(in: bytes, from: start)
-                let line = unsafe UnsafeRawBufferPointer(rebasing: bytes[start..<end])
-                list.append(
-                    ClaimedRecipient(index: from &+ list.count, value: unsafe String(decoding: line, as: UTF8.self))
-                )
+                list.append(ClaimedRecipient(index: from &+ list.count, text: SharedText(start..<end, of: all)))
                 start = end + 1
             }
         }

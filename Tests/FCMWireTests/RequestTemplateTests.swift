@@ -91,7 +91,7 @@ import Testing
         )
         let tokens = (0..<1_000).map { "t:\($0)" }
         var body: [UInt8] = []
-        template.renderMulticast(tokens, nowMs: 0, into: &body)
+        template.renderMulticast(tokens.map { SharedText($0) }, nowMs: 0, into: &body)
         let root = try #require(try JSONParser.parse(body).object)
         #expect(root["registration_ids"]?.array?.compactMap(\.string) == tokens)
         #expect(root["data"] == .object(["k": "v"]))

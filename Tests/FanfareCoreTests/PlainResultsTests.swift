@@ -23,7 +23,7 @@ import Testing
                 results.append(
                     index: result.index,
                     kind: result.kind,
-                    recipient: result.recipient,
+                    recipient: SharedText(result.recipient),
                     messageID: Array(result.messageID.utf8)[...],
                     attempts: result.attempts
                 )

@@ -41,4 +41,19 @@ import Testing
         // A text that is not in one piece, too.
         #expect(ByteHash.of(String(Substring("xtoken").dropFirst())) == ByteHash.of("token"))
     }
+
+    @Test func aSharedTextIsWhatItIsPartOf() {
+        let list: RecipientList = ["a", "", "größer", "a"]
+        let parts = list.indices.map { list.shared($0) }
+        #expect(parts.map(\.string) == Array(list) && parts.map(\.count) == [1, 0, 8, 1])
+        #expect(parts[0] == parts[3] && parts[0] == SharedText("a") && parts[0] != parts[1])
+        #expect(parts.map { ByteHash.of($0) } == list.map { ByteHash.of($0) })
+        let bytes = Array("x".utf8) + [0xFF] + Array("y".utf8)
+        #expect(SharedText(0..<2, of: bytes).string == "x\u{FFFD}", "what is no text is repaired")
+        var written: [UInt8] = []
+        written.append(addingCapacity: 20) { span in
+            for part in parts { span.put(part) }
+        }
+        #expect(written == Array("agrößera".utf8))
+    }
 }

@@ -130,7 +130,7 @@ struct Scene {
         let list = JSONValue.array(tokens.map { .string($0) }).jsonText
         let job = try intake(["message": message, "format": "legacy", "tokens": list], over: .legacy)
         var body: [UInt8] = []
-        try Self.template(job).renderMulticast(tokens, nowMs: nowMs, into: &body)
+        try Self.template(job).renderMulticast(tokens.map { SharedText($0) }, nowMs: nowMs, into: &body)
         reply = post(body, over: .legacy)
         let verdicts = LegacyResponse.verdicts(
             reply.outcome,

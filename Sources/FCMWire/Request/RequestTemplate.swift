@@ -63,18 +63,18 @@ public struct RequestTemplate: Sendable {
     /// Appends one legacy request for many tokens (at most 1,000), in their order. They are written as they are: of a
     /// token's alphabet nothing has to be escaped.
     public func renderMulticast(
-        _ tokens: some RandomAccessCollection<String>,
+        _ tokens: some RandomAccessCollection<SharedText>,
         nowMs: Int64,
         into body: inout [UInt8]
     ) {
         precondition(!isV1, "only legacy takes many tokens in one request")
-        let longest = tokens.first.map { $0.utf8.count + 16 } ?? 0
+        let longest = tokens.first.map { $0.count + 16 } ?? 0
         body.reserveCapacity(body.count + Self.multicastHead.count + tokens.count * longest + tail.count + 32)
         body.append(contentsOf: Self.multicastHead)
         var isFirst = true
         for token in tokens {
-            assert(token.isPlainJSON, "whatever is no token has been refused")
-            body.append(addingCapacity: token.utf8.count + 3) { span in
+            assert(token.bytes.isPlainJSON, "whatever is no token has been refused")
+            body.append(addingCapacity: token.count + 3) { span in
                 if !isFirst { span.append(UInt8(ascii: ",")) }
                 span.append(UInt8(ascii: "\""))
                 span.put(token)

@@ -36,32 +36,38 @@ public struct PlainResult: Equatable, Sendable {
     ///
     /// - Parameter maybeDup: the recipient may have got the message more than once after all.
     public func appendJSON(to bytes: inout [UInt8], maybeDup: Bool = false) {
-        guard Self.isPlain(recipient, kind), messageID.isPlainJSON else {
+        guard recipient.isPlainJSON, messageID.isPlainJSON else {
             return ResultRecord(self, maybeDup: maybeDup).appendJSON(to: &bytes)
         }
         bytes.append(addingCapacity: Self.frame + recipient.utf8.count + messageID.utf8.count) { span in
-            Self.begin(index, kind, recipient, into: &span)
+            Self.begin(index, kind, into: &span)
+            span.put(recipient)
+            span.put(literal: Self.middle)
             span.put(messageID)
             Self.end(attempts, maybeDup: maybeDup, into: &span)
         }
     }
 
-    /// Appends what a result would say, without a text for the message's id, which is given as UTF-8.
+    /// Appends what a result would say of parts of other texts, UTF-8.
     public static func appendJSON(
         index: Int,
         kind: RecipientKind,
-        recipient: String,
+        recipient: SharedText,
         messageID: ArraySlice<UInt8>,
         attempts: Int,
         to bytes: inout [UInt8]
     ) {
-        guard isPlain(recipient, kind), messageID.isPlainJSON else {
+        // A token has been looked at before it was sent to, and its alphabet needs no escape.
+        assert(kind != .token || recipient.bytes.isPlainJSON, "nothing is sent to what is no token")
+        guard kind == .token || recipient.bytes.isPlainJSON, messageID.isPlainJSON else {
             let id = String(decoding: messageID, as: UTF8.self)
-            let result = PlainResult(index: index, kind: kind, recipient: recipient, messageID: id, attempts: attempts)
-            return ResultRecord(result, maybeDup: false).appendJSON(to: &bytes)
+            return PlainResult(index: index, kind: kind, recipient: recipient.string, messageID: id, attempts: attempts)
+                .appendJSON(to: &bytes)
         }
-        bytes.append(addingCapacity: frame + recipient.utf8.count + messageID.count) { span in
-            begin(index, kind, recipient, into: &span)
+        bytes.append(addingCapacity: frame + recipient.count + messageID.count) { span in
+            begin(index, kind, into: &span)
+            span.put(recipient)
+            span.put(literal: middle)
             span.put(messageID)
             end(attempts, maybeDup: false, into: &span)
         }
@@ -70,28 +76,16 @@ public struct PlainResult: Equatable, Sendable {
     /// Bytes of an object beside its recipient and its id, at most: its numbers have 20 digits, its kind 9 letters.
     private static let frame = 128
 
-    /// A token has been looked at before it was sent to, and its alphabet needs no escape.
-    private static func isPlain(_ recipient: String, _ kind: RecipientKind) -> Bool {
-        guard kind == .token else { return recipient.isPlainJSON }
-        assert(recipient.isPlainJSON, "nothing is sent to what is no token")
-        return true
-    }
-
     @inline(__always)
-    private static func begin(
-        _ index: Int,
-        _ kind: RecipientKind,
-        _ recipient: String,
-        into span: inout OutputSpan<UInt8>
-    ) {
+    private static func begin(_ index: Int, _ kind: RecipientKind, into span: inout OutputSpan<UInt8>) {
         span.put(literal: "{\"i\":")
         span.put(decimal: index)
         span.put(literal: ",\"")
         span.put(kind.rawValue)
         span.put(literal: "\":\"")
-        span.put(recipient)
-        span.put(literal: "\",\"status\":\"sent\",\"message_id\":\"")
     }
+
+    private static var middle: StaticString { "\",\"status\":\"sent\",\"message_id\":\"" }
 
     @inline(__always)
     private static func end(_ attempts: Int, maybeDup: Bool, into span: inout OutputSpan<UInt8>) {

@@ -28,16 +28,16 @@ public struct PlainResults: Equatable, Sendable {
         add(result.index, result.kind, from: start, to: middle, attempts: result.attempts)
     }
 
-    /// As ``append(_:)``, without a text for the message's id, which is given as UTF-8.
+    /// As ``append(_:)``, of parts of other texts, UTF-8.
     public mutating func append(
         index: Int,
         kind: RecipientKind,
-        recipient: String,
+        recipient: SharedText,
         messageID: ArraySlice<UInt8>,
         attempts: Int
     ) {
         let start = text.count
-        text.append(contentsOf: recipient.utf8)
+        text.append(contentsOf: recipient.bytes)
         let middle = text.count
         text.append(contentsOf: messageID)
         add(index, kind, from: start, to: middle, attempts: attempts)

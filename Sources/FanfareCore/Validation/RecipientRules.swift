@@ -1,4 +1,5 @@
 internal import FanfareJSON
+public import FanfareModel
 
 /// The alphabets of names that travel in URLs, JSON and logs. All are ASCII, so bytes are characters.
 public enum RecipientRules {
@@ -41,10 +42,23 @@ public enum RecipientRules {
         (1...tokenLength).contains(text.utf8.count) && WideBytes.none(of: text, othersThanToken)
     }
 
+    /// As ``isToken(_:)``, of UTF-8.
+    public static func isToken(_ text: SharedText) -> Bool {
+        guard (1...tokenLength).contains(text.count) else { return false }
+        return unsafe text.withUnsafeBytes { unsafe WideBytes.none(of: $0, othersThanToken) }
+    }
+
     /// The first byte from `start` on that is none of a token; the count where there is none.
     static func endOfToken(in bytes: [UInt8], from start: Int) -> Int {
         unsafe bytes.withUnsafeBytes { bytes in
             var at = start
+            // As a rule all of two words belongs to the token.
+            while at + 16 <= bytes.count {
+                let one = UInt64(littleEndian: unsafe bytes.loadUnaligned(fromByteOffset: at, as: UInt64.self))
+                let two = UInt64(littleEndian: unsafe bytes.loadUnaligned(fromByteOffset: at &+ 8, as: UInt64.self))
+                guard othersThanToken(one) | othersThanToken(two) == 0 else { break }
+                at += 16
+            }
             while at + 8 <= bytes.count {
                 let part = UInt64(littleEndian: unsafe bytes.loadUnaligned(fromByteOffset: at, as: UInt64.self))
                 let others = othersThanToken(part)

@@ -1,0 +1,39 @@
+/// A text that is a part of a larger one, and keeps that one in memory: a thousand recipients come in one piece, and a
+/// piece of memory for each would be made, counted and let go of a thousand times.
+@frozen public struct SharedText: Sendable {
+    @usableFromInline let storage: [UInt8]
+    @usableFromInline let start: UInt32
+    @usableFromInline let end: UInt32
+
+    /// - Parameters:
+    ///   - storage: less than 4 GiB.
+    ///   - range: of the storage, UTF-8.
+    @inlinable public init(_ range: Range<Int>, of storage: [UInt8]) {
+        self.storage = storage
+        start = UInt32(range.lowerBound)
+        end = UInt32(range.upperBound)
+    }
+
+    public init(_ text: String) {
+        let bytes = Array(text.utf8)
+        self.init(0..<bytes.count, of: bytes)
+    }
+
+    /// A text of its own; invalid UTF-8 is repaired with replacement characters.
+    public var string: String { String(decoding: bytes, as: UTF8.self) }
+
+    @inlinable public var count: Int { Int(end - start) }
+
+    @inlinable public var bytes: ArraySlice<UInt8> { storage[Int(start)..<Int(end)] }
+
+    @inlinable @inline(__always)
+    public func withUnsafeBytes<Value>(_ body: (UnsafeRawBufferPointer) -> Value) -> Value {
+        unsafe storage.withUnsafeBytes { all in
+            unsafe body(UnsafeRawBufferPointer(rebasing: all[Int(start)..<Int(end)]))
+        }
+    }
+}
+
+extension SharedText: Equatable {
+    public static func == (one: SharedText, other: SharedText) -> Bool { one.bytes == other.bytes }
+}
