@@ -12,18 +12,6 @@ extension [UInt8] {
         append(UInt8(ascii: "\""))
     }
 
-    /// As ``appendJSONString(_:)``, of UTF-8.
-    public mutating func appendJSONString(_ text: ArraySlice<UInt8>) {
-        append(UInt8(ascii: "\""))
-        if text.isPlainJSON {
-            append(contentsOf: text)
-        } else {
-            // What is no UTF-8 becomes replacement characters, as in any text.
-            appendEscaped(String(decoding: text, as: UTF8.self))
-        }
-        append(UInt8(ascii: "\""))
-    }
-
     private mutating func appendEscaped(_ text: String) {
         for byte in text.utf8 {
             switch byte {

@@ -1,4 +1,4 @@
-/// A hash of short texts, eight bytes at a step: for every send, so it has to be quick. It says nothing of secrets, and it
+/// A hash of short texts, sixteen bytes at a step: for every send, so it has to be quick. It says nothing of secrets, and it
 /// is not one against somebody who chooses what is hashed.
 public enum ByteHash {
     public static func of(_ text: String) -> UInt64 {

@@ -1,5 +1,6 @@
-/// The ids that an answer gives to the messages of a request for many, side by side in one text: a text of its own for
-/// each would be a thousand allocations. A recipient may have none.
+/// The ids that an answer gives to the messages of a request for many, as parts of one text: a text of its own for each
+/// would be a thousand allocations. As a rule that text is the answer's whole body, so this is for as long as the answer
+/// is looked at. A recipient may have none.
 public struct MessageIDs: Equatable, Sendable {
     private var text: [UInt8]
     /// Of each recipient where its id stands in the text; below nothing where it has none.

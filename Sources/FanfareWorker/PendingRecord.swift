@@ -65,7 +65,8 @@ extension PendingRecord {
     mutating func append(_ closed: ArraySlice<Int>, of flight: Flight, _ verdicts: AnswerVerdicts, expected: Int) {
         let (batch, policy, kind) = (flight.batch, flight.batch.job.results, flight.kind)
         let isWanted = policy == .all || policy == .unsaid
-        // Taken out of their object: each access to its property is watched.
+        // Taken out of their object: each access to its property is watched. Groups, which are not called what they are
+        // given as, never share a request.
         let recipients = batch.recipients
         for index in closed {
             let position = flight.positions[index]

@@ -6,7 +6,7 @@ internal import StreamWire
 ///
 /// They are kept without the batches that they came from, those of small flushes side by side. At full speed there are
 /// tens of thousands of them, and what is let go of seconds later has left the processor's caches: it costs more to free
-/// than it did to make. What a large flush holds lies side by side already, and is kept as it is.
+/// than it did to make. What a large flush holds lies side by side already, and is kept as it is, unless most of its room is not used.
 struct RecentFacts {
     private enum Kept {
         indirect case whole(PendingRecord)
@@ -24,7 +24,7 @@ struct RecentFacts {
         var feedback: [RecordCall.Feedback] = []
     }
 
-    /// Results from which a flush is a large one.
+    /// Results from which a flush may be a large one.
     private static let large = 32
 
     /// What `appendfsync everysec` can lose on a slow disk; see <doc:Guarantees>.
@@ -48,7 +48,8 @@ struct RecentFacts {
         spans[last].until = now
         spans[last].count += pending.results.count
         count += pending.results.count
-        guard pending.results.count < Self.large else {
+        let isLarge = pending.results.count >= Self.large && pending.results.isDense && pending.plain.isDense
+        guard !isLarge else {
             return spans[last].flushes.append((source, .whole(pending.facts)))
         }
         let kept = Kept.together(

@@ -238,7 +238,12 @@ public struct RecipientHistory: Equatable, Sendable {
         // A condition holds bars of its own, so only the first three count.
         let parts = text.split(separator: "|", maxSplits: 3, omittingEmptySubsequences: false)
         guard parts.count == 4, let attempts = Int(parts[0]), let first = Int64(parts[1]) else { return nil }
-        let history = RecipientHistory(attempts: attempts, firstAttemptMs: first, maybeDuplicate: parts[2] == "1")
+        let history = RecipientHistory(
+            // It is counted on, whatever stood in Redis.
+            attempts: min(max(0, attempts), 1 << 30),
+            firstAttemptMs: first,
+            maybeDuplicate: parts[2] == "1"
+        )
         return (history, String(parts[3]))
     }
 }

@@ -15,6 +15,7 @@ public struct PackedResults: Equatable, Sendable {
     /// Bytes of the usual object, in its brackets: of most flushes of single jobs it is the only one.
     private static let firstRoom = 384
     /// Bytes of objects up to which they are copied into their command: one piece of memory costs less to write than two.
+    /// Calls that go together are shorter as a rule (``FunctionLibrary/together(_:_:_:)`` copies them where they are not).
     private static let mostCopied = 4_096
 
     private var items: [Item] = []
@@ -73,8 +74,12 @@ public struct PackedResults: Equatable, Sendable {
     public mutating func reserve(_ count: Int) {
         guard items.count == 1, count > 1 else { return }
         items.reserveCapacity(count)
-        objects.reserveCapacity(count * (objects.count + 16))
+        // The first may be anything that an answer can hold.
+        objects.reserveCapacity(count * min(objects.count + 16, Self.mostCopied))
     }
+
+    /// At least half of the room is used, so that they may be kept as they are.
+    public var isDense: Bool { 2 * objects.count >= objects.capacity && 2 * items.count >= items.capacity }
 
     /// The results of another flush behind these.
     public mutating func append(_ others: PackedResults) {

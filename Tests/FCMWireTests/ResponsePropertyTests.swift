@@ -163,6 +163,12 @@ import Testing
                 return .accepted(messageID: String(decoding: results.ids[index], as: UTF8.self), canonical: nil)
             }
             #expect(entries == parsed, "\(String(decoding: body, as: UTF8.self))")
+            let context = LegacyVerdicts(HTTPAnswer(status: 200), kind: .token, nowMs: 0, atMostOnce: false)
+            for count in 2...4 {
+                let short = context.verdicts(results, count: count)
+                let long = context.verdicts(entries, recipients: (0..<count).map { "t\($0)" })
+                #expect(Array(short) == long, "\(count): \(String(decoding: body, as: UTF8.self))")
+            }
         }
         #expect(min(plain, other, lost) > 1_000, "\(plain) \(other) \(lost)")
     }

@@ -37,6 +37,18 @@ import Testing
                 count += 1
             }
         }
+        // What is taken together changes places, and so do neighbours.
+        for length in [16, 24, 32, 40, 160, 168] {
+            let bytes = (0..<length).map { UInt8(ascii: "A") + UInt8($0 / 8) }
+            for (one, other) in [(0, 8), (8, 16), (0, 16), (16, 32)] where other + 8 <= length {
+                var swapped = bytes
+                for offset in 0..<8 { swapped.swapAt(one + offset, other + offset) }
+                seen.insert(ByteHash.of(String(decoding: swapped, as: UTF8.self)))
+                count += 1
+            }
+            seen.insert(ByteHash.of(String(decoding: bytes, as: UTF8.self)))
+            count += 1
+        }
         #expect(seen.count == count)
         // A text that is not in one piece, too.
         #expect(ByteHash.of(String(Substring("xtoken").dropFirst())) == ByteHash.of("token"))

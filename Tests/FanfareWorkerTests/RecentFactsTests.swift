@@ -71,13 +71,32 @@ import Testing
         #expect(later.takeAll().map(\.source.job) == ["j2", "j3"])
     }
 
-    @Test func atAnySpeedOnlyTheLatestAreKept() {
+    @Test(arguments: [256, 20])
+    func atAnySpeedOnlyTheLatestAreKept(count: Int) {
         var facts = RecentFacts()
-        for number in 0..<300 { facts.add(pending(number, count: 256), of: name(number), now: Self.second) }
+        let all = 75_000 / count
+        for number in 0..<all { facts.add(pending(number, count: count), of: name(number), now: Self.second) }
         let jobs = facts.takeAll().map(\.source.job)
-        #expect(jobs.last == "j299")
-        #expect(jobs.count >= 50_000 / 256 && jobs.count <= 57_000 / 256, "\(jobs.count)")
-        #expect(jobs == (300 - jobs.count..<300).map { "j\($0)" }, "none is missing in between")
+        #expect(jobs.last == "j\(all - 1)")
+        #expect(jobs.count >= 50_000 / count && jobs.count <= 57_000 / count, "\(jobs.count)")
+        #expect(jobs == (all - jobs.count..<all).map { "j\($0)" }, "none is missing in between")
+    }
+
+    /// Room that a flush made and did not use is not kept for seconds.
+    @Test func whatHasMuchRoomIsKeptWithoutIt() {
+        let full = pending(1, count: 100)
+        var sparse = PendingRecord()
+        for index in 0..<40 {
+            let result = PlainResult(index: index, kind: .token, recipient: "t", messageID: "m", attempts: 1)
+            sparse.append(result, policy: .all, expected: 256)
+        }
+        #expect(full.results.isDense && !sparse.results.isDense)
+        var facts = RecentFacts()
+        facts.add(sparse, of: name(1), now: 0)
+        facts.add(full, of: name(2), now: 0)
+        let taken = facts.takeAll()
+        #expect(taken.map(\.facts.results) == [sparse.results, full.results])
+        #expect(taken.map(\.facts.results.isDense) == [true, true])
     }
 
     @Test func aFlushWithoutResultsHasNothingToLose() {

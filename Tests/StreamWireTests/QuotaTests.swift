@@ -100,9 +100,11 @@ import Testing
             // A quarter of a second apart: 240 a minute.
             let first = try await pace("token:t1")
             #expect(first == 0)
-            var waits: [Int64] = []
-            for _ in 0..<5 { waits.append(try #require(try await pace("token:t1"))) }
-            #expect(waits.contains { (1...250).contains($0) })
+            // Asked for together: on a busy machine the answer to one may take longer than that.
+            async let second = pace("token:t1")
+            async let third = pace("token:t1")
+            let waits = try await [#require(second), #require(third)]
+            #expect(waits.contains { (1...250).contains($0) }, "\(waits)")
         }
     }
 

@@ -60,16 +60,16 @@ public struct RequestTemplate: Sendable {
         appendTail(nowMs: nowMs, to: &body)
     }
 
-    /// Appends one legacy request for many tokens (at most 1,000), in their order. They are written as they are: of a
-    /// token's alphabet nothing has to be escaped.
+    /// Appends one legacy request for many tokens (at most 1,000), in their order. They are written as they are: each has to
+    /// be one that the rules for tokens accept, of whose alphabet nothing has to be escaped.
     public func renderMulticast(
         _ tokens: some RandomAccessCollection<SharedText>,
         nowMs: Int64,
         into body: inout [UInt8]
     ) {
         precondition(!isV1, "only legacy takes many tokens in one request")
-        let longest = tokens.first.map { $0.count + 16 } ?? 0
-        body.reserveCapacity(body.count + Self.multicastHead.count + tokens.count * longest + tail.count + 32)
+        let each = tokens.first.map { $0.count + 16 } ?? 0
+        body.reserveCapacity(body.count + Self.multicastHead.count + tokens.count * each + tail.count + 32)
         body.append(contentsOf: Self.multicastHead)
         var isFirst = true
         for token in tokens {

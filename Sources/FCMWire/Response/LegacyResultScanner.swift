@@ -8,7 +8,7 @@ struct LegacyResultScanner {
     /// What it read: ids where they stand, and the codes of those that have none.
     struct Results {
         var ids: MessageIDs
-        /// By their places in the request.
+        /// By their places in the request, one of each that has no id.
         var codes: [Int: String] = [:]
     }
 

@@ -37,7 +37,8 @@ struct LegacyVerdicts {
             return AnswerVerdicts([Verdict](repeating: unclear(results.ids.count, for: count), count: count))
         }
         return AnswerVerdicts(results.ids) { index in
-            results.codes[index].map { rejected($0, isOneRecipient: true) } ?? unclear("neither message_id nor error")
+            // Who has no id has a code.
+            rejected(results.codes[index] ?? "", isOneRecipient: true)
         }
     }
 

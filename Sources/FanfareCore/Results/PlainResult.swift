@@ -49,6 +49,9 @@ public struct PlainResult: Equatable, Sendable {
     }
 
     /// Appends what a result would say of parts of other texts, UTF-8.
+    ///
+    /// - Parameter recipient: a token has to be one that ``RecipientRules/isToken(_:)-(SharedText)`` accepts, as each is
+    ///   before it is sent to: it is written as it is.
     public static func appendJSON(
         index: Int,
         kind: RecipientKind,

@@ -59,8 +59,14 @@ public struct PlainResults: Equatable, Sendable {
     public mutating func reserve(_ count: Int) {
         guard items.count == 1, count > 1 else { return }
         items.reserveCapacity(count)
-        text.reserveCapacity(count * (text.count + 8))
+        // The first may be anything that an answer can hold.
+        text.reserveCapacity(count * Swift.min(text.count + 8, Self.mostOfOne))
     }
+
+    private static let mostOfOne = 2_048
+
+    /// At least half of the room is used, so that they may be kept as they are.
+    public var isDense: Bool { 2 * text.count >= text.capacity && 2 * items.count >= items.capacity }
 
     /// Others behind these.
     public mutating func append(_ others: PlainResults) {

@@ -1,0 +1,69 @@
+import Foundation
+import RedisTransport
+import StreamWire
+import TestSupport
+import Testing
+
+/// What goes in requests for many is looked at for each of them.
+@Suite struct MulticastTests {
+    private static let message = #"{"data":{"k":"v"}}"#
+
+    /// Nothing that a list names is written into a request, or into the stream, as it is: it may look like JSON.
+    @Test func whatIsNoTokenStaysOutOfTheRequest() async throws {
+        try await withRig { rig in
+            try await rig.startSandbox()
+            try await rig.startWorker(try rig.configuration(transport: "legacy"))
+            let hostile = [
+                #"a","b"#, #"a"],"x":["b"#, #"t","status":"sent"},{"i":0,"token":"t"#, "a\\", "a\u{0}b", "K\u{212A}",
+                " ", "é", "\u{7F}",
+            ]
+            var tokens = (0..<1_500).map { "token-\($0)" }
+            for (number, text) in hostile.enumerated() { tokens.insert(text, at: number * 150) }
+            // Named twice: sent once, reported for each.
+            tokens += [hostile[0], "token-7"]
+            let key = "audience:{\(rig.project)}:hostile"
+            for start in stride(from: 0, to: tokens.count, by: 500) {
+                var command = RedisCommand("RPUSH", key)
+                for token in tokens[start..<min(start + 500, tokens.count)] { command.append(token) }
+                _ = try await rig.client.send(command)
+            }
+            try await rig.push(["id": "many", "message": Self.message, "audience": key, "results": "all"])
+            let job = try await rig.finished("many")
+            #expect(job["sent"] == "1501" && job["failed"] == "\(hostile.count + 1)", "\(job)")
+            let results = try await rig.results("many")
+            #expect(results.map(\.i).sorted() == Array(tokens.indices))
+            #expect(results.allSatisfy { $0.token == tokens[$0.i] })
+            let failed = results.filter { $0.status == "failed" }
+            #expect(Set(failed.compactMap(\.token)) == Set(hostile))
+            #expect(failed.allSatisfy { $0.error == "INVALID_ARGUMENT" && $0.attempts == 0 })
+            let sent = results.filter { $0.status == "sent" }
+            #expect(sent.count == 1_501 && sent.allSatisfy { $0.message_id?.isEmpty == false && $0.attempts == 1 })
+            let stats = try await rig.stats()
+            #expect(stats.duplicates <= 1, "token-7 may stand in two batches: \(stats)")
+        }
+    }
+
+    /// FCM refused one of them for its rate in another job: it waits, and nobody else does.
+    @Test func whoeverWasRefusedForItsRateIsHeldAlone() async throws {
+        try await withRig { rig in
+            try await rig.startSandbox()
+            try await rig.startWorker(try rig.configuration(transport: "legacy"))
+            let slow = "sbx-devicerate-1-x"
+            try await rig.push(["id": "first", "message": Self.message, "tokens": Rig.tokens(["a", slow])])
+            try await Wait.until("a refusal\n\(rig.logs)") { try await rig.job("first")["sent"] == "1" }
+            let tokens = (0..<400).map { $0 == 123 ? slow : "token-\($0)" }
+            try await rig.push([
+                "id": "second", "message": #"{"data":{"k":"w"}}"#, "tokens": Rig.tokens(tokens), "results": "all",
+            ])
+            try await Wait.until("all others\n\(rig.logs)") { try await rig.results("second").count == 399 }
+            let early = try await rig.results("second").map(\.i)
+            #expect(Set(early) == Set(tokens.indices).subtracting([123]))
+            try await rig.finished("second")
+            try await rig.finished("first")
+            let last = try #require(try await rig.results("second").first { $0.i == 123 })
+            #expect(last.token == slow && last.status == "sent" && last.attempts == 1, "to wait is no attempt: \(last)")
+            let stats = try await rig.stats()
+            #expect(stats.sends == 403 && stats.duplicates == 1, "only the slow one got both jobs: \(stats)")
+        }
+    }
+}
