@@ -230,7 +230,7 @@ let package = Package(
         .testTarget(name: "OpenSSLKitTests", dependencies: ["OpenSSLKit", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "RedisTransportTests",
-            dependencies: ["RedisTransport", "OpenSSLKit", "EventLoop", "StreamWire", "TestSupport"],
+            dependencies: ["RedisTransport", "FanfareModel", "OpenSSLKit", "EventLoop", "StreamWire", "TestSupport"],
             swiftSettings: strict
         ),
         .testTarget(name: "ExpatKitTests", dependencies: ["ExpatKit", "FanfareXML"], swiftSettings: strict),

@@ -13,7 +13,7 @@ enum CommandFormatter {
     static func check(_ command: RedisCommand) throws(RedisError) {
         let bytes = command.byteCount
         guard bytes <= maxBytes, command.count <= maxWords,
-            bytes <= maxWordBytes || (0..<command.count).allSatisfy({ command.word($0).count <= maxWordBytes })
+            bytes <= maxWordBytes || (0..<command.count).allSatisfy({ command.wordCount($0) <= maxWordBytes })
         else { throw RedisError(.commandTooLarge, "\(bytes) bytes in \(command.count) words") }
     }
 

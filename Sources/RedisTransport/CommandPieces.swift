@@ -5,9 +5,10 @@ internal import StreamWire
 struct CommandPieces {
     private let command: RedisCommand
     private var isBegun = false
-    /// The word under way, and how much of it is written.
+    /// The word under way, whether its head is written, and how far it has come.
     private var word = 0
-    private var offset = 0
+    private var hasHead = false
+    private var progress = 0
 
     init(_ command: RedisCommand) { self.command = command }
 
@@ -20,7 +21,7 @@ struct CommandPieces {
         CommandFormatter.appendHead("*", command.count, to: &head)
         return (0..<command.count).reduce(head.count) { sum, index in
             head.removeAll(keepingCapacity: true)
-            let count = command.word(index).count
+            let count = command.wordCount(index)
             CommandFormatter.appendHead("$", count, to: &head)
             return sum + head.count + count + 2
         }
@@ -31,15 +32,11 @@ struct CommandPieces {
         if !isBegun { CommandFormatter.appendHead("*", command.count, to: &output) }
         isBegun = true
         while word < command.count, output.count < most {
-            let bytes = command.word(word)
-            if offset == 0 { CommandFormatter.appendHead("$", bytes.count, to: &output) }
-            // One byte at least, or the head would be written again.
-            let part = bytes.dropFirst(offset).prefix(max(1, most - output.count))
-            output.append(contentsOf: part)
-            offset += part.count
-            guard offset == bytes.count else { continue }
+            if !hasHead { CommandFormatter.appendHead("$", command.wordCount(word), to: &output) }
+            hasHead = true
+            guard command.appendPart(of: word, from: &progress, to: &output, most: most) else { continue }
             CommandFormatter.appendLineEnd(to: &output)
-            (word, offset) = (word + 1, 0)
+            (word, hasHead, progress) = (word + 1, false, 0)
         }
     }
 }

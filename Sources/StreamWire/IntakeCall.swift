@@ -80,8 +80,13 @@ public struct IntakeCall: Sendable {
         }
         if let recipients {
             for start in stride(from: 0, to: recipients.count, by: Batch.maximumSize) {
-                let lines = recipients.lines(start..<min(start + Batch.maximumSize, recipients.count))
-                if isLarge { command.append(shared: lines) } else { command.append(lines) }
+                let batch = start..<min(start + Batch.maximumSize, recipients.count)
+                if isLarge {
+                    command.append(sharedLines: batch, of: recipients)
+                } else {
+                    var done = 0
+                    command.append { recipients.appendLines(batch, from: &done, to: &$0) }
+                }
             }
         }
         return command

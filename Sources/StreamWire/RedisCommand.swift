@@ -1,4 +1,4 @@
-internal import FanfareModel
+public import FanfareModel
 
 /// One Redis command: its words, binary-safe, kept in one buffer so that building one costs one allocation. Large words
 /// may stay where they are.
@@ -10,11 +10,19 @@ public struct RedisCommand: Equatable, Sendable {
     /// In their order.
     public private(set) var shared: [SharedWord] = []
 
-    /// A word that is part of something else, and is not copied.
+    /// A word that is part of something else, and is not copied before it is written.
     public struct SharedWord: Equatable, Sendable {
+        enum Content: Equatable, Sendable {
+            case bytes(ArraySlice<UInt8>)
+            /// Recipients, one a line.
+            case lines(RecipientList, Range<Int>)
+        }
+
         /// Its place among the command's words.
         public let index: Int
-        public let bytes: ArraySlice<UInt8>
+        let content: Content
+        /// Bytes of the word.
+        public let count: Int
     }
 
     public init(_ name: String, _ arguments: String...) {
@@ -43,7 +51,16 @@ public struct RedisCommand: Equatable, Sendable {
 
     /// A word that stays where it is until it is sent: for large ones, which would be held twice.
     public mutating func append(shared word: ArraySlice<UInt8>) {
-        shared.append(SharedWord(index: ends.count, bytes: word))
+        append(SharedWord(index: ends.count, content: .bytes(word), count: word.count))
+    }
+
+    /// Recipients, one a line, made when they are sent.
+    public mutating func append(sharedLines range: Range<Int>, of list: RecipientList) {
+        append(SharedWord(index: ends.count, content: .lines(list, range), count: list.byteCount(range)))
+    }
+
+    private mutating func append(_ word: SharedWord) {
+        shared.append(word)
         ends.append(bytes.count)
     }
 
@@ -80,20 +97,46 @@ public struct RedisCommand: Equatable, Sendable {
     public var count: Int { ends.count }
 
     /// Bytes of all words.
-    public var byteCount: Int { shared.reduce(bytes.count) { $0 + $1.bytes.count } }
+    public var byteCount: Int { shared.reduce(bytes.count) { $0 + $1.count } }
 
-    /// One word.
+    /// One word; made for it where it is one of lines.
     public func word(_ index: Int) -> ArraySlice<UInt8> {
-        if !shared.isEmpty, let word = sharedWord(index) { return word }
-        return bytes[(index == 0 ? 0 : ends[index - 1])..<ends[index]]
+        switch sharedWord(index)?.content {
+        case .bytes(let word)?: return word
+        case .lines(let list, let range)?: return list.lines(range)[...]
+        case nil: return bytes[place(index)]
+        }
     }
 
-    private func sharedWord(_ index: Int) -> ArraySlice<UInt8>? {
+    /// Bytes of one word.
+    public func wordCount(_ index: Int) -> Int { sharedWord(index)?.count ?? place(index).count }
+
+    private func place(_ index: Int) -> Range<Int> { (index == 0 ? 0 : ends[index - 1])..<ends[index] }
+
+    /// Appends a word, or the next part of it, until `output` has `most` bytes and a few more.
+    ///
+    /// - Parameter progress: how far it has come, 0 before; by the word's own measure.
+    /// - Returns: whether that was all of it.
+    public func appendPart(of index: Int, from progress: inout Int, to output: inout [UInt8], most: Int) -> Bool {
+        if case .lines(let list, let range)? = sharedWord(index)?.content {
+            list.appendLines(range, from: &progress, to: &output, most: most)
+            return progress == range.count
+        }
+        let bytes = word(index)
+        // One byte at least, or nothing would ever have begun.
+        let part = bytes.dropFirst(progress).prefix(Swift.max(1, most - output.count))
+        output.append(contentsOf: part)
+        progress += part.count
+        return progress == bytes.count
+    }
+
+    private func sharedWord(_ index: Int) -> SharedWord? {
+        guard !shared.isEmpty else { return nil }
         var (low, high) = (0, shared.count)
         while low < high {
             let middle = (low + high) / 2
             if shared[middle].index < index { low = middle + 1 } else { high = middle }
         }
-        return low < shared.count && shared[low].index == index ? shared[low].bytes : nil
+        return low < shared.count && shared[low].index == index ? shared[low] : nil
     }
 }

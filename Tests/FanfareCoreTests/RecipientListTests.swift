@@ -19,6 +19,39 @@ import Testing
         #expect(list.byteCount == "aa\nb\ncc\nd".utf8.count)
     }
 
+    /// Parts of the text that named them, and what is no part of it, in any order.
+    @Test func recipientsAreWhereTheyWereNamed() {
+        let text = Array(#"["aa","b","größer"]"#.utf8)
+        var list = RecipientList(within: text)
+        list.append(2..<4)
+        list.append("escaped")
+        list.append(7..<8)
+        list.append("")
+        list.append(11..<19)
+        list.append(text.count..<text.count)
+        let expected = ["aa", "escaped", "b", "", "größer", ""]
+        #expect(Array(list) == expected && list == RecipientList(expected))
+        #expect(list.indices.map { list.shared($0).string } == expected)
+        #expect(list.byteCount == expected.joined(separator: "\n").utf8.count)
+        for range in [0..<0, 0..<1, 1..<4, 0..<6, 5..<6] {
+            let lines = expected[range].joined(separator: "\n")
+            #expect(String(decoding: list.lines(range), as: UTF8.self) == lines)
+            #expect(list.byteCount(range) == lines.utf8.count)
+            for most in 0..<12 {
+                // Part by part, as the wire takes them.
+                var (done, whole, rounds): (Int, [UInt8], Int) = (0, [], 0)
+                while done < range.count, rounds < 100 {
+                    var part: [UInt8] = []
+                    list.appendLines(range, from: &done, to: &part, most: most + 1)
+                    whole += part
+                    rounds += 1
+                }
+                #expect(whole == Array(lines.utf8), "\(range) by \(most + 1)")
+            }
+        }
+        #expect(list != RecipientList(["aa", "escaped", "b", "", "größer"]) && list != RecipientList(within: text))
+    }
+
     @Test func anEmptyOneMayStandAlone() {
         let list: RecipientList = [""]
         #expect(list.count == 1 && list.lines(0..<1).isEmpty)

@@ -1,3 +1,4 @@
+import FanfareModel
 import StreamWire
 import Testing
 
@@ -15,11 +16,17 @@ import Testing
 
     private static func command() -> RedisCommand {
         let list = Array((0..<40).map { "recipient-\($0)" }.joined(separator: "\n").utf8)
+        var recipients = RecipientList(within: list)
+        recipients.append(0..<11)
+        for text in ["", "b", "recipient"] { recipients.append(text) }
         var command = RedisCommand("FCALL", "", "a word")
         command.append(shared: list[..<200])
         command.append(shared: [])
         command.append(7)
         command.append(shared: list[201...])
+        command.append(sharedLines: 0..<3, of: recipients)
+        command.append(sharedLines: 1..<2, of: recipients)
+        command.append(sharedLines: 2..<4, of: recipients)
         return command
     }
 
@@ -30,7 +37,7 @@ import Testing
 
     @Test func sharedWordsAreWordsLikeOthers() throws {
         let (command, copied) = (Self.command(), Self.copied(Self.command()))
-        #expect(command.count == 7 && copied.count == 7)
+        #expect(command.count == 10 && copied.count == 10)
         #expect(command.byteCount == copied.byteCount)
         var (output, expected): ([UInt8], [UInt8]) = ([], [])
         CommandFormatter.append(command, to: &output)
@@ -38,6 +45,9 @@ import Testing
         #expect(output == expected)
         #expect(command.word(3).count == 200 && command.word(3).starts(with: Array("recipient-0\n".utf8)))
         #expect(command.word(4).isEmpty && Array(command.word(5)) == Array("7".utf8))
+        let lines = (7..<10).map { String(decoding: command.word($0), as: UTF8.self) }
+        #expect(lines == ["recipient-0\n\nb", "", "b\nrecipient"])
+        #expect((0..<10).allSatisfy { command.wordCount($0) == command.word($0).count })
     }
 
     @Test func piecesOfAnySizeAreTheWholeCommand() throws {

@@ -129,8 +129,8 @@ public struct IntakeValidator: Sendable {
         default:
             try RecipientRules.checkToken(value, at: path)
             if field == .group { return .group(String(decoding: value, as: UTF8.self)) }
-            var one = RecipientList()
-            one.append(value[...])
+            var one = RecipientList(within: value)
+            one.append(0..<value.count)
             return field == .fid ? .fids(one) : .tokens(one)
         }
     }

@@ -21,8 +21,8 @@ struct TokenListScanner {
         }
         skipSpace()
         if take("]") { throw EntryFault(field, "empty, at least 1") }
-        var tokens = RecipientList()
-        tokens.reserve(bytes: bytes.count - next, recipients: 1)
+        // They stay where they are: a second copy of an entry of many megabytes costs more than to look at all of it.
+        var tokens = RecipientList(within: bytes)
         while true {
             skipSpace()
             try token(into: &tokens)
@@ -48,7 +48,7 @@ struct TokenListScanner {
         if next < bytes.count, bytes[next] == UInt8(ascii: "\""), next > start,
             next - start <= RecipientRules.tokenLength
         {
-            tokens.append(bytes[start..<next])
+            tokens.append(start..<next)
             next += 1
             return
         }
