@@ -56,7 +56,8 @@ public struct AnswerVerdicts: Sendable {
 
 extension AnswerVerdicts: RandomAccessCollection {
     public var startIndex: Int { 0 }
-    public var endIndex: Int { one == nil ? ids.count : 1 }
+    public var endIndex: Int { count }
+    public var count: Int { one == nil ? ids.count : 1 }
 
     public subscript(index: Int) -> Verdict {
         if let one { return one }
