@@ -14,7 +14,7 @@ public struct RecipientList: Sendable {
         var end: UInt32
     }
 
-    /// - Parameter text: what recipients may be parts of; less than 2 GiB.
+    /// - Parameter text: what recipients may be parts of; with those that are none of it less than 4 GiB.
     public init(within text: [UInt8] = []) { self.text = text }
 
     public init(_ recipients: some Sequence<String>) {
@@ -22,8 +22,14 @@ public struct RecipientList: Sendable {
         for recipient in recipients { append(recipient) }
     }
 
+    /// The same recipients, and nothing of a text that is mostly something else: for what keeps them longer.
+    public var withoutRest: RecipientList {
+        text.count > 2 * byteCount + 4_096 ? RecipientList(self) : self
+    }
+
     /// The next recipient is that part of the text.
     public mutating func append(_ range: Range<Int>) {
+        precondition(range.upperBound <= UInt32.max, "recipients of one list are longer than 4 GiB")
         spans.append(Span(start: UInt32(range.lowerBound), end: UInt32(range.upperBound)))
         length += range.count
     }

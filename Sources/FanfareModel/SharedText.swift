@@ -24,6 +24,9 @@
 
     @inlinable public var count: Int { Int(end - start) }
 
+    /// Bytes that it keeps in memory.
+    public var pinned: Int { storage.count }
+
     @inlinable public var bytes: ArraySlice<UInt8> { storage[Int(start)..<Int(end)] }
 
     @inlinable @inline(__always)

@@ -6,7 +6,8 @@ internal import StreamWire
 ///
 /// They are kept without the batches that they came from, those of small flushes side by side. At full speed there are
 /// tens of thousands of them, and what is let go of seconds later has left the processor's caches: it costs more to free
-/// than it did to make. What a large flush holds lies side by side already, and is kept as it is, unless most of its room is not used.
+/// than it did to make. What a large flush holds lies side by side already, and is kept as it is, unless most of its room
+/// is not used.
 struct RecentFacts {
     private enum Kept {
         indirect case whole(PendingRecord)

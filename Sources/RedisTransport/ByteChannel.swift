@@ -111,7 +111,7 @@ final class ByteChannel {
                 pieces.append(to: &outgoing, most: Self.piece)
             } else {
                 var bytes: [UInt8] = []
-                bytes.reserveCapacity(Self.piece + 64)
+                bytes.reserveCapacity(Self.piece + CommandPieces.fewMore)
                 pieces.append(to: &bytes, most: Self.piece)
                 try put(&bytes)
             }

@@ -27,6 +27,9 @@ struct CommandPieces {
         }
     }
 
+    /// Bytes by which a piece may be longer than was asked for: a recipient of a list is not divided, nor is a head.
+    static let fewMore = 2_048
+
     /// Appends the next piece, until `output` has `most` bytes and a few more.
     mutating func append(to output: inout [UInt8], most: Int) {
         if !isBegun { CommandFormatter.appendHead("*", command.count, to: &output) }

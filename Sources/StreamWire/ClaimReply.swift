@@ -139,6 +139,7 @@ public struct Claim: Equatable, Sendable {
         ending = nil
         isAlone = false
         isProbe = false
+        let recipients = recipients.withoutRest
         self.recipients = recipients.indices.map { ClaimedRecipient(index: $0, text: recipients.shared($0)) }
     }
 }

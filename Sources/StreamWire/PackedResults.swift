@@ -74,7 +74,8 @@ public struct PackedResults: Equatable, Sendable {
     public mutating func reserve(_ count: Int) {
         guard items.count == 1, count > 1 else { return }
         items.reserveCapacity(count)
-        // The first may be anything that an answer can hold.
+        // Those that nobody asked for have none. The first may be anything that an answer can hold.
+        guard !objects.isEmpty else { return }
         objects.reserveCapacity(count * min(objects.count + 16, Self.mostCopied))
     }
 

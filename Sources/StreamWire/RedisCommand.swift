@@ -1,7 +1,7 @@
 public import FanfareModel
 
 /// One Redis command: its words, binary-safe, kept in one buffer so that building one costs one allocation. Large words
-/// may stay where they are.
+/// may stay where they are, or be made as they are sent.
 public struct RedisCommand: Equatable, Sendable {
     /// All words but shared ones, one after the other.
     public private(set) var bytes: [UInt8] = []

@@ -52,6 +52,16 @@ import Testing
         #expect(list != RecipientList(["aa", "escaped", "b", "", "größer"]) && list != RecipientList(within: text))
     }
 
+    @Test func whatIsMostlySomethingElseIsLetGo() {
+        let spaces = [UInt8](repeating: 0x20, count: 10_000)
+        var (wide, narrow) = (RecipientList(within: spaces + Array("token".utf8)), RecipientList(within: spaces))
+        wide.append(10_000..<10_005)
+        narrow.append(0..<6_000)
+        wide.append("other")
+        #expect(wide.withoutRest == wide && narrow.withoutRest == narrow)
+        #expect(wide.withoutRest.shared(0).pinned < 100 && narrow.withoutRest.shared(0).pinned == 10_000)
+    }
+
     @Test func anEmptyOneMayStandAlone() {
         let list: RecipientList = [""]
         #expect(list.count == 1 && list.lines(0..<1).isEmpty)

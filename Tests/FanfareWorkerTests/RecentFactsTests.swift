@@ -91,6 +91,15 @@ import Testing
             sparse.append(result, policy: .all, expected: 256)
         }
         #expect(full.results.isDense && !sparse.results.isDense)
+        for policy in [ResultsPolicy.failures, .none] {
+            var flush = PendingRecord()
+            for index in 0..<200 {
+                let id = "message-\(index)"
+                let result = PlainResult(index: index, kind: .token, recipient: "token", messageID: id, attempts: 1)
+                flush.append(result, policy: policy, expected: 256)
+            }
+            #expect(flush.results.isDense && flush.plain.isDense, "what nobody asked for takes no room: \(policy)")
+        }
         var facts = RecentFacts()
         facts.add(sparse, of: name(1), now: 0)
         facts.add(full, of: name(2), now: 0)

@@ -212,6 +212,53 @@ import Testing
         #expect(JobSpec(.array(changed + [.bulk(Array("total".utf8)), .bulk(Array("1".utf8))])) == nil)
     }
 
+    /// Whether the recipients are copied into their command or made when they are sent: the words are the same.
+    @Test(arguments: [1, 999, 1_000, 1_001, 2_001])
+    func batchesAreCutWhereTheyShouldBe(count: Int) throws {
+        for length in [4, 200] {
+            let names = (0..<count).map { String(repeating: "t", count: length) + String($0) }
+            // Every hundredth is written with an escape, and so is no part of the entry's text.
+            let listed = names.enumerated().map { number, name in
+                number % 100 == 99 ? "\\u0074" + name.dropFirst() : name
+            }
+            let field = "[" + listed.map { "\"\($0)\"" }.joined(separator: ", ") + "]"
+            var recipients = RecipientList(within: Array(field.utf8))
+            var at = 1
+            for (name, text) in zip(names, listed) {
+                let place = at + 1..<at + 1 + text.utf8.count
+                if name == text { recipients.append(place) } else { recipients.append(name) }
+                at += text.utf8.count + 4
+            }
+            let job = Job(
+                id: "j",
+                hasOwnID: true,
+                entryID: "1-0",
+                target: .tokens(recipients),
+                message: Array("{}".utf8)
+            )
+            let call = IntakeCall(
+                job: job,
+                dedupeMs: 1,
+                keepMs: 2,
+                taker: nil,
+                window: 3,
+                quotaPerMinute: 60,
+                fanoutRate: 500
+            )
+            let command = call.command(ProjectKeys(project: "p"))
+            let batches = stride(from: 0, to: count, by: 1_000).map { start in
+                names[start..<min(start + 1_000, count)].joined(separator: "\n")
+            }
+            let words = (command.count - batches.count..<command.count).map {
+                String(decoding: command.word($0), as: UTF8.self)
+            }
+            #expect(words == batches)
+            #expect(command.shared.isEmpty == (recipients.byteCount < RedisCommand.large))
+            let claim = Claim(job: "j", epoch: "1", upto: 1, taken: recipients)
+            #expect(claim.recipients.map(\.value) == names)
+        }
+    }
+
     /// The class that a call names, and the pairs that it holds as the hash will.
     private func pairs(_ job: Job) throws -> (turn: String, flat: [RedisValue]) {
         let call = IntakeCall(
