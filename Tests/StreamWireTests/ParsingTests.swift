@@ -236,16 +236,7 @@ import Testing
                 target: .tokens(recipients),
                 message: Array("{}".utf8)
             )
-            let call = IntakeCall(
-                job: job,
-                dedupeMs: 1,
-                keepMs: 2,
-                taker: nil,
-                window: 3,
-                quotaPerMinute: 60,
-                fanoutRate: 500
-            )
-            let command = call.command(ProjectKeys(project: "p"))
+            let command = command(handingOver: job)
             let batches = stride(from: 0, to: count, by: 1_000).map { start in
                 names[start..<min(start + 1_000, count)].joined(separator: "\n")
             }
@@ -259,8 +250,7 @@ import Testing
         }
     }
 
-    /// The class that a call names, and the pairs that it holds as the hash will.
-    private func pairs(_ job: Job) throws -> (turn: String, flat: [RedisValue]) {
+    private func command(handingOver job: Job) -> RedisCommand {
         let call = IntakeCall(
             job: job,
             dedupeMs: 1,
@@ -270,7 +260,12 @@ import Testing
             quotaPerMinute: 60,
             fanoutRate: 500
         )
-        let command = call.command(ProjectKeys(project: "p"))
+        return call.command(ProjectKeys(project: "p"))
+    }
+
+    /// The class that a call names, and the pairs that it holds as the hash will.
+    private func pairs(_ job: Job) throws -> (turn: String, flat: [RedisValue]) {
+        let command = command(handingOver: job)
         let words = (0..<command.count).map { Array(command.word($0)) }
         let count = try #require(Int(String(decoding: words[20], as: UTF8.self)))
         return (String(decoding: words[16], as: UTF8.self), words[21..<(21 + 2 * count)].map { .bulk($0) })
