@@ -215,7 +215,7 @@ enum Carriage {
                 )
             )
         case .topicBatch:
-            return AnswerVerdicts(TopicBatch.verdicts(outcome, tokens: Array(flight.names), nowMs: nowMs))
+            return AnswerVerdicts(TopicBatch.verdicts(outcome, tokens: flight.names, nowMs: nowMs))
         case .topicSubscription(let operation, _):
             return AnswerVerdicts(TopicSubscription.verdict(outcome, op: operation, nowMs: nowMs))
         case .group(let operation, _, let key, _):

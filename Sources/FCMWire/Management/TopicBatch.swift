@@ -31,7 +31,7 @@ public enum TopicBatch {
     ///   - canRefresh: false for a server key, which cannot be renewed.
     public static func verdicts(
         _ outcome: RequestOutcome,
-        tokens: [String],
+        tokens: some Collection<String>,
         nowMs: Int64,
         canRefresh: Bool = true
     ) -> [Verdict] {
