@@ -25,7 +25,7 @@ public struct DeadEntry: Sendable {
     public var atMs: Int64?
     /// What else was written about it, such as the batch that took its workers down.
     public var evidence: [(name: String, value: String)]
-    /// The fields that the producer pushed, byte for byte.
+    /// The fields that the producer pushed: values byte for byte, names that are not UTF-8 with U+FFFD.
     public var originals: [(name: String, value: [UInt8])]
 
     /// - Throws: ``FanfareClientError`` when the entry is not what a worker writes.
@@ -34,8 +34,9 @@ public struct DeadEntry: Sendable {
         evidence = []
         originals = []
         for (name, value) in entry.fields {
-            if name.hasPrefix("f.") {
-                originals.append((String(name.dropFirst(2)), value))
+            // By bytes: a name that begins with a combining mark would join the dot to one character.
+            if name.utf8.starts(with: "f.".utf8) {
+                originals.append((String(decoding: name.utf8.dropFirst(2), as: UTF8.self), value))
             } else if ["job", "kind", "reason", "entry_id", "at_ms"].contains(name) {
                 known[name] = String(decoding: value, as: UTF8.self)
             } else {

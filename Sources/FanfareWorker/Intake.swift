@@ -153,7 +153,8 @@ final class Intake {
             job: job,
             reason: reason,
             keepMs: project.configuration.keepJobMs,
-            fields: entry.fields
+            fields: entry.fields,
+            undecodedNames: entry.undecodedNames
         )
         project.redis.send(command) { [weak self] result in
             guard let self else { return }

@@ -156,19 +156,22 @@ public enum FunctionLibrary {
     /// Removes consumers of the job stream that have nothing pending and were not heard of for so long.
     public static func tidy(_ keys: ProjectKeys, idleMs: Int64) -> RedisCommand { call("tidy", keys, [String(idleMs)]) }
 
-    /// - Parameter fields: the entry as it came; names and values are kept byte for byte, the first 1,000 of them.
+    /// - Parameters:
+    ///   - fields: the entry as it came; names and values are kept byte for byte, the first 1,000 of them.
+    ///   - undecodedNames: the bytes of names that are not UTF-8, by position, as ``StreamEntry`` has them.
     public static func reject(
         _ keys: ProjectKeys,
         entryID: String,
         job: String,
         reason: String,
         keepMs: Int64,
-        fields: [(name: String, value: [UInt8])]
+        fields: [(name: String, value: [UInt8])],
+        undecodedNames: [Int: [UInt8]] = [:]
     ) -> RedisCommand {
         var command = call("reject", keys, [entryID, job, reason, String(keepMs)])
         // Lua's stack bounds what one XADD can be given.
-        for field in fields.prefix(1_000) {
-            command.append(field.name)
+        for (index, field) in fields.prefix(1_000).enumerated() {
+            if let name = undecodedNames[index] { command.append(name) } else { command.append(field.name) }
             if field.value.count < RedisCommand.large {
                 command.append(field.value)
             } else {

@@ -2,6 +2,8 @@
 public struct StreamEntry: Sendable {
     public var id: String
     public var fields: [(name: String, value: [UInt8])]
+    /// The bytes of each name that is not UTF-8, by its position in ``fields``, which shows it with U+FFFD.
+    public private(set) var undecodedNames: [Int: [UInt8]] = [:]
 
     /// Bytes of all names and values.
     public var byteCount: Int { fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.count } }
@@ -12,8 +14,16 @@ public struct StreamEntry: Sendable {
             flat.count.isMultiple(of: 2)
         else { return nil }
         self.id = id
-        fields = stride(from: 0, to: flat.count, by: 2).map {
-            (name: flat[$0].string ?? "", value: flat[$0 + 1].bytes ?? [])
+        fields = []
+        fields.reserveCapacity(flat.count / 2)
+        for index in stride(from: 0, to: flat.count, by: 2) {
+            let value = flat[index + 1].bytes ?? []
+            if case .bulk(let bytes) = flat[index], let name = String(validating: bytes, as: UTF8.self) {
+                fields.append((name, value))
+            } else {
+                if case .bulk(let bytes) = flat[index] { undecodedNames[fields.count] = bytes }
+                fields.append((flat[index].string ?? "", value))
+            }
         }
     }
 

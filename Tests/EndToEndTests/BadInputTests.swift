@@ -90,6 +90,25 @@ import Testing
         }
     }
 
+    /// Names of fields are the producer's bytes, whatever they are: a person who looks for the mistake needs them as they
+    /// came.
+    @Test func aFieldNameThatIsNotUTF8ReachesDeadByteForByte() async throws {
+        try await withRig { rig in
+            try await rig.startSandbox()
+            let name: [UInt8] = [0xFF, 0xFE]
+            var push = RedisCommand("XADD", "fanfare:{\(rig.project)}:jobs", "*", "token", "t")
+            push.append(name)
+            push.append([0x00, 0xFF, 0x0A])
+            _ = try await rig.client.send(push)
+            try await rig.startWorker(try rig.configuration())
+            try await Wait.until("the rejection") { try await rig.length("dead") == 1 }
+            let reply = try await rig.client.send(RedisCommand("XRANGE", "fanfare:{\(rig.project)}:dead", "-", "+"))
+            let words = try #require(reply.array?.first?.array?.last?.array).map { $0.bytes ?? [] }
+            let place = try #require(words.firstIndex(of: Array("f.".utf8) + name), "\(reply)")
+            #expect(words[place + 1] == [0x00, 0xFF, 0x0A])
+        }
+    }
+
     @Test func aRejectedIDMayBeUsedAgain() async throws {
         try await withRig { rig in
             try await rig.startSandbox()

@@ -123,6 +123,27 @@ import Testing
         #expect(JobSpec(value) == nil)
     }
 
+    @Test func aRejectedEntryKeepsNamesThatAreNotUTF8() throws {
+        let names: [[UInt8]] = [Array("id".utf8), [0xFF, 0xFE], Array("ü".utf8), [0xC3]]
+        let value = RedisValue.array([
+            .bulk(Array("1-0".utf8)), .array(names.flatMap { [.bulk($0), .bulk([0x00, 0xFF])] }),
+        ])
+        let entry = try #require(StreamEntry(value))
+        #expect(entry.fields.map(\.name) == ["id", "\u{FFFD}\u{FFFD}", "ü", "\u{FFFD}"])
+        #expect(entry.undecodedNames == [1: [0xFF, 0xFE], 3: [0xC3]])
+        let command = FunctionLibrary.reject(
+            ProjectKeys(prefix: "fanfare", project: "demo"),
+            entryID: entry.id,
+            job: "j",
+            reason: "r",
+            keepMs: 1,
+            fields: entry.fields,
+            undecodedNames: entry.undecodedNames
+        )
+        let words = (0..<command.count).map { Array(command.word($0)) }
+        #expect(words.suffix(8) == names.flatMap { [$0, [0x00, 0xFF]] }[...])
+    }
+
     @Test func aSpecComesBackAsItWasWritten() throws {
         let job = Job(
             id: "j",
