@@ -59,7 +59,7 @@ public struct AdminServer: Sendable {
             responder: callback,
             server: .http1(
                 configuration: .init(
-                    additionalChannelHandlers: [crowd.handler()],
+                    additionalChannelHandlers: [HostGate.handler(), crowd.handler()],
                     idleTimeout: .seconds(Self.idleSeconds),
                     httpDecoderConfiguration: .init(
                         maxHeaderFieldSize: Self.mostHeaderBytes,

@@ -85,7 +85,7 @@ public struct Dashboard<Redis: RedisSending>: Sendable {
             responder: responder,
             server: .http1(
                 configuration: .init(
-                    additionalChannelHandlers: [crowd.handler()],
+                    additionalChannelHandlers: [HostGate.handler(), crowd.handler()],
                     idleTimeout: .seconds(60),
                     httpDecoderConfiguration: .init(
                         maxHeaderFieldSize: Self.mostHeaderBytes,

@@ -1,6 +1,8 @@
 import FCMSimulator
+import FanfareHTTP
 import HTTPTypes
 import Hummingbird
+import HummingbirdCore
 import Logging
 import NIOCore
 
@@ -16,9 +18,14 @@ enum ControlPort {
     ) -> some ApplicationProtocol {
         let responder = CallbackResponder<BasicRequestContext> { request, _ in
             guard isLocal(authority: request.head.authority) else {
-                return Response(status: .forbidden, headers: [.contentType: "text/plain"], body: refusal)
+                return refusal(.forbidden, "The control port answers to names of this machine only.")
             }
-            let body = try await request.body.collect(upTo: mostBytes)
+            let body: ByteBuffer
+            do {
+                body = try await request.body.collect(upTo: mostBytes)
+            } catch is NIOTooManyBytesError {
+                return refusal(.contentTooLarge, "A request's body may have \(mostBytes) bytes.")
+            }
             let reply = host.control(
                 SimulatorRequest(
                     method: request.method.rawValue,
@@ -39,14 +46,19 @@ enum ControlPort {
         }
         return Application(
             responder: responder,
+            server: .http1(configuration: .init(additionalChannelHandlers: [HostGate.handler()])),
             configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: port)),
             onServerRunning: { channel in await onRunning(channel.localAddress?.port ?? 0) },
             logger: logger
         )
     }
 
-    private static var refusal: ResponseBody {
-        ResponseBody(byteBuffer: ByteBuffer(string: "The control port answers to names of this machine only.\n"))
+    private static func refusal(_ status: HTTPResponse.Status, _ sentence: String) -> Response {
+        Response(
+            status: status,
+            headers: [.contentType: "text/plain"],
+            body: ResponseBody(byteBuffer: ByteBuffer(string: sentence + "\n"))
+        )
     }
 
     /// A page in a browser on this machine can send requests here under its own host's name, which it can have resolved to

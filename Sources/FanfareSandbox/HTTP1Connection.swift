@@ -1,4 +1,5 @@
 import FCMSimulator
+import FanfareHTTP
 import NIOCore
 import NIOHTTP1
 
@@ -22,6 +23,12 @@ final class HTTP1Connection: ChannelInboundHandler {
             var parts = RequestParts(method: head.method.rawValue, target: head.uri)
             for header in head.headers { parts.take(header: header.name.lowercased(), header.value) }
             keepsAlive = head.isKeepAlive
+            let isHTTP10 = head.version == .http1_0
+            if let sentence = HostRule.refusal(hosts: head.headers["host"], isHTTP10: isHTTP10) {
+                parts.refuse(400, sentence)
+                // Where one request ends and the next begins is in doubt, too.
+                keepsAlive = false
+            }
             self.parts = parts
             if head.headers.first(name: "expect")?.lowercased() == "100-continue" {
                 let head = HTTPResponseHead(version: .http1_1, status: .continue)

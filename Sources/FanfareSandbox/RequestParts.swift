@@ -7,7 +7,8 @@ struct RequestParts {
     static let mostBytes = 4 << 20
 
     private(set) var request: SimulatorRequest
-    private(set) var isTooLarge = false
+    /// What is answered instead of asking the simulator; nil for a request that can be understood.
+    private(set) var refusal: SimulatorReply?
     /// Bytes of this stream that were consumed and not yet given back to the peer's window.
     var unreturnedBytes = 0
 
@@ -34,14 +35,21 @@ struct RequestParts {
 
     mutating func take(_ bytes: ByteBuffer) {
         guard request.body.count + bytes.readableBytes <= Self.mostBytes else {
-            isTooLarge = true
+            refuse(413, "A request's body may have \(Self.mostBytes) bytes.")
             return
         }
         request.body.append(contentsOf: bytes.readableBytesView)
     }
 
-    func reply(from host: SimulatorHost) -> SimulatorReply {
-        guard !isTooLarge else { return SimulatorReply(status: 413) }
-        return host.respond(to: request)
+    /// The first refusal counts.
+    mutating func refuse(_ status: Int, _ sentence: String) {
+        guard refusal == nil else { return }
+        refusal = SimulatorReply(
+            status: status,
+            headers: [.init("content-type", "text/plain")],
+            body: Array((sentence + "\n").utf8)
+        )
     }
+
+    func reply(from host: SimulatorHost) -> SimulatorReply { refusal ?? host.respond(to: request) }
 }

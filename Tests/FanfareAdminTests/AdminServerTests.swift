@@ -45,13 +45,24 @@ import Testing
         return port
     }
 
-    /// Status, headers and body, as curl shows them. Waits without holding up the threads that the server needs.
+    /// Status, headers and body, as curl shows them.
     private static func curl(_ arguments: String...) async throws -> String {
+        try await run("/usr/bin/curl", ["-s", "-i", "--max-time", "60", "--noproxy", "*"] + arguments)
+    }
+
+    /// Everything that is answered to these bytes until the server ends the connection.
+    private static func answer(to request: String, port: Int) async throws -> String {
+        let script = #"exec 3<>"/dev/tcp/127.0.0.1/$1"; printf '%s' "$2" >&3; exec timeout 60 cat <&3"#
+        return try await run("/bin/bash", ["-c", script, "bash", "\(port)", request])
+    }
+
+    /// Waits without holding up the threads that the server needs.
+    private static func run(_ program: String, _ arguments: [String]) async throws -> String {
         let folder = try TemporaryFolder()
         let output = try folder.write("answer", "")
         let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/curl")
-        process.arguments = ["-s", "-i", "--max-time", "60", "--noproxy", "*"] + arguments
+        process.executableURL = URL(fileURLWithPath: program)
+        process.arguments = arguments
         process.standardOutput = try FileHandle(forWritingTo: URL(fileURLWithPath: output))
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
             process.terminationHandler = { _ in continuation.resume() }
@@ -156,6 +167,29 @@ import Testing
         }
 
         func close() { _ = Foundation.close(descriptor) }
+    }
+
+    @Test(arguments: [
+        ("HTTP/1.1", [String](), 400), ("HTTP/1.1", ["127.0.0.1", "evil.example"], 400),
+        ("HTTP/1.1", ["127.0.0.1", "127.0.0.1"], 400), ("HTTP/1.1", ["127.0.0.1, evil.example"], 400),
+        ("HTTP/1.1", ["127.0.0.1"], 200), ("HTTP/1.0", [], 200), ("HTTP/1.0", ["127.0.0.1", "127.0.0.1"], 400),
+    ])
+    func aRequestNamesItsHostOnce(version: String, hosts: [String], status: Int) async throws {
+        let port = try await Self.startOnAPort()
+        let lines = hosts.map { "Host: \($0)\r\n" }.joined()
+        let request = "GET /metrics \(version)\r\n\(lines)Connection: close\r\n\r\n"
+        let answer = try await Self.answer(to: request, port: port)
+        #expect(answer.hasPrefix("\(version) \(status)") || answer.hasPrefix("HTTP/1.1 \(status)"), "\(answer)")
+        #expect(answer.contains("fanfare_up") == (status == 200))
+    }
+
+    /// Each request of a connection gets its own answer, in order, and behind the refused one nothing is looked at.
+    @Test func aRequestWithoutHostIsRefusedInItsTurn() async throws {
+        let port = try await Self.startOnAPort()
+        let good = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        let answer = try await Self.answer(to: good + "GET /metrics HTTP/1.1\r\n\r\n" + good, port: port)
+        let statuses = answer.matches(of: /HTTP\/1\.1 (\d+)/).map { String($0.1) }
+        #expect(statuses == ["200", "400"], "\(answer)")
     }
 
     @Test func headersWithoutEndAreCutShort() async throws {

@@ -57,6 +57,18 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        [String](), ["127.0.0.1:8490", "evil.example"], ["evil.example", "127.0.0.1:8490"], ["127.0.0.1", "127.0.0.1"],
+    ])
+    func aRequestNamesItsHostOnce(hosts: [String]) async throws {
+        try await withDashboard { bench in
+            let socket = try WebSocketBytes(port: bench.web.port)
+            let lines = hosts.map { "Host: \($0)\r\n" }.joined()
+            socket.send("GET /session HTTP/1.1\r\n\(lines)Connection: close\r\n\r\n")
+            #expect(try WebClient.answer(try await socket.rest()).status == 400)
+        }
+    }
+
     @Test func aForgedRequestChangesNothing() async throws {
         try await withDashboard { bench in
             let path = "/api/projects/demo/pause"

@@ -34,6 +34,49 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        [String](), ["localhost", "evil.example"], ["localhost", "localhost"], ["localhost, evil.example"],
+        ["localhost"],
+    ])
+    func `a request names its host once, on the control port and over HTTP 1 on the TLS port`(
+        hosts: [String]
+    ) async throws {
+        try await RunningSandbox.with { sandbox async throws in
+            let lines = hosts.map { "Host: \($0)\r\n" }.joined()
+            let head = "\(lines)Connection: close\r\n"
+            let plain = try await Command.run(
+                "/bin/bash",
+                ["-c", #"exec 3<>"/dev/tcp/127.0.0.1/$1"; cat >&3; exec timeout 60 cat <&3"#, "bash"]
+                    + ["\(sandbox.ports.control)"],
+                input: "GET /stats HTTP/1.1\r\n\(head)\r\n"
+            )
+            let isGood = hosts == ["localhost"]
+            #expect(plain.output.hasPrefix("HTTP/1.1 \(isGood ? 200 : 400) "), "\(plain.output)")
+            let key = try sandbox.file("server-key-demo")
+            let body = #"{"to":"t"}"#
+            let fields = "Authorization: key=\(key)\r\nContent-Type: application/json\r\n"
+            let tls = try await Command.run(
+                "/usr/bin/env",
+                ["openssl", "s_client", "-quiet", "-verify_quiet", "-connect", "localhost:\(sandbox.ports.data)"]
+                    + ["-CAfile", sandbox.directory + "/ca.pem", "-alpn", "http/1.1"],
+                input: "POST /fcm/send HTTP/1.1\r\n\(head)\(fields)Content-Length: \(body.utf8.count)\r\n\r\n\(body)"
+            )
+            #expect(tls.output.hasPrefix("HTTP/1.1 \(isGood ? 200 : 400) "), "\(tls.output)")
+            #expect(try await sandbox.statistic("sends") == (isGood ? 1 : 0))
+        }
+    }
+
+    @Test func `a body that is too large is refused in words`() async throws {
+        try await RunningSandbox.with { sandbox async throws in
+            let body = String(repeating: "x", count: 10_000_000)
+            let control = try await sandbox.control("POST", "/devices", body)
+            #expect(control.status == 413 && control.body.contains("may have 1048576 bytes"), "\(control.body)")
+            #expect(try await sandbox.control("GET", "/stats").status == 200)
+            let send = try await sandbox.legacy(body)
+            #expect(send.status == 413 && send.body.contains("may have 4194304 bytes"), "\(send.body)")
+        }
+    }
+
     @Test func `a second start keeps keys and trust, and names its own port`() async throws {
         let directory = NSTemporaryDirectory() + "fanfare-sandbox-" + UUID().uuidString
         defer { try? FileManager.default.removeItem(atPath: directory) }
