@@ -41,6 +41,7 @@ extension Simulator {
         if case .offline(let sinceMs) = device.connection { object["offline_since_ms"] = time(sinceMs) }
         if let rate = device.rate { object["rate_per_minute"] = count(rate.limit) }
         if let channels = device.channels { object["channels"] = list(channels) }
+        if device.receipts == .string { object["receipts"] = "string" }
         if !device.formerTokens.isEmpty { object["former_tokens"] = .array(device.formerTokens.map { .string($0) }) }
         return object
     }

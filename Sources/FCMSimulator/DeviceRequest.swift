@@ -13,7 +13,7 @@ struct DeviceRequest: Equatable, Sendable {
     static let names: Set<String> = [
         "token", "platform", "state", "package", "bundle", "senders", "app_state", "online", "inactive_days",
         "normal_delay_ms", "lowers_priority", "rate_per_minute", "channels", "topics", "refreshed_to",
-        "old_token_works_ms",
+        "old_token_works_ms", "receipts",
     ]
     static let mostSenders = 100
     static let mostChannels = 1_000
@@ -82,6 +82,7 @@ struct DeviceRequest: Equatable, Sendable {
             guard let lowers = value.bool else { throw Refusal("lowers_priority: true or false") }
             device.isHighLowered = lowers
         }
+        if let value = fields["receipts"] { device.receipts = try Self.word(value, "receipts: object or string") }
         if let value = fields["rate_per_minute"] {
             guard device.platform == .apple else { throw Refusal("rate_per_minute: of an apple device only") }
             device.rate = nil

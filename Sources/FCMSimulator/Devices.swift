@@ -39,6 +39,8 @@ struct Devices: Equatable, Sendable {
         var successor: Successor?
         /// The tokens that this one replaced, oldest first.
         var formerTokens: [String] = []
+        /// How the `data` of its delivery receipts is written over XMPP.
+        var receipts = ReceiptForm.object
 
         var isOnline: Bool { connection == .online }
     }

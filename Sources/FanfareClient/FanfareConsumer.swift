@@ -2,7 +2,7 @@ internal import FanfareModel
 internal import RedisTransport
 public import StreamWire
 
-/// Reads a project's results and feedback as a member of a consumer group.
+/// Reads a project's results, feedback and upstream entries as a member of a consumer group.
 ///
 /// Each entry of a stream goes to one member of a group, and stays the group's until it is acknowledged: nothing is lost
 /// when a member ends, and an entry may be handed over twice. Workers keep what a group has not acknowledged, so a group
@@ -34,12 +34,18 @@ public struct FanfareConsumer<Redis: RedisSending>: Sendable {
     /// Do this before the first job is pushed: what is written while a stream has no group is kept for 24 hours, unless
     /// configured.
     public func createGroups() async throws {
-        for stream in [keys.results, keys.feedback] {
-            do {
-                _ = try await redis.reply(to: RedisCommand("XGROUP", "CREATE", stream, group, "0", "MKSTREAM"))
-            } catch let error as RedisError where error.code == .busyGroup {
-                continue
-            }
+        for stream in [keys.results, keys.feedback] { try await createGroup(of: stream) }
+    }
+
+    /// Makes the group on `upstream`. Safe to repeat. Do this only in an application that calls ``readUpstream(unreadable:_:)``:
+    /// a group whose entries nobody acknowledges holds the project up in the end.
+    public func createUpstreamGroup() async throws { try await createGroup(of: keys.upstream) }
+
+    private func createGroup(of stream: String) async throws {
+        do {
+            _ = try await redis.reply(to: RedisCommand("XGROUP", "CREATE", stream, group, "0", "MKSTREAM"))
+        } catch let error as RedisError where error.code == .busyGroup {
+            return
         }
     }
 
@@ -65,6 +71,15 @@ public struct FanfareConsumer<Redis: RedisSending>: Sendable {
         _ handle: (FeedbackEntry) async throws -> Void
     ) async throws -> Int {
         try await read(keys.feedback, FeedbackEntry.init, unreadable, handle)
+    }
+
+    /// The same for `upstream`: messages from apps, and delivery receipts, of a project with the XMPP transport.
+    @discardableResult
+    public func readUpstream(
+        unreadable: (FanfareClientError) throws -> Void = { throw $0 },
+        _ handle: (UpstreamEntry) async throws -> Void
+    ) async throws -> Int {
+        try await read(keys.upstream, UpstreamEntry.init, unreadable, handle)
     }
 
     private func read<Entry>(

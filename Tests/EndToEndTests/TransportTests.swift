@@ -1,3 +1,4 @@
+import FanfareClient
 import Foundation
 import TestSupport
 import Testing
@@ -87,6 +88,34 @@ private let hello = #"{"notification":{"title":"Hello","body":"World"}}"#
                 let nonce = receipt["original_message_id"]?.split(separator: "/").last ?? ""
                 #expect(nonce.count > 8, "\(receipt)")
             }
+        }
+    }
+
+    /// The XMPP reference types the data of messages and receipts as a string.
+    @Test func dataThatIsAStringIsKeptAndReadByTheClient() async throws {
+        try await withRig { rig in
+            try await rig.startSandbox()
+            try await rig.startWorker(try rig.configuration(transport: "xmpp", project: try rig.xmppSettings))
+            _ = try await rig.control("POST", "/devices", #"{"token":"d-0","receipts":"string"}"#)
+            _ = try await rig.control("POST", "/upstream", #"{"from":"d-1","data":"level \"7\" done","ttl":600}"#)
+            try await rig.push([
+                "id": "asked", "format": "legacy", "token": "d-0",
+                "message": #"{"data":{"k":"v"},"delivery_receipt_requested":true}"#,
+            ])
+            try await Wait.until("the message and the receipt\n\(rig.logs)") {
+                try await rig.entries("upstream").count == 2
+            }
+            let consumer = FanfareConsumer(redis: rig.client, project: "demo", group: "app", consumer: "one")
+            try await consumer.createUpstreamGroup()
+            var entries: [UpstreamEntry] = []
+            try await consumer.readUpstream { entries.append($0) }
+            let message = try #require(entries.first { $0.receipt == nil })
+            #expect(message.from == "d-1" && message.dataJSON == #""level \"7\" done""#)
+            let receipt = try #require(entries.first { $0.receipt != nil })
+            #expect(receipt.receipt?.status == "MESSAGE_SENT_TO_DEVICE" && receipt.receipt?.token == "d-0")
+            #expect(receipt.receipt?.job == "asked" && receipt.receipt?.index == 0)
+            #expect(receipt.dataJSON.hasPrefix("{") && receipt.dataJSON.contains(#""device_registration_id":"d-0""#))
+            try await Wait.until("both acknowledgements") { try await rig.xmppStats().upstream_acked == 2 }
         }
     }
 

@@ -166,6 +166,59 @@ import Testing
         #expect(ack == XMPPStanza.ack(to: "gcm.googleapis.com", messageID: "dr2:m"))
     }
 
+    /// Tables 5 and 7 type `data` as a string; whatever a device sends is kept.
+    @Test(arguments: [
+        (#"{"k":"v"}"#, #"{"k":"v"}"#), (#""level 7 \"done\"""#, #""level 7 \"done\"""#),
+        (#""{\"k\":1}""#, #""{\"k\":1}""#),
+        (#""""#, #""""#), (#"[1,"a",{}]"#, #"[1,"a",{}]"#), ("1.50e3", "1.50e3"), ("null", "null"), ("true", "true"),
+        (#"{"n":{"a":[0.10]},"n":2}"#, #"{"n":{"a":[0.10]},"n":2}"#),
+    ])
+    func dataOfAnyTypeIsKeptAsItCame(sent: String, kept: String) throws {
+        var story = ready()
+        let text = #"{"from":"t","message_id":"u","data":\#(sent)}"#
+        guard case .deliver(let incoming, let number)? = story.handle(XMPPStory.gcm(text)).first else {
+            Issue.record("not delivered")
+            return
+        }
+        #expect(incoming.kind == .message)
+        #expect(String(decoding: incoming.data, as: UTF8.self) == kept)
+        #expect(story.written(.acknowledge(number)) == [XMPPStanza.ack(to: "t", messageID: "u")])
+    }
+
+    @Test func withoutDataTheMessageIsAnEmptyObject() {
+        var story = ready()
+        guard case .deliver(let incoming, _)? = story.handle(XMPPStory.gcm(#"{"from":"t","message_id":"u"}"#)).first
+        else {
+            Issue.record("not delivered")
+            return
+        }
+        #expect(incoming.data == Array("{}".utf8))
+    }
+
+    /// The data of a receipt, what is kept of it, and the status, original id and token that are read from it.
+    @Test(arguments: [
+        (
+            #""{\"message_status\":\"S\",\"original_message_id\":\"o\",\"device_registration_id\":\"d\"}""#,
+            #"{"message_status":"S","original_message_id":"o","device_registration_id":"d"}"#, ["S", "o", "d"]
+        ),
+        (#""on its way""#, #""on its way""#, ["", "m", ""]), (#""[1]""#, #""[1]""#, ["", "m", ""]),
+        (#"[{"message_status":"S"}]"#, #"[{"message_status":"S"}]"#, ["", "m", ""]), ("null", "null", ["", "m", ""]),
+        (#"{"message_status":"S"}"#, #"{"message_status":"S"}"#, ["S", "m", ""]),
+    ])
+    func aReceiptIsReadFromAnObjectOrFromTheTextOfOne(sent: String, kept: String, facts: [String]) throws {
+        var story = ready()
+        let text = #"{"message_type":"receipt","from":"gcm.googleapis.com","message_id":"dr2:m","data":\#(sent)}"#
+        guard case .deliver(let incoming, let number)? = story.handle(XMPPStory.gcm(text)).first,
+            case .receipt(let status, let original, let token, _) = incoming.kind
+        else {
+            Issue.record("not delivered")
+            return
+        }
+        #expect(String(decoding: incoming.data, as: UTF8.self) == kept)
+        #expect([status, original, token] == facts)
+        #expect(story.written(.acknowledge(number)) == [XMPPStanza.ack(to: "gcm.googleapis.com", messageID: "dr2:m")])
+    }
+
     @Test func aPeerThatWaitsForNoAckIsEnded() {
         var story = ready()
         var delivered = 0

@@ -1,4 +1,5 @@
 import FanfareClient
+import FanfareJSON
 import FanfareModel
 import RedisTransport
 import StreamWire
@@ -122,6 +123,39 @@ import Testing
             #expect(entries[0].error == "UNREGISTERED" && entries[0].replacement == nil && entries[0].job == "j")
             #expect(entries[1].recipient == "b" && entries[1].kind == .fid && entries[1].action == .replace)
             #expect(entries[1].replacement == "c" && entries[1].error == nil)
+        }
+    }
+
+    @Test func upstreamEntriesAreReadWithTheirDataAsItCame() async throws {
+        try await withStreams { server, one, _ in
+            try await one.createUpstreamGroup()
+            try await one.createUpstreamGroup()
+            func write(_ fields: String...) throws {
+                try server.cli(["XADD", "fanfare:{demo}:upstream", "*"] + fields)
+            }
+            let head = ["type", "message", "from", "a:b", "category", "com.example.app", "message_id", "u-1"]
+            for data in [#"{"k":"v"}"#, #""level \"7\"""#, "null"] {
+                try server.cli(["XADD", "fanfare:{demo}:upstream", "*"] + head + ["data", data, "received_ms", "17"])
+            }
+            let receipt = [
+                "type", "receipt", "from", "gcm.googleapis.com", "category", "", "message_id", "dr2:j/4/1/a", "data",
+                "{}",
+                "received_ms", "18", "status", "S", "original_message_id", "j/4/1/a", "token", "t",
+            ]
+            try server.cli(["XADD", "fanfare:{demo}:upstream", "*"] + receipt + ["job", "j", "i", "4"])
+            try server.cli(["XADD", "fanfare:{demo}:upstream", "*"] + receipt)
+            try write("type", "message", "from", "a", "message_id", "broken", "data", "{")
+            var (entries, told) = ([UpstreamEntry](), [String]())
+            let count = try await one.readUpstream(unreadable: { told.append("\($0)") }) { entries.append($0) }
+            #expect(count == 6 && told.count == 1)
+            try #require(entries.count == 5)
+            #expect(entries.prefix(3).map(\.data) == [.object(["k": "v"]), .string(#"level "7""#), .null])
+            #expect(entries[0].from == "a:b" && entries[0].category == "com.example.app")
+            #expect(entries[0].messageID == "u-1" && entries[0].receivedMs == 17 && entries[0].receipt == nil)
+            let read = try #require(entries[3].receipt)
+            #expect(read.status == "S" && read.originalMessageID == "j/4/1/a" && read.token == "t")
+            #expect(read.job == "j" && read.index == 4)
+            #expect(entries[4].receipt?.job == nil && entries[4].receipt?.index == nil)
         }
     }
 

@@ -33,6 +33,17 @@ extension XMPPReference {
         #expect(try JSONParser.parse(incoming.data) == .object(["hello": "server"]))
     }
 
+    @Test("X68: data that is a string, as table 5 types it, is kept as that string")
+    func upstreamText() throws {
+        var scene = try Scene()
+        let line = try scene.connect()
+        try Self.upstream(&scene, #""from":"t","data":"hello \"server\"""#)
+        let (incoming, number) = try #require(line.incoming.first)
+        #expect(try JSONParser.parse(incoming.data) == .string(#"hello "server""#))
+        try scene.handle(.acknowledge(number), on: line)
+        #expect(try Self.upstreamCount(&scene, "upstream_acked") == 1)
+    }
+
     @Test("X69: it is acknowledged by its id, to the app; unacknowledged it comes again on the next connection")
     func acknowledgement() throws {
         var scene = try Scene()
@@ -112,6 +123,22 @@ extension XMPPReference {
         try scene.handle(.acknowledge(number), on: line)
         #expect(try Self.upstreamCount(&scene, "upstream_acked") == 1)
         #expect(String(decoding: line.written, as: UTF8.self).contains("dr2:" + id))
+    }
+
+    @Test("X73 X74 X75: a receipt whose data is a string, as table 7 types it, says the same")
+    func receiptText() throws {
+        var scene = try Scene()
+        let line = try scene.connect()
+        scene.device("t", #""receipts":"string""#)
+        try scene.send(#"{"delivery_receipt_requested":true,"data":{"a":"b"}}"#, to: ("token", "t"), over: .xmpp)
+        try scene.settleXMPP()
+        let incoming = try #require(line.incoming.first?.0)
+        let id = XMPPMessageID(job: "job", index: 1, attempt: 1, nonce: 7).description
+        guard case .receipt("MESSAGE_SENT_TO_DEVICE", id, "t", _) = incoming.kind else {
+            Issue.record("\(incoming)")
+            return
+        }
+        #expect(try JSONParser.parse(incoming.data).object?["device_registration_id"] == "t")
     }
 
     @Test("X70 X76 X77: CONNECTION_DRAINING: nothing new on this connection, and what is in the pipe is still answered")

@@ -113,7 +113,10 @@ public final class RedisServer: Sendable {
 
     /// redis-cli over the unix socket: another client than the one under test. Returns the trimmed output.
     @discardableResult
-    public func cli(_ arguments: String...) throws -> String {
+    public func cli(_ arguments: String...) throws -> String { try cli(arguments) }
+
+    @discardableResult
+    public func cli(_ arguments: [String]) throws -> String {
         let output = try runProgram(redisClientProgram, ["-s", socketPath] + arguments)
         return String(decoding: output, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
     }

@@ -14,9 +14,9 @@ extension Simulator {
         let category = object["category"]?.string ?? devices[from]?.package ?? "com.example.app"
         guard !category.isEmpty, category.utf8.count <= 255 else { return Self.bad("category: a package") }
         let data = object["data"] ?? .object(JSONObject())
-        guard let data = data.object, data.members.allSatisfy({ $0.value.string != nil }),
-            PayloadSize.of(.object(data)) <= 4_096
-        else { return Self.bad("data: an object of strings, at most 4096 bytes") }
+        guard Self.isUpstreamData(data), PayloadSize.of(data) <= 4_096 else {
+            return Self.bad("data: a string or an object of strings, at most 4096 bytes")
+        }
         let lifetime = object["ttl"].map { $0.number?.int64 } ?? V1Rules.longestTTLSeconds
         guard let lifetime, LegacyRules.isTTL(lifetime) else { return Self.bad("ttl: seconds, 0 to 2419200") }
         let id = object["message_id"]?.string ?? "u-" + streamID()
@@ -28,6 +28,7 @@ extension Simulator {
             )
         }
         if let to = object["to"] {
+            guard let data = data.object else { return Self.bad("data: an object, where a group is addressed") }
             return pass(data, from: from, to: to.string ?? "", id: id, project: project, now: now)
         }
         if lifetime == 0, !xmpp.connections.values.contains(where: { $0.project?.id == project.id && $0.takesUpstream })
@@ -106,7 +107,8 @@ extension Simulator {
             of: wish.original,
             token: delivery.token,
             category: delivery.package ?? "com.example.app",
-            sentMs: delivery.timeMs
+            sentMs: delivery.timeMs,
+            form: devices[delivery.token]?.receipts ?? .object
         )
         if xmpp.upstream.add(receipt, project: wish.project) { xmpp.statistics.receipts += 1 }
     }
@@ -124,6 +126,11 @@ extension Simulator {
             "upstream_unacked": number(open.reduce(0) { $0 + $1.unacked.count }),
             "upstream_waiting": number(xmpp.upstream.count),
         ])
+    }
+
+    /// What an app can send: the reference types `data` as a string, its samples show an object.
+    private static func isUpstreamData(_ data: JSONValue) -> Bool {
+        data.string != nil || data.object?.members.allSatisfy { $0.value.string != nil } == true
     }
 
     private func isGone(_ token: String, now: Int64) -> Bool {

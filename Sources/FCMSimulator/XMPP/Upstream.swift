@@ -22,12 +22,12 @@ struct Upstream: Equatable, Sendable {
         id: String,
         from: String,
         category: String,
-        data: JSONObject,
+        data: JSONValue,
         expiresMs: Int64,
         isNowOrNever: Bool
     ) -> Upstream {
         let object: JSONObject = [
-            "from": .string(from), "category": .string(category), "message_id": .string(id), "data": .object(data),
+            "from": .string(from), "category": .string(category), "message_id": .string(id), "data": data,
         ]
         return Upstream(
             messageID: id,
@@ -41,15 +41,24 @@ struct Upstream: Equatable, Sendable {
     /// - Parameters:
     ///   - original: the `message_id` of the message that arrived.
     ///   - sentMs: when it did, Unix milliseconds.
-    static func receipt(of original: String, token: String, category: String, sentMs: Int64) -> Upstream {
+    ///   - form: how `data` is written.
+    static func receipt(
+        of original: String,
+        token: String,
+        category: String,
+        sentMs: Int64,
+        form: ReceiptForm = .object
+    ) -> Upstream {
         let data: JSONObject = [
             "message_status": "MESSAGE_SENT_TO_DEVICE", "original_message_id": .string(original),
             "device_registration_id": .string(token), "message_sent_timestamp": .string(String(sentMs)),
         ]
+        let json = JSONValue.object(data)
         let id = "dr2:" + original
         let object: JSONObject = [
             "message_type": "receipt", "from": .string(XMPPNames.domains[0]), "message_id": .string(id),
-            "category": .string(category), "data": .object(data),
+            "category": .string(category),
+            "data": form == .object ? json : .string(String(decoding: json.jsonBytes, as: UTF8.self)),
         ]
         return Upstream(
             messageID: id,
@@ -60,6 +69,9 @@ struct Upstream: Equatable, Sendable {
         )
     }
 }
+
+/// How the `data` of a receipt is written. The XMPP reference types it as a string; its samples show an object.
+enum ReceiptForm: String, Equatable, Sendable { case object, string }
 
 /// What waits for a connection of its project, oldest first, and how much devices may say.
 struct UpstreamQueue: Equatable, Sendable {

@@ -21,7 +21,8 @@ public struct XMPPIncoming: Equatable, Sendable {
     /// The app's package or bundle name; may be empty.
     public var category: String
     public var messageID: String
-    /// A JSON object: the payload of a message, the whole `data` of a receipt.
+    /// JSON text of `data` as it came, whatever its type; `{}` when the stanza had none. A receipt's `data` that is a
+    /// string with a JSON object in it is that object.
     public var data: [UInt8]
 
     public init(kind: Kind, from: String, category: String, messageID: String, data: [UInt8]) {
@@ -42,14 +43,16 @@ public struct XMPPIncoming: Equatable, Sendable {
             !from.isEmpty, !messageID.isEmpty, from.utf8.count <= Self.maximumNameBytes,
             messageID.utf8.count <= Self.maximumNameBytes
         else { return nil }
-        let data = object["data"]?.object ?? JSONObject()
+        var data = object["data"] ?? .object(JSONObject())
         let kind: Kind
         if isReceipt {
+            if let quoted = Self.quotedObject(data) { data = .object(quoted) }
+            let facts = data.object ?? JSONObject()
             kind = .receipt(
-                status: RawError.clean(data["message_status"]?.string ?? ""),
-                originalMessageID: data["original_message_id"]?.string ?? "",
-                token: data["device_registration_id"]?.string ?? "",
-                sentMs: Self.milliseconds(data["message_sent_timestamp"])
+                status: RawError.clean(facts["message_status"]?.string ?? ""),
+                originalMessageID: facts["original_message_id"]?.string ?? Self.originalID(receiptID: messageID),
+                token: facts["device_registration_id"]?.string ?? "",
+                sentMs: Self.milliseconds(facts["message_sent_timestamp"])
             )
         } else {
             kind = .message
@@ -59,8 +62,22 @@ public struct XMPPIncoming: Equatable, Sendable {
             from: from,
             category: object["category"]?.string ?? "",
             messageID: messageID,
-            data: JSONValue.object(data).jsonBytes
+            data: data.jsonBytes
         )
+    }
+
+    /// The JSON object that a string holds; nil for any other string or value.
+    private static func quotedObject(_ value: JSONValue) -> JSONObject? {
+        guard let text = value.string else { return nil }
+        return (try? JSONParser.parse(Array(text.utf8), limits: quotedLimits))?.object
+    }
+
+    /// The string stands in a stanza, whose size is limited already.
+    private static let quotedLimits = JSONLimits(maxDepth: 32, maxBytes: 65_536)
+
+    /// A receipt's id is `dr2:` and the id of the message that it confirms; empty for an id without that prefix.
+    private static func originalID(receiptID: String) -> String {
+        receiptID.hasPrefix("dr2:") ? String(receiptID.dropFirst("dr2:".count)) : ""
     }
 
     /// Written as a string in the documentation's sample, as a number elsewhere.

@@ -35,6 +35,35 @@ import Testing
         #expect(try trial.statistic("upstream_sent") == 2)
     }
 
+    @Test func `a device's data may be a string`() throws {
+        var trial = XMPPTrial()
+        let id = try trial.login()
+        #expect(trial.control("POST", "/upstream", #"{"from":"a","message_id":"u","data":"level 7"}"#).status == 200)
+        #expect(try trial.messages(on: id).first?["data"] == "level 7")
+        let long = String(repeating: "x", count: 4_097)
+        for data in ["7", "[]", "null", #""\#(long)""#] {
+            #expect(trial.control("POST", "/upstream", #"{"from":"a","data":\#(data)}"#).status == 400, "\(data)")
+        }
+        // A message to a group is delivered as one to devices, whose data is an object.
+        let key = try trial.trial.makeGroup(["a", "b"])
+        #expect(trial.control("POST", "/upstream", #"{"from":"a","to":"\#(key)","data":"x"}"#).status == 400)
+    }
+
+    @Test func `a device's receipts may have their data in a string`() throws {
+        var trial = XMPPTrial()
+        let id = try trial.login()
+        #expect(trial.control("POST", "/devices", #"{"token":"a","receipts":"string"}"#).status == 200)
+        #expect(trial.control("POST", "/devices", #"{"token":"a","receipts":"text"}"#).status == 400)
+        let report = try trial.control("GET", "/devices?token=a").json()
+        #expect(report["receipts"] == "string")
+        let body = XMPPMessageTests.body("a", more: #","delivery_receipt_requested":true"#)
+        let receipt = try #require(try trial.send(body, on: id).first { $0["message_type"] == "receipt" })
+        let text = try #require(receipt["data"]?.string)
+        let data = try #require(try JSONParser.parse(Array(text.utf8)).object)
+        #expect(data["original_message_id"] == "m-1")
+        #expect(data["device_registration_id"] == "a")
+    }
+
     @Test func `what nobody fetches expires`() throws {
         var trial = XMPPTrial()
         trial.control("POST", "/upstream", Self.sample)
