@@ -4,7 +4,8 @@ import FanfareJSON
 extension Simulator {
     mutating func describe(_ object: JSONObject, now: Int64) -> SimulatorReply {
         let kinds = [
-            ("token", DeviceRequest.names), ("group", ["group", "members"]), ("topic", ["topic", "subscribers"]),
+            ("token", DeviceRequest.names), ("group", ["group", "members", "names_all"]),
+            ("topic", ["topic", "subscribers"]),
         ]
         let kind = kinds.first { object[$0.0] != nil }
         let known = kind?.1 ?? kinds.reduce(into: []) { $0.formUnion($1.1) }
@@ -78,7 +79,10 @@ extension Simulator {
         guard object["members"]?.array != nil, members.count == list.count, members.count <= Groups.mostMembers,
             members.allSatisfy(Recipients.isToken)
         else { return Self.bad("members: at most \(Groups.mostMembers) tokens") }
-        return groups.describe(key, members: members) ? Self.done : Self.bad("at most \(Groups.most) groups")
+        let namesAll = object["names_all"].map(\.bool) ?? false
+        guard let namesAll else { return Self.bad("names_all: true or false") }
+        return groups.describe(key, members: members, namesAll: namesAll)
+            ? Self.done : Self.bad("at most \(Groups.most) groups")
     }
 
     private mutating func addSubscribers(_ object: JSONObject) -> SimulatorReply {

@@ -167,7 +167,10 @@ extension Simulator {
         )
         switch outcome {
         case .tooMany: return topicRate()
-        case .sent(success: 0, _):
+        case .failed(let members, _, areNamed: true):
+            statistics.countRejected("Unavailable")
+            return LegacyReply.group(success: 0, failed: members)
+        case .failed:
             statistics.countRejected("Unavailable")
             return SimulatorReply(status: 503, contentType: "text/plain; charset=UTF-8", text: "")
         case .empty:

@@ -107,6 +107,9 @@ public struct Retry: Equatable, Sendable {
     public var isAmbiguous: Bool
     /// False when the request certainly never left.
     public var countsAttempt: Bool
+    /// All members of a device group that FCM reached none of, if it named them: they are sent to one by one. Empty for
+    /// every other retry.
+    public var members: [String] = []
 
     public init(
         failure: Failure,

@@ -69,6 +69,12 @@ final class JobContext {
         return carriage.most(spec.kind) > 1
     }
 
+    /// FCM's answers have an HTTP status.
+    var answersOverHTTP: Bool {
+        guard case .success(let carriage) = carriage else { return true }
+        return carriage.way != .xmpp
+    }
+
     /// The message's own lifetime allows no second attempt.
     func isOneAttempt(firstAttemptMs: Int64) -> Bool {
         guard case .success(let carriage) = carriage else { return false }

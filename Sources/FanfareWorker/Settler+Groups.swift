@@ -2,7 +2,7 @@ internal import FanfareCore
 internal import FanfareModel
 internal import StreamWire
 
-/// A device group of which FCM reached some members only: the others are sent to one by one, in rounds, and the group's
+/// A device group of which FCM reached some members only, or none, and named the others: they are sent to one by one, in rounds, and the group's
 /// one result is written when that has ended.
 extension Settler {
     /// How the first round waits: the members' failures have no reasons, so a capacity that was missing is assumed.
@@ -13,9 +13,11 @@ extension Settler {
     /// FCM's limit of members of a group; what an answer lists beyond it is not of this group.
     private static let mostMembers = 20
 
+    /// - Parameter refusal: the answer's verdict, if no member was reached; nil if some were.
     func beginRounds(
         _ messageID: String,
         _ tokens: [String],
+        refusal: Retry? = nil,
         position: Int,
         of batch: ActiveBatch,
         random: Double
@@ -23,14 +25,15 @@ extension Settler {
         var progress = GroupProgress(
             key: batch.name(of: position),
             messageID: messageID,
-            pending: Array(tokens.prefix(Self.mostMembers))
+            pending: Array(tokens.prefix(Self.mostMembers)),
+            isReached: refusal == nil
         )
         guard !batch.job.isOneAttempt(firstAttemptMs: batch.recipients[position].history.firstAttemptMs) else {
             progress.giveUp()
             return finish(progress, position: position, of: batch)
         }
         batch.recipients[position].value = progress.text
-        wait(Self.missed, position: position, of: batch, random: random)
+        wait(refusal ?? Self.missed, position: position, of: batch, random: random)
     }
 
     /// What a member's answer asks of others: of the project, which holds at once, and of every send to that token.
@@ -60,15 +63,28 @@ extension Settler {
         finish(round.progress, position: position, of: batch)
     }
 
-    /// The group's result: some of it was reached.
-    func finish(_ progress: GroupProgress, position: Int, of batch: ActiveBatch) {
+    /// The group's result: `sent` if some of it was reached.
+    ///
+    /// - Parameter unreached: the status of a group of which certainly no member was.
+    func finish(
+        _ progress: GroupProgress,
+        position: Int,
+        of batch: ActiveBatch,
+        unreached: ResultStatus = .failed
+    ) {
         let recipient = batch.recipients[position]
+        var status = ResultStatus.sent
+        let failure = progress.failure(httpStatus: batch.job.answersOverHTTP ? 200 : 0)
+        if !progress.isReached {
+            status = failure == nil || recipient.history.maybeDuplicate ? .unknown : unreached
+        }
         var record = ResultRecord(
             index: Int64(recipient.index),
             kind: .group,
             recipient: progress.key,
-            status: .sent,
+            status: status,
             messageID: progress.messageID,
+            failure: status == .failed ? failure : nil,
             failedTokens: progress.failed.isEmpty ? nil : progress.failedTokens,
             attempts: recipient.history.attempts,
             maybeDup: recipient.history.maybeDuplicate
@@ -82,12 +98,25 @@ extension Settler {
 
     /// The tries are over, or the job is, while members of a group were still to be reached; false for what is no such
     /// group.
-    func finishRounds(position: Int, of batch: ActiveBatch) -> Bool {
+    ///
+    /// - Parameter status: the result's, if no member was reached.
+    func finishRounds(_ status: ResultStatus, position: Int, of batch: ActiveBatch) -> Bool {
         guard batch.job.spec.kind == .group, var progress = GroupProgress(batch.recipients[position].value) else {
             return false
         }
         progress.giveUp()
-        finish(progress, position: position, of: batch)
+        finish(progress, position: position, of: batch, unreached: status)
         return true
+    }
+}
+
+extension RetryDecision {
+    /// The status of a group that ends by it and of which no member was reached.
+    var statusOfGroup: ResultStatus {
+        switch self {
+        case .expired: .expired
+        case .unknown: .unknown
+        case .wait, .giveUp: .failed
+        }
     }
 }

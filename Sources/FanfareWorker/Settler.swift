@@ -45,8 +45,8 @@ final class Settler {
         }
         guard isOver else { return true }
         // With an unanswered attempt behind it nobody knows whether it arrived.
-        if finishRounds(position: position, of: batch) { return false }
         let status: ResultStatus = history.maybeDuplicate ? .unknown : .expired
+        if finishRounds(status, position: position, of: batch) { return false }
         for position in batch.group(position) { write(status, position: position, of: batch) }
         return false
     }
@@ -93,6 +93,8 @@ final class Settler {
             switch verdict {
             case .sentPartly(let messageID, let tokens) where batch.job.spec.kind == .group && !tokens.isEmpty:
                 beginRounds(messageID, tokens, position: position, of: batch, random: random)
+            case .retry(let retry) where batch.job.spec.kind == .group && !retry.members.isEmpty:
+                beginRounds("", retry.members, refusal: retry, position: position, of: batch, random: random)
             case .retry(let retry): wait(retry, position: position, of: batch, random: random)
             case .blockProject(let failure), .refreshCredential(let failure):
                 park(failure, position: position, of: batch)
@@ -171,7 +173,7 @@ final class Settler {
         // The end of trying holds for doubt, too.
         let isOver = project.nowMs - history.firstAttemptMs >= policy.triesEndMs
         if batch.job.isAtMostOnce || lifetimeMs == 0 || isOver || batch.job.ending != nil {
-            if finishRounds(position: position, of: batch) { return }
+            if finishRounds(.unknown, position: position, of: batch) { return }
             return write(.unknown, position: position, of: batch)
         }
         history.maybeDuplicate = batch.job.remembersDoubt
@@ -199,7 +201,7 @@ final class Settler {
     /// was reached.
     func end(_ position: Int, of batch: ActiveBatch) {
         guard let status = batch.job.ending else { return }
-        if finishRounds(position: position, of: batch) { return }
+        if finishRounds(status, position: position, of: batch) { return }
         for position in batch.group(position) {
             let isDoubtful = batch.recipients[position].history.maybeDuplicate
             write(isDoubtful ? .unknown : status, position: position, of: batch)
@@ -242,7 +244,7 @@ final class Settler {
             project.meters.retried(retry.cause, delayMs: due - project.nowMs)
             return schedule(at: due, history, position: position, of: batch, parked: false)
         }
-        if finishRounds(position: position, of: batch) { return }
+        if finishRounds(decision.statusOfGroup, position: position, of: batch) { return }
         // A message's failure says `maybe_dup`; here the status has to.
         if batch.job.isManagement, history.maybeDuplicate { return write(.unknown, position: position, of: batch) }
         let record = ResultRecord(

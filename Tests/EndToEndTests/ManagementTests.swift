@@ -165,6 +165,51 @@ private let hello = #"{"notification":{"title":"Hello","body":"World"}}"#
         }
     }
 
+    /// The same where FCM reached none of them: who is alive is reached, who is dead is named, and the group is not tried
+    /// for an hour.
+    @Test(arguments: ["legacy", "xmpp"])
+    func whereNoMemberWasReachedTheyAreSentToOneByOne(transport: String) async throws {
+        try await withRig { rig in
+            try await rig.startSandbox()
+            let settings = transport == "xmpp" ? try rig.xmppSettings : "sender_id: \"\(try rig.senderID)\""
+            try await rig.startWorker(try rig.configuration(transport: transport, project: settings))
+            func group(_ key: String, _ members: [String]) async throws {
+                let body = #"{"group":"\#(key)","members":\#(Rig.tokens(members)),"names_all":true}"#
+                _ = try await rig.control("POST", "/devices", body)
+                try await rig.push(["id": key, "message": hello, "group": key])
+            }
+            try await group("half", ["sbx-unregistered-a", "sbx-unavailable-1-b"])
+            try await group("dead", ["sbx-unregistered-c", "sbx-unregistered-d"])
+            for key in ["half", "dead"] { try await rig.finished(key) }
+
+            let half = try #require(try await rig.results("half").first)
+            #expect(half.status == "sent" && half.group == "half" && half.attempts == 2)
+            #expect(half.failed_tokens == ["sbx-unregistered-a"])
+            #expect(try await rig.deliveries("sbx-unavailable-1-b").count == 1)
+
+            let dead = try #require(try await rig.results("dead").first)
+            #expect(dead.status == "failed" && dead.error == "EMPTY_GROUP" && dead.attempts == 2)
+            #expect(dead.failed_tokens?.sorted() == ["sbx-unregistered-c", "sbx-unregistered-d"])
+            let feedback = Set(try await rig.entries("feedback").compactMap { $0["token"] })
+            #expect(feedback == ["sbx-unregistered-a", "sbx-unregistered-c", "sbx-unregistered-d"])
+        }
+    }
+
+    /// A group without members, and over XMPP one of which nobody is left.
+    @Test(arguments: ["legacy", "xmpp"])
+    func aGroupWithoutMembersFails(transport: String) async throws {
+        try await withRig { rig in
+            try await rig.startSandbox()
+            let settings = transport == "xmpp" ? try rig.xmppSettings : "sender_id: \"\(try rig.senderID)\""
+            try await rig.startWorker(try rig.configuration(transport: transport, project: settings))
+            _ = try await rig.control("POST", "/devices", #"{"group":"empty","members":[]}"#)
+            try await rig.push(["id": "send", "message": hello, "group": "empty"])
+            #expect(try await rig.finished("send")["failed"] == "1")
+            let result = try #require(try await rig.results("send").first)
+            #expect(result.error == "EMPTY_GROUP" && result.action == "none" && result.failed_tokens == nil)
+        }
+    }
+
     /// A member that gets too much is spaced in every job, as it would be on its own; the group is not.
     @Test func aMembersRateIsTheMembers() async throws {
         try await withRig { rig in

@@ -166,11 +166,37 @@ extension SimulatorReply {
         #expect(trial.legacy(#"{"to":"\#(key)"}"#).status == 503)
         #expect(try trial.legacy(#"{"to":"\#(key)"}"#).json()["success"] == 1)
         trial.control("POST", "/devices", #"{"token":"sbx-unavailable-2-x","state":"unregistered"}"#)
-        #expect(try trial.legacy(#"{"to":"\#(key)"}"#).json() == ["success": 0, "failure": 0])
+        #expect(trial.legacy(#"{"to":"\#(key)"}"#).status == 503)
         // v1 tells none of this.
         let reply = trial.send(key)
         #expect(reply.status == 200)
         #expect(try reply.json() == [:])
+    }
+
+    @Test func `no members: 0 and 0`() throws {
+        var trial = Trial()
+        trial.control("POST", "/devices", #"{"group":"APA91bEmpty","members":[]}"#)
+        #expect(try trial.legacy(#"{"to":"APA91bEmpty"}"#).json() == ["success": 0, "failure": 0])
+        #expect(try trial.send("APA91bEmpty").json() == [:])
+    }
+
+    @Test func `where no member was reached, a group may be described to name them all`() throws {
+        var trial = Trial()
+        let members = ["sbx-unregistered-a", "sbx-unavailable-1-b"]
+        let list = #"["sbx-unregistered-a","sbx-unavailable-1-b"]"#
+        trial.control("POST", "/devices", #"{"group":"APA91bSilent","members":\#(list)}"#)
+        #expect(trial.legacy(#"{"to":"APA91bSilent"}"#).status == 503)
+        trial.control("POST", "/reset")
+        trial.control("POST", "/devices", #"{"group":"APA91bFrank","members":\#(list),"names_all":true}"#)
+        let none = try trial.legacy(#"{"to":"APA91bFrank"}"#).json()
+        #expect(none["success"] == 0)
+        #expect(none["failure"] == 2)
+        #expect(none["failed_registration_ids"] == .array(members.map { .string($0) }))
+        let some = try trial.legacy(#"{"to":"APA91bFrank"}"#).json()
+        #expect(some["success"] == 1)
+        #expect(some["failed_registration_ids"] == .array(["sbx-unregistered-a"]))
+        let bad = #"{"group":"k","members":["a"],"names_all":1}"#
+        #expect(trial.control("POST", "/devices", bad).status == 400)
     }
 
     @Test func `a key is no token`() throws {

@@ -42,14 +42,48 @@ import Testing
         }
     }
 
-    @Test func noneGotIt() throws {
-        for verdict in try Self.verdicts(#""success":0,"failure":2,"failed_registration_ids":["a","b"]"#) {
+    /// The members are named where the answer names all of them; then they are sent to one by one.
+    @Test(arguments: [
+        (#""success":0,"failure":2,"failed_registration_ids":["a","b"]"#, ["a", "b"]),
+        (#""success":0,"failure":2,"failed_registration_ids":["a","b","c"]"#, ["a", "b", "c"]),
+        (#""success":0,"failure":2,"failed_registration_ids":["a"]"#, []),
+        (#""success":0,"failure":2,"failed_registration_ids":["a","b c"]"#, []),
+        (#""success":0,"failure":2,"failed_registration_ids":[]"#, []), (#""success":0,"failure":2"#, []),
+    ])
+    func noneGotIt(counts: String, members: [String]) throws {
+        for verdict in try Self.verdicts(counts) {
             guard case .retry(let retry) = verdict else {
                 Issue.record("tried again: \(verdict)")
                 continue
             }
             #expect(retry.failure.error == .unavailable && !retry.isAmbiguous && retry.floorMs == 10_000)
+            #expect(retry.members == members)
         }
+    }
+
+    /// A nack is the answer over XMPP for a group of which no member was reached.
+    @Test func aNackMayNameTheMembers() {
+        func verdict(_ more: String, code: String = "SERVICE_UNAVAILABLE") -> Verdict {
+            let nack = #"{"message_type":"nack","message_id":"m","error":"\#(code)"\#(more)}"#
+            return XMPPResponse.verdict(
+                .stanza(Array(nack.utf8)),
+                kind: .group,
+                recipient: "K",
+                nowMs: responseNow,
+                atMostOnce: false
+            )
+        }
+        let names = #","success":0,"failure":2,"failed_registration_ids":["a","b"]"#
+        guard case .retry(let named) = verdict(names), case .retry(let silent) = verdict("") else {
+            Issue.record("retries")
+            return
+        }
+        #expect(named.members == ["a", "b"] && silent.members.isEmpty)
+        guard case .failed(let failure) = verdict(names, code: "DEVICE_UNREGISTERED") else {
+            Issue.record("a refusal for good stays one")
+            return
+        }
+        #expect(failure.error == .unregistered)
     }
 
     @Test func nobodyIsThere() throws {

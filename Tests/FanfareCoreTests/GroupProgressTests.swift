@@ -43,6 +43,70 @@ import Testing
         #expect(GroupProgress(progress.text) == progress)
     }
 
+    // MARK: A group of which no member was reached
+
+    private let foreign = Failure(error: .senderIDMismatch, action: .fixCredentials, rawError: "", httpStatus: 200)
+
+    private func unreached(_ members: String...) -> GroupProgress {
+        GroupProgress(key: "K", messageID: "", pending: members, isReached: false)
+    }
+
+    @Test func aMemberThatIsReachedReachesTheGroup() {
+        var progress = unreached("a", "b")
+        _ = progress.note(.failed(unregistered), of: "a")
+        #expect(!progress.isReached)
+        _ = progress.note(.sent(messageID: "m", canonical: nil), of: "b")
+        #expect(progress.isReached)
+        #expect(progress.failure(httpStatus: 200) == nil)
+        #expect(progress.failedTokens == ["a"])
+    }
+
+    @Test func whereAllMembersAreDeadTheGroupIsEmpty() {
+        var progress = unreached("a", "b")
+        for member in ["a", "b"] { _ = progress.note(.failed(unregistered), of: member) }
+        let failure = progress.failure(httpStatus: 200)
+        #expect(failure?.error == .emptyGroup && failure?.action == RemedyAction.none && failure?.httpStatus == 200)
+        #expect(progress.failedTokens == ["a", "b"])
+    }
+
+    @Test func whereSomeWereGivenUpTheGroupWasUnavailable() {
+        var progress = unreached("a", "b")
+        _ = progress.note(.failed(unregistered), of: "a")
+        #expect(progress.note(.retry(busy), of: "b") == busy)
+        progress.giveUp()
+        let failure = progress.failure(httpStatus: 0)
+        #expect(failure?.error == .unavailable && failure?.action == RemedyAction.none && failure?.httpStatus == 0)
+        #expect(progress.failedTokens == ["a", "b"])
+    }
+
+    @Test func whereLivingMembersWereRefusedTheirErrorIsTheGroups() {
+        var progress = unreached("a", "b")
+        _ = progress.note(.failed(foreign), of: "a")
+        _ = progress.note(.failed(unregistered), of: "b")
+        let failure = progress.failure(httpStatus: 200)
+        #expect(failure?.error == .senderIDMismatch && failure?.action == .fixCredentials)
+    }
+
+    @Test func whereAMemberIsUnknownSoIsTheGroup() {
+        var progress = unreached("a", "b")
+        _ = progress.note(.failed(unregistered), of: "a")
+        _ = progress.note(.unknown(unregistered, holdProjectMs: nil), of: "b")
+        #expect(progress.failure(httpStatus: 200) == nil)
+        #expect(!progress.isReached)
+    }
+
+    @Test func thatNoMemberWasReachedIsKept() throws {
+        var progress = unreached("a:1", "b-2")
+        #expect(GroupProgress(progress.text) == progress)
+        _ = progress.note(.unknown(unregistered, holdProjectMs: nil), of: "a:1")
+        #expect(GroupProgress(progress.text) == progress)
+        _ = progress.note(.failed(unregistered), of: "b-2")
+        #expect(GroupProgress(progress.text) == progress)
+        // What an older worker wrote says nothing of it, and begins where some were reached.
+        let old = try #require(GroupProgress("K a!,b a!!0 m"))
+        #expect(old.isReached)
+    }
+
     @Test func aBareKeyIsAGroupThatWasNotSentTo() {
         #expect(GroupProgress("APA91b") == nil)
         #expect(GroupProgress.key(in: "APA91b") == "APA91b")

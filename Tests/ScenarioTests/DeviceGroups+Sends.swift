@@ -60,11 +60,29 @@ extension DeviceGroups {
     @Test("G22: nobody in it: success 0, failure 0")
     func emptyGroup() throws {
         var scene = try Scene()
-        let key = try scene.makeGroup(Self.name, ["a"])
-        scene.device("a", #""state":"unregistered""#)
-        let verdict = try scene.send(Self.hello, to: ("group", key), over: .legacy)
+        #expect(scene.control("POST", "/devices", #"{"group":"APA91bEmpty","members":[]}"#).status == 200)
+        let verdict = try scene.send(Self.hello, to: ("group", "APA91bEmpty"), over: .legacy)
         #expect(try scene.reply.json() == ["success": 0, "failure": 0])
         #expect(verdict.failure == "EMPTY_GROUP none")
+    }
+
+    @Test("G20 G21: nobody got it, and the answer names the members: they are sent to one by one")
+    func noMember() throws {
+        var scene = try Scene()
+        let members = #"["sbx-unregistered-1","sbx-unavailable-1-2"]"#
+        let group = #"{"group":"APA91bKey","members":\#(members),"names_all":true}"#
+        #expect(scene.control("POST", "/devices", group).status == 200)
+        let verdict = try scene.send(Self.hello, to: ("group", "APA91bKey"), over: .legacy)
+        #expect(try scene.reply.json()["success"] == 0)
+        let named = try #require(verdict.retry?.members)
+        #expect(named == ["sbx-unregistered-1", "sbx-unavailable-1-2"])
+        var progress = GroupProgress(key: "APA91bKey", messageID: "", pending: named, isReached: false)
+        for token in named {
+            _ = progress.note(try scene.send(Self.hello, to: ("token", token), over: .legacy), of: token)
+        }
+        #expect(progress.isReached)
+        #expect(progress.failedTokens == ["sbx-unregistered-1"])
+        #expect(try scene.arrivals("sbx-unavailable-1-2").count == 1)
     }
 
     // MARK: XMPP
@@ -122,6 +140,13 @@ extension DeviceGroups {
         #expect(try scene.reply.json()["message_type"] == "nack")
         #expect(verdict.retry != nil)
         #expect(try scene.send(Self.hello, to: ("group", key), over: .xmpp).isSent)
+        // The same where nobody will ever get it.
+        for token in ["a", "b"] { scene.device(token, #""state":"unregistered""#) }
+        let gone = #"{"group":"APA91bGone","members":["a","b"]}"#
+        #expect(scene.control("POST", "/devices", gone).status == 200)
+        let last = try scene.send(Self.hello, to: ("group", "APA91bGone"), over: .xmpp)
+        #expect(try scene.reply.json()["message_type"] == "nack")
+        #expect(last.failure == "UNREGISTERED remove")
     }
 
     @Test("G29: a member speaks to its group, and the others hear it")

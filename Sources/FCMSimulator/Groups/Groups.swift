@@ -8,6 +8,8 @@ struct Groups: Equatable, Sendable {
         var name: String?
         /// In the order they joined.
         var members: [String]
+        /// An answer that no member was reached names the members.
+        var namesAll = false
     }
 
     /// What a recipient turns out to be.
@@ -46,9 +48,9 @@ struct Groups: Equatable, Sendable {
     }
 
     /// - Returns: false when there are too many already.
-    mutating func describe(_ key: String, members: [String]) -> Bool {
+    mutating func describe(_ key: String, members: [String], namesAll: Bool) -> Bool {
         guard described[key] != nil || described.count < Self.most else { return false }
-        described[key] = Group(members: members)
+        described[key] = Group(members: members, namesAll: namesAll)
         return true
     }
 

@@ -4,8 +4,15 @@ import FanfareJSON
 enum GroupOutcome: Equatable, Sendable {
     /// The project has too many fan-outs under way.
     case tooMany
-    /// Nobody is left in it: it has no members, or all of them have unregistered.
+    /// It has no members.
     case empty
+    /// No member could take it.
+    ///
+    /// - Parameters:
+    ///   - failed: all members, in the group's order.
+    ///   - areGone: all of them have unregistered.
+    ///   - areNamed: the answer is to name them.
+    case failed([String], areGone: Bool, areNamed: Bool)
     /// - Parameter failed: the members that could not take it, in the group's order.
     case sent(success: Int, failed: [String])
 }
@@ -98,7 +105,11 @@ extension Simulator {
                 now: now
             )
         }
-        if refusals.count == group.members.count, refusals.allSatisfy(\.reason.isUnregistered) { return .empty }
+        if group.members.isEmpty { return .empty }
+        if refusals.count == group.members.count {
+            let areGone = refusals.allSatisfy(\.reason.isUnregistered)
+            return .failed(group.members, areGone: areGone, areNamed: group.namesAll)
+        }
         return .sent(success: group.members.count - refusals.count, failed: refusals.map(\.token))
     }
 }

@@ -103,9 +103,11 @@ extension Simulator {
         }
         statistics.sends += 1
         switch answer(message, project: project, now: now) {
-        case .refused(let code):
+        case .refused(let code, let more):
             statistics.countRejected(code)
-            refuse(nack(code), delayMs: delayMs, on: id, now: now)
+            var nack = nack(code)
+            nack.more = more
+            refuse(nack, delayMs: delayMs, on: id, now: now)
         case .lost: xmpp.end(id)
         case .accepted(let more, let ownDelayMs):
             xmpp.statistics.acks += 1
@@ -119,7 +121,7 @@ extension Simulator {
 
     private enum Answer {
         case accepted(JSONObject, delayMs: Int64)
-        case refused(String)
+        case refused(String, more: JSONObject = JSONObject())
         /// The message was taken, and the connection ends before anybody says so.
         case lost
     }
@@ -210,7 +212,10 @@ extension Simulator {
         )
         switch outcome {
         case .tooMany: return .refused("TOPICS_MESSAGE_RATE_EXCEEDED")
-        case .sent(success: 0, _): return .refused("SERVICE_UNAVAILABLE")
+        case .failed(let members, let areGone, let areNamed):
+            // A nack has no counts in the documents; with names it needs them to say whose these are.
+            let code = areGone ? "DEVICE_UNREGISTERED" : "SERVICE_UNAVAILABLE"
+            return .refused(areNamed ? "SERVICE_UNAVAILABLE" : code, more: areNamed ? counts(0, members) : JSONObject())
         case .empty:
             statistics.accepted += 1
             return .accepted(counts(0, []), delayMs: 0)

@@ -24,6 +24,8 @@ struct XMPPNack: Error, Equatable, Sendable {
     var from: String?
     var error: String
     var text: String
+    /// What else it says.
+    var more = JSONObject()
 
     var json: JSONObject {
         var object = JSONObject()
@@ -32,6 +34,7 @@ struct XMPPNack: Error, Equatable, Sendable {
         object["message_type"] = "nack"
         object["error"] = .string(error)
         object["error_description"] = .string(text)
+        object.members += more.members
         return object
     }
 }

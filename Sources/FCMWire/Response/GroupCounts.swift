@@ -18,16 +18,25 @@ struct GroupCounts: Equatable, Sendable {
         failedTokens = (object["failed_registration_ids"]?.array ?? []).compactMap(\.string).filter(TokenText.isToken)
     }
 
-    /// Where some members got the message, the rest is to be addressed one by one; where none did, nothing was
-    /// delivered, and the group is tried again.
+    /// Members that FCM names as not reached are to be addressed one by one. If none was reached and not all are named,
+    /// the group is tried again as a whole: nothing was delivered, and a member without a name would be left out.
     ///
     /// - Parameter none: the verdict when no member got it.
     func verdict(messageID: String, httpStatus: Int, none: @autoclosure () -> Verdict) -> Verdict {
         switch (success, failure) {
         case (0, 0): return .failed(Failure(error: .emptyGroup, action: .none, httpStatus: httpStatus))
-        case (0, _): return none()
+        case (0, _): return naming(none())
         case (_, 0) where failedTokens.isEmpty: return .sent(messageID: messageID, canonical: nil)
         default: return .sentPartly(messageID: messageID, failedTokens: failedTokens)
         }
+    }
+
+    /// A verdict on a group that reached no member, with the members' names if the answer has all of them.
+    func naming(_ verdict: Verdict) -> Verdict {
+        guard case .retry(var retry) = verdict, success == 0, failure > 0, Int64(failedTokens.count) >= failure else {
+            return verdict
+        }
+        retry.members = failedTokens
+        return .retry(retry)
     }
 }

@@ -71,6 +71,9 @@ public enum XMPPResponse {
             return .retry(Retry(failure: CodeTable.unknown(.xmpp).failure(rawError: "", httpStatus: 0)))
         }
         let row = CodeTable.row(.xmpp, code) ?? CodeTable.unknown(.xmpp)
-        return SharedVerdicts.verdict(row.blaming(kind), rawError: code, httpStatus: 0, retryAfterMs: nil)
+        let verdict = SharedVerdicts.verdict(row.blaming(kind), rawError: code, httpStatus: 0, retryAfterMs: nil)
+        // A nack is the answer for a group of which no member was reached; it may say who they are.
+        guard kind == .group, let counts = GroupCounts(object) else { return verdict }
+        return counts.naming(verdict)
     }
 }

@@ -1,7 +1,7 @@
 public import FanfareModel
 
-/// How far a send to a device group has come after FCM reached only some of its members: the others are addressed one by
-/// one. It waits in Redis in the place of the group's key, so that a crash loses none of it.
+/// How far a send to a device group has come after FCM reached some of its members, or none: the others are addressed one
+/// by one. It waits in Redis in the place of the group's key, so that a crash loses none of it.
 public struct GroupProgress: Equatable, Sendable {
     /// The group's `notification_key`.
     public var key: String
@@ -11,6 +11,8 @@ public struct GroupProgress: Equatable, Sendable {
     public var pending: [String]
     /// Members whose last attempt failed for good, with the errors that say why.
     public private(set) var failed: [Member]
+    /// At least one member has got the message.
+    public private(set) var isReached: Bool
 
     public struct Member: Equatable, Sendable {
         public var token: String
@@ -18,18 +20,23 @@ public struct GroupProgress: Equatable, Sendable {
         public var error: ErrorCode?
         /// The app should forget the token.
         public var isDead: Bool
+        /// An attempt went out that FCM did not answer.
+        public var isUnknown: Bool
 
-        public init(token: String, error: ErrorCode?, isDead: Bool) {
+        public init(token: String, error: ErrorCode?, isDead: Bool, isUnknown: Bool = false) {
             self.token = token
             self.error = error
             self.isDead = isDead
+            self.isUnknown = isUnknown
         }
     }
 
-    public init(key: String, messageID: String, pending: [String]) {
+    /// - Parameter isReached: false after an answer that FCM reached no member.
+    public init(key: String, messageID: String, pending: [String], isReached: Bool = true) {
         self.key = key
         self.messageID = messageID
         self.pending = pending
+        self.isReached = isReached
         failed = []
     }
 
@@ -42,13 +49,15 @@ public struct GroupProgress: Equatable, Sendable {
         case .retry(let retry): return retry
         case .refreshCredential(let failure), .blockProject(let failure):
             return Retry(failure: failure, cause: .refused, floorMs: 1_000, countsAttempt: false)
-        case .sent, .sentPartly, .managed: remove(token)
+        case .sent, .sentPartly, .managed:
+            remove(token)
+            isReached = true
         case .failed(let failure):
             remove(token)
             failed.append(Member(token: token, error: failure.error, isDead: failure.action == .remove))
         case .unknown:
             remove(token)
-            failed.append(Member(token: token, error: nil, isDead: false))
+            failed.append(Member(token: token, error: nil, isDead: false, isUnknown: true))
         }
         return nil
     }
@@ -61,17 +70,54 @@ public struct GroupProgress: Equatable, Sendable {
 
     public var failedTokens: [String] { failed.map(\.token) }
 
+    /// The error of a group of which no member was reached; nil if one was, or may have been.
+    ///
+    /// - Parameter httpStatus: of FCM's answer for the group.
+    public func failure(httpStatus: Int) -> Failure? {
+        guard !isReached, !failed.contains(where: \.isUnknown) else { return nil }
+        let raw = "failed_registration_ids"
+        if !failed.isEmpty, failed.allSatisfy(\.isDead) {
+            return Failure(error: .emptyGroup, action: .none, rawError: raw, httpStatus: httpStatus)
+        }
+        // One that was given up might have been reached later; otherwise the last refusal of a living member counts.
+        let isGivenUp = failed.contains { $0.error == nil }
+        let error = isGivenUp ? nil : failed.last { !$0.isDead }?.error
+        return Failure(
+            error: error ?? .unavailable,
+            action: error?.actionForGroup ?? .none,
+            rawError: raw,
+            httpStatus: httpStatus
+        )
+    }
+
     private mutating func remove(_ token: String) {
         if let at = pending.firstIndex(of: token) { pending.remove(at: at) }
     }
 }
 
+extension ErrorCode {
+    /// The action for a group whose members were refused with this error and are not dead.
+    fileprivate var actionForGroup: RemedyAction {
+        switch self {
+        case .invalidArgument: .fixMessage
+        case .senderIDMismatch, .thirdPartyAuthError: .fixCredentials
+        case .unregistered, .quotaExceeded, .unavailable, .internalError, .unspecified, .transport, .emptyGroup,
+            .tooManyTopics:
+            .none
+        }
+    }
+}
+
 extension GroupProgress {
     /// As it is kept: key, pending and failed members, and the message's id, which may hold anything. Keys and tokens
-    /// have neither blanks nor commas nor exclamation marks.
+    /// have neither blanks nor commas nor exclamation marks. A comma before the pending members says that no member was
+    /// reached yet, and a question mark in the place of an error that nobody knows; older workers read over both.
     public var text: String {
-        let lost = failed.map { "\($0.token)!\($0.error?.rawValue ?? "")!\($0.isDead ? "1" : "0")" }
-        return "\(key) \(pending.joined(separator: ",")) \(lost.joined(separator: ",")) \(messageID)"
+        let lost = failed.map { member in
+            "\(member.token)!\(member.isUnknown ? "?" : member.error?.rawValue ?? "")!\(member.isDead ? "1" : "0")"
+        }
+        let open = (isReached ? "" : ",") + pending.joined(separator: ",")
+        return "\(key) \(open) \(lost.joined(separator: ",")) \(messageID)"
     }
 
     /// Nil for a group that was not sent to yet: a bare key.
@@ -79,13 +125,15 @@ extension GroupProgress {
         let parts = text.split(separator: " ", maxSplits: 3, omittingEmptySubsequences: false)
         guard parts.count == 4 else { return nil }
         key = String(parts[0])
+        isReached = !parts[1].hasPrefix(",")
         pending = parts[1].split(separator: ",").map(String.init)
         failed = parts[2].split(separator: ",").map { member in
             let facts = member.split(separator: "!", omittingEmptySubsequences: false)
             return Member(
                 token: String(facts[0]),
                 error: facts.count > 1 ? ErrorCode(rawValue: String(facts[1])) : nil,
-                isDead: facts.count > 2 && facts[2] == "1"
+                isDead: facts.count > 2 && facts[2] == "1",
+                isUnknown: facts.count > 1 && facts[1] == "?"
             )
         }
         messageID = String(parts[3])

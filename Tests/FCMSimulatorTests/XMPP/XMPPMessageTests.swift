@@ -109,9 +109,18 @@ import Testing
         trial.control("POST", "/devices", #"{"token":"sbx-unavailable-9-x","state":"unregistered"}"#)
         // Its own behaviour comes first, until that is used up.
         for _ in 0..<7 { _ = try trial.send(Self.body(key), on: id) }
-        let empty = try #require(try trial.send(Self.body(key), on: id).first)
+        // Nobody got it: a nack, whatever the reasons.
+        #expect(try trial.send(Self.body(key), on: id).first?["error"] == "DEVICE_UNREGISTERED")
+        trial.control("POST", "/devices", #"{"group":"empty","members":[]}"#)
+        let empty = try #require(try trial.send(Self.body("empty"), on: id).first)
+        #expect(empty["message_type"] == "ack")
         #expect(empty["success"] == 0)
         #expect(empty["failure"] == 0)
+        let described = #"{"group":"frank","members":["sbx-unregistered-a","sbx-unregistered-b"],"names_all":true}"#
+        trial.control("POST", "/devices", described)
+        let frank = try #require(try trial.send(Self.body("frank"), on: id).first)
+        #expect(frank["message_type"] == "nack" && frank["error"] == "SERVICE_UNAVAILABLE")
+        #expect(frank["failed_registration_ids"] == .array(["sbx-unregistered-a", "sbx-unregistered-b"]))
         _ = trial.trial.group(GroupTests.body("remove", key: key, ["sbx-unavailable-9-x"]))
         #expect(try trial.send(Self.body(key), on: id).first?["error"] == "DEVICE_UNREGISTERED")
     }
