@@ -308,13 +308,13 @@ final class Dispatcher {
         {
             return queue.add(batch)
         }
-        noteLostBody(outcome, flight)
         let verdicts = carriage.verdicts(
             outcome,
             of: flight,
             nowMs: project.wallMs,
             atMostOnce: batch.job.isAtMostOnce
         )
+        settler.noteCutBody(outcome, verdicts, of: flight)
         let took = project.loop.now - min(project.loop.now, flight.startedAt)
         project.meters.answered(verdicts, isManagement: carriage.isManagement, afterNs: took)
         if !carriage.isManagement {
@@ -342,16 +342,6 @@ final class Dispatcher {
                 settler.settle(verdict, position: position, of: batch, startedMs: flight.startedMs)
             }
         }
-    }
-
-    /// A 200 says that FCM took the request; without its body nobody knows what it said of each of many recipients.
-    private func noteLostBody(_ outcome: RequestOutcome, _ flight: Flight) {
-        guard flight.positions.count > 1, case .answered(let answer) = outcome, answer.status == 200, !answer.isComplete
-        else { return }
-        project.logger.warning(
-            "The answer to a request for many was cut short; all of them count as sent.",
-            metadata: ["job": "\(flight.batch.job.id)", "recipients": "\(flight.positions.count)"]
-        )
     }
 
     private func heard(_ verdict: Verdict, of member: String, _ round: GroupRound, _ flight: Flight) {

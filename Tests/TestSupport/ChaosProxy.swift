@@ -11,6 +11,8 @@ public final class ChaosProxy: Sendable {
         var upstream: UInt16
         var latencyMs: Int64 = 0
         var swallowed: Set<Way> = []
+        /// Bytes of each connection that reach the client; nil for all.
+        var mostToClient: Int?
         var speaksGarbage = false
         /// Grows with each order to reset what is open.
         var resets = 0
@@ -51,6 +53,10 @@ public final class ChaosProxy: Sendable {
     /// What goes this way is taken and thrown away, on open and on new connections, as by a half-open path.
     public func swallow(_ way: Way) { orders.withLock { _ = $0.swallowed.insert(way) } }
 
+    /// Of each connection, open or new, the client gets so many bytes and nothing behind them: an answer stands still in its
+    /// middle.
+    public func stall(afterBytesToClient most: Int) { orders.withLock { $0.mostToClient = most } }
+
     /// New connections are answered with bytes that are no protocol's, and those that are open are reset.
     public func speakGarbage() {
         orders.withLock {
@@ -62,8 +68,9 @@ public final class ChaosProxy: Sendable {
     /// An honest proxy again. Connections with a gap in their bytes are of no more use and are reset.
     public func heal() {
         orders.withLock {
-            if !$0.swallowed.isEmpty { $0.resets += 1 }
+            if !$0.swallowed.isEmpty || $0.mostToClient != nil { $0.resets += 1 }
             $0.swallowed = []
+            $0.mostToClient = nil
             $0.speaksGarbage = false
             $0.latencyMs = 0
         }
@@ -79,6 +86,8 @@ private final class ProxyLink {
         /// Oldest first: when they may go on, and the bytes.
         var queue: [(dueNs: UInt64, bytes: ArraySlice<UInt8>)] = []
         var waiting = 0
+        /// Bytes read and not thrown away.
+        var passed = 0
         var isAtEnd = false
         var isFinished = false
     }
@@ -105,8 +114,14 @@ private final class ProxyLink {
             lanes[index].isAtEnd = true
         } else if !orders.swallowed.contains(lanes[index].way) {
             let due = EventLoop.readClock() + UInt64(max(0, orders.latencyMs)) * 1_000_000
-            lanes[index].queue.append((due, buffer[0..<count]))
-            lanes[index].waiting += count
+            var kept = count
+            if lanes[index].way == .toClient, let most = orders.mostToClient {
+                kept = max(0, min(count, most - lanes[index].passed))
+            }
+            guard kept > 0 else { return true }
+            lanes[index].queue.append((due, buffer[0..<kept]))
+            lanes[index].waiting += kept
+            lanes[index].passed += kept
         }
         return true
     }

@@ -2,11 +2,11 @@ internal import FanfareModel
 
 /// The body of a 200 to a plain-text request: lines of `name=value`, read no further than they prove themselves.
 enum PlainTextAnswer: Equatable, Sendable {
-    /// The id is empty where it was lost or is no text to keep; the canonical id is spelled like a token.
+    /// The id is empty where it is no text to keep; the canonical id is spelled like a token.
     case accepted(messageID: String, canonical: String?)
     /// `isWhole` is false when the code may have been cut short.
     case rejected(code: String, isWhole: Bool)
-    /// FCM's, but too short to say anything: the request was accepted, its id is lost.
+    /// FCM's, but cut before its first line was whole: it says nothing.
     case lost
     /// Not FCM's: a portal or a proxy spoke.
     case foreign
@@ -53,7 +53,7 @@ enum PlainTextAnswer: Equatable, Sendable {
         if let value = value("Error", cut) {
             return .rejected(code: String(decoding: value, as: UTF8.self), isWhole: false)
         }
-        if value("id", cut) != nil { return .accepted(messageID: "", canonical: nil) }
+        if value("id", cut) != nil { return .lost }
         return lines.isEmpty && ["id=", "Error="].contains(where: { $0.utf8.starts(with: cut) }) ? .lost : .foreign
     }
 

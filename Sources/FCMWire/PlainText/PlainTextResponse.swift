@@ -3,8 +3,8 @@ public import FanfareModel
 /// Legacy HTTP in plain text: what one answer means for its one token.
 ///
 /// The codes are those of legacy JSON, and so is everything that a status says; plain text tells of a server's trouble
-/// by a 5xx alone. An answer in JSON is read as such. A 200 whose lines are lost counts as `sent` with an empty id, since
-/// sending again would duplicate; a refusal that was cut short was a refusal, and sending again is safe.
+/// by a 5xx alone. An answer in JSON is read as such. A whole line `id=…` or `Error=…` counts; where a 200 was cut before
+/// the end of that line, the outcome is ambiguous.
 public enum PlainTextResponse {
     /// - Parameters:
     ///   - recipient: the token that the request named; a canonical id is one that differs from it.
@@ -35,14 +35,12 @@ public enum PlainTextResponse {
         switch PlainTextAnswer(answer) {
         case .accepted(let messageID, let canonical):
             return .sent(messageID: messageID, canonical: canonical == recipient ? nil : canonical)
-        case .lost:
-            return .sent(messageID: "", canonical: nil)
+        case .rejected(let code, isWhole: true):
+            return legacy.rejected(code, isOneRecipient: true)
+        case .lost, .rejected(_, isWhole: false):
+            return legacy.unclear("the answer was cut short")
         case .foreign:
             return legacy.unclear("not FCM's answer")
-        case .rejected(let code, let isWhole):
-            if isWhole || CodeTable.row(.legacy, code) != nil { return legacy.rejected(code, isOneRecipient: true) }
-            let failure = CodeTable.unknown(.legacy).failure(rawError: code, httpStatus: answer.status)
-            return .retry(Retry(failure: failure, retryAfterMs: legacy.retryAfterMs))
         }
     }
 

@@ -21,7 +21,7 @@ enum AnswerBody {
         self = .json(value)
     }
 
-    private static func isJSON(_ answer: HTTPAnswer) -> Bool {
+    static func isJSON(_ answer: HTTPAnswer) -> Bool {
         guard let type = answer.contentType else {
             // Without a content type the first byte has to tell. Of an empty body only a cut one was meant to be more.
             guard let first = answer.body.first(where: { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }) else {

@@ -28,7 +28,7 @@ struct LegacyAnswer: Equatable, Sendable {
     }
 
     /// An id is a string beside a token and a number beside a topic; either is kept as it is written.
-    private static func entry(_ object: JSONObject?) -> Entry {
+    static func entry(_ object: JSONObject?) -> Entry {
         guard let object else { return .unclear }
         let messageID = object["message_id"]?.string ?? object["message_id"]?.number?.text
         let error = object["error"] ?? .null

@@ -5,7 +5,8 @@ public import FanfareModel
 ///
 /// A status other than 200 speaks of the whole request. Beside a 200 each token has its own word, and a Retry-After
 /// applies to those that are to be tried again. An answer whose entries do not match the request proves nothing about
-/// anyone. A 200 whose JSON is lost counts as `sent` for all, since sending again would duplicate.
+/// anyone. A 200 says only that FCM looked at the request: of a body that was cut short, the complete results at its
+/// front count by position, and the outcome of every other recipient is ambiguous.
 public enum LegacyResponse {
     /// One verdict for each recipient, in the request's order; always as many as there are recipients.
     ///
@@ -36,12 +37,12 @@ public enum LegacyResponse {
         {
             return context.verdicts(results, count: recipients.count)
         }
-        switch AnswerBody(answer) {
-        case .lost: return all(.sent(messageID: "", canonical: nil))
-        case .foreign: return all(context.unclear("not FCM's answer"))
-        case .json(let value):
-            guard let parsed = LegacyAnswer(value) else { return all(context.unclear("not an object")) }
-            return AnswerVerdicts(context.verdicts(parsed, recipients: Array(recipients)))
+        guard AnswerBody.isJSON(answer) else { return all(context.unclear("not FCM's answer")) }
+        // An object that closes is whole, even where the stream did not end behind it.
+        guard let value = try? JSONParser.parse(answer.body) else {
+            return AnswerVerdicts(context.verdicts(LegacyFront(answer.body), recipients: Array(recipients)))
         }
+        guard let parsed = LegacyAnswer(value) else { return all(context.unclear("not an object")) }
+        return AnswerVerdicts(context.verdicts(parsed, recipients: Array(recipients)))
     }
 }

@@ -54,6 +54,19 @@ struct LegacyVerdicts {
         return zip(results, recipients).map { verdict($0, recipient: $1) }
     }
 
+    /// What arrived of a body that was cut short. An array that ended must match the request, as in a whole body.
+    func verdicts(_ front: LegacyFront, recipients: [String]) -> [Verdict] {
+        let known = front.results.count
+        guard known == recipients.count || (known < recipients.count && !front.isWhole) else {
+            return recipients.map { _ in unclear(known, for: recipients.count) }
+        }
+        return recipients.enumerated().map { index, recipient in
+            index < known
+                ? verdict(front.results[index], recipient: recipient)
+                : unclear("the answer was cut short or is malformed")
+        }
+    }
+
     func verdict(_ entry: LegacyAnswer.Entry, recipient: String) -> Verdict {
         switch entry {
         case .accepted(let messageID, let canonical):
