@@ -34,17 +34,21 @@ public struct CredentialMachine: Equatable, Sendable {
 
     /// Tokens are renewed this long before they end.
     public static let earlyMs: Int64 = 300_000
+    /// The least time between a granted token and the next fetch, whatever the endpoint or FCM says of the token.
+    public static let leastIntervalMs: Int64 = 10_000
 
     private var state = State.none
     private var generation: Generation = 0
     private var failures = 0
+    /// The next fetch begins no earlier.
+    private var notBeforeMs = Int64.min
 
     public init() {}
 
     /// Asked before sends and on a timer; at most one fetch is under way at any time.
     public mutating func poll(nowMs: Int64) -> Action {
         switch state {
-        case .none:
+        case .none where nowMs >= notBeforeMs:
             state = .fetching
             return .fetch
         case .valid(let ends, let renew) where nowMs >= renew:
@@ -53,7 +57,7 @@ public struct CredentialMachine: Equatable, Sendable {
         case .retrying(let at, let ends) where nowMs >= at:
             state = nowMs < ends ? .refreshing(endsMs: ends) : .fetching
             return .fetch
-        case .valid, .retrying, .fetching, .refreshing, .failed:
+        case .none, .valid, .retrying, .fetching, .refreshing, .failed:
             return .none
         }
     }
@@ -68,13 +72,16 @@ public struct CredentialMachine: Equatable, Sendable {
     }
 
     /// - Parameter lifetimeMs: what the endpoint granted. A token that lives for less than twice the early margin is
-    ///   renewed in its last tenth instead, or it would be renewed without end.
+    ///   renewed in its last tenth instead, or it would be renewed without end; and none is renewed within
+    ///   ``leastIntervalMs``, so that sends wait between the end of a shorter one and the next fetch. A grant of no time
+    ///   says nothing of how long FCM takes the token: it is used until the next fetch, or until FCM refuses it.
     public mutating func fetched(lifetimeMs: Int64, nowMs: Int64) {
         generation += 1
         failures = 0
-        let lifetime = max(0, min(lifetimeMs, 86_400_000))
+        notBeforeMs = nowMs + Self.leastIntervalMs
+        let lifetime = lifetimeMs <= 0 ? Self.leastIntervalMs : min(lifetimeMs, 86_400_000)
         let early = lifetime >= 2 * Self.earlyMs ? Self.earlyMs : lifetime / 10
-        state = .valid(endsMs: nowMs + lifetime, renewMs: nowMs + lifetime - early)
+        state = .valid(endsMs: nowMs + lifetime, renewMs: max(nowMs + lifetime - early, notBeforeMs))
     }
 
     /// The endpoint could not be reached or asked for patience: tried again after 1 s, doubling up to a minute.

@@ -19,6 +19,8 @@ final class TokenRefresher: CredentialSource {
     private var signedMs: Int64 = 0
     /// Times of the endpoint that were tried since the last token.
     private var corrections = 0
+    /// Machine time before which the endpoint's word on lifetimes is not complained of again.
+    private var nextComplaintMs = Int64.min
     /// A smaller difference is not what a claim is refused for.
     private static let skewMs: Int64 = 30_000
 
@@ -101,6 +103,7 @@ final class TokenRefresher: CredentialSource {
         switch TokenRequest.parse(answer) {
         case .success(let token):
             corrections = 0
+            complain(of: token, nowMs: nowMs)
             machine.fetched(lifetimeMs: token.lifetimeMs, nowMs: nowMs)
             if case .ready(let current) = machine.readiness(nowMs: nowMs) { generation = current }
             headers = RequestHeaders(
@@ -131,6 +134,16 @@ final class TokenRefresher: CredentialSource {
             machine.fetchRefused(reason: "\(error)", nowMs: nowMs)
             onChange()
         }
+    }
+
+    /// Once a minute: a token that is granted no time, or a few seconds, keeps sends waiting for the next one.
+    private func complain(of token: AccessToken, nowMs: Int64) {
+        guard let trouble = token.lifetimeTrouble, nowMs >= nextComplaintMs else { return }
+        nextComplaintMs = nowMs + 60_000
+        project.logger.warning(
+            "The token endpoint's expires_in is unusable: a token is fetched once in 10 s at most. Check token_uri.",
+            metadata: ["expires_in": "\(trouble)", "used_for_s": "\(token.expiresInSeconds)"]
+        )
     }
 
     /// A refused claim that was signed by another time than the answer's: signed again by the answer's.

@@ -22,6 +22,38 @@ private let data = #"{"data":{"k":"v"}}"#
         }
     }
 
+    /// Sends wait, and each look at what is to be sent would ask for a token again.
+    @Test(arguments: ["0", "-1", "\"2\""]) func tokenWithoutALifetimeIsFetchedOnceInTenSeconds(lifetime: String)
+        async throws
+    {
+        try await withRig { rig in
+            try await rig.startSandbox()
+            let grant = #"{\"access_token\":\"no-such-token\",\"token_type\":\"Bearer\",\"expires_in\":"#
+            let said = lifetime.replacing("\"", with: "\\\"")
+            let fault = try await rig.addFault(
+                #"{"match":{"path":"/token"},"action":{"status":200,"body":"\#(grant)\#(said)}"}}"#
+            )
+            func fetches() async throws -> Int { try await rig.faultHits()[fault] ?? 0 }
+            let configuration = try rig.configuration()
+            let worker = try await rig.startWorker(configuration)
+            try await Wait.until("a first token") { try await fetches() > 0 }
+            let start = ContinuousClock.now
+            try await rig.push(["id": "wait", "message": data, "token": "t"])
+            try await Wait.until("the next token", seconds: 30) { try await fetches() > 1 }
+            let took = ContinuousClock.now - start
+            let count = try await fetches()
+            #expect(count == 2 && took > .seconds(8), "\(count) in \(took)")
+            try await worker.logged("The token endpoint's expires_in is unusable")
+
+            _ = try await rig.control("DELETE", "/faults?id=\(fault)")
+            try await Wait.until("the job to be over\n\(rig.logs)", seconds: 90) {
+                let job = try await rig.job("wait")
+                if job["state"] == "paused" { try await rig.fanfare(configuration, ["project", "resume", "demo"]) }
+                return job["state"] == "done"
+            }
+        }
+    }
+
     @Test func aRefusedCredentialPausesTheProjectAndLosesNothing() async throws {
         try await withRig { rig in
             try await rig.startSandbox()

@@ -104,14 +104,31 @@ import Testing
 
     static let granted: [(String, Int64)] = [
         (#""expires_in":3599"#, 3_599), (#""expires_in":"3599""#, 3_599), (#""expires_in":3599.9"#, 3_599),
-        (#""expires_in":-5"#, 0), (#""expires_in":1e30"#, 86_400), (#""expires_in":1e999"#, 3_600),
-        (#""expires_in":"soon""#, 3_600), (#""token_type":"bearer""#, 3_600), (#""token_type":"Bearer""#, 3_600),
+        (#""expires_in":1e30"#, 86_400), (#""expires_in":9223372036854775808"#, 86_400),
+        (#""expires_in":"99999999999999999999""#, 86_400), (#""expires_in":"20.5","token_type":"bearer""#, 20),
+        (#""expires_in":20,"token_type":"Bearer""#, 20),
     ]
 
     @Test(arguments: granted)
     func readsAToken(field: String, seconds: Int64) {
         let answer = HTTPAnswer(status: 200, body: Array(#"{"access_token":"ya29.a-b_c~d+e/f=",\#(field)}"#.utf8))
         let token = AccessToken(value: "ya29.a-b_c~d+e/f=", expiresInSeconds: seconds)
+        #expect(TokenRequest.parse(answer) == .success(token))
+    }
+
+    /// A lifetime that no worker can send by is named as the endpoint said it.
+    @Test(
+        arguments: [
+            (#""expires_in":0"#, 0, "0"), (#""expires_in":-5"#, 0, "-5"), (#""expires_in":-1e40"#, 0, "-1e40"),
+            (#""expires_in":"3""#, 3, "3"), (#""expires_in":19.9"#, 19, "19.9"), (#""x":1"#, 3_600, "missing"),
+            (#""expires_in":null"#, 3_600, "no number"), (#""expires_in":[1]"#, 3_600, "no number"),
+            (#""expires_in":"soon\n""#, 3_600, "soon"), (#""expires_in":"nan""#, 3_600, "nan"),
+            (#""expires_in":1e999"#, 3_600, "1e999"),
+        ] as [(String, Int64, String)]
+    )
+    func namesALifetimeOfNoUse(field: String, seconds: Int64, said: String) {
+        let answer = HTTPAnswer(status: 200, body: Array(#"{"access_token":"a",\#(field)}"#.utf8))
+        let token = AccessToken(value: "a", expiresInSeconds: seconds, lifetimeTrouble: said)
         #expect(TokenRequest.parse(answer) == .success(token))
     }
 

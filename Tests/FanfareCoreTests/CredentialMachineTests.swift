@@ -23,12 +23,37 @@ import Testing
         #expect(machine.readiness(nowMs: Self.hour) == .wait)
     }
 
-    @Test func aShortTokenIsNotRenewedWithoutEnd() {
+    @Test func aShortTokenIsRenewedInItsLastTenth() {
         var machine = CredentialMachine()
         _ = machine.poll(nowMs: 0)
-        machine.fetched(lifetimeMs: 10_000, nowMs: 0)
-        #expect(machine.poll(nowMs: 8_000) == .none)
-        #expect(machine.poll(nowMs: 9_000) == .fetch)
+        machine.fetched(lifetimeMs: 30_000, nowMs: 0)
+        #expect(machine.poll(nowMs: 26_999) == .none)
+        #expect(machine.poll(nowMs: 27_000) == .fetch)
+    }
+
+    /// A hundred seconds of an endpoint that grants next to no time, asked every millisecond as by a worker with sends
+    /// waiting, and of an FCM that refuses every token after `takenMs`.
+    @Test(arguments: [Int64.min, -1, 0, 1, 1_000, 5_000, 9_999, 10_000, 11_000], [Int64.max, 0, 1, 3_000])
+    func tokenEndpointIsAskedAtMostOnceInTenSeconds(lifetimeMs: Int64, takenMs: Int64) {
+        var machine = CredentialMachine()
+        var fetches: [Int64] = []
+        var readyMs = 0
+        for now in Int64(0)..<100_000 {
+            if machine.poll(nowMs: now) == .fetch {
+                fetches.append(now)
+                machine.fetched(lifetimeMs: lifetimeMs, nowMs: now)
+            }
+            guard case .ready(let generation) = machine.readiness(nowMs: now) else { continue }
+            readyMs += 1
+            if now - (fetches.last ?? 0) >= takenMs { machine.refused(generation) }
+        }
+        #expect(zip(fetches, fetches.dropFirst()).allSatisfy { $1 - $0 >= 10_000 }, "\(fetches.prefix(9))")
+        #expect(fetches.count >= 9, "and it is asked again: \(fetches.count)")
+        // A token is used while it lives; one that was granted no time at all until the next, or until it is refused.
+        let life = lifetimeMs <= 0 ? 10_000 : lifetimeMs
+        let used = min(life, takenMs == .max ? life : takenMs + 1, 10_000)
+        #expect(readyMs >= Int(used - 1) * 9, "\(readyMs)")
+        if used < 10_000 { #expect(readyMs <= Int(used) * fetches.count, "\(readyMs)") }
     }
 
     @Test func onlyARefusalOfTheCurrentTokenCounts() {
@@ -38,10 +63,10 @@ import Testing
         machine.refused(0)
         #expect(machine.readiness(nowMs: 1) == .ready(1))
         machine.refused(1)
-        #expect(machine.readiness(nowMs: 1) == .wait)
-        #expect(machine.poll(nowMs: 1) == .fetch)
+        #expect(machine.readiness(nowMs: 10_000) == .wait)
+        #expect(machine.poll(nowMs: 10_000) == .fetch)
         machine.refused(1)
-        #expect(machine.poll(nowMs: 1) == .none)
+        #expect(machine.poll(nowMs: 10_000) == .none)
     }
 
     @Test func anUnreachableEndpointIsAskedAgainWithGrowingPatience() {

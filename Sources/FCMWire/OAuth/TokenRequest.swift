@@ -51,18 +51,26 @@ public enum TokenRequest {
         if let type = object["token_type"]?.string, type.lowercased() != "bearer" {
             return .failure(unusable("the token_type is not Bearer"))
         }
-        return .success(AccessToken(value: value, expiresInSeconds: lifetime(object["expires_in"])))
+        let (seconds, trouble) = lifetime(object["expires_in"])
+        return .success(AccessToken(value: value, expiresInSeconds: seconds, lifetimeTrouble: trouble))
     }
 
-    /// Seconds, as a number or as text; an hour when it is missing or unreadable.
-    private static func lifetime(_ value: JSONValue?) -> Int64 {
-        let seconds: Int64?
+    /// Shorter lifetimes are named as trouble: such a token ends before or just when it may be renewed.
+    private static let shortSeconds: Int64 = 20
+
+    /// Seconds, as a number or as text; an hour when it is missing or unreadable. And what is wrong with the endpoint's
+    /// word, if anything is.
+    private static func lifetime(_ value: JSONValue?) -> (seconds: Int64, trouble: String?) {
+        let (seconds, said): (Double?, String)
         switch value {
-        case .number(let number): seconds = number.double.map { Int64(max(0, min($0, 86_400))) }
-        case .string(let text): seconds = Int64(text)
-        default: seconds = nil
+        case .number(let number): (seconds, said) = (number.double, number.text)
+        case .string(let text): (seconds, said) = (Double(text), text)
+        case nil: (seconds, said) = (nil, "missing")
+        default: (seconds, said) = (nil, "no number")
         }
-        return max(0, min(seconds ?? 3_600, 86_400))
+        guard let seconds, !seconds.isNaN else { return (3_600, RawError.clean(said)) }
+        let bounded = Int64(max(0, min(seconds, 86_400)))
+        return (bounded, bounded < shortSeconds ? RawError.clean(said) : nil)
     }
 
     private static func refusal(status: Int, _ object: JSONObject?) -> TokenError {
@@ -91,10 +99,14 @@ public struct AccessToken: Equatable, Sendable, CustomStringConvertible, CustomR
     public let value: String
     /// 0 to 86,400.
     public let expiresInSeconds: Int64
+    /// What the endpoint said of the lifetime, where that is missing, unreadable, nothing or too short to send by; nil
+    /// where it is in order.
+    public let lifetimeTrouble: String?
 
-    public init(value: String, expiresInSeconds: Int64) {
+    public init(value: String, expiresInSeconds: Int64, lifetimeTrouble: String? = nil) {
         self.value = value
         self.expiresInSeconds = expiresInSeconds
+        self.lifetimeTrouble = lifetimeTrouble
     }
 
     public var lifetimeMs: Int64 { expiresInSeconds * 1_000 }

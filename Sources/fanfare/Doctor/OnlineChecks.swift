@@ -61,7 +61,7 @@ struct OnlineProbe: Sendable {
                 configuration: origin
             )
             token = try TokenRequest.parse(report.answer).get()
-            return [.ok(name, "the token endpoint gave one for \(token.expiresInSeconds) s")] + fcm(account, token)
+            return [Self.grant(token, name)] + fcm(account, token)
         } catch let error as EndpointProbe.Failure {
             return [.fail(name, "the token endpoint cannot be reached: \(error.reason)", Self.remedy(error))]
         } catch let error as TokenError {
@@ -74,6 +74,13 @@ struct OnlineProbe: Sendable {
         } catch {
             return [.fail(name, "\(error)", "make a new key for the service account and name its file in credentials")]
         }
+    }
+
+    private static func grant(_ token: AccessToken, _ name: String) -> Finding {
+        guard let said = token.lifetimeTrouble else {
+            return .ok(name, "the token endpoint gave one for \(token.expiresInSeconds) s")
+        }
+        return .warn(name, "the token endpoint gave one with expires_in \(said)", "check what answers at token_uri")
     }
 
     /// A message that FCM only checks, to a token that nobody has: it says whether the credential may send.
