@@ -124,6 +124,13 @@ public struct CredentialMachine: Equatable, Sendable {
         }
     }
 
+    /// An API other than that of sends refused the current token: a newer one is fetched, and sends go on with the old
+    /// one meanwhile.
+    public mutating func renew(_ refused: Generation) {
+        guard refused == generation, case .valid(let ends, let renew) = state else { return }
+        state = .valid(endsMs: ends, renewMs: min(renew, notBeforeMs))
+    }
+
     /// The project's probe: a failed credential is tried once more.
     public mutating func forceRetry() {
         if case .failed = state { state = .none }

@@ -15,6 +15,8 @@ protocol CredentialSource: AnyObject {
     /// This worker cannot send, for a reason of its own; others may.
     var isStuck: Bool { get }
     func refused(_ generation: Int)
+    /// Fetches a newer secret, while sends go on with the current one: another API refused this one.
+    func renew(_ generation: Int)
     /// The project's probe: a credential that was refused is tried once more.
     func retryFailed()
 }
@@ -69,5 +71,6 @@ final class ServerKeyCredential: CredentialSource {
 
     func readiness() -> CredentialReadiness { refusal.map { .failed($0) } ?? .ready }
     func refused(_ generation: Int) {}
+    func renew(_ generation: Int) {}
     func retryFailed() { refusal = nil }
 }

@@ -15,6 +15,7 @@ final class Dispatcher {
     private let settler: Settler
     private let pacer: Pacer
     private let management: ManagementLeave
+    private let operations: OperationSettler
     private(set) var queue = SendQueue()
     private var flights = Flights()
     private var wake: TimerID?
@@ -47,6 +48,7 @@ final class Dispatcher {
         self.settler = settler
         self.pacer = pacer
         management = ManagementLeave(project: project)
+        operations = OperationSettler(project: project, credentials: credentials, settler: settler)
         outlets.onCompletion = { [weak self] tag, outcome in self?.completed(tag, outcome) }
         outlets.onRoom = { [weak self] in self?.pump() }
         management.onGranted = { [weak self] in self?.pump() }
@@ -98,7 +100,8 @@ final class Dispatcher {
                 queue.remove(batch)
                 continue
             }
-            guard project.blockReason == nil || batch.isProbe else { continue }
+            // What is blocked are sends: operations go to other APIs.
+            guard project.blockReason == nil || batch.isProbe || batch.job.isManagement else { continue }
             let hasRoom = send(from: batch)
             queue.recount(batch)
             if batch.unsentCount == 0 {
@@ -327,7 +330,9 @@ final class Dispatcher {
         settler.note(verdicts, of: batch)
         for index in settler.settleSent(verdicts, of: flight) {
             let (position, verdict) = (flight.positions[index], verdicts[index])
-            if case .refreshCredential(let failure) = verdict {
+            if carriage.isManagement {
+                operations.settle(verdict, position: position, of: flight)
+            } else if case .refreshCredential(let failure) = verdict {
                 credentials.refused(flight.credential)
                 if project.isDraining || batch.isFenced {
                     settler.giveBack(position, of: batch)
@@ -366,7 +371,8 @@ final class Dispatcher {
     /// The credential itself is refused: one recipient is parked with the reason, which blocks the project until the
     /// probe; the others wait as they are.
     private func parkOne(_ failure: Failure) {
-        let batches = queue.batches
+        // A send before an operation: the project's sends are what is blocked.
+        let batches = queue.singles + queue.fanouts + queue.managed
         guard project.blockReason == nil || batches.contains(where: \.isProbe) else { return }
         for batch in batches {
             if project.blockReason != nil, !batch.isProbe { continue }

@@ -85,7 +85,7 @@ final class Scheduler {
         call.permitsSingle = max(atLeast, queue.unsentSingles - available)
         available -= min(available, queue.unsentSingles)
         call.permitsFanout = max(0, queue.unsentFanouts - available)
-        call.wantedManaged = isBlocked ? 0 : max(0, 2 * Batch.maximumSize - queue.unsentManaged)
+        call.wantedManaged = max(0, 2 * Batch.maximumSize - queue.unsentManaged)
         call.activeFanouts = project.project.activeFanouts
         call.smear = project.project.smear
         call.backlogLimit = project.configuration.backlogLimit

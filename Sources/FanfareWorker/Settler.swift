@@ -346,13 +346,18 @@ final class Settler {
         case .retry, .unknown, .refreshCredential, .blockProject:
             return
         }
-        if project.blockReason != nil { recorder.projectAnswers(batch) }
+        endBlock(batch)
     }
 
     private func noteSent(_ count: Int, of batch: ActiveBatch) {
         guard count > 0 else { return }
         recorder.answered(batch, count)
-        if project.blockReason != nil { recorder.projectAnswers(batch) }
+        endBlock(batch)
+    }
+
+    /// The API of sends answers. That of an operation says nothing about it.
+    private func endBlock(_ batch: ActiveBatch) {
+        if project.blockReason != nil, !batch.job.isManagement { recorder.projectAnswers(batch) }
     }
 }
 

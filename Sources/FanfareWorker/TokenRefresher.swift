@@ -58,6 +58,7 @@ final class TokenRefresher: CredentialSource {
     var isStuck: Bool { machine.isStuck(nowMs: WallClock.bootMs) }
 
     func refused(_ generation: Int) { machine.refused(generation) }
+    func renew(_ generation: Int) { machine.renew(generation) }
     func retryFailed() { machine.forceRetry() }
 
     private func tick() {

@@ -137,14 +137,15 @@ import Testing
         }
     }
 
-    @Test func credentialsAreTheProjects() {
-        guard case .refreshCredential = Self.verdict(answer(401)),
-            case .blockProject = Self.verdict(answer(401), canRefresh: false),
-            case .blockProject = Self.verdict(answer(403)), case .blockProject = Self.verdict(answer(404))
-        else {
-            Issue.record("the project, not the group")
-            return
+    /// Sends go by another API, so that nothing but the operation is over; its failure says which API refused it.
+    @Test func refusalOfTheAPIFailsTheOperation() {
+        func failure(_ status: Int) -> Failure {
+            let raw = "device group API: HTTP \(status)"
+            return Failure(error: .unspecified, action: .fixCredentials, rawError: raw, httpStatus: status)
         }
+        #expect(Self.verdict(answer(401)) == .refreshCredential(failure(401)))
+        #expect(Self.verdict(answer(401), canRefresh: false) == .failed(failure(401)))
+        for status in [403, 404] { #expect(Self.verdict(answer(status)) == .failed(failure(status))) }
     }
 
     @Test func waitsAsItIsTold() {

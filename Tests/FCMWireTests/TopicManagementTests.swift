@@ -68,17 +68,20 @@ import Testing
         #expect(Self.verdicts(answer(status, body), ["a"]) == [Self.failed(.invalidArgument, .fixMessage, raw, status)])
     }
 
-    @Test func credentialsAreTheProjects() {
-        let body = #"{"error":{"code":401,"message":"m","status":"UNAUTHENTICATED"}}"#
-        guard case .refreshCredential(let failure)? = Self.verdicts(answer(401, body), ["a"]).first,
-            case .blockProject? = Self.verdicts(answer(401, body), ["a"], canRefresh: false).first,
-            case .blockProject? = Self.verdicts(answer(403, #"{"error":"PERMISSION_DENIED"}"#), ["a"]).first,
-            case .blockProject? = Self.verdicts(answer(404, #"{"error":"NOT_FOUND"}"#), ["a"]).first
-        else {
-            Issue.record("the project, not a token")
-            return
-        }
-        #expect(failure.rawError == "UNAUTHENTICATED")
+    /// Sends go by another API, so that nothing but the operation is over; its failure says which API refused it.
+    @Test(arguments: [
+        (401, #"{"error":{"code":401,"message":"m","status":"UNAUTHENTICATED"}}"#, "UNAUTHENTICATED"),
+        (403, #"{"error":"PERMISSION_DENIED"}"#, "PERMISSION_DENIED"), (404, #"{"error":"NOT_FOUND"}"#, "NOT_FOUND"),
+        (404, "<html>", "HTTP 404"),
+    ])
+    func refusalOfTheAPIFailsTheOperation(status: Int, body: String, code: String) {
+        let raw = "Instance ID API: \(code)"
+        let failed = Self.failed(.unspecified, .fixCredentials, raw, status)
+        #expect(Self.verdicts(answer(status, body), ["a", "b"], canRefresh: false) == [failed, failed])
+        let verdicts = Self.verdicts(answer(status, body), ["a"])
+        guard status == 401 else { return #expect(verdicts == [failed]) }
+        let failure = Failure(error: .unspecified, action: .fixCredentials, rawError: raw, httpStatus: 401)
+        #expect(verdicts == [.refreshCredential(failure)], "the token is renewed first")
     }
 
     @Test func waitsAsItIsTold() {
@@ -180,6 +183,12 @@ import Testing
             }
             #expect(failure.error == .unregistered && failure.action == .remove)
         }
+    }
+
+    @Test(arguments: [(403, "PERMISSION_DENIED"), (404, "NOT_FOUND")])
+    func refusalOfTheAPIFailsTheOperation(status: Int, word: String) {
+        let expected = TopicBatchTests.failed(.unspecified, .fixCredentials, "v1 topic API: \(word)", status)
+        #expect(Self.verdict(answer(status, V1Body.envelope(status, word))) == expected)
     }
 
     @Test(arguments: [(400, "FAILED_PRECONDITION"), (429, "RESOURCE_EXHAUSTED")])

@@ -63,6 +63,8 @@ import Testing
         wires.map { ($0, answer(status, "", type: nil)) }
     }
 
+    private static let sends: [Wire] = [.v1, .legacy, .text]
+
     // MARK: the table
 
     static let conditions: [Condition] = [
@@ -122,14 +124,21 @@ import Testing
             error: .unspecified,
             action: .fixCredentials,
             step: .project,
-            said: status(403)
+            said: status(403, sends)
         ),
         Condition(
             name: "a wrong address",
             error: .unspecified,
             action: .fixCredentials,
             step: .project,
-            said: status(404)
+            said: status(404, sends)
+        ),
+        Condition(
+            name: "an API of operations that is not open to the project",
+            error: .unspecified,
+            action: .fixCredentials,
+            step: .final,
+            said: status(403, [.instanceID]) + status(404, [.instanceID])
         ),
         Condition(
             name: "an interface that was switched off",

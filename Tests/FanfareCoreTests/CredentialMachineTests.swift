@@ -56,6 +56,25 @@ import Testing
         if used < 10_000 { #expect(readyMs <= Int(used) * fetches.count, "\(readyMs)") }
     }
 
+    /// Another API refused the token: a new one is fetched, and sends use the old one until it is there.
+    @Test func renewalForAnotherAPIStopsNoSend() {
+        var machine = CredentialMachine()
+        _ = machine.poll(nowMs: 0)
+        machine.fetched(lifetimeMs: Self.hour, nowMs: 0)
+        machine.renew(0)
+        #expect(machine.poll(nowMs: 20_000) == .none, "an older token's refusal says nothing")
+        machine.renew(1)
+        #expect(machine.poll(nowMs: 9_999) == .none)
+        #expect(machine.readiness(nowMs: 9_999) == .ready(1))
+        #expect(machine.poll(nowMs: 10_000) == .fetch)
+        #expect(machine.readiness(nowMs: 10_000) == .ready(1))
+        machine.fetched(lifetimeMs: Self.hour, nowMs: 10_100)
+        #expect(machine.readiness(nowMs: 10_100) == .ready(2))
+        machine.renew(2)
+        #expect(machine.poll(nowMs: 20_000) == .none)
+        #expect(machine.poll(nowMs: 20_100) == .fetch)
+    }
+
     @Test func onlyARefusalOfTheCurrentTokenCounts() {
         var machine = CredentialMachine()
         _ = machine.poll(nowMs: 0)

@@ -54,7 +54,7 @@ import Testing
             #expect(status(authorization, project) != 200)
         }
         #expect(status(key, Scene.project.senderID) == 200)
-        // A refused key blocks the project rather than failing the job.
+        // A refused key fails the operation, and says what to mend.
         let reply = scene.perform(request, authorization: "key=AIzaSyClient")
         let verdict = GroupOperation.verdict(
             reply.outcome,
@@ -63,7 +63,7 @@ import Testing
             nowMs: scene.nowMs,
             canRefresh: false
         )
-        guard case .blockProject = verdict else {
+        guard case .failed(let failure) = verdict, failure.action == .fixCredentials else {
             Issue.record("\(verdict)")
             return
         }

@@ -3,9 +3,11 @@ internal import FanfareModel
 
 /// Verdicts that the management interfaces share. Whatever they are asked can be asked again without harm, so nothing
 /// here is ambiguous: an outcome that nobody knows is tried again, and no result says `maybe_dup`.
+///
+/// An operation that its API refuses fails, and nothing else waits for it: the API of sends is another one.
 struct ManagementVerdicts {
     let family: CodeFamily
-    /// False for a server key, which cannot be renewed: its refusal blocks the project at once.
+    /// False for a server key, which cannot be renewed: an operation that is refused with it fails at once.
     let canRefresh: Bool
 
     /// Nil if there is an answer.
@@ -61,8 +63,33 @@ struct ManagementVerdicts {
             httpStatus: httpStatus,
             retryAfterMs: retryAfterMs
         )
-        if case .refreshCredential(let failure) = verdict, !canRefresh { return .blockProject(failure) }
-        return verdict
+        return row.action == .fixCredentials ? refused(verdict) : verdict
+    }
+
+    /// An operation that its API refuses: the failure names the API beside the wire's code, because sends by the same
+    /// credentials may go on.
+    func refused(_ verdict: Verdict) -> Verdict {
+        switch verdict {
+        case .refreshCredential(let failure) where canRefresh: .refreshCredential(named(failure))
+        case .refreshCredential(let failure), .blockProject(let failure), .failed(let failure): .failed(named(failure))
+        case .sent, .sentPartly, .managed, .unknown, .retry: verdict
+        }
+    }
+
+    private func named(_ failure: Failure) -> Failure {
+        var failure = failure
+        let code = failure.rawError.isEmpty ? "HTTP \(failure.httpStatus)" : failure.rawError
+        failure.rawError = RawError.clean("\(api): \(code)")
+        return failure
+    }
+
+    private var api: String {
+        switch family {
+        case .instanceID: "Instance ID API"
+        case .deviceGroup: "device group API"
+        case .v1: "v1 topic API"
+        case .legacy, .xmpp: "FCM"
+        }
     }
 
     /// The older interfaces answer `{"error":"words"}`, or Google's error object where a front end speaks.

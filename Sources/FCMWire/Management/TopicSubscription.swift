@@ -58,6 +58,10 @@ public enum TopicSubscription {
         default: break
         }
         let verdict = V1Response.verdict(outcome, kind: .token, nowMs: nowMs, atMostOnce: false)
+        switch verdict {
+        case .blockProject, .refreshCredential: return shared.refused(verdict)
+        default: break
+        }
         guard case .retry(var retry) = verdict else { return verdict }
         retry.isAmbiguous = false
         // The quota of management is not that of sends, which go on.

@@ -88,13 +88,14 @@ extension CodeTable {
             "notification_key_name doesn't match the group name of the notification_key",
         ].map { CodeRow(.deviceGroup, $0, .invalidArgument, .fixMessage) } + managementRows(.deviceGroup)
 
-    /// Statuses of the older management interfaces, which speak of the whole request.
+    /// Statuses of the older management interfaces, which speak of the whole request. They block nothing: sends go by
+    /// another API, which may well be open.
     private static func managementRows(_ family: CodeFamily) -> [CodeRow] {
         [
             CodeRow(family, "HTTP 400", .invalidArgument, .fixMessage),
             CodeRow(family, "HTTP 401", .unspecified, .fixCredentials, .refreshCredential),
-            CodeRow(family, "HTTP 403", .unspecified, .fixCredentials, .blockProject),
-            CodeRow(family, "HTTP 404", .unspecified, .fixCredentials, .blockProject),
+            CodeRow(family, "HTTP 403", .unspecified, .fixCredentials),
+            CodeRow(family, "HTTP 404", .unspecified, .fixCredentials),
             CodeRow(family, "HTTP 429", .quotaExceeded, .none, slow(.recipient)),
             CodeRow(family, "HTTP 5xx", .unavailable, .none, soon),
         ]

@@ -117,13 +117,14 @@ local function choose_alone(base, worker, alone)
   return alone
 end
 
--- The probe: one recipient goes out; whoever takes it moves the next probe, so there is one at a time.
+-- The probe: one send goes out; the worker that takes it moves the next probe, so there is one at a time. An operation is
+-- no probe: it goes to another API than sends, and is not held by the block.
 -- Returns the ms until the next one, 0 when nothing is left to probe with.
 local function claim_probe(order)
   local base, worker, now = order.base, order.worker, order.now
   redis.call('HSET', base .. 'ctl', 'block_until', int(now + 60000))
   local before = #order.claims
-  for _, set in ipairs(WAITING) do
+  for _, set in ipairs(WAITING_SENDS) do
     for _ = 1, 20 do
       if #order.claims > before or redis.call('ZCOUNT', base .. set, '-inf', int(now)) == 0 then break end
       claim_retries(base, set, 1, 1, worker, '1', now, order.claims, '2')
@@ -338,6 +339,7 @@ local function claim(keys, args)
     end
   elseif may_send and ctl[3] then
     if tonumber(ctl[2]) <= now then probe = claim_probe(order) end
+    claim_managed(order)
   elseif may_send then
     claim_orphans(order)
     claim_due(order)

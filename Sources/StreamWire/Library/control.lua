@@ -60,7 +60,7 @@ local function pause(keys, args)
   if not spec.paused then
     redis.call('HSET', base .. 'spec:' .. id, 'paused', '1')
     redis.call('HSET', base .. 'job:' .. id, 'state', 'paused', 'reason', 'paused by an operator')
-    redis.call('SREM', base .. 'blocked', id)
+    release_block(base, id)
     dequeue(base, spec)
     release_slot(base, id)
     -- Batches with a later epoch were claimed after a resume.

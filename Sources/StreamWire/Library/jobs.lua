@@ -33,7 +33,15 @@ end
 
 -- Retries are kept apart by what they cost, so that those which the budget does not allow stand in nobody's way. Those of
 -- management cost no sends, and a worker has room of its own for them.
+local WAITING_SENDS = { 'again', 'retry', 'retry_many' }
 local WAITING = { 'again', 'retry', 'retry_many', 'again_managed' }
+
+-- The job ends or is paused. When it was the last that the block stopped, the block goes with it: the next send tries.
+local function release_block(base, id)
+  if redis.call('SREM', base .. 'blocked', id) == 1 and redis.call('EXISTS', base .. 'blocked') == 0 then
+    redis.call('HDEL', base .. 'ctl', 'block', 'block_until')
+  end
+end
 
 local function schedule(base, id, spec_class, index, value, due)
   local set = 'retry'
@@ -239,7 +247,7 @@ local function end_job(base, id, status, now)
   redis.call('HSET', key, 'ending', status)
   spec.paused, spec.parked = nil, nil
   redis.call('SMOVE', base .. 'jobs_parked', base .. 'jobs_open', id)
-  redis.call('SREM', base .. 'blocked', id)
+  release_block(base, id)
   redis.call('ZREM', base .. 'sched', id)
   redis.call('ZREM', base .. 'expiring', id)
   redis.call('SREM', base .. 'restoring', id)

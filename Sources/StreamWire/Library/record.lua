@@ -210,7 +210,10 @@ local function record(base, args, common)
   if aimed and fresh > 0 then turn_of_aimed(base, id, counts.s or counts.u, now()) end
 
   local ctl = base .. 'ctl'
-  if first_time and args[9] ~= '' then
+  -- Workers of 0826d19 block the project where the API of an operation refuses it ('HTTP 404 …'). Sends go to another API;
+  -- only a credential that the token endpoint refuses ('HTTP 400: …') is theirs, too.
+  local blocks = args[9] ~= '' and not (progress[5] == 'managed' and string.match(args[9], '^HTTP %d+ '))
+  if first_time and blocks then
     redis.call('HSET', ctl, 'block', args[9], 'block_until', int(now() + 60000))
     if redis.call('HGET', job, 'state') ~= 'parked' and not progress[6] then
       redis.call('SADD', base .. 'blocked', id)
