@@ -65,7 +65,8 @@ final class TLSConnect {
 
     func reason(_ code: CURLcode) -> String {
         let text = String(cString: errorText)
-        return text.isEmpty ? String(cString: curl_easy_strerror(code)) : text
+        // Of a private CA that cannot be read, libcurl's own words name the path.
+        return text.isEmpty || code == CURLE_SSL_CACERT_BADFILE ? String(cString: curl_easy_strerror(code)) : text
     }
 
     /// Safe to call twice.

@@ -122,7 +122,10 @@ final class Transfer {
         facts.refused = rewind == .vetoRefused
         facts.receivedBytes = answer.count
         facts.overflowed = overflowed
-        if errorText[0] != 0 { facts.errorText = String(cString: errorText) }
+        // Of a private CA that cannot be read, libcurl's own words name the path.
+        if errorText[0] != 0, code != Int(CURLE_SSL_CACERT_BADFILE.rawValue) {
+            facts.errorText = String(cString: errorText)
+        }
         // A handle that never got as far as a connection still shows the answer of its last transfer.
         if code != nil || !isUnasked {
             facts.status = Curl.long(easy, CURLINFO_RESPONSE_CODE)

@@ -5,32 +5,25 @@ extension Configuration {
     ///
     /// Files that the configuration names are not opened; ``loadSecrets()`` does that, for who needs them.
     /// - Parameters:
-    ///   - file: the YAML file; nil for none.
+    ///   - file: the path of the YAML file; nil for none.
+    ///   - source: what names the file, a flag or a variable; messages call it so.
     ///   - environment: of the process.
     ///   - flags: a setting's path and the text given for it.
     /// - Throws: every problem at once.
     public static func load(
         file: String?,
+        source: String = "--config",
         environment: [String: String],
         flags: [String: String] = [:]
     ) throws(ConfigurationError) -> Configuration {
         var yaml = ""
         var isReadableByOthers = false
-        if let file {
-            do {
-                let content = try FileReader.read(file, limit: ConfigurationFile.maximumBytes)
-                guard let text = String(validating: content.bytes, as: UTF8.self) else {
-                    throw ConfigurationError(problems: ["\(file): not UTF-8"])
-                }
-                yaml = text
-                isReadableByOthers = content.isReadableByOthers
-            } catch let failure as FileReader.Failure {
-                throw ConfigurationError(problems: ["\(file): \(failure.reason)"])
-            } catch let error as ConfigurationError {
-                throw error
-            } catch {
-                throw ConfigurationError(problems: ["\(file): \(error)"])
-            }
+        if let path = file {
+            let file = ConfiguredFile(name: source, path: path)
+            let content = try file.read(limit: ConfigurationFile.maximumBytes, allowsPipe: true)
+            guard let text = String(validating: content.bytes, as: UTF8.self) else { throw file.problem("not UTF-8") }
+            yaml = text
+            isReadableByOthers = content.isReadableByOthers
         }
         let directory = file.map { path in
             path.lastIndex(of: "/").map { String(path[...$0]) } ?? ""
@@ -41,10 +34,12 @@ extension Configuration {
             environment: environment,
             flags: flags
         )
-        let url = configuration.redis.url
-        if let file, isReadableByOthers, holdsPassword(url), yaml.contains(url) {
+        let url = configuration.redis.url.value
+        if isReadableByOthers, holdsPassword(url), yaml.contains(url) {
             let remedy = "chmod 600 it, or put the URL into FANFARE_REDIS_URL"
-            configuration.warnings.append("redis.url: \(file) holds a password and every user may read it; \(remedy)")
+            configuration.warnings.append(
+                "redis.url: the configuration file holds a password and every user may read it; \(remedy)"
+            )
         }
         if let flag = flags["redis.url"], holdsPassword(flag) {
             configuration.warnings.append(

@@ -3,17 +3,17 @@ public import FanfareModel
 /// What a Fanfare process was told, checked.
 public struct Configuration: Equatable, Sendable {
     public struct Redis: Equatable, Sendable {
-        /// May hold a password: never print it.
-        public var url: String
-        public var certificateFile: String?
-        public var keyFile: String?
+        /// May hold a password.
+        public var url: SecretText
+        public var certificateFile: ConfiguredFile?
+        public var keyFile: ConfiguredFile?
         /// Signs in instead of a user in the URL.
         public var user: String?
-        public var passwordFile: String?
+        public var passwordFile: ConfiguredFile?
         /// What the environment says the password is; it counts before the file's.
         public var password: SecretText?
         public var sentinelUser: String?
-        public var sentinelPasswordFile: String?
+        public var sentinelPasswordFile: ConfiguredFile?
         public var sentinelPassword: SecretText?
         /// nil: as the servers.
         public var sentinelTLS: Bool?
@@ -25,11 +25,11 @@ public struct Configuration: Equatable, Sendable {
         public var id: String
         public var transport: Transport
         /// The service account file; nil when there is none or the transport needs none.
-        public var credentials: String?
+        public var credentials: ConfiguredFile?
         /// `https://host[:port]`, without a slash at its end.
         public var endpoint: String
         /// Holds the server key of the legacy and XMPP transports.
-        public var serverKeyFile: String?
+        public var serverKeyFile: ConfiguredFile?
         /// Digits.
         public var senderID: String?
         public var xmppHost: String
@@ -81,11 +81,11 @@ public struct Configuration: Equatable, Sendable {
     public struct Admin: Equatable, Sendable {
         /// nil: there is no admin address.
         public var listen: ListenAddress?
-        public var tokenFile: String?
+        public var tokenFile: ConfiguredFile?
         /// What the environment says the token is; it counts before the file's.
         public var token: SecretText?
 
-        public init(listen: ListenAddress?, tokenFile: String?) {
+        public init(listen: ListenAddress?, tokenFile: ConfiguredFile?) {
             self.listen = listen
             self.tokenFile = tokenFile
         }
@@ -95,7 +95,7 @@ public struct Configuration: Equatable, Sendable {
     public var prefix: String
     /// In the order of their ids.
     public var projects: [Project]
-    public var caFile: String?
+    public var caFile: ConfiguredFile?
     public var allowedHosts: [String]
     public var proxy: String?
     public var log: Log

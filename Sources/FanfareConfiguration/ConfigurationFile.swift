@@ -6,6 +6,8 @@ struct ConfigurationFile {
     /// More is not a configuration.
     static let maximumBytes = 1 << 20
     static let maximumProjects = 1_000
+    /// More is no key of a setting and no project's id, but perhaps a secret in the wrong place.
+    static let longestKey = 64
 
     private(set) var values: [String: SourcedValue] = [:]
     private(set) var projects: [String] = []
@@ -32,6 +34,11 @@ struct ConfigurationFile {
         for (key, node) in mapping {
             guard case .scalar(let name) = key else {
                 problems.append("\(Self.joined(path))\(Self.line(key)): a key must be plain text")
+                continue
+            }
+            guard name.string.utf8.count <= Self.longestKey else {
+                let place = path.isEmpty ? "the document" : Self.joined(path)
+                problems.append("\(place)\(Self.line(key)): a key longer than \(Self.longestKey) bytes")
                 continue
             }
             collect(node, at: path + [name.string], line: Self.line(key))
@@ -88,6 +95,8 @@ struct ConfigurationFile {
             values[name] = SourcedValue(texts: texts, source: source)
         case (.hosts, _): problems.append("\(name)\(line): must be a list")
         case (_, .scalar(let scalar)): values[name] = SourcedValue(texts: [scalar.string], source: source)
+        // As JSON that is pasted without quotes reads.
+        case (.file, _): problems.append("\(name)\(line): \(PathText.contentSentence)")
         default: problems.append("\(name)\(line): must be one value")
         }
     }
@@ -112,7 +121,7 @@ struct ConfigurationFile {
             return "not YAML: line \(mark.line): \(problem)"
         case .reader(let problem, _, _, _): return "not YAML: \(problem)"
         case .duplicatedKeysInMapping(let duplicates, _):
-            return "key given twice: \(duplicates.map { "\($0)" }.sorted().joined(separator: ", "))"
+            return "key given twice: \(duplicates.map { ValueRules.shown("\($0)") }.sorted().joined(separator: ", "))"
         default: return "not YAML"
         }
     }

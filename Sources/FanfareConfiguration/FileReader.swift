@@ -3,25 +3,46 @@ internal import Glibc
 /// Reads small files whole.
 enum FileReader {
     struct Failure: Error {
-        /// Such as `No such file or directory`; never a part of the file.
+        /// Such as `No such file or directory`; never the path or a part of the file.
         let reason: String
+        /// Nothing has that path.
+        var isMissing = false
+
+        init(reason: String) { self.reason = reason }
+
+        fileprivate init(code: Int32) {
+            reason = String(cString: strerror(code))
+            isMissing = code == ENOENT || code == ENOTDIR
+        }
     }
 
-    struct Content {
-        var bytes: [UInt8]
-        /// True when every user of this machine may read it.
-        var isReadableByOthers: Bool
-    }
-
-    /// - Parameter limit: more bytes than this are refused, so that a wrong path cannot fill the memory.
-    static func read(_ path: String, limit: Int) throws(Failure) -> Content {
-        // A pipe that nobody writes to would be waited for, for ever.
+    static func read(_ path: String, limit: Int, allowsPipe: Bool) throws(Failure) -> FileContent {
+        // Before it is opened: opening alone lets the writer of a pipe go on, and moves some devices.
+        try check(allowsPipe) { stat(path, &$0) }
+        // Were it a pipe by now, one that nobody writes to would be waited for, for ever.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { throw Failure(reason: reason(errno)) }
+        guard descriptor >= 0 else { throw Failure(code: errno) }
         defer { close(descriptor) }
+        let status = try check(allowsPipe) { fstat(descriptor, &$0) }
+        let bytes = try readAll(descriptor, limit: limit)
+        let isRegular = status.st_mode & S_IFMT == S_IFREG
+        return FileContent(bytes: bytes, isReadableByOthers: isRegular && status.st_mode & S_IROTH != 0)
+    }
+
+    @discardableResult
+    private static func check(_ allowsPipe: Bool, _ ask: (inout stat) -> Int32) throws(Failure) -> stat {
         var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw Failure(reason: reason(errno)) }
-        guard status.st_mode & S_IFMT != S_IFDIR else { throw Failure(reason: "is a directory") }
+        guard ask(&status) == 0 else { throw Failure(code: errno) }
+        switch status.st_mode & S_IFMT {
+        case S_IFREG: return status
+        case S_IFDIR: throw Failure(reason: "is a directory")
+        default:
+            guard allowsPipe else { throw Failure(reason: "is not a regular file") }
+            return status
+        }
+    }
+
+    private static func readAll(_ descriptor: Int32, limit: Int) throws(Failure) -> [UInt8] {
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 65_536)
         while true {
@@ -31,13 +52,11 @@ enum FileReader {
                 try awaitBytes(descriptor)
                 continue
             }
-            guard count >= 0 else { throw Failure(reason: reason(errno)) }
-            if count == 0 { break }
+            guard count >= 0 else { throw Failure(code: errno) }
+            if count == 0 { return bytes }
             bytes.append(contentsOf: chunk[..<count])
             guard bytes.count <= limit else { throw Failure(reason: "more than \(limit) bytes") }
         }
-        let isRegular = status.st_mode & S_IFMT == S_IFREG
-        return Content(bytes: bytes, isReadableByOthers: isRegular && status.st_mode & S_IROTH != 0)
     }
 
     private static func awaitBytes(_ descriptor: Int32) throws(Failure) {
@@ -47,6 +66,4 @@ enum FileReader {
 
     /// How long a pipe, such as a shell's `<(…)`, may take until the next bytes come.
     private static let pipeMs: Int32 = 5_000
-
-    private static func reason(_ code: Int32) -> String { String(cString: strerror(code)) }
 }

@@ -36,7 +36,7 @@ public struct HostPolicy: Sendable {
     func refusal(ofHost text: String) -> String? {
         // With a port it would be an authority, whose host is shorter.
         guard let host = Self.host(authority: text), host.utf8.count == text.utf8.count else {
-            return "\(text) is not a host name (no scheme, no port)"
+            return "\(ValueRules.shown(text)) is not a host name (no scheme, no port)"
         }
         return refusal(foreign: host)
     }

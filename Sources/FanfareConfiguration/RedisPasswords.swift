@@ -19,23 +19,9 @@ extension Configuration {
 
     func redisPasswords(_ problems: inout [String]) -> RedisPasswords {
         var warnings: [String] = []
-        let servers = password(
-            redis.password,
-            SettingMerger.redisPasswordVariable,
-            redis.passwordFile,
-            "redis.password_file",
-            &warnings,
-            &problems
-        )
-        let sentinels = password(
-            redis.sentinelPassword,
-            SettingMerger.sentinelPasswordVariable,
-            redis.sentinelPasswordFile,
-            "redis.sentinel_password_file",
-            &warnings,
-            &problems
-        )
-        if servers != nil, Self.holdsPassword(redis.url) {
+        let servers = password(redis.password, redis.passwordFile, &warnings, &problems)
+        let sentinels = password(redis.sentinelPassword, redis.sentinelPasswordFile, &warnings, &problems)
+        if servers != nil, Self.holdsPassword(redis.url.value) {
             problems.append(
                 "redis.url: holds a password, and redis.password_file or \(SettingMerger.redisPasswordVariable) says "
                     + "another; leave one out"
@@ -46,31 +32,27 @@ extension Configuration {
 
     private func password(
         _ given: SecretText?,
-        _ variable: String,
-        _ file: String?,
-        _ place: String,
+        _ file: ConfiguredFile?,
         _ warnings: inout [String],
         _ problems: inout [String]
     ) -> SecretText? {
         if let given { return given }
         guard let file else { return nil }
-        do {
-            let content = try FileReader.read(file, limit: 4_096)
-            if content.isReadableByOthers {
-                warnings.append("\(place): \(file): readable by every user of this machine; chmod 600 it")
-            }
+        do throws(ConfigurationError) {
+            let content = try file.read(limit: 4_096)
+            if content.isReadableByOthers { warnings.append(file.tooOpen) }
             // Editors end files with a newline; anything else may belong to the password.
             var bytes = content.bytes[...]
             while let last = bytes.last, last == 10 || last == 13 { bytes.removeLast() }
             guard let text = String(validating: bytes, as: UTF8.self), !text.isEmpty,
                 !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
             else {
-                problems.append("\(place): \(file): must hold one password, a line of text")
+                problems.append("\(file): must hold one password, a line of text")
                 return nil
             }
             return SecretText(text)
         } catch {
-            problems.append("\(place): \(file): \(error.reason)")
+            problems += error.problems
             return nil
         }
     }
@@ -78,15 +60,15 @@ extension Configuration {
     /// What was said of Sentinels though the URL names none, or twice.
     func redisContradictions() -> [String] {
         var problems: [String] = []
-        if redis.user != nil, Self.holdsUser(redis.url) {
+        if redis.user != nil, Self.holdsUser(redis.url.value) {
             problems.append("redis.user: redis.url names a user too; leave one out")
         }
         return problems
     }
 
     func idleRedisSettings() -> [String] {
-        guard !redis.url.lowercased().hasPrefix("redis-sentinel:"),
-            !redis.url.lowercased().hasPrefix("rediss-sentinel:")
+        guard !redis.url.value.lowercased().hasPrefix("redis-sentinel:"),
+            !redis.url.value.lowercased().hasPrefix("rediss-sentinel:")
         else { return [] }
         let said = [
             ("redis.sentinel_user", redis.sentinelUser != nil),

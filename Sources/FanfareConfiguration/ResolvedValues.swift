@@ -9,7 +9,7 @@ struct ResolvedValues {
     func configuration(projects: [String]) -> Configuration {
         Configuration(
             redis: Configuration.Redis(
-                url: text("redis.url"),
+                url: SecretText(text("redis.url")),
                 certificateFile: path("redis.cert_file"),
                 keyFile: path("redis.key_file"),
                 user: optional("redis.user"),
@@ -99,9 +99,10 @@ struct ResolvedValues {
         return text.hasSuffix("/") ? String(text.dropLast()) : text
     }
 
-    private func path(_ key: String) -> String? {
+    private func path(_ key: String) -> ConfiguredFile? {
         guard let value = values[key] else { return nil }
-        guard case .file = value.source, !value.text.hasPrefix("/") else { return value.text }
-        return directory + value.text
+        var folder = ""
+        if case .file = value.source { folder = directory }
+        return ConfiguredFile(name: key + value.place, path: value.text, folder: folder)
     }
 }

@@ -1,8 +1,8 @@
 internal import FanfareJSON
 internal import FanfareModel
 
-/// What the files hold that a configuration names. Kept apart from the configuration, so that printing one never shows it.
-public struct Secrets: Sendable {
+/// What the files hold that a configuration names. Neither printed nor dumped.
+public struct Secrets: Sendable, CustomStringConvertible, CustomReflectable {
     /// Service account files, byte for byte, by project.
     public var serviceAccounts: [String: [UInt8]] = [:]
     /// Server keys of the legacy and XMPP transports, by project.
@@ -12,6 +12,9 @@ public struct Secrets: Sendable {
     public var adminToken: SecretText?
     /// Files that others may read: one sentence each.
     public var warnings: [String] = []
+
+    public var description: String { "[secrets]" }
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
 extension Configuration {
@@ -39,20 +42,15 @@ extension Configuration {
         loadAdminToken(into: &secrets, &problems)
         secrets.redis = redisPasswords(&problems)
         secrets.warnings += secrets.redis.warnings
-        let certificates = [("tls.ca_file", caFile), ("redis.cert_file", redis.certificateFile)]
-        for (place, file) in certificates {
-            guard let file, let content = read(file, place, limit: Self.maximumCertificateBytes, &problems) else {
-                continue
-            }
+        for file in [caFile, redis.certificateFile].compactMap({ $0 }) {
+            guard let content = read(file, limit: Self.maximumCertificateBytes, &problems) else { continue }
             guard String(decoding: content.bytes, as: UTF8.self).contains("-----BEGIN CERTIFICATE-----") else {
-                problems.append("\(place): \(file) holds no certificate; give one in PEM, with its BEGIN and END lines")
+                problems.append("\(file): the file holds no certificate; give one in PEM, with its BEGIN and END lines")
                 continue
             }
         }
-        if let file = redis.keyFile,
-            let content = read(file, "redis.key_file", limit: Self.maximumSecretBytes, &problems)
-        {
-            warn(content, "redis.key_file", file, &secrets)
+        if let file = redis.keyFile, let content = read(file, limit: Self.maximumSecretBytes, &problems) {
+            warn(content, file, &secrets)
         }
         guard problems.isEmpty else { throw ConfigurationError(problems: problems) }
         return secrets
@@ -64,11 +62,11 @@ extension Configuration {
         if let given = admin.token {
             (token, place) = (given.value[...], SettingMerger.adminTokenVariable)
         } else if let file = admin.tokenFile {
-            guard let content = read(file, "admin.token_file", limit: 4_096, &problems) else { return }
-            warn(content, "admin.token_file", file, &secrets)
+            guard let content = read(file, limit: 4_096, &problems) else { return }
+            warn(content, file, &secrets)
             // Editors end files with a newline.
             let words = String(decoding: content.bytes, as: UTF8.self).split(whereSeparator: \.isWhitespace)
-            (token, place) = (words.count == 1 ? words[0] : "", "admin.token_file: \(file)")
+            (token, place) = (words.count == 1 ? words[0] : "", file.name)
         } else if let listen = admin.listen, !listen.isLocal {
             problems.append(
                 "admin.listen: others than this machine can reach it, so it needs a bearer token: admin.token_file or "
@@ -95,12 +93,12 @@ extension Configuration {
             problems.append("\(place): none named; v1 needs a service account file")
             return
         }
-        guard let content = read(file, place, limit: Self.maximumSecretBytes, &problems) else { return }
+        guard let content = read(file, limit: Self.maximumSecretBytes, &problems) else { return }
         if let reason = ServiceAccountCheck.refusal(of: content.bytes, hosts: HostPolicy(allowed: allowedHosts)) {
-            problems.append("\(place): \(file): \(reason)")
+            problems.append("\(file): \(reason)")
             return
         }
-        warn(content, place, file, &secrets)
+        warn(content, file, &secrets)
         secrets.serviceAccounts[project.id] = content.bytes
     }
 
@@ -114,28 +112,27 @@ extension Configuration {
             problems.append("\(place): none named; \(project.transport.rawValue) needs a server key")
             return
         }
-        guard let content = read(file, place, limit: 4_096, &problems) else { return }
+        guard let content = read(file, limit: 4_096, &problems) else { return }
         // Editors end files with a newline; the key itself goes into a header and may hold none.
         let key = String(decoding: content.bytes, as: UTF8.self).split(whereSeparator: \.isWhitespace)
         guard key.count == 1, key[0].utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
-            problems.append("\(place): \(file): must hold one key, printable ASCII without spaces")
+            problems.append("\(file): must hold one key, printable ASCII without spaces")
             return
         }
-        warn(content, place, file, &secrets)
+        warn(content, file, &secrets)
         secrets.serverKeys[project.id] = String(key[0])
     }
 
-    private func read(_ file: String, _ place: String, limit: Int, _ problems: inout [String]) -> FileReader.Content? {
-        do {
-            return try FileReader.read(file, limit: limit)
+    private func read(_ file: ConfiguredFile, limit: Int, _ problems: inout [String]) -> FileContent? {
+        do throws(ConfigurationError) {
+            return try file.read(limit: limit)
         } catch {
-            problems.append("\(place): \(file): \(error.reason)")
+            problems += error.problems
             return nil
         }
     }
 
-    private func warn(_ content: FileReader.Content, _ place: String, _ file: String, _ secrets: inout Secrets) {
-        guard content.isReadableByOthers else { return }
-        secrets.warnings.append("\(place): \(file): readable by every user of this machine; chmod 600 it")
+    private func warn(_ content: FileContent, _ file: ConfiguredFile, _ secrets: inout Secrets) {
+        if content.isReadableByOthers { secrets.warnings.append(file.tooOpen) }
     }
 }

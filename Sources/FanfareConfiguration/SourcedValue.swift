@@ -1,5 +1,5 @@
-/// A value as somebody wrote it, and where.
-struct SourcedValue: Equatable, Sendable {
+/// A value as somebody wrote it, and where. Describes itself without the value, which may be a secret.
+struct SourcedValue: Equatable, Sendable, CustomStringConvertible, CustomReflectable {
     enum Source: Equatable, Sendable {
         case flag(String)
         case environment(String)
@@ -12,6 +12,9 @@ struct SourcedValue: Equatable, Sendable {
     var source: Source
 
     var text: String { texts.first ?? "" }
+
+    var description: String { "a value\(place)" }
+    var customMirror: Mirror { Mirror(self, children: [:]) }
 
     /// What a message says after the path.
     var place: String {

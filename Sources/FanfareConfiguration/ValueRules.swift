@@ -5,6 +5,11 @@ struct ValueRules {
     /// Why the value is refused; nil when it is fine. The answer never repeats a value that may be secret.
     func refusal(of value: SourcedValue, kind: Setting.Kind) -> String? {
         for text in value.texts {
+            switch kind {
+            case .file: if PathText.isContent(text) { return PathText.contentSentence }
+            case .text: break
+            default: if PathText.isPasted(text) { return "holds the content of a file, not \(kind.expectation)" }
+            }
             if text.utf8.count > 4_096 { return "\(text.utf8.count) bytes, at most 4096" }
             if text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) {
                 return "holds a control character"
@@ -15,7 +20,8 @@ struct ValueRules {
         case .file: return value.text.isEmpty ? "empty" : nil
         case .integer(let range): return Self.integer(value.text, range)
         case .choice(let choices):
-            return choices.contains(value.text) ? nil : "\(value.text) is none of \(choices.joined(separator: ", "))"
+            return choices.contains(value.text)
+                ? nil : "\(Self.shown(value.text)) is none of \(choices.joined(separator: ", "))"
         case .origin: return hosts.refusal(of: value.text, allowsPath: false)
         case .host: return hosts.refusal(ofHost: value.text)
         case .digits: return Self.digits(value.text)
@@ -24,22 +30,25 @@ struct ValueRules {
         case .address: return ListenAddress(value.text) == nil ? "must be host:port or unix:///path" : nil
         case .hosts:
             for host in value.texts where !HostPolicy.isHostName(host) {
-                return "\(host) is not a host name (no scheme, no port)"
+                return "\(Self.shown(host)) is not a host name (no scheme, no port)"
             }
             return nil
         }
     }
 
+    /// A value that is neither a path nor a secret, short enough for a message.
+    static func shown(_ text: String) -> String { text.count > 64 ? "\(text.prefix(64))…" : text }
+
     private static func integer(_ text: String, _ range: ClosedRange<Int64>) -> String? {
         guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) || $0 == 0x2D }), let number = Int64(text) else {
-            return "\(text) is not a whole number"
+            return "\(shown(text)) is not a whole number"
         }
         return range.contains(number) ? nil : "\(number), must be \(range.lowerBound) to \(range.upperBound)"
     }
 
     private static func digits(_ text: String) -> String? {
         let isNumber = (1...32).contains(text.utf8.count) && text.utf8.allSatisfy { (0x30...0x39).contains($0) }
-        return isNumber ? nil : "\(text) is not 1 to 32 digits"
+        return isNumber ? nil : "\(shown(text)) is not 1 to 32 digits"
     }
 
     private static func redisURL(_ text: String) -> String? {
@@ -55,5 +64,19 @@ struct ValueRules {
             return "must be http://host:port"
         }
         return nil
+    }
+}
+
+extension Setting.Kind {
+    /// What belongs there, for a message about what does not.
+    fileprivate var expectation: String {
+        switch self {
+        case .redisURL, .origin, .proxy: return "a URL"
+        case .host, .hosts: return "a host name"
+        case .integer, .digits: return "a number"
+        case .address: return "an address"
+        case .choice(let choices): return "one of \(choices.joined(separator: ", "))"
+        case .text, .file: return "one line"
+        }
     }
 }

@@ -47,7 +47,7 @@ public final class TLSContext {
         ERR_clear_error()
         if let file = files.caFile {
             guard SSL_CTX_load_verify_locations(context, file, nil) == 1 else {
-                throw OpenSSLError.take("read CA file \(file)")
+                throw OpenSSLError.take("read the CA file")
             }
         }
         guard let certificate = files.certFile, let key = files.keyFile else {
@@ -58,10 +58,10 @@ public final class TLSContext {
         }
         SSL_CTX_set_default_passwd_cb(context, refusePassphrase)
         guard SSL_CTX_use_certificate_chain_file(context, certificate) == 1 else {
-            throw OpenSSLError.take("read client certificate \(certificate)")
+            throw OpenSSLError.take("read the client certificate")
         }
         guard SSL_CTX_use_PrivateKey_file(context, key, SSL_FILETYPE_PEM) == 1 else {
-            throw OpenSSLError.take("read client key \(key)")
+            throw OpenSSLError.take("read the client key")
         }
     }
 }

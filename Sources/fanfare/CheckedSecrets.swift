@@ -11,7 +11,7 @@ extension Configuration {
         let secrets = try loadSecrets()
         let problems = projects.compactMap { project in
             secrets.serviceAccounts[project.id].flatMap(Self.keyProblem).map {
-                "projects.\(project.id).credentials: \($0)"
+                "\(project.credentials?.name ?? project.id): \($0)"
             }
         }
         guard problems.isEmpty else { throw ConfigurationError(problems: problems) }

@@ -7,7 +7,7 @@ extension Configuration {
     func deployment(_ passwords: RedisPasswords) throws(ConfigurationError) -> RedisDeployment {
         let named: RedisDeployment
         do throws(RedisURLError) {
-            named = try RedisDeployment(url: redis.url)
+            named = try RedisDeployment(url: redis.url.value)
         } catch {
             throw ConfigurationError(problems: ["redis.url: \(error.reason)"])
         }
@@ -29,6 +29,6 @@ extension Configuration {
     }
 
     var redisTLS: TLSOptions {
-        TLSOptions(caFile: caFile, certFile: redis.certificateFile, keyFile: redis.keyFile)
+        TLSOptions(caFile: caFile?.path, certFile: redis.certificateFile?.path, keyFile: redis.keyFile?.path)
     }
 }

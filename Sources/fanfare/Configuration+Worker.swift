@@ -34,9 +34,9 @@ extension Configuration {
             name: worker.name ?? Self.processName()
         )
         result.prefix = prefix
-        result.caFile = caFile
-        result.redisCertificateFile = self.redis.certificateFile
-        result.redisKeyFile = self.redis.keyFile
+        result.caFile = caFile?.path
+        result.redisCertificateFile = self.redis.certificateFile?.path
+        result.redisKeyFile = self.redis.keyFile?.path
         result.proxy = proxy
         result.maxInFlight = worker.maxInFlight
         result.maxLanes = worker.maxLanes

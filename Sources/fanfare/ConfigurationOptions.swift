@@ -34,6 +34,7 @@ struct ConfigurationOptions: ParsableArguments {
         let environment = ProcessInfo.processInfo.environment
         return try Configuration.load(
             file: config ?? environment["FANFARE_CONFIG"].flatMap { $0.isEmpty ? nil : $0 },
+            source: config == nil ? "FANFARE_CONFIG" : "--config",
             environment: environment,
             flags: flags
         )

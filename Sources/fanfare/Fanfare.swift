@@ -36,8 +36,16 @@ struct Fanfare: AsyncParsableCommand {
                 try command.run()
             }
         } catch {
-            exit(withError: error)
+            refuse(error, arguments)
         }
+    }
+
+    /// Ends the process as the parser would, with a complaint that shows no secret of the line.
+    private static func refuse(_ error: any Error, _ arguments: [String]) -> Never {
+        guard exitCode(for: error) == .validationFailure else { exit(withError: error) }
+        let complaint = fullMessage(for: error)
+        if !complaint.isEmpty { Console.error(ArgumentMask.masked(complaint, arguments: arguments)) }
+        exit(withError: ExitCode.validationFailure)
     }
 
     /// Checks what a line asks for once every word of it is understood: that a title is missing is of no help to who has

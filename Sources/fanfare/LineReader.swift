@@ -4,18 +4,18 @@ internal import Glibc
 /// Lines of a file or of standard input, without the white space around them; empty ones are skipped.
 final class LineReader {
     private let file: UnsafeMutablePointer<FILE>
-    private let path: String
     private var buffer: UnsafeMutablePointer<CChar>?
     private var capacity = 0
     private var isAtStart = true
 
-    /// - Parameter path: `-` for standard input.
+    /// - Parameter path: what `--tokens-file` gives; `-` for standard input.
     /// - Throws: the exit code, when it cannot be opened.
     init(path: String) throws {
-        self.path = path
         guard let file = path == "-" ? fdopen(dup(STDIN_FILENO), "r") : fopen(path, "re") else {
             let reason = String(cString: strerror(errno))
-            throw Outcome.usage.because("\(path): \(reason); give a file that can be read, or - for standard input")
+            throw Outcome.usage.because(
+                "--tokens-file: \(reason); give a file that can be read, or - for standard input"
+            )
         }
         self.file = file
     }
@@ -31,7 +31,9 @@ final class LineReader {
             errno = 0
             let count = getline(&buffer, &capacity, file)
             guard count >= 0, let buffer else {
-                if ferror(file) != 0 { throw Outcome.failed.because("\(path): \(String(cString: strerror(errno)))") }
+                if ferror(file) != 0 {
+                    throw Outcome.failed.because("--tokens-file: \(String(cString: strerror(errno)))")
+                }
                 return nil
             }
             var bytes = UnsafeRawBufferPointer(start: buffer, count: count)[...]

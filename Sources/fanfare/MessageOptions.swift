@@ -44,13 +44,13 @@ struct MessageOptions: ParsableArguments {
             // One byte more than allowed tells a long file from one that just fits.
             let bytes = [UInt8](try file.read(upToCount: Self.maximumBytes + 1) ?? Data())
             guard bytes.count <= Self.maximumBytes else {
-                throw Outcome.usage.because("\(message): more than \(Self.maximumBytes) bytes")
+                throw Outcome.usage.because("--message: more than \(Self.maximumBytes) bytes")
             }
             return bytes
         } catch let error as ExitCode {
             throw error
         } catch {
-            throw Outcome.usage.because("\(message): cannot be read; give a file of JSON, or - for standard input")
+            throw Outcome.usage.because("--message: cannot be read; give a file of JSON, or - for standard input")
         }
     }
 

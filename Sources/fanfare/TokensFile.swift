@@ -37,7 +37,7 @@ struct TokensFile {
             tokens.append(token)
             guard tokens.count <= inlineLimit else {
                 let rule = "more than \(inlineLimit) tokens, the most for a job; split the file"
-                throw Outcome.usage.because("\(path): \(rule)")
+                throw Outcome.usage.because("--tokens-file: \(rule)")
             }
         }
         guard !tokens.isEmpty else { throw Self.empty(path) }
@@ -45,7 +45,7 @@ struct TokensFile {
     }
 
     private static func empty(_ path: String) -> ExitCode {
-        let source = path == "-" ? "standard input" : path
+        let source = path == "-" ? "standard input" : "--tokens-file"
         return Outcome.usage.because("\(source): no tokens; give one a line")
     }
 

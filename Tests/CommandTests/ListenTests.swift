@@ -75,6 +75,6 @@ import Testing
         let run = try await CommandRun(
             ["dashboard", "--token-file", try folder.write("token", "")] + Self.nowhere
         )
-        #expect(run.status == 78 && run.err.contains("token is empty"), "\(run.err)")
+        #expect(run.status == 78 && run.err.contains("--token-file: the file is empty"), "\(run.err)")
     }
 }

@@ -62,8 +62,12 @@ import Testing
             ["send", "--title", "x"], ["topic", "subscribe", "--topic", "t"], ["group", "create", "--name", "n"],
         ] {
             for (file, reason) in [
-                (empty, "\(empty): no tokens; give one a line"), ("-", "standard input: no tokens; give one a line"),
-                (gone, "\(gone): No such file or directory; give a file that can be read, or - for standard input"),
+                (empty, "--tokens-file: no tokens; give one a line"),
+                ("-", "standard input: no tokens; give one a line"),
+                (
+                    gone,
+                    "--tokens-file: No such file or directory; give a file that can be read, or - for standard input"
+                ),
             ] {
                 let run = try await CommandRun(command + ["--tokens-file", file] + flags)
                 #expect(run.status == 64)
@@ -72,7 +76,7 @@ import Testing
         }
         let message = try await CommandRun(["send", "--token", "a", "--message", gone] + flags)
         #expect(message.status == 64)
-        #expect(message.err == "fanfare: \(gone): cannot be read; give a file of JSON, or - for standard input\n")
+        #expect(message.err == "fanfare: --message: cannot be read; give a file of JSON, or - for standard input\n")
         #expect(try entry().isEmpty)
     }
 

@@ -27,7 +27,7 @@ import Testing
         for command in [["config", "check"], ["worker"]] {
             let run = try await CommandRun(command + ["-c", file])
             #expect(run.status == 78, "\(command): \(run.err)")
-            #expect(run.err.contains("projects.demo.credentials: private_key: "), "\(command): \(run.err)")
+            #expect(run.err.contains("projects.demo.credentials (line 1): private_key: "), "\(command): \(run.err)")
             #expect(!(run.out + run.err).contains(secret), "\(command)")
         }
     }

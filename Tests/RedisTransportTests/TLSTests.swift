@@ -108,13 +108,15 @@ import Testing
         #expect(without.isFailed || without.isUnavailable)
     }
 
-    @Test func missingFilesAreNamed() throws {
+    /// As what they are for: a path may be a secret that somebody gave by mistake.
+    @Test func missingFilesAreNamedWithoutTheirPath() throws {
         let authority = try Certificates()
         let server = try server(authority)
         defer { server.stop() }
         let state = try firstState(server, host: "localhost", TLSOptions(caFile: "/nowhere/ca.pem"))
         #expect(state?.isFailed == true)
-        #expect(state?.error?.message.contains("/nowhere/ca.pem") == true)
+        let message = state?.error?.message ?? ""
+        #expect(message.contains("read the CA file") && !message.contains("nowhere"), "\(message)")
         let half = try firstState(server, host: "localhost", TLSOptions(caFile: authority.caFile, certFile: "/x"))
         #expect(half?.isFailed == true)
     }

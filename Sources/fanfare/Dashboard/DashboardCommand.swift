@@ -114,19 +114,19 @@ enum DashboardToken {
             let given = ProcessInfo.processInfo.environment[variable] ?? ""
             return given.isEmpty ? nil : given
         }
-        // Of an empty file nothing is read, which is no error.
-        guard let handle = FileHandle(forReadingAtPath: file),
-            let data = try? handle.read(upToCount: 4_097) ?? Data(), data.count <= 4_096
-        else { throw Outcome.configuration.because("--token-file: \(file) cannot be read") }
-        let words = String(decoding: data, as: UTF8.self).split(whereSeparator: \.isWhitespace)
-        guard !words.isEmpty else { throw Outcome.configuration.because("--token-file: \(file) is empty") }
+        let source = ConfiguredFile(name: "--token-file", path: file)
+        let content: FileContent
+        do throws(ConfigurationError) {
+            content = try source.read(limit: 4_096)
+        } catch {
+            throw Outcome.configuration.because("\(error)")
+        }
+        let words = String(decoding: content.bytes, as: UTF8.self).split(whereSeparator: \.isWhitespace)
+        guard !words.isEmpty else { throw Outcome.configuration.because("\(source): the file is empty") }
         guard words.count == 1 else {
-            throw Outcome.configuration.because("--token-file: \(file) must hold one token and nothing else")
+            throw Outcome.configuration.because("\(source): the file must hold one token and nothing else")
         }
-        let mode = (try? FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? NSNumber)?.intValue
-        if let mode, mode & 0o004 != 0 {
-            ConfigurationOptions.warn(["--token-file: every user of this machine may read \(file): chmod 600 it"])
-        }
+        if content.isReadableByOthers { ConfigurationOptions.warn([source.tooOpen]) }
         return String(words[0])
     }
 }

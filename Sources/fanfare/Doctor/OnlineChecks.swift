@@ -27,7 +27,7 @@ struct OnlineProbe: Sendable {
     let project: Configuration.Project
 
     private var origin: OriginConfiguration {
-        OriginConfiguration(caFile: configuration.caFile, proxy: configuration.proxy)
+        OriginConfiguration(caFile: configuration.caFile?.path, proxy: configuration.proxy)
     }
 
     func findings() -> [Finding] {

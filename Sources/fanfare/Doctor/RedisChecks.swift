@@ -32,7 +32,7 @@ extension Check {
 
     static let redisRole = Check.server { facts, configuration in
         let name = "redis role"
-        if facts.info["cluster_enabled"] == "1", !configuration.redis.url.lowercased().contains("-cluster://") {
+        if facts.info["cluster_enabled"] == "1", !configuration.redis.url.value.lowercased().contains("-cluster://") {
             return [.fail(name, "a node of a cluster", "begin redis.url with redis-cluster://")]
         }
         if facts.info["role"] == "slave" {
