@@ -39,6 +39,7 @@ let package = Package(
     targets: [
         // C libraries. Each is imported by exactly one Swift target.
         .target(name: "CLinux"),
+        .target(name: "CHTTP2Observer"),
         .systemLibrary(name: "CCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CHiredis", providers: [.apt(["libhiredis-dev"])]),
         .systemLibrary(name: "COpenSSL", providers: [.apt(["libssl-dev"])]),
@@ -78,7 +79,7 @@ let package = Package(
         .target(name: "EventLoop", dependencies: ["CLinux"], swiftSettings: strict),
         .target(
             name: "CurlTransport",
-            dependencies: ["FanfareModel", "EventLoop", "CCurl"],
+            dependencies: ["FanfareModel", "EventLoop", "CCurl", "CHTTP2Observer"],
             swiftSettings: strict
         ),
         .target(name: "OpenSSLKit", dependencies: ["COpenSSL"], swiftSettings: strict),

@@ -43,6 +43,7 @@ typedef size_t (*ccurl_transfer_callback)(char *buffer, size_t size, size_t coun
 typedef int (*ccurl_seek_callback)(void *context, curl_off_t offset, int origin);
 typedef int (*ccurl_sockopt_callback)(void *context, curl_socket_t fd, curlsocktype purpose);
 typedef int (*ccurl_close_callback)(void *context, curl_socket_t fd);
+typedef curl_socket_t (*ccurl_open_callback)(void *context, curlsocktype purpose, struct curl_sockaddr *address);
 
 static inline CURLcode ccurl_set_transfer(CURL *easy, CURLoption option, ccurl_transfer_callback callback) {
     return curl_easy_setopt(easy, option, callback);
@@ -58,6 +59,15 @@ static inline CURLcode ccurl_set_sockopt(CURL *easy, ccurl_sockopt_callback call
 
 static inline CURLcode ccurl_set_close(CURL *easy, ccurl_close_callback callback) {
     return curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, callback);
+}
+
+static inline CURLcode ccurl_set_open(CURL *easy, ccurl_open_callback callback) {
+    return curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, callback);
+}
+
+// What libcurl does without an open callback.
+static inline curl_socket_t ccurl_open_socket(const struct curl_sockaddr *address) {
+    return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
 static inline CURLcode ccurl_get_long(CURL *easy, CURLINFO info, long *value) {

@@ -70,6 +70,12 @@ final class Lane {
     /// Whether the connection of that generation is, or was, HTTP/2 for certain. Also right when read from a callback.
     func isMultiplexed(_ generation: Int) -> Bool { multiplexed.contains(generation) }
 
+    /// Whether the connection on which that transfer's body was asked for has ended, so that its end says nothing of
+    /// what the lane carries now. libcurl looks for another connection for a request only then.
+    func isOver(_ generation: Int, for transfer: Transfer) -> Bool {
+        generation < self.generation || (transfer.wasKeptFromRepeating && sockets.isEmpty)
+    }
+
     /// Points a handle's connection callbacks here.
     func adopt(_ easy: UnsafeMutableRawPointer) {
         let context = Unmanaged.passUnretained(self).toOpaque()

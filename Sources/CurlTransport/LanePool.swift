@@ -259,7 +259,7 @@ public final class LanePool {
         let facts = transfer.facts(code: code)
         let isMultiplexed = transfer.isMultiplexed
         if isMultiplexed == true { lane.recordMultiplexed(transfer.askedOn) }
-        let isEarlier = transfer.askedOn.map { $0 < lane.generation } ?? false
+        let isEarlier = transfer.askedOn.map { lane.isOver($0, for: transfer) } ?? false
         let ending = LaneState.Ending(facts, isMultiplexed: isMultiplexed, isEarlier: isEarlier)
         end(transfer, on: lane, facts, as: ending)
     }
@@ -270,7 +270,7 @@ public final class LanePool {
 
     private func end(_ transfer: Transfer, on lane: Lane, _ facts: TransferFacts, as ending: LaneState.Ending) {
         let kind = OutcomeRule.classify(facts)
-        if facts.code != nil, facts.bytesHandedOut > 0, transfer.vetoedResend { counts.resendsVetoed += 1 }
+        if facts.wasKeptFromRepeating, kind == .ambiguous { counts.resendsVetoed += 1 }
         if !isClosed, MoveRule.moves(kind, facts, refusals: transfer.refusals, moves: transfer.moves) {
             let refusals = transfer.refusals + (kind == .refused ? 1 : 0)
             counts.movedAfterRefusal += kind == .refused ? 1 : 0

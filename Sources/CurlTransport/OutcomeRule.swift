@@ -11,9 +11,15 @@ struct TransferFacts: Equatable {
     /// Bytes of the body that libcurl took. None at all is proof that the request was not sent; some is not proof
     /// that it was.
     var bytesHandedOut = 0
+    /// The server said that it did not process the request: REFUSED_STREAM, or a GOAWAY whose last stream is a lower one.
+    /// Nothing else proves it, above all not that libcurl named no error.
     var refused = false
+    /// libcurl wanted to send the request a second time and was not let.
+    var wasKeptFromRepeating = false
     /// Of the last answer's headers; 0 when none arrived.
     var status = 0
+    /// The status is all that is known of the answer: libcurl dropped the headers.
+    var isOnlyStatus = false
     var receivedBytes = 0
     /// Of the answer's `content-length`.
     var declaredBytes: Int?
@@ -32,7 +38,7 @@ enum OutcomeRule {
         // An informational status promises an answer; it is none.
         if facts.status >= 200 {
             let lengthFits = facts.declaredBytes.map { $0 == facts.receivedBytes } ?? true
-            return .answered(isComplete: facts.code == 0 && lengthFits && !facts.overflowed)
+            return .answered(isComplete: facts.code == 0 && lengthFits && !facts.overflowed && !facts.isOnlyStatus)
         }
         if facts.refused { return .refused }
         if facts.hasBody { return facts.bytesHandedOut == 0 ? .unsent : .ambiguous }
@@ -41,6 +47,9 @@ enum OutcomeRule {
 
     static func reason(_ facts: TransferFacts) -> String {
         if !facts.giveUp.isEmpty { return facts.giveUp }
+        if facts.refused { return "the server refused the stream" }
+        // libcurl's own code and text are about the second connection that it did not get.
+        if facts.wasKeptFromRepeating { return "the connection ended without an answer" }
         var reason = "libcurl \(facts.code ?? -1)"
         if !facts.errorText.isEmpty { reason += ": \(printable(facts.errorText))" }
         // Here the remedy is known, and a newcomer with a sandbox meets it first.

@@ -1,4 +1,5 @@
 internal import CCurl
+internal import CHTTP2Observer
 internal import FanfareModel
 internal import Glibc
 
@@ -32,10 +33,11 @@ final class Transfer {
     fileprivate var lane: Lane?
     /// The lane's connection, by generation, on which the body was asked for.
     fileprivate(set) var askedOn: Int?
-    fileprivate var openedConnection = false
-    fileprivate var systemErrorWhenAsked = 0
     fileprivate var bytesHandedOut = 0
-    fileprivate var rewind: RewindRule.Answer?
+    /// libcurl wanted to send the request a second time, and was not let.
+    fileprivate(set) var wasKeptFromRepeating = false
+    /// What the server said of the stream that carries the body.
+    private let stream: UnsafeMutablePointer<chttp2_stream>
     fileprivate var answer: [UInt8] = []
     fileprivate var overflowed = false
     private var lastContentType = ""
@@ -46,6 +48,9 @@ final class Transfer {
         maxBodyBytes = max(0, configuration.maxBodyBytes)
         errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
         errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+        stream = .allocate(capacity: 1)
+        stream.initialize(to: chttp2_stream())
+        chttp2_observe(stream, easy)
         let context = Unmanaged.passUnretained(self).toOpaque()
         Curl.set(easy, CURLOPT_PRIVATE, pointer: context)
         Curl.set(easy, CURLOPT_ERRORBUFFER, pointer: errorText)
@@ -53,6 +58,8 @@ final class Transfer {
         Curl.check(ccurl_set_transfer(easy, CURLOPT_READFUNCTION, transferRead), CURLOPT_READFUNCTION)
         Curl.set(easy, CURLOPT_SEEKDATA, pointer: context)
         Curl.check(ccurl_set_seek(easy, transferSeek), CURLOPT_SEEKFUNCTION)
+        Curl.set(easy, CURLOPT_OPENSOCKETDATA, pointer: context)
+        Curl.check(ccurl_set_open(easy, transferOpenSocket), CURLOPT_OPENSOCKETFUNCTION)
         Curl.set(easy, CURLOPT_WRITEDATA, pointer: context)
         Curl.check(ccurl_set_transfer(easy, CURLOPT_WRITEFUNCTION, transferWrite), CURLOPT_WRITEFUNCTION)
         Curl.set(easy, CURLOPT_SHARE, pointer: share.handle)
@@ -64,6 +71,8 @@ final class Transfer {
     func close() {
         isClosed = true
         curl_easy_cleanup(easy)
+        chttp2_forget(stream)
+        stream.deallocate()
         headerList?.release()
         headerList = nil
         errorText.deallocate()
@@ -78,7 +87,8 @@ final class Transfer {
         fedAtMs = nowMs
         bytesHandedOut = 0
         askedOn = nil
-        rewind = nil
+        wasKeptFromRepeating = false
+        forgetStream()
         answer = []
         overflowed = false
         errorText[0] = 0
@@ -119,7 +129,7 @@ final class Transfer {
     /// - Parameter code: what libcurl returned; nil when the pool ended it.
     func facts(code: Int?, giveUp: String = "") -> TransferFacts {
         var facts = TransferFacts(code: code, hasBody: hasBody, bytesHandedOut: bytesHandedOut, giveUp: giveUp)
-        facts.refused = rewind == .vetoRefused
+        facts.wasKeptFromRepeating = wasKeptFromRepeating
         facts.receivedBytes = answer.count
         facts.overflowed = overflowed
         // Of a private CA that cannot be read, libcurl's own words name the path.
@@ -131,7 +141,24 @@ final class Transfer {
             facts.status = Curl.long(easy, CURLINFO_RESPONSE_CODE)
             facts.declaredBytes = Curl.offset(easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T)
         }
+        // Without a body libcurl may have sent the request more than once: nothing tells which of them this was said of.
+        if hasBody, bytesHandedOut > 0 {
+            facts.refused = stream.pointee.is_refused
+            let status = Int(stream.pointee.status)
+            // A success that was seen is one. Of another status too much is lost: how long to wait, and the reason.
+            if facts.status < 200, (200..<300).contains(status) {
+                facts.status = status
+                facts.isOnlyStatus = true
+            }
+        }
         return facts
+    }
+
+    /// Before a request, and before its body: libcurl may send the headers again as often as it likes.
+    fileprivate func forgetStream() {
+        stream.pointee.is_refused = false
+        stream.pointee.status = 0
+        stream.pointee.content_type.0 = 0
     }
 
     func answered(status: Int, isComplete: Bool) -> HTTPAnswer {
@@ -140,7 +167,7 @@ final class Transfer {
             status: status,
             body: answer,
             isComplete: isComplete,
-            contentType: contentType(),
+            contentType: contentType() ?? observedContentType(),
             retryAfter: retryAfter,
             date: retryAfter != nil || request.asksForDate ? Curl.header(easy, "date") : nil
         )
@@ -151,6 +178,14 @@ final class Transfer {
         guard let bytes = Curl.bytes(easy, CURLINFO_CONTENT_TYPE) else { return nil }
         if lastContentType.withCString({ strcmp($0, bytes) }) != 0 { lastContentType = String(cString: bytes) }
         return lastContentType
+    }
+
+    /// For an answer of which libcurl kept no header.
+    private func observedContentType() -> String? {
+        guard hasBody, bytesHandedOut > 0, stream.pointee.content_type.0 != 0 else { return nil }
+        return withUnsafeBytes(of: &stream.pointee.content_type) { bytes in
+            String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+        }
     }
 
     /// nil until an answer's headers said which.
@@ -166,9 +201,6 @@ final class Transfer {
     var hasNoAnswer: Bool { Curl.long(easy, CURLINFO_RESPONSE_CODE) == 0 }
 
     func leftLane() { lane = nil }
-
-    /// Whether libcurl was kept from sending it again although it may have been processed.
-    var vetoedResend: Bool { rewind == .vetoAmbiguous }
 
     /// The request, to wait for another lane.
     func waiting(refusals: Int, reason: String) -> WaitingRequest {
@@ -187,19 +219,25 @@ final class Transfer {
         return Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
     }
 
-    fileprivate func judgeRewind() -> RewindRule.Answer {
-        // libcurl asks once the next connection is up, so what counts is written down when the body was asked for. A
-        // stream refused on the connection that this very request opened is refused for certain: from such a one libcurl
-        // sends again for no other reason.
-        let wasMultiplexed = askedOn.map { lane?.isMultiplexed($0) == true } ?? false
-        return RewindRule.answer(
-            bytesHandedOut: bytesHandedOut,
-            systemError: Curl.long(easy, CURLINFO_OS_ERRNO),
-            systemErrorWhenAsked: systemErrorWhenAsked,
-            hasErrorText: errorText[0] != 0,
-            isMultiplexed: wasMultiplexed || openedConnection
-        )
+    /// libcurl sends a request again when the server refused its stream, and when a connection that was used before
+    /// ends without an answer. It does not tell which, and it does not wait. So a body of which it took anything is given
+    /// to it once: the pool sends a refused request again itself.
+    fileprivate func mayStartOver() -> Bool {
+        if bytesHandedOut > 0 { wasKeptFromRepeating = true }
+        return bytesHandedOut == 0
     }
+}
+
+/// A request that libcurl may not repeat gets no connection for it: with a hundred of them on a connection that ends,
+/// each would open one in turn and close it again.
+private func transferOpenSocket(
+    _ context: UnsafeMutableRawPointer?,
+    _ purpose: curlsocktype,
+    _ address: UnsafeMutablePointer<curl_sockaddr>?
+) -> curl_socket_t {
+    guard let address, let context else { return -1 }
+    let transfer = Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
+    return transfer.mayStartOver() ? ccurl_open_socket(address) : -1
 }
 
 private func transferRead(
@@ -216,8 +254,7 @@ private func transferRead(
     if from == 0, let lane = transfer.lane {
         lane.recordAsked(transfer)
         transfer.askedOn = lane.generation
-        transfer.openedConnection = Curl.long(transfer.easy, CURLINFO_NUM_CONNECTS) > 0
-        transfer.systemErrorWhenAsked = Curl.long(transfer.easy, CURLINFO_OS_ERRNO)
+        transfer.forgetStream()
     }
     transfer.request.body.withUnsafeBytes { bytes in
         UnsafeMutableRawPointer(buffer).copyMemory(
@@ -233,10 +270,7 @@ private func transferRead(
 private func transferSeek(_ context: UnsafeMutableRawPointer?, _ offset: curl_off_t, _ origin: Int32) -> Int32 {
     guard let context else { return CURL_SEEKFUNC_FAIL }
     let transfer = Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
-    let answer = transfer.judgeRewind()
-    guard answer != .allow else { return CURL_SEEKFUNC_OK }
-    transfer.rewind = answer
-    return CURL_SEEKFUNC_FAIL
+    return transfer.mayStartOver() ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL
 }
 
 private func transferWrite(

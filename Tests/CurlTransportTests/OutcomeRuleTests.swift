@@ -103,25 +103,24 @@ import Testing
         #expect(OutcomeRule.reason(TransferFacts(code: nil, giveUp: "no answer in time")) == "no answer in time")
     }
 
-    @Test(arguments: [
-        (0, 0, 0, false, true, RewindRule.Answer.allow), (0, 104, 0, true, false, .allow),
-        (5, 0, 0, false, true, .vetoRefused), (5, 104, 0, false, true, .vetoAmbiguous),
-        (5, 0, 0, true, true, .vetoAmbiguous), (5, 0, 0, false, false, .vetoAmbiguous),
-        // The first address refused the connection, the second took it: no word about the connection that served.
-        (5, 111, 111, false, true, .vetoRefused), (5, 104, 111, false, true, .vetoAmbiguous),
-        (5, 111, 0, false, true, .vetoAmbiguous), (5, 110, 110, false, true, .vetoAmbiguous),
-    ])
-    func onlyARefusedStreamIsTakenForRefused(
-        row: (handedOut: Int, error: Int, before: Int, text: Bool, multiplexed: Bool, answer: RewindRule.Answer)
-    ) {
-        let answer = RewindRule.answer(
-            bytesHandedOut: row.handedOut,
-            systemError: row.error,
-            systemErrorWhenAsked: row.before,
-            hasErrorText: row.text,
-            isMultiplexed: row.multiplexed
-        )
-        #expect(answer == row.answer)
+    /// libcurl wants to repeat a request whose connection it gave up itself, and names no error: nobody refused it.
+    @Test func aRepeatThatWasPreventedIsNoRefusal() {
+        for code in [0, 7, 16, 18, 56, 65] {
+            var facts = TransferFacts(code: code, bytesHandedOut: 9)
+            facts.wasKeptFromRepeating = true
+            #expect(OutcomeRule.classify(facts) == .ambiguous)
+            #expect(OutcomeRule.reason(facts) == "the connection ended without an answer")
+            facts.refused = true
+            #expect(OutcomeRule.classify(facts) == .refused)
+            #expect(OutcomeRule.reason(facts) == "the server refused the stream")
+        }
+    }
+
+    @Test func aStatusWithoutItsHeadersIsNoWholeAnswer() {
+        var facts = TransferFacts(code: 0, bytesHandedOut: 9)
+        facts.status = 200
+        facts.isOnlyStatus = true
+        #expect(OutcomeRule.classify(facts) == .answered(isComplete: false))
     }
 
     @Test(arguments: [

@@ -32,6 +32,7 @@ request's body) to choose by. The first rule that matches a complete request pla
     burst      gather N requests, then on all: 200, `body`, RST_STREAM; GOAWAY; close, in one write
     hang       never answer (until `release`)
     huge       a 200 with `bytes` of body
+    end        gather N requests, then end their connection as `kind` says (endings.py)
 A peer of --window BYTES lets a client send so much of a body and never more.
 """
 import argparse
@@ -42,6 +43,7 @@ import ssl
 import struct
 import sys
 
+import endings
 from h2.config import H2Configuration
 from h2.connection import H2Connection
 from h2.events import DataReceived, RequestReceived, StreamEnded, StreamReset, WindowUpdated
@@ -158,7 +160,7 @@ class Connection(asyncio.Protocol):
                 entry["action"] = "ignored"
                 return self.peer.record(entry, True)
             rule = self.peer.pick(entry["path"], entry["body"])
-            entry["action"] = rule["action"]
+            entry["action"] = "refuse" if rule.get("kind") in endings.DISOWNED else rule["action"]
             self.peer.record(entry, True)
             self.play(event.stream_id, rule)
 
@@ -191,6 +193,12 @@ class Connection(asyncio.Protocol):
             self.gathered.append(stream)
             if len(self.gathered) >= rule.get("gather", 1):
                 self.burst(rule)
+        elif action == "end":
+            self.gathered.append(stream)
+            if len(self.gathered) >= rule.get("gather", 1):
+                streams, self.gathered = self.gathered, []
+                self.flush()
+                endings.play(self, rule["kind"], streams)
         elif action == "hang":
             self.held.append(stream)
         elif action == "huge":

@@ -1,0 +1,161 @@
+#define _GNU_SOURCE
+#include "CHTTP2Observer.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+// libcurl hands nghttp2 its callbacks by three functions. This file defines functions of the same names, and the
+// dynamic linker prefers an executable's to a library's: libcurl calls these, which pass nghttp2 a callback that
+// looks first and then calls libcurl's. Their types are nghttp2's public interface, which does not change.
+
+typedef int (*close_callback)(void *session, int32_t stream, uint32_t error, void *context);
+typedef int (*frame_callback)(void *session, const void *frame, void *context);
+typedef int (*header_callback)(
+    void *session, const void *frame, const uint8_t *name, size_t name_length, const uint8_t *value,
+    size_t value_length, uint8_t flags, void *context
+);
+
+// What every nghttp2_frame begins with.
+struct frame_head {
+    size_t length;
+    int32_t stream;
+    uint8_t type;
+    uint8_t flags;
+    uint8_t reserved;
+};
+
+enum { TYPE_HEADERS = 1, REFUSED_STREAM = 7, BUCKETS = 1024 };
+
+static _Atomic(close_callback) libcurl_closed;
+static _Atomic(frame_callback) libcurl_received_frame;
+static _Atomic(header_callback) libcurl_received_header;
+static void *_Atomic handle_of;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct chttp2_stream *buckets[BUCKETS];
+
+// What is kept of the header block that is being received; no other frame comes between its fields.
+static _Thread_local struct {
+    void *session;
+    int32_t stream;
+    int status;
+    size_t type_length;
+    char content_type[sizeof ((struct chttp2_stream *)NULL)->content_type];
+} incoming;
+
+// Handles are hundreds of bytes long and allocated one by one: their low bits say little.
+static struct chttp2_stream **bucket(const void *handle) {
+    uintptr_t number = (uintptr_t)handle >> 4;
+    return &buckets[(number ^ (number >> 10)) % BUCKETS];
+}
+
+void chttp2_observe(struct chttp2_stream *stream, const void *handle) {
+    pthread_mutex_lock(&lock);
+    struct chttp2_stream **first = bucket(handle);
+    stream->handle = handle;
+    stream->next = *first;
+    *first = stream;
+    pthread_mutex_unlock(&lock);
+}
+
+void chttp2_forget(struct chttp2_stream *stream) {
+    pthread_mutex_lock(&lock);
+    struct chttp2_stream **link = bucket(stream->handle);
+    while (*link && *link != stream) link = &(*link)->next;
+    if (*link) *link = stream->next;
+    pthread_mutex_unlock(&lock);
+}
+
+bool chttp2_is_attached(void) { return atomic_load(&libcurl_closed) != NULL; }
+
+// libcurl gives each stream its easy handle for nghttp2 to keep. Another pointer is one that no request observes.
+static void note(void *session, int32_t number, bool is_refused) {
+    const void *(*find)(void *, int32_t) = (const void *(*)(void *, int32_t))atomic_load(&handle_of);
+    const void *handle = find ? find(session, number) : NULL;
+    if (!handle) return;
+    pthread_mutex_lock(&lock);
+    struct chttp2_stream *stream = *bucket(handle);
+    while (stream && stream->handle != handle) stream = stream->next;
+    if (stream && is_refused) {
+        stream->is_refused = true;
+    } else if (stream) {
+        stream->status = incoming.status;
+        memcpy(stream->content_type, incoming.content_type, incoming.type_length);
+        stream->content_type[incoming.type_length] = 0;
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+// A stream above a GOAWAY's last one is closed with the same code as one that was reset by REFUSED_STREAM. nghttp2
+// gives that code to no request for a reason of its own.
+static int closed(void *session, int32_t stream, uint32_t error, void *context) {
+    if (error == REFUSED_STREAM) note(session, stream, true);
+    return atomic_load_explicit(&libcurl_closed, memory_order_relaxed)(session, stream, error, context);
+}
+
+static int received_header(
+    void *session, const void *frame, const uint8_t *name, size_t name_length, const uint8_t *value,
+    size_t value_length, uint8_t flags, void *context
+) {
+    if (name_length == 7 && value_length == 3 && memcmp(name, ":status", 7) == 0) {
+        incoming.session = session;
+        incoming.stream = ((const struct frame_head *)frame)->stream;
+        incoming.type_length = 0;
+        // nghttp2 lets nothing but three digits through.
+        incoming.status = (value[0] - '0') * 100 + (value[1] - '0') * 10 + (value[2] - '0');
+    } else if (name_length == 12 && value_length < sizeof incoming.content_type
+               && memcmp(name, "content-type", 12) == 0) {
+        memcpy(incoming.content_type, value, value_length);
+        incoming.type_length = value_length;
+    }
+    return atomic_load_explicit(&libcurl_received_header, memory_order_relaxed)(
+        session, frame, name, name_length, value, value_length, flags, context
+    );
+}
+
+static int received_frame(void *session, const void *frame, void *context) {
+    const struct frame_head *head = frame;
+    if (head->type == TYPE_HEADERS && incoming.session == session && incoming.stream == head->stream) {
+        if (incoming.status >= 200) note(session, head->stream, false);
+        incoming.session = NULL;
+    }
+    return atomic_load_explicit(&libcurl_received_frame, memory_order_relaxed)(session, frame, context);
+}
+
+// nghttp2's own function of that name.
+static void *real(const char *name) {
+    void *function = dlsym(RTLD_NEXT, name);
+    // Whoever called has linked nghttp2.
+    if (!function) abort();
+    return function;
+}
+
+// Callbacks other than the first are those of another kind of session, which stays unobserved.
+void nghttp2_session_callbacks_set_on_stream_close_callback(void *callbacks, close_callback theirs) {
+    atomic_store(&handle_of, dlsym(RTLD_DEFAULT, "nghttp2_session_get_stream_user_data"));
+    close_callback first = NULL;
+    bool is_first = atomic_compare_exchange_strong(&libcurl_closed, &first, theirs) || first == theirs;
+    void (*set)(void *, close_callback) =
+        (void (*)(void *, close_callback))real("nghttp2_session_callbacks_set_on_stream_close_callback");
+    set(callbacks, is_first ? closed : theirs);
+}
+
+void nghttp2_session_callbacks_set_on_frame_recv_callback(void *callbacks, frame_callback theirs) {
+    frame_callback first = NULL;
+    bool is_first = atomic_compare_exchange_strong(&libcurl_received_frame, &first, theirs) || first == theirs;
+    void (*set)(void *, frame_callback) =
+        (void (*)(void *, frame_callback))real("nghttp2_session_callbacks_set_on_frame_recv_callback");
+    set(callbacks, is_first ? received_frame : theirs);
+}
+
+void nghttp2_session_callbacks_set_on_header_callback(void *callbacks, header_callback theirs) {
+    header_callback first = NULL;
+    bool is_first = atomic_compare_exchange_strong(&libcurl_received_header, &first, theirs) || first == theirs;
+    void (*set)(void *, header_callback) =
+        (void (*)(void *, header_callback))real("nghttp2_session_callbacks_set_on_header_callback");
+    set(callbacks, is_first ? received_header : theirs);
+}
