@@ -18,7 +18,7 @@ final class ClusterLocator: ServerLocator {
     private let tls: TLSOptions
     private let patienceMs: Int64
     private let random: () -> Double
-    private var poll: ServerPoll?
+    private var poll: ServerPoll<RedisValue>?
     /// The nodes of the latest map: the configured ones may all have left.
     private var known: [RedisEndpoint.Address] = []
     /// Where a `MOVED` pointed; taken once, since it may be wrong.
@@ -74,7 +74,7 @@ final class ClusterLocator: ServerLocator {
             servers: candidates,
             tls: tls,
             patienceMs: patienceMs,
-            question: RedisCommand("CLUSTER", "SLOTS"),
+            ask: { $0.send(RedisCommand("CLUSTER", "SLOTS"), $1) },
             random: random
         ) { [weak self] node, result in
             guard let self, !isAnswered else { return }

@@ -21,9 +21,11 @@ extension RedisConnection {
         random: @escaping () -> Double
     ) {
         let locator: any ServerLocator
+        var timeouts = timeouts
         switch deployment.form {
         case .server: locator = FixedLocator(deployment.server)
         case .sentinel(let primary):
+            timeouts.maxBackoffMs = min(timeouts.maxBackoffMs, Self.mostBackoffMs)
             locator = SentinelLocator(
                 loop: loop,
                 sentinels: deployment.nodes,
@@ -57,12 +59,19 @@ extension RedisConnection {
         )
     }
 
+    /// With Sentinels, in milliseconds: all workers have to reach a new primary at about the same time.
+    private static let mostBackoffMs: Int64 = 1_000
+
+    /// What the Sentinels last said of the primary in use; nil without Sentinels, and before they were asked.
+    public var sentinelState: SentinelState? { locator.sentinelState }
+
     func locate(_ attempt: UInt64) {
         locator.locate { [weak self] result in
             guard let self else { return }
             switch result {
             case .success(let server):
                 endpoint = server
+                reconsiderLater()
                 resolve(attempt)
             case .failure(let error):
                 perform(machine.resolveFailed(attempt: attempt, error: error, random: random()))
@@ -83,16 +92,18 @@ extension RedisConnection {
         )
     }
 
-    /// Asks now and then whether this is still the right server.
+    /// Asks again and again whether this is still the right server, also while it is connected to: one that was frozen takes
+    /// the connection when it is thawed, and may have been replaced meanwhile.
     func reconsiderLater() {
         guard let pause = locator.reconsiderMs else { return }
+        if let reconsidering { loop.cancel(reconsidering) }
         reconsidering = loop.schedule(afterMilliseconds: pause) { [weak self] in
             guard let self else { return }
             reconsiderLater()
             let asked = generation
             locator.reconsider { [weak self] server in
-                guard let self, generation == asked, machine.isReady, server.address != endpoint.address else { return }
-                lose(RedisError(.readOnly, "Sentinel names another primary now"))
+                guard let self, generation == asked, server.address != endpoint.address else { return }
+                lose(RedisError(.readOnly, "the Sentinels name another primary now: \(server.authority)"))
             }
         }
     }

@@ -183,9 +183,7 @@ public final class RedisConnection {
                 setPhaseTimer(milliseconds) { [weak self] in self?.backoffElapsed() }
             case .disarm: setPhaseTimer(nil)
             case .dropSocket: dropSocket()
-            case .report(let state):
-                if state == .ready { reconsiderLater() }
-                onStateChange(state)
+            case .report(let state): onStateChange(state)
             case .failPending(let error): failPending(error)
             }
         }

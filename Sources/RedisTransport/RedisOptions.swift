@@ -46,3 +46,19 @@ public enum RedisState: Equatable, Sendable {
     /// Final.
     case closed
 }
+
+/// What the Sentinels last said of the primary that a connection uses.
+public struct SentinelState: Equatable, Sendable {
+    /// Sentinels that name a primary.
+    public let answering: Int
+    /// Sentinels that the URL names.
+    public let configured: Int
+    /// A majority of them names the primary in use.
+    public let isConfirmed: Bool
+
+    public init(answering: Int, configured: Int, isConfirmed: Bool) {
+        self.answering = answering
+        self.configured = configured
+        self.isConfirmed = isConfirmed
+    }
+}

@@ -1,17 +1,95 @@
 internal import StreamWire
 
-/// What several Sentinels say of one primary, and whom to believe: the one whose configuration is the latest, since one
-/// that was cut off still names the primary that has been replaced.
-struct SentinelAnswers {
-    struct Answer: Equatable {
-        let address: RedisEndpoint.Address
-        let epoch: Int64
+/// The primary that one Sentinel names.
+struct SentinelAnswer: Equatable {
+    let address: RedisEndpoint.Address
+    /// Epoch of the configuration that the Sentinel knows: grows with each failover.
+    let epoch: Int64
+
+    /// The primary that several answers name together: the one that a majority of all Sentinels names, else the one with
+    /// the latest configuration, since a Sentinel that was cut off still names the primary that has been replaced.
+    ///
+    /// - Parameter count: all Sentinels, also those that did not answer.
+    static func choice(of answers: [SentinelAnswer], sentinels count: Int) -> (
+        answer: SentinelAnswer, isMajority: Bool
+    )? {
+        var latest: SentinelAnswer?
+        for answer in answers {
+            if 2 * answers.count(where: { $0.address == answer.address }) > count {
+                let epoch = answers.filter { $0.address == answer.address }.map(\.epoch).max() ?? answer.epoch
+                return (SentinelAnswer(address: answer.address, epoch: epoch), true)
+            }
+            if latest.map({ answer.epoch > $0.epoch }) ?? true { latest = answer }
+        }
+        return latest.map { ($0, false) }
+    }
+}
+
+extension SentinelAnswer {
+    /// Asks one Sentinel for the primary's address and, for its epoch, for all that it knows of it. `SENTINEL MASTER` alone
+    /// is not enough: during the last part of a failover it gives the old address with the new epoch. A Sentinel whose
+    /// rules forbid the question for the address is believed by `SENTINEL MASTER`.
+    static func ask(
+        over connection: RedisConnection,
+        primary: String,
+        _ completion: @escaping (Result<SentinelAnswer, RedisError>) -> Void
+    ) {
+        var facts: Result<RedisValue, RedisError> = .failure(RedisError(.notConnected, "not asked"))
+        connection.send(RedisCommand("SENTINEL", "MASTER", primary)) { facts = $0 }
+        connection.send(RedisCommand("SENTINEL", "GET-MASTER-ADDR-BY-NAME", primary)) { address in
+            completion(combined(facts: facts, address: address))
+        }
     }
 
+    private static func combined(
+        facts: Result<RedisValue, RedisError>,
+        address: Result<RedisValue, RedisError>
+    ) -> Result<SentinelAnswer, RedisError> {
+        facts.flatMap { value in
+            guard let known = SentinelAnswer(facts: value) else {
+                return .failure(RedisError(.protocolError, "names no primary"))
+            }
+            switch address {
+            case .failure(let error) where error.code == .noPerm: return .success(known)
+            case .failure(let error): return .failure(error)
+            case .success(let value):
+                guard let named = SentinelAnswer(address: value, epoch: known.epoch) else { return .success(known) }
+                return .success(named)
+            }
+        }
+    }
+
+    /// Reads the reply to `SENTINEL MASTER`: names and values in turn; nil when it names no primary.
+    init?(facts value: RedisValue) {
+        guard let flat = value.array else { return nil }
+        var fields: [String: String] = [:]
+        for index in stride(from: 0, to: flat.count - 1, by: 2) {
+            if let name = flat[index].string { fields[name] = flat[index + 1].string }
+        }
+        guard let address = Self.address(host: fields["ip"], port: fields["port"]) else { return nil }
+        self.init(address: address, epoch: fields["config-epoch"].flatMap { Int64($0) } ?? 0)
+    }
+
+    /// Reads the reply to `SENTINEL GET-MASTER-ADDR-BY-NAME`: host and port; nil when it names no primary.
+    init?(address value: RedisValue, epoch: Int64) {
+        guard let words = value.array, words.count == 2,
+            let address = Self.address(host: words[0].string, port: words[1].string)
+        else { return nil }
+        self.init(address: address, epoch: epoch)
+    }
+
+    private static func address(host: String?, port: String?) -> RedisEndpoint.Address? {
+        guard let host, !host.isEmpty, let port = port.flatMap({ UInt16($0) }), port > 0 else { return nil }
+        return .tcp(host: host, port: port)
+    }
+}
+
+/// The answers of all Sentinels to one round of questions.
+struct SentinelAnswers {
     private let asked: Int
     private let primary: String
     private var heard = 0
-    private(set) var best: Answer?
+    private var answers: [SentinelAnswer] = []
     /// Why there is none, by the Sentinel that was heard last.
     private(set) var failure: RedisError?
 
@@ -23,39 +101,23 @@ struct SentinelAnswers {
         self.primary = primary
     }
 
-    var isComplete: Bool { heard >= asked }
+    /// The primary to connect to; nil while no Sentinel has named one.
+    var best: SentinelAnswer? { SentinelAnswer.choice(of: answers, sentinels: asked)?.answer }
+    /// No further answer can change ``best``.
+    var isComplete: Bool {
+        heard >= asked || SentinelAnswer.choice(of: answers, sentinels: asked)?.isMajority == true
+    }
 
-    mutating func hear(_ result: Result<RedisValue, RedisError>, from sentinel: RedisEndpoint) {
+    mutating func hear(_ result: Result<SentinelAnswer, RedisError>, from sentinel: RedisEndpoint) {
         heard += 1
         switch result {
+        case .success(let answer): answers.append(answer)
         case .failure(let error):
             var text = "Sentinel at \(sentinel.authority): \(error)"
             if error.code == .server, error.message.contains("No such") {
                 text += "; it was asked for \(primary); the URL may name another: redis-sentinel://host?master=name"
             }
             failure = RedisError(error.code, text)
-        case .success(let value):
-            guard let answer = Self.parse(value) else {
-                failure = RedisError(.protocolError, "Sentinel at \(sentinel.authority): names no primary")
-                return
-            }
-            if best.map({ answer.epoch > $0.epoch }) ?? true { best = answer }
         }
-    }
-
-    /// Reads the reply to `SENTINEL MASTER`: names and values in turn.
-    static func parse(_ value: RedisValue) -> Answer? {
-        guard let flat = value.array else { return nil }
-        var fields: [String: String] = [:]
-        for index in stride(from: 0, to: flat.count - 1, by: 2) {
-            if let name = flat[index].string { fields[name] = flat[index + 1].string }
-        }
-        guard let host = fields["ip"], !host.isEmpty, let port = fields["port"].flatMap({ UInt16($0) }), port > 0 else {
-            return nil
-        }
-        return Answer(
-            address: .tcp(host: host, port: port),
-            epoch: fields["config-epoch"].flatMap { Int64($0) } ?? 0
-        )
     }
 }

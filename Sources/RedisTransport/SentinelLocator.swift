@@ -2,8 +2,8 @@ internal import EventLoop
 internal import OpenSSLKit
 internal import StreamWire
 
-/// Finds the primary by asking all Sentinels at once, and asks again now and then: a primary that was cut off from them
-/// may go on answering its clients after another one has taken its place.
+/// Finds the primary by asking all Sentinels at once, and goes on asking them while the connection holds: a primary that
+/// was cut off from them goes on answering its clients after another one has taken its place.
 final class SentinelLocator: ServerLocator {
     private let loop: EventLoop
     private let sentinels: [RedisEndpoint]
@@ -12,13 +12,18 @@ final class SentinelLocator: ServerLocator {
     private let tls: TLSOptions
     private let patienceMs: Int64
     private let random: () -> Double
-    private var poll: ServerPoll?
+    private var poll: ServerPoll<SentinelAnswer>?
     private var patience: TimerID?
-    /// Of the configuration that is connected to.
-    private var epoch: Int64 = -1
+    /// The primary that is, or is to be, connected to.
+    private var current: SentinelAnswer?
+    private var watch: PrimaryWatch
+    /// Made when there is a connection to watch over, and kept until the end.
+    private var panel: SentinelPanel?
+    /// Called when the primary was replaced.
+    private var leave: ((RedisEndpoint) -> Void)?
 
-    /// How long the other Sentinels have to contradict the first, in milliseconds.
-    private static let graceMs: Int64 = 100
+    /// How long the other Sentinels have to contradict those that were heard, in milliseconds, until a majority agrees.
+    private static let graceMs: Int64 = 500
 
     init(
         loop: EventLoop,
@@ -36,32 +41,69 @@ final class SentinelLocator: ServerLocator {
         self.tls = tls
         self.patienceMs = patienceMs
         self.random = random
+        watch = PrimaryWatch(sentinels: sentinels.count)
     }
 
-    var reconsiderMs: Int64? { 5_000 }
+    var reconsiderMs: Int64? { 500 }
     var mustBePrimary: Bool { true }
     func refused(_ error: RedisError, by server: RedisEndpoint) -> Bool { false }
 
     func locate(_ answer: @escaping (Result<RedisEndpoint, RedisError>) -> Void) {
+        leave = nil
         ask { [weak self] answers in
             guard let self else { return }
             guard let best = answers.best else {
                 return answer(.failure(answers.failure ?? RedisError(.connectionLost, "no Sentinel answers")))
             }
-            // Whatever it is: Sentinels that were set up anew count from the beginning.
-            epoch = best.epoch
+            // Whatever its epoch is: Sentinels that were set up anew count from the beginning.
+            current = best
             answer(.success(server.at(best.address)))
         }
     }
 
     func reconsider(_ answer: @escaping (RedisEndpoint) -> Void) {
-        ask { [weak self] answers in
-            guard let self, let best = answers.best, best.epoch > epoch else { return }
-            answer(server.at(best.address))
+        leave = answer
+        let panel = panel ?? makePanel()
+        self.panel = panel
+        panel.ask()
+    }
+
+    private func makePanel() -> SentinelPanel {
+        SentinelPanel(loop: loop, sentinels: sentinels, primary: primary, tls: tls, random: random) {
+            [weak self] index, answer in
+            guard let self else { return }
+            if let answer {
+                watch.record(answer, from: index, nowMs: nowMs)
+            } else {
+                watch.removeAnswer(from: index)
+            }
+            guard let leave, let current, case .replaced(let address) = watch.verdict(on: current, nowMs: nowMs) else {
+                return
+            }
+            self.leave = nil
+            leave(server.at(address))
         }
     }
 
+    private var nowMs: Int64 { Int64(loop.now / 1_000_000) }
+
+    var sentinelState: SentinelState? {
+        guard panel != nil, let current else { return nil }
+        return SentinelState(
+            answering: watch.answering(nowMs: nowMs),
+            configured: sentinels.count,
+            isConfirmed: watch.verdict(on: current, nowMs: nowMs) == .confirmed
+        )
+    }
+
     func close() {
+        closePoll()
+        leave = nil
+        panel?.close()
+        panel = nil
+    }
+
+    private func closePoll() {
         poll?.close()
         poll = nil
         if let patience { loop.cancel(patience) }
@@ -69,26 +111,29 @@ final class SentinelLocator: ServerLocator {
     }
 
     private func ask(_ completion: @escaping (SentinelAnswers) -> Void) {
-        close()
+        closePoll()
         var answers = SentinelAnswers(asked: sentinels.count, primary: primary)
+        var isDecided = false
         let decide = { [weak self] in
-            self?.close()
+            isDecided = true
+            self?.closePoll()
             completion(answers)
         }
-        let poll = ServerPoll(
+        let primary = primary
+        let poll = ServerPoll<SentinelAnswer>(
             loop: loop,
             servers: sentinels,
             tls: tls,
             patienceMs: patienceMs,
-            question: RedisCommand("SENTINEL", "MASTER", primary),
+            ask: { SentinelAnswer.ask(over: $0, primary: primary, $1) },
             random: random
         ) { [weak self] sentinel, result in
-            guard let self else { return }
+            guard let self, !isDecided else { return }
             answers.hear(result, from: sentinel)
             if answers.isComplete { return decide() }
             guard answers.best != nil, patience == nil else { return }
             patience = loop.schedule(afterMilliseconds: Self.graceMs, decide)
         }
-        self.poll = answers.isComplete ? nil : poll
+        self.poll = isDecided ? nil : poll
     }
 }

@@ -4,31 +4,33 @@ internal import StreamWire
 
 /// Asks several servers one question at once, over connections that live no longer than that: one that does not answer
 /// holds up nobody.
-final class ServerPoll {
+final class ServerPoll<Answer> {
+    typealias Heard = (Result<Answer, RedisError>) -> Void
+
     private let loop: EventLoop
     private let servers: [RedisEndpoint]
-    private let heard: (RedisEndpoint, Result<RedisValue, RedisError>) -> Void
+    private let heard: (RedisEndpoint, Result<Answer, RedisError>) -> Void
     private var connections: [Int: RedisConnection] = [:]
     private var timers: [TimerID] = []
     private var hasFailed = false
 
     /// How long the others have once a server has said why it cannot answer, in milliseconds: what is down is asked again
     /// sooner when a poll is over.
-    private static let afterFailureMs: Int64 = 1_000
+    private static var afterFailureMs: Int64 { 1_000 }
 
     /// - Parameters:
     ///   - patienceMs: how long whoever asks waits, in milliseconds. What has not answered is given up a little before, so
     ///     that the reason says which.
-    ///   - question: asked of each server.
+    ///   - ask: asks the server behind a connection that is ready.
     ///   - heard: called once for each server, in the order of their answers, unless ``close()`` comes first.
     init(
         loop: EventLoop,
         servers: [RedisEndpoint],
         tls: TLSOptions,
         patienceMs: Int64,
-        question: RedisCommand,
+        ask: @escaping (RedisConnection, @escaping Heard) -> Void,
         random: @escaping () -> Double,
-        heard: @escaping (RedisEndpoint, Result<RedisValue, RedisError>) -> Void
+        heard: @escaping (RedisEndpoint, Result<Answer, RedisError>) -> Void
     ) {
         self.loop = loop
         self.servers = servers
@@ -49,7 +51,8 @@ final class ServerPoll {
             connection.onStateChange = { [weak self] state in
                 switch state {
                 case .connecting, .closed: break
-                case .ready: self?.connections[index]?.send(question) { self?.finish(index, $0) }
+                case .ready:
+                    if let ready = self?.connections[index] { ask(ready) { self?.finish(index, $0) } }
                 case .unavailable(let error), .failed(let error): self?.finish(index, .failure(error))
                 }
             }
@@ -75,7 +78,7 @@ final class ServerPoll {
         timers.append(timer)
     }
 
-    private func finish(_ index: Int, _ result: Result<RedisValue, RedisError>) {
+    private func finish(_ index: Int, _ result: Result<Answer, RedisError>) {
         guard let connection = connections.removeValue(forKey: index) else { return }
         connection.close()
         if case .failure = result, !hasFailed, !connections.isEmpty {

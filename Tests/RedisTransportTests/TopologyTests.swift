@@ -84,21 +84,36 @@ import Testing
         RedisEndpoint(address: .tcp(host: "sentinel\($0)", port: 26_379))
     }
 
-    @Test func theLatestConfigurationIsBelieved() {
+    private static func named(_ host: String, epoch: Int64) -> SentinelAnswer {
+        SentinelAnswer(address: .tcp(host: host, port: 1), epoch: epoch)
+    }
+
+    @Test func theMajorityIsBelievedThenTheLatestConfiguration() {
         var answers = SentinelAnswers(asked: 3, primary: "main")
         // Cut off when the primary was replaced, and the quickest to answer.
-        answers.hear(.success(Self.sentinel("old", "1", epoch: "3")), from: Self.sentinels[0])
-        answers.hear(.success(Self.sentinel("new", "2", epoch: "4")), from: Self.sentinels[1])
+        answers.hear(.success(Self.named("old", epoch: 3)), from: Self.sentinels[0])
+        #expect(answers.best == Self.named("old", epoch: 3))
+        answers.hear(.success(Self.named("new", epoch: 4)), from: Self.sentinels[1])
         #expect(!answers.isComplete)
-        answers.hear(.success(Self.sentinel("old", "1", epoch: "3")), from: Self.sentinels[2])
+        #expect(answers.best == Self.named("new", epoch: 4))
+        var last = answers
+        answers.hear(.success(Self.named("new", epoch: 4)), from: Self.sentinels[2])
         #expect(answers.isComplete)
-        #expect(answers.best == SentinelAnswers.Answer(address: .tcp(host: "new", port: 2), epoch: 4))
+        #expect(answers.best == Self.named("new", epoch: 4))
+        last.hear(.success(Self.named("old", epoch: 3)), from: Self.sentinels[2])
+        #expect(last.best == Self.named("old", epoch: 3))
+    }
+
+    @Test func twoOfThreeSentinelsThatAgreeAreEnough() {
+        var answers = SentinelAnswers(asked: 3, primary: "main")
+        for sentinel in Self.sentinels.prefix(2) { answers.hear(.success(Self.named("a", epoch: 1)), from: sentinel) }
+        #expect(answers.isComplete)
     }
 
     @Test func oneSentinelIsEnough() {
         var answers = SentinelAnswers(asked: 3, primary: "main")
         answers.hear(.failure(RedisError(.connectionLost, "gone")), from: Self.sentinels[0])
-        answers.hear(.success(Self.sentinel("a", "1", epoch: nil)), from: Self.sentinels[1])
+        answers.hear(.success(Self.named("a", epoch: 0)), from: Self.sentinels[1])
         answers.hear(.failure(RedisError(.timeout, "slow")), from: Self.sentinels[2])
         #expect(answers.isComplete)
         #expect(answers.best?.address == .tcp(host: "a", port: 1))
@@ -118,10 +133,17 @@ import Testing
         sentinel("a", "0", epoch: "1"),
         sentinel("a", "x", epoch: "1"),
     ])
-    func anAnswerThatNamesNobodyIsAFailure(_ value: RedisValue) {
-        var answers = SentinelAnswers(asked: 1, primary: "main")
-        answers.hear(.success(value), from: Self.sentinels[0])
-        #expect(answers.best == nil)
-        #expect(answers.failure?.code == .protocolError)
+    func anAnswerThatNamesNobodyIsNone(_ value: RedisValue) {
+        #expect(SentinelAnswer(facts: value) == nil)
+    }
+
+    @Test func theAnswersOfASentinelAreRead() {
+        let facts = SentinelAnswer(facts: Self.sentinel("old", "1", epoch: "7"))
+        #expect(facts == Self.named("old", epoch: 7))
+        #expect(SentinelAnswer(facts: Self.sentinel("old", "1", epoch: nil)) == Self.named("old", epoch: 0))
+        let address = RedisValue.array([Self.text("new"), Self.text("1")])
+        #expect(SentinelAnswer(address: address, epoch: 7) == Self.named("new", epoch: 7))
+        #expect(SentinelAnswer(address: .array([Self.text("new")]), epoch: 7) == nil)
+        #expect(SentinelAnswer(address: .null, epoch: 7) == nil)
     }
 }

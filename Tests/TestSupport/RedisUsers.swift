@@ -8,7 +8,8 @@ public struct RedisUsers: Sendable {
     /// What each user may do, in the words of the file, by the user's name.
     public let rules: [String: [String]]
 
-    public init() throws {
+    /// - Parameter others: further users, as lines of such a file.
+    public init(and others: [String] = []) throws {
         folder = try TemporaryFolder()
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
@@ -24,6 +25,6 @@ public struct RedisUsers: Sendable {
             lines.append((["user", words[1], "on", ">\(words[1])"] + words[3...]).joined(separator: " "))
         }
         self.rules = rules
-        file = try folder.write("users.acl", lines.joined(separator: "\n") + "\n")
+        file = try folder.write("users.acl", (lines + others).joined(separator: "\n") + "\n")
     }
 }

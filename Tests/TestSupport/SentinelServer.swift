@@ -59,6 +59,9 @@ public final class SentinelServer: Sendable {
         }
     }
 
+    /// It keeps its connections and answers nothing any more.
+    public func freeze() { process.withLock { process in if let process { kill(process.processIdentifier, SIGSTOP) } } }
+
     /// Safe to call twice.
     public func stop() {
         process.withLock { process in

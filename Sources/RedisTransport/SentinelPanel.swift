@@ -1,0 +1,68 @@
+internal import EventLoop
+internal import OpenSSLKit
+internal import StreamWire
+
+/// Connections to all Sentinels, kept open, over which each is asked which server is the primary. A Sentinel that is slow is
+/// not asked again before it has answered; one that is away is connected to again by itself.
+final class SentinelPanel {
+    /// nil: this Sentinel is away, or names no primary.
+    typealias Heard = (_ sentinel: Int, SentinelAnswer?) -> Void
+
+    private let primary: String
+    private var connections: [RedisConnection] = []
+    private var isAsked: [Bool]
+    private let heard: Heard
+
+    init(
+        loop: EventLoop,
+        sentinels: [RedisEndpoint],
+        primary: String,
+        tls: TLSOptions,
+        random: @escaping () -> Double,
+        heard: @escaping Heard
+    ) {
+        self.primary = primary
+        self.heard = heard
+        isAsked = sentinels.map { _ in false }
+        var timeouts = RedisTimeouts()
+        timeouts.connectMs = 2_000
+        timeouts.commandMs = 1_000
+        timeouts.maxBackoffMs = 1_000
+        connections = sentinels.map {
+            RedisConnection(
+                loop: loop,
+                endpoint: $0,
+                name: "fanfare-watch",
+                tls: tls,
+                timeouts: timeouts,
+                random: random
+            )
+        }
+        for (index, connection) in connections.enumerated() {
+            connection.onStateChange = { [weak self] state in
+                if state == .ready { self?.ask(index) } else { self?.heard(index, nil) }
+            }
+        }
+        for connection in connections { connection.connect() }
+    }
+
+    func ask() {
+        for index in connections.indices { ask(index) }
+    }
+
+    func close() {
+        let all = connections
+        connections = []
+        for connection in all { connection.close() }
+    }
+
+    private func ask(_ index: Int) {
+        guard connections.indices.contains(index), !isAsked[index], connections[index].state == .ready else { return }
+        isAsked[index] = true
+        SentinelAnswer.ask(over: connections[index], primary: primary) { [weak self] result in
+            guard let self else { return }
+            isAsked[index] = false
+            if !connections.isEmpty { heard(index, try? result.get()) }
+        }
+    }
+}

@@ -1,0 +1,84 @@
+import Testing
+
+@testable import RedisTransport
+
+/// Whether a primary is still the primary: what three Sentinels name, against what is in use.
+@Suite struct PrimaryWatchTests {
+    private static let old = SentinelAnswer(address: .tcp(host: "old", port: 1), epoch: 3)
+    private static let new = SentinelAnswer(address: .tcp(host: "new", port: 1), epoch: 4)
+    /// Of Sentinels that were set up anew.
+    private static let reset = SentinelAnswer(address: .tcp(host: "new", port: 1), epoch: 0)
+    /// Of a Sentinel that was cut off before an earlier failover.
+    private static let former = SentinelAnswer(address: .tcp(host: "former", port: 1), epoch: 2)
+    private static let replaced = PrimaryWatch.Verdict.replaced(by: new.address)
+
+    @Test(arguments: [
+        ([old, old, old], PrimaryWatch.Verdict.confirmed), ([old, old, nil], .confirmed),
+        ([old, nil, nil], .unconfirmed),
+        ([nil, nil, nil], .unconfirmed), ([new, new, new], replaced), ([new, new, nil], replaced),
+        ([old, new, new], replaced), ([reset, reset, old], replaced), ([old, old, new], .confirmed),
+        ([new, nil, nil], replaced), ([old, new, nil], replaced), ([reset, nil, nil], .unconfirmed),
+        ([former, nil, nil], .unconfirmed), ([former, old, nil], .unconfirmed), ([former, old, old], .confirmed),
+        ([former, old, new], replaced),
+    ])
+    func aMajorityDecidesThenALaterFailover(_ answers: [SentinelAnswer?], _ verdict: PrimaryWatch.Verdict) {
+        for shift in 0..<3 {
+            var watch = PrimaryWatch(sentinels: 3)
+            for (index, answer) in answers.enumerated() {
+                if let answer { watch.record(answer, from: (index + shift) % 3, nowMs: 1_000) }
+            }
+            #expect(watch.verdict(on: Self.old, nowMs: 1_000) == verdict, "shifted by \(shift)")
+            #expect(watch.answering(nowMs: 1_000) == answers.count { $0 != nil })
+        }
+    }
+
+    @Test func anAnswerCountsForTwoSeconds() {
+        var watch = PrimaryWatch(sentinels: 3)
+        watch.record(Self.old, from: 0, nowMs: 1_000)
+        watch.record(Self.old, from: 1, nowMs: 2_000)
+        #expect(watch.verdict(on: Self.old, nowMs: 3_000) == .confirmed)
+        #expect(watch.verdict(on: Self.old, nowMs: 3_001) == .unconfirmed)
+        #expect(watch.answering(nowMs: 3_001) == 1)
+        #expect(watch.answering(nowMs: 4_001) == 0)
+    }
+
+    @Test func theLatestAnswerOfASentinelCounts() {
+        var watch = PrimaryWatch(sentinels: 3)
+        for sentinel in 0..<3 { watch.record(Self.old, from: sentinel, nowMs: 0) }
+        watch.record(Self.new, from: 2, nowMs: 500)
+        #expect(watch.verdict(on: Self.old, nowMs: 500) == .confirmed, "two of three do not know of it yet")
+        watch.record(Self.new, from: 0, nowMs: 600)
+        #expect(watch.verdict(on: Self.old, nowMs: 600) == Self.replaced)
+        #expect(watch.verdict(on: Self.new, nowMs: 600) == .confirmed)
+    }
+
+    @Test func aSentinelThatIsAwayHasNoVote() {
+        var watch = PrimaryWatch(sentinels: 3)
+        for sentinel in 0..<3 { watch.record(Self.old, from: sentinel, nowMs: 0) }
+        watch.removeAnswer(from: 0)
+        #expect(watch.verdict(on: Self.old, nowMs: 0) == .confirmed)
+        watch.removeAnswer(from: 1)
+        #expect(watch.verdict(on: Self.old, nowMs: 0) == .unconfirmed)
+    }
+
+    /// What is located by the same answers is what the watch then confirms: a connection never goes to and fro.
+    @Test func whatIsChosenIsNotLeftAgain() throws {
+        let all = [Self.old, Self.new, Self.reset, Self.former, nil]
+        for first in all {
+            for second in all {
+                for third in all {
+                    let answers = [first, second, third]
+                    var watch = PrimaryWatch(sentinels: 3)
+                    for (index, answer) in answers.enumerated() {
+                        if let answer { watch.record(answer, from: index, nowMs: 0) }
+                    }
+                    guard let choice = SentinelAnswer.choice(of: answers.compactMap { $0 }, sentinels: 3) else {
+                        continue
+                    }
+                    let verdict = watch.verdict(on: choice.answer, nowMs: 0)
+                    #expect(verdict == (choice.isMajority ? .confirmed : .unconfirmed))
+                }
+            }
+        }
+    }
+}
