@@ -159,6 +159,9 @@ final class ProjectRunner {
             guard let self else { return }
             context.book.note(inFlight: dispatcher.inFlight, in: id)
         }
+        if context.configuration.awaitsReplicas {
+            every(milliseconds: 1_000) { [weak self] in self?.recorder.checkReplicas() }
+        }
         every(milliseconds: 50) { [weak self] in
             self?.needsPump = true
             self?.reconcileNowAndThen()
@@ -179,6 +182,8 @@ final class ProjectRunner {
     /// Redis is there, for the first time or again.
     func connected(isSameServer: Bool) {
         context.isReady = false
+        let isFailover = !isSameServer && context.configuration.usesSentinels
+        settledAt = isFailover ? context.loop.now + Self.settlingNs : 0
         createGroup()
         // Another server's news may have other numbers; to hear them twice does no harm.
         if !isSameServer { scheduler.hearAgain() }
@@ -240,9 +245,7 @@ final class ProjectRunner {
                         metadata: ["batches": "\(forgotten)"]
                     )
                 }
-                context.isReady = true
-                needsPump = true
-                scheduler.askLater(0)
+                beginWhenSettled()
             case .failure(let error):
                 context.logger.warning("What is ours cannot be asked yet.", metadata: ["error": "\(error)"])
                 context.loop.schedule(afterMilliseconds: 200) { [weak self] in
@@ -250,6 +253,27 @@ final class ProjectRunner {
                     reconcile(isSameServer: isSameServer)
                 }
             }
+        }
+    }
+
+    /// Loop time before which nothing begins on a primary that is new.
+    private var settledAt: UInt64 = 0
+    /// Each worker leaves the old primary within about a second. What one of them sent meanwhile has to be handed in before
+    /// another one claims the same recipients, or they get an unflagged second copy.
+    private static let settlingNs: UInt64 = 2_000_000_000
+
+    private func beginWhenSettled() {
+        guard context.loop.now < settledAt else {
+            context.isReady = true
+            needsPump = true
+            return scheduler.askLater(0)
+        }
+        let connection = context.connection
+        context.loop.schedule(afterNanoseconds: settledAt - context.loop.now) { [weak self] in
+            guard let self, connection == context.connection, context.redis.state == .ready, !context.isReady else {
+                return
+            }
+            beginWhenSettled()
         }
     }
 

@@ -2,7 +2,8 @@ internal import FanfareCore
 internal import StreamWire
 
 /// Results that Redis confirmed in the last seconds. A server that was killed or replaced may have lost them, and only
-/// this worker knows that those recipients need no second send.
+/// this worker knows that those recipients need no second send. With Sentinels they are kept until a replica has them, too,
+/// since a primary that was cut off from its replicas takes results that the next primary will never see.
 ///
 /// They are kept without the batches that they came from, those of small flushes side by side. At full speed there are
 /// tens of thousands of them, and what is let go of seconds later has left the processor's caches: it costs more to free
@@ -35,8 +36,20 @@ struct RecentFacts {
     private static let most = 50_000
     private static let mostOfSpan = most / 8
 
+    /// The same while no replica has them: a failover takes longer than three seconds.
+    private static let mostUnreplicated = 100_000
+
     private var spans: [Span] = []
     private var count = 0
+    /// Loop time up to which a replica has all that was confirmed; nil where replicas are not asked.
+    private var replicatedUpTo: UInt64?
+
+    /// - Parameter awaitsReplicas: keep what no replica has. ``markReplicated(upTo:)`` says what one has.
+    init(awaitsReplicas: Bool = false) { replicatedUpTo = awaitsReplicas ? 0 : nil }
+
+    mutating func markReplicated(upTo time: UInt64) {
+        if let replicatedUpTo { self.replicatedUpTo = max(replicatedUpTo, time) }
+    }
 
     mutating func add(_ pending: PendingRecord, of source: BatchSource, now: UInt64) {
         guard !pending.results.isEmpty else { return }
@@ -65,7 +78,10 @@ struct RecentFacts {
     }
 
     private mutating func forget(before now: UInt64) {
-        while let first = spans.first, count - first.count >= Self.most || first.until + Self.keptNs < now {
+        while let first = spans.first {
+            let isAwaited = replicatedUpTo.map { first.until >= $0 } ?? false
+            let isExpired = !isAwaited && first.until + Self.keptNs < now
+            guard isExpired || count - first.count >= (isAwaited ? Self.mostUnreplicated : Self.most) else { return }
             count -= first.count
             spans.removeFirst()
         }
@@ -73,7 +89,10 @@ struct RecentFacts {
 
     /// All that is kept, flush by flush, in the order of their confirmations.
     mutating func takeAll() -> [(source: BatchSource, facts: PendingRecord)] {
-        defer { self = RecentFacts() }
+        defer {
+            spans = []
+            count = 0
+        }
         return spans.flatMap(Self.facts)
     }
 

@@ -16,7 +16,7 @@ final class Recorder {
     private var unanswered: [UInt64: Flush] = [:]
     private var nextFlush: UInt64 = 1
     private var timer: TimerID?
-    private var recent = RecentFacts()
+    private var recent: RecentFacts
     private var nextComplaint: UInt64 = 0
 
     /// Recipients whose result is not yet in Redis.
@@ -32,7 +32,19 @@ final class Recorder {
     /// Results and retries up to which a call goes together with others.
     private static let few = 8
 
-    init(project: ProjectContext) { self.project = project }
+    init(project: ProjectContext) {
+        self.project = project
+        recent = RecentFacts(awaitsReplicas: project.configuration.awaitsReplicas)
+    }
+
+    /// Asks whether a replica has all that was confirmed so far. Redis keeps this connection waiting for up to 20 ms.
+    func checkReplicas() {
+        guard project.redis.state == .ready, !isCut else { return }
+        let sentAt = project.loop.now
+        project.redis.send(RedisCommand("WAIT", "1", "20")) { [weak self] result in
+            if case .success(.integer(1...)) = result { self?.recent.markReplicated(upTo: sentAt) }
+        }
+    }
 
     // MARK: What happened
 

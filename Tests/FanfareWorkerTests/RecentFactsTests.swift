@@ -82,6 +82,37 @@ import Testing
         #expect(jobs == (all - jobs.count..<all).map { "j\($0)" }, "none is missing in between")
     }
 
+    @Test func whatNoReplicaHasIsKeptLonger() {
+        var facts = RecentFacts(awaitsReplicas: true)
+        for number in 1...20 { facts.add(pending(number), of: name(number), now: UInt64(number) * Self.second) }
+        var replicated = facts
+        #expect(facts.takeAll().count == 20)
+        replicated.markReplicated(upTo: 10 * Self.second)
+        replicated.markReplicated(upTo: 5 * Self.second)
+        replicated.add(pending(21), of: name(21), now: 21 * Self.second)
+        #expect(replicated.takeAll().map(\.source.job) == (10...21).map { "j\($0)" })
+        #expect(facts.takeAll().isEmpty)
+    }
+
+    @Test func whatAReplicaHasIsKeptForThreeSecondsAllTheSame() {
+        var facts = RecentFacts(awaitsReplicas: true)
+        for number in 1...20 {
+            facts.add(pending(number), of: name(number), now: UInt64(number) * Self.second)
+            facts.markReplicated(upTo: UInt64(number) * Self.second + 1)
+        }
+        #expect(facts.takeAll().map(\.source.job) == (17...20).map { "j\($0)" })
+    }
+
+    @Test func whatNoReplicaHasIsBounded() {
+        var facts = RecentFacts(awaitsReplicas: true)
+        for number in 0..<600 {
+            facts.add(pending(number, count: 256), of: name(number), now: UInt64(number) * Self.second / 10)
+        }
+        let jobs = facts.takeAll().map(\.source.job)
+        #expect(jobs.last == "j599")
+        #expect(jobs.count >= 100_000 / 256 && jobs.count <= 107_000 / 256, "\(jobs.count)")
+    }
+
     /// Room that a flush made and did not use is not kept for seconds.
     @Test func whatHasMuchRoomIsKeptWithoutIt() {
         let full = pending(1, count: 100)
