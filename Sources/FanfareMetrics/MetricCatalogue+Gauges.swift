@@ -130,6 +130,12 @@ extension MetricCatalogue {
         .process,
         help: "1 while Redis answers this worker and has Fanfare's functions."
     )
+    public static let sentinelsAgree = Metric(
+        "fanfare_sentinels_agree",
+        .gauge,
+        .process,
+        help: "1 while a majority of the Sentinels names the primary in use; only with Sentinels."
+    )
     public static let loopTurn = Metric(
         "fanfare_loop_turn_seconds",
         .gauge,
@@ -164,7 +170,7 @@ extension MetricCatalogue {
     )
 
     static let process = [
-        fleetAge, inFlight, connections, concurrencyLimit, unwritten, credentialsReady, redisConnected, loopTurn,
-        buildInfo, cpu, memory, openFiles, startTime,
+        fleetAge, inFlight, connections, concurrencyLimit, unwritten, credentialsReady, redisConnected,
+        sentinelsAgree, loopTurn, buildInfo, cpu, memory, openFiles, startTime,
     ]
 }

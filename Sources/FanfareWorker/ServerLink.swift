@@ -1,4 +1,5 @@
 internal import EventLoop
+internal import FanfareMetrics
 internal import Logging
 internal import OpenSSLKit
 internal import RedisTransport
@@ -30,6 +31,8 @@ final class ServerLink {
     private static let repeatNs: UInt64 = 10_000_000_000
     /// Changes of the connection's state so far.
     private var changes = 0
+    private var notice = SentinelNotice()
+    private let sentinelsAgree: GaugeCell?
     /// Called when Redis is back after it was away.
     var onReconnected: () -> Void = {}
 
@@ -42,11 +45,13 @@ final class ServerLink {
         tls: TLSOptions,
         key: String?,
         logger: Logger,
+        registry: MetricRegistry = MetricRegistry(),
         runners: (RedisConnection) throws -> [ProjectRunner]
     ) rethrows {
         self.loop = loop
         self.configuration = configuration
         self.logger = logger
+        sentinelsAgree = configuration.usesSentinels ? registry.gauge(MetricCatalogue.sentinelsAgree) : nil
         func connection(_ name: String) -> RedisConnection {
             RedisConnection(
                 loop: loop,
@@ -78,6 +83,26 @@ final class ServerLink {
         redis.onStateChange = { [weak self] state in self?.changed(state) }
         redis.connect()
         reader.start()
+        if configuration.usesSentinels { checkSentinels() }
+    }
+
+    private func checkSentinels() {
+        if isLoaded, let state = redis.sentinelState {
+            sentinelsAgree?.set(state.isConfirmed)
+            let metadata: Logger.Metadata = [
+                "answering": "\(state.answering)", "configured": "\(state.configured)", "primary": "\(redis.endpoint)",
+            ]
+            switch notice.observe(isConfirmed: state.isConfirmed, now: loop.now) {
+            case .warn:
+                logger.warning(
+                    "Too few Sentinels confirm the primary in use. Sending goes on, but a failover may go unnoticed: check the Sentinels and the route to them.",
+                    metadata: metadata
+                )
+            case .recover: logger.notice("A majority of the Sentinels confirms the primary again.", metadata: metadata)
+            case nil: break
+            }
+        }
+        loop.schedule(afterMilliseconds: 1_000) { [weak self] in self?.checkSentinels() }
     }
 
     /// How it stands, in words for people.

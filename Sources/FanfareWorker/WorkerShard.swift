@@ -36,7 +36,14 @@ final class WorkerShard {
         self.finished = finished
         let isolation = Isolation()
         func link(_ projects: [WorkerConfiguration.Project], key: String?) throws -> ServerLink {
-            try ServerLink(loop: loop, configuration: configuration, tls: tls, key: key, logger: logger) { redis in
+            try ServerLink(
+                loop: loop,
+                configuration: configuration,
+                tls: tls,
+                key: key,
+                logger: logger,
+                registry: watch.registry
+            ) { redis in
                 try projects.map { project in
                     try ProjectRunner(
                         context: ProjectContext(
