@@ -34,29 +34,48 @@ import Testing
         #expect(audit.duplicates == 0, "nothing is sent that a replica has not confirmed")
     }
 
-    private static func allName(_ server: RedisServer, _ sentinels: [SentinelServer]) -> Bool {
+    static func allName(_ server: RedisServer, _ sentinels: [SentinelServer]) -> Bool {
         sentinels.allSatisfy { $0.primary == server.port }
     }
 
-    private func sentinelChaos(
+    func sentinelChaos(
         _ name: String,
         rounds: Int,
+        part: Int = 1_000,
+        workers: Int = 3,
+        delivery: String = "at_least_once",
+        delayMs: Int = 100,
         durability: String = "fast",
+        users rules: [String] = [],
+        servers settings: [String] = [],
+        sentinels lines: [String] = [],
+        hasSecondReplica: Bool = false,
+        isEveryDuplicateFlagged: Bool = true,
         harm: ((old: RedisServer, new: RedisServer), [SentinelServer], ChaosRun) async throws -> Void,
         after: (RedisServer) throws -> Void
     ) async throws -> ChaosAudit {
-        let users = try RedisUsers()
-        let config = ["--repl-diskless-sync-delay", "0", "--aclfile", users.file]
+        let users = try RedisUsers(and: rules)
+        let config = ["--repl-diskless-sync-delay", "0", "--aclfile", users.file] + settings
         let first = try RedisServer(port: .plain, config: config)
         let second = try RedisServer(port: .plain, config: config + ["--replicaof", "127.0.0.1", "\(first.port)"])
-        try Self.awaitReplica(second)
-        let sentinels = try (0..<3).map { _ in try SentinelServer(watching: first.port, quorum: 2) }
+        // Never chosen.
+        let third =
+            try hasSecondReplica
+            ? RedisServer(
+                port: .plain,
+                config: config + ["--replicaof", "127.0.0.1", "\(first.port)", "--replica-priority", "0"]
+            ) : nil
+        for replica in [second, third].compactMap({ $0 }) { try Self.awaitReplica(replica) }
+        let sentinels = try (0..<3).map { _ in try SentinelServer(watching: first.port, quorum: 2, config: lines) }
         defer {
             for sentinel in sentinels { sentinel.stop() }
             second.stop()
+            third?.stop()
         }
         try sentinels[0].wait("the Sentinels to know each other and the replica") {
-            try sentinels.allSatisfy { try $0.knows("num-other-sentinels") == "2" && $0.knows("num-slaves") == "1" }
+            try sentinels.allSatisfy {
+                try $0.knows("num-other-sentinels") == "2" && $0.knows("num-slaves") == (third == nil ? "1" : "2")
+            }
         }
         let hosts = sentinels.map { "127.0.0.1:\($0.port)" }.joined(separator: ",")
         func url(_ sign: String) -> String { "redis-sentinel://\(sign)\(hosts)/0?master=main" }
@@ -64,12 +83,16 @@ import Testing
         let (_, audit) = try await chaos(
             name,
             rounds: rounds,
-            part: 1_000,
+            part: part,
+            workers: workers,
+            delivery: delivery,
             leaseMs: 10_000,
+            delayMs: delayMs,
             redis: first,
             redisURL: url("fanfare-worker:fanfare-worker@"),
             deployment: try RedisDeployment(url: url("")),
-            durability: durability
+            durability: durability,
+            isEveryDuplicateFlagged: isEveryDuplicateFlagged
         ) { run, round in
             let named = try #require(sentinels[0].primary)
             let servers = named == first.port ? (old: first, new: second) : (old: second, new: first)
