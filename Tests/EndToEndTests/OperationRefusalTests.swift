@@ -25,7 +25,7 @@ private let data = #"{"data":{"k":"v"}}"#
         for number in 0..<15 {
             try await rig.push(["id": "send-\(number)", "message": data, "token": "t-\(number)"])
         }
-        try await rig.finished("op", seconds: 40)
+        try await rig.finished("op", seconds: 60)
         for number in 0..<15 {
             let job = try await rig.finished("send-\(number)", seconds: 20)
             #expect(job["sent"] == "1")

@@ -56,7 +56,7 @@ import Testing
             let blocked = try await bench.claim(call("w2", most: 1))
             #expect(blocked.claims.map(\.job) == ["op"] && blocked.probeMs > 0)
             #expect(blocked.claims.allSatisfy { !$0.isProbe })
-            try await bench.retry(0, of: blocked.claims[0], "w2", finish: false)
+            try await bench.retry(0, of: try #require(blocked.claims.first), "w2", finish: false)
             try await minutePasses(bench, ["again", "retry"])
             let probe = try await bench.claim(call("w1"))
             #expect(probe.claims.filter(\.isProbe).map(\.job) == ["send"], "an operation is no probe")
