@@ -59,6 +59,8 @@ let package = Package(
             // Embedded one by one: a folder cannot be.
             resources: [
                 .embedInCode("Library/base.lua"),
+                .embedInCode("Library/redo.lua"),
+                .embedInCode("Library/check.lua"),
                 .embedInCode("Library/jobs.lua"),
                 .embedInCode("Library/slot.lua"),
                 .embedInCode("Library/quota.lua"),
@@ -66,7 +68,9 @@ let package = Package(
                 .embedInCode("Library/intake.lua"),
                 .embedInCode("Library/batches.lua"),
                 .embedInCode("Library/claim.lua"),
+                .embedInCode("Library/settle.lua"),
                 .embedInCode("Library/record.lua"),
+                .embedInCode("Library/repair.lua"),
                 .embedInCode("Library/together.lua"),
                 .embedInCode("Library/control.lua"),
                 .embedInCode("Library/fleet.lua"),

@@ -7,6 +7,8 @@ public enum FunctionLibrary {
     /// The files of `Library` as the one text that Redis takes; later ones call what earlier ones define.
     public static let source: [UInt8] = [
         PackageResources.base_lua,
+        PackageResources.redo_lua,
+        PackageResources.check_lua,
         PackageResources.jobs_lua,
         PackageResources.slot_lua,
         PackageResources.quota_lua,
@@ -14,7 +16,9 @@ public enum FunctionLibrary {
         PackageResources.intake_lua,
         PackageResources.batches_lua,
         PackageResources.claim_lua,
+        PackageResources.settle_lua,
         PackageResources.record_lua,
+        PackageResources.repair_lua,
         PackageResources.together_lua,
         PackageResources.control_lua,
         PackageResources.fleet_lua,

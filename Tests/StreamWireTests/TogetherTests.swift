@@ -137,17 +137,23 @@ import Testing
         }
     }
 
-    /// What was done before a call failed is written whether it came alone or not.
-    @Test func aloneItLeavesNoMoreUndone() async throws {
+    /// An error in the middle of a hand-over leaves the entry where it was; repeated, the call takes the job.
+    @Test func failedIntakeLeavesTheEntryAndCanBeRepeated() async throws {
         try await withBench { bench in
             _ = try await bench.call(RedisCommand("SET", keys.base + "rcpt:a", "no hash"))
             let call = try await single("a", taker: "w1", bench)
             _ = try await bench.call(RedisCommand("XREADGROUP", "GROUP", "fanfare", "w1", "STREAMS", keys.jobs, ">"))
             let failure = await #expect(throws: RedisError.self) { _ = try await bench.call(call) }
             #expect(failure?.message.contains("wrong kind of value") == true)
-            #expect(try await members("jobs_open", bench) == ["a"])
+            #expect(try await members("jobs_open", bench).isEmpty)
             let pending = try await bench.call(RedisCommand("XPENDING", keys.jobs, "fanfare"))
-            #expect(pending.array?.first?.integer == 0)
+            #expect(pending.array?.first?.integer == 1)
+            #expect(try await bench.call(RedisCommand("XLEN", keys.jobs)).integer == 1)
+
+            _ = try await bench.call(RedisCommand("DEL", keys.base + "rcpt:a"))
+            guard case .taken? = IntakeReply(try await bench.call(call)) else { throw TestFailure("not taken") }
+            #expect(try await members("jobs_open", bench) == ["a"])
+            #expect(try await bench.call(RedisCommand("XLEN", keys.jobs)).integer == 0)
         }
     }
 

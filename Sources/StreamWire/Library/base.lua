@@ -1,8 +1,8 @@
 #!lua name=fanfare_v1
 
 -- Fanfare's decisions that several workers share. Version 1. The files of this folder are one library: they are loaded
--- as one text, in the order base, jobs, slot, quota, leases, intake, batches, claim, record, together, control,
--- fleet, functions.
+-- as one text, in the order base, redo, check, jobs, slot, quota, leases, intake, batches, claim, settle, record, repair,
+-- together, control, fleet, functions.
 --
 -- Every function takes exactly one key, the project's base `fanfare:{p}:`. What it touches is that base with a fixed
 -- suffix, so all of it lives in the base's slot; which job is touched is often the function's own decision, so the
@@ -10,7 +10,9 @@
 -- for the same hash tag.
 --
 -- Rules that every function keeps:
---   * all or nothing: whatever can fail is asked before the first write (of several calls that go together, of each);
+--   * all or nothing, although Redis has no rollback: what leaves the system (an entry of results, feedback, dead or news)
+--     is written first, and may be written twice; all other writes that belong together are one step, see `redo`. A write
+--     outside of a step stands where an error on either side of it does no harm;
 --   * called twice with the same arguments it answers the same and changes nothing more (a lost reply is repeated);
 --   * decisions (hand over, retry, finish, release) carry an epoch and are refused when it is old;
 --   * facts (recipient n was answered r) are set once and accepted from anyone;
@@ -52,6 +54,7 @@
 --   orphans:<id>                    list: the same of a fan-out's first pass, which needs its turn
 --   stopped:<id>                    list: the same of a job that may not be sent now
 --   suspects                        list: batches that took their worker down three times in a row
+--   redo                            hash: `steps`: the writes that are being made, until all are made; see redo.lua
 --   leases                          hash: worker -> renew counter
 --   links                           hash: worker -> number of its latest connection to Redis
 --   news refused                    streams: what workers have to hear at once: of jobs, and of refused rates
@@ -68,6 +71,9 @@
 
 local BATCH = 1000
 local HOUR = 3600000
+
+-- Writes, or collects a write for the step that is being decided; see redo.lua.
+local write
 
 -- The time of the day. Set back or forward, it must not lengthen or shorten what waits: see steady_ms.
 local function now_ms()
@@ -103,7 +109,7 @@ local function keep(base, ctl)
     call[#call + 1] = name
     call[#call + 1] = type(value) == 'number' and string.format('%.6f', value) or value
   end
-  if #call > 2 then redis.call(unpack(call)) end
+  if #call > 2 then write(unpack(call)) end
 end
 
 -- A smaller difference than this is not taken for a step.
@@ -185,7 +191,7 @@ end
 -- Tells every worker with the next call that it makes. Refused rates have a stream of their own, so that thousands of
 -- them hold up no command. Both are kept for an hour, which is what a refused rate is remembered for. A stream counts
 -- in Redis TIME.
-local function tell(base, kind, name, value)
+local function tell_now(base, kind, name, value)
   local id = redis.call('XADD', base .. 'news', '*', 'kind', kind, 'name', name, 'value', value)
   redis.call('HSET', base .. 'ctl', 'said', id)
   redis.call('XTRIM', base .. 'news', 'MINID', '~', int(now_ms() - HOUR))

@@ -40,21 +40,23 @@ local function retry_recipients(base, id, indexes)
 end
 
 -- Takes over a batch whose worker is gone. What it may have sent and what it certainly did not are told apart by the
--- watermark, which is written before a send begins.
-local function claim_orphan(base, name, worker, now, alone)
+-- watermark, which is written before a send begins. Part of a step.
+-- `list`: the key of the list in which it stands, nil for none; `batch`: its hash, where this step writes it.
+local function take_over(base, name, worker, now, list, alone, batch)
   local key = base .. 'b:' .. name
-  local batch = pairs_to_map(redis.call('HGETALL', key))
+  if list then write('LREM', list, 1, name) end
+  batch = batch or pairs_to_map(redis.call('HGETALL', key))
   local id, n = split_name(name)
   if not batch.owner then return nil end
   local spec = load_spec(base, id)
   if not spec then
-    redis.call('DEL', key)
-    redis.call('SREM', base .. 'groups_on', id)
+    write('DEL', key)
+    write('SREM', base .. 'groups_on', id)
     return nil
   end
   if spec.parked or spec.paused then
     -- Stays with the job, and comes back with it.
-    redis.call('RPUSH', base .. 'stopped:' .. id, name)
+    write('RPUSH', base .. 'stopped:' .. id, name)
     return nil
   end
   local retry = batch.indexes ~= nil
@@ -64,9 +66,8 @@ local function claim_orphan(base, name, worker, now, alone)
   else
     recipients = first_pass_recipients(base, id, spec, n, tonumber(batch.from), tonumber(batch.count))
     if not recipients then
-      redis.call('RPUSH', base .. 'stopped:' .. id, name)
-      park(base, id, 'audience: its length changed, must stay ' .. spec.total .. ' until the job is over', now)
-      return nil
+      write('RPUSH', base .. 'stopped:' .. id, name)
+      return nil, spec
     end
   end
   local todo, maybe, upto = {}, {}, tonumber(batch.upto)
@@ -78,72 +79,96 @@ local function claim_orphan(base, name, worker, now, alone)
       list[#list + 1] = int(position)
     end
   end
-  local epoch = next_epoch(base, now)
+  local epoch, deliveries = next_epoch(base, now), int((tonumber(batch.deliveries) or 0) + 1)
   -- The new holder counts its calls from one.
-  redis.call('HDEL', key, 'call')
-  redis.call('HSET', key, 'owner', worker, 'epoch', epoch)
-  if alone then redis.call('HSET', key, 'alone', '1') end
-  local deliveries = redis.call('HINCRBY', key, 'deliveries', 1)
-  redis.call('SADD', base .. 'claims:' .. worker, name)
-  if not spec.ending then mark_active(base, id, now) end
+  write('HDEL', key, 'call')
+  write('HSET', key, 'owner', worker, 'epoch', epoch, 'deliveries', deliveries)
+  if alone then write('HSET', key, 'alone', '1') end
+  write('SADD', base .. 'claims:' .. worker, name)
+  if not spec.ending then
+    mark_active(base, id, now)
+    if spec.class == 'aimed' and list == base .. 'orphans:' .. id then hold_slot_for_send(base, id) end
+  end
   local listed = #todo > 0 and table.concat(todo, ',') or '-'
-  return { id, n, epoch, retry and 'retry' or 'first', batch.from or '0', batch.upto, int(deliveries), spec.abort,
+  return { id, n, epoch, retry and 'retry' or 'first', batch.from or '0', batch.upto, deliveries, spec.abort,
     listed, table.concat(maybe, ','), recipients, spec.ending or '', alone and '1' or '0' }, count
 end
 
--- Takes the next batch of the first pass of a job, or nil when there is none.
-local function claim_first_pass(base, id, spec, worker, window, now)
+local CHANGED = 'audience: its length changed, must stay '
+
+-- The first batch of a list, whose worker is gone: returns false when there is none, nil when it cannot be taken, or the
+-- claim and its number of recipients.
+local function claim_orphan(base, list, worker, now, alone)
+  local name = redis.call('LRANGE', list, 0, 0)[1]
+  if not name then return false end
+  local id = split_name(name)
+  local taken, count = in_step(base, id, take_over, base, name, worker, now, list, alone)
+  if not taken and count then park(base, id, CHANGED .. count.total .. ' until the job is over', now) end
+  return taken, taken and count
+end
+
+-- Part of a step.
+local function open_first_pass(base, id, spec, n, worker, window, now, from, count, recipients)
+  write('HSET', base .. 'spec:' .. id, 'next', int(from + count))
+  local rolled = redis.call('HGET', base .. 'rolled:' .. id, n)
+  if rolled then
+    -- Redis came back with an older state: this batch had been given out, and some of it was sent.
+    local batch = { owner = worker, upto = rolled, deliveries = '1', from = int(from), count = int(count) }
+    write('HDEL', base .. 'rolled:' .. id, n)
+    write('HSET', base .. 'b:' .. id .. '/' .. n, 'upto', rolled, 'from', batch.from, 'count', batch.count)
+    return take_over(base, id .. '/' .. n, worker, now, nil, nil, batch)
+  end
+  local epoch = next_epoch(base, now)
+  open_batch(base, id, n, worker, epoch, window, { 'from', int(from), 'count', int(count) })
+  write('SADD', base .. 'claims:' .. worker, id .. '/' .. n)
+  if not spec.ending then
+    mark_active(base, id, now)
+    if spec.class == 'aimed' then hold_slot_for_send(base, id) end
+    if spec.class == 'group' then write('SADD', base .. 'groups_on', id) end
+  end
+  return { id, n, epoch, 'first', int(from), window, '1', spec.abort, '', '', recipients, spec.ending or '', '0' }, count
+end
+
+-- Takes the next batch of the first pass of a job, or nil when there is none. `queue`, `head`: where the job stands, and
+-- what is taken away there.
+local function claim_first_pass(base, id, spec, worker, window, now, queue, head)
   local total, from = tonumber(spec.total), tonumber(spec.next)
   if from >= total then return nil end
   local count = math.min(BATCH, total - from)
   local n = int(from / BATCH)
   local recipients = first_pass_recipients(base, id, spec, n, from, count)
   if not recipients then
-    park(base, id, 'audience: its length changed, must stay ' .. spec.total .. ' until the job is over', now)
+    park(base, id, CHANGED .. spec.total .. ' until the job is over', now)
     return nil
   end
-  redis.call('HSET', base .. 'spec:' .. id, 'next', int(from + count))
-  local epoch = next_epoch(base, now)
-  open_batch(base, id, n, worker, epoch, window, { 'from', int(from), 'count', int(count) })
-  local rolled = redis.call('HGET', base .. 'rolled:' .. id, n)
-  if rolled then
-    -- Redis came back with an older state: this batch had been given out, and some of it was sent.
-    redis.call('HDEL', base .. 'rolled:' .. id, n)
-    redis.call('HSET', base .. 'b:' .. id .. '/' .. n, 'upto', rolled)
-    redis.call('SREM', base .. 'claims:' .. worker, id .. '/' .. n)
-    return claim_orphan(base, id .. '/' .. n, worker, now)
-  end
-  if not spec.ending then
-    mark_active(base, id, now)
-    if spec.class == 'aimed' then hold_slot_for_send(base, id) end
-  end
-  return { id, n, epoch, 'first', int(from), window, '1', spec.abort, '', '', recipients, spec.ending or '', '0' }, count
+  return in_step(base, id, function()
+    if queue then write('ZREM', queue, head) end
+    return open_first_pass(base, id, spec, n, worker, window, now, from, count, recipients)
+  end)
 end
 
--- Opens a batch of waiting recipients of one job.
+-- Opens a batch of waiting recipients of one job. Part of a step. Returns the claim, or nil when the batch is a suspect by
+-- what it carries: it is run alone, later.
 local function open_retry(base, id, spec, list, worker, window, now, how)
   local epoch = next_epoch(base, now)
-  local n, indexes = 'r' .. epoch, table.concat(list, ',')
-  open_batch(base, id, n, worker, epoch, window, { 'indexes', indexes, 'count', int(#list) })
+  local n, indexes, most = 'r' .. epoch, table.concat(list, ','), 0
+  local name = id .. '/' .. n
   if redis.call('EXISTS', base .. 'crashed:' .. id) == 1 then
-    local most = 0
     for _, count in ipairs(redis.call('HMGET', base .. 'crashed:' .. id, unpack(list))) do
       most = math.max(most, tonumber(count) or 0)
     end
-    if most > 0 then redis.call('HSET', base .. 'b:' .. id .. '/' .. n, 'crashes', int(most)) end
   end
-  if spec.class == 'group' and not spec.ending then redis.call('SADD', base .. 'groups_on', id) end
+  write('HSET', base .. 'b:' .. name, 'owner', worker, 'epoch', epoch, 'upto', most >= SUSPECT and '0' or window,
+    'deliveries', '1', 'indexes', indexes, 'count', int(#list))
+  if most > 0 then write('HSET', base .. 'b:' .. name, 'crashes', int(most)) end
+  if spec.class == 'group' and not spec.ending then write('SADD', base .. 'groups_on', id) end
+  if most >= SUSPECT then
+    write('RPUSH', base .. 'suspects', name)
+    return nil
+  end
+  write('SADD', base .. 'claims:' .. worker, name)
   return { id, n, epoch, 'retry', '0', window, '1', spec.abort, '', '', retry_recipients(base, id, indexes),
     spec.ending or '', how or '0' }
-end
-
--- A batch that is a suspect by what it carries is run alone, later.
-local function is_set_aside(base, name, worker)
-  if tonumber(redis.call('HGET', base .. 'b:' .. name, 'crashes') or '0') < SUSPECT then return false end
-  redis.call('SREM', base .. 'claims:' .. worker, name)
-  redis.call('HSET', base .. 'b:' .. name, 'upto', '0')
-  redis.call('RPUSH', base .. 'suspects', name)
-  return true
 end
 
 -- Gathers what is due of one of the waiting sets into batches of one job each; returns how many recipients they hold.
@@ -156,69 +181,80 @@ local function claim_retries(base, set, limit, most, worker, window, now, claims
     if not specs[id] then specs[id] = load_spec(base, id) or { gone = true } end
     local spec = specs[id]
     if spec.gone or redis.call('HEXISTS', base .. 'wait:' .. id, index) == 0 then
-      redis.call('ZREM', base .. set, member)
+      write('ZREM', base .. set, member)
     elseif spec.paused or spec.parked then
-      redis.call('ZREM', base .. set, member)
-      redis.call('ZADD', base .. 'held:' .. id, due[i + 1], member)
+      write('ZADD', base .. 'held:' .. id, due[i + 1], member)
+      write('ZREM', base .. set, member)
     elseif spec.class == 'aimed' and not spec.ending then
       -- Sent again it starts a fan-out again: it takes its turn.
-      redis.call('ZREM', base .. set, member)
-      redis.call('HSET', base .. 'spec:' .. id, 'again', '1')
-      enqueue(base, spec)
+      in_step(base, id, function()
+        write('ZREM', base .. set, member)
+        write('HSET', base .. 'spec:' .. id, 'again', '1')
+        enqueue(base, spec)
+      end)
     elseif spec.class == 'group' and not by_job[id]
       and redis.call('SCARD', base .. 'groups_on') + #order >= MOST_GROUPS then
-      redis.call('ZADD', base .. set, int(now + 250), member)
+      write('ZADD', base .. set, int(now + 250), member)
     else
       if not by_job[id] and #order < most then
         by_job[id] = {}
         order[#order + 1] = id
       end
       local list = by_job[id]
-      if list and #list < BATCH then
-        redis.call('ZREM', base .. set, member)
-        list[#list + 1] = index
-      end
+      if list and #list < BATCH then list[#list + 1] = index end
     end
   end
   for _, id in ipairs(order) do
     given = given + #by_job[id]
-    local taken = open_retry(base, id, specs[id], by_job[id], worker, window, now, how)
-    if not is_set_aside(base, id .. '/' .. taken[2], worker) then claims[#claims + 1] = taken end
+    claims[#claims + 1] = in_step(base, id, function()
+      local members = {}
+      for i, index in ipairs(by_job[id]) do members[i] = id .. '/' .. index end
+      write('ZREM', base .. set, unpack(members))
+      return open_retry(base, id, specs[id], by_job[id], worker, window, now, how)
+    end)
   end
   return given
 end
 
 -- A topic or condition that has to be sent again, and has the slot.
 local function claim_again(base, id, spec, worker, window, now)
-  redis.call('HDEL', base .. 'spec:' .. id, 'again')
-  if not redis.call('HGET', base .. 'wait:' .. id, '0') then return nil end
-  local taken = open_retry(base, id, spec, { '0' }, worker, window, now)
-  if is_set_aside(base, id .. '/' .. taken[2], worker) then return nil end
-  hold_slot_for_send(base, id)
-  return taken, 1
+  local taken = in_step(base, id, function()
+    write('HDEL', base .. 'spec:' .. id, 'again')
+    if not redis.call('HGET', base .. 'wait:' .. id, '0') then return nil end
+    local retry = open_retry(base, id, spec, { '0' }, worker, window, now)
+    if retry then hold_slot_for_send(base, id) end
+    return retry
+  end)
+  return taken, taken and 1
 end
 
 -- A batch of a job that is ending: what was orphaned, then what was never claimed, then what waits for a retry.
 local function claim_ending(base, id, worker, window, now)
   local spec = load_spec(base, id)
   if not spec then
-    redis.call('ZREM', base .. 'ending', id)
+    write('ZREM', base .. 'ending', id)
     return nil
   end
   for _, list in ipairs({ 'stopped:', 'orphans:' }) do
-    local name = redis.call('LPOP', base .. list .. id)
-    if name then return claim_orphan(base, name, worker, now) end
+    local taken, count = claim_orphan(base, base .. list .. id, worker, now)
+    if taken ~= false then return taken, count end
   end
   if tonumber(spec.next) < tonumber(spec.total) then return claim_first_pass(base, id, spec, worker, window, now) end
   local list = {}
   for _, index in ipairs(redis.call('HRANDFIELD', base .. 'wait:' .. id, BATCH) or {}) do
     -- What is not there is in a worker's hands, which ends it itself.
-    if unschedule(base, id, index) then list[#list + 1] = index end
+    if is_scheduled(base, id, index) then list[#list + 1] = index end
   end
-  if #list == 0 and spec.again == '1' then
-    redis.call('HDEL', base .. 'spec:' .. id, 'again')
-    list[1] = '0'
-  end
-  if #list == 0 then return nil end
-  return open_retry(base, id, spec, list, worker, window, now), #list
+  local again = #list == 0 and spec.again == '1'
+  if #list == 0 and not again then return nil end
+  local taken = in_step(base, id, function()
+    if again then
+      write('HDEL', base .. 'spec:' .. id, 'again')
+      list[1] = '0'
+    else
+      unschedule(base, id, list)
+    end
+    return open_retry(base, id, spec, list, worker, window, now)
+  end)
+  return taken, taken and #list
 end

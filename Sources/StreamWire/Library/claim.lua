@@ -4,16 +4,16 @@
 
 -- The project can be sent to again: what waited for that goes on.
 local function unblock(base)
-  redis.call('HDEL', base .. 'ctl', 'block', 'block_until')
   for _, id in ipairs(redis.call('SMEMBERS', base .. 'blocked')) do
     local job = base .. 'job:' .. id
     local spec = load_spec(base, id)
     if spec and not spec.paused and redis.call('HGET', job, 'state') == 'paused' then
-      redis.call('HSET', job, 'state', natural_state(base, id, spec))
-      redis.call('HDEL', job, 'reason')
+      write('HSET', job, 'state', natural_state(base, id, spec))
+      write('HDEL', job, 'reason')
     end
   end
-  redis.call('DEL', base .. 'blocked')
+  write('DEL', base .. 'blocked')
+  write('HDEL', base .. 'ctl', 'block', 'block_until')
 end
 
 -- Why no worker may take on more of this project: its readers are too far behind, or Redis' memory is nearly full.
@@ -60,16 +60,18 @@ end
 -- Jobs whose time has come: to end, or to begin.
 local function follow_the_time(base, now, wall)
   for _, id in ipairs(redis.call('ZRANGEBYSCORE', base .. 'expiring', '-inf', int(wall), 'LIMIT', 0, 100)) do
-    redis.call('ZREM', base .. 'expiring', id)
     end_job(base, id, 'expired', now)
+    write('ZREM', base .. 'expiring', id)
   end
   for _, id in ipairs(redis.call('ZRANGEBYSCORE', base .. 'sched', '-inf', int(wall), 'LIMIT', 0, 100)) do
-    redis.call('ZREM', base .. 'sched', id)
     local spec = load_spec(base, id)
-    if spec and not spec.parked and not spec.paused and not spec.ending then
-      redis.call('HSET', base .. 'job:' .. id, 'state', 'waiting')
-      if redis.call('SISMEMBER', base .. 'copying', id) == 0 then enqueue(base, spec) end
-    end
+    in_step(base, id, function()
+      write('ZREM', base .. 'sched', id)
+      if spec and not spec.parked and not spec.paused and not spec.ending then
+        write('HSET', base .. 'job:' .. id, 'state', 'waiting')
+        if redis.call('SISMEMBER', base .. 'copying', id) == 0 then enqueue(base, spec) end
+      end
+    end)
   end
 end
 
@@ -84,7 +86,7 @@ local function claim_endings(order)
       order.claims[#order.claims + 1] = taken
       order.wanted = order.wanted - count
     elseif redis.call('EXISTS', base .. 'spec:' .. id) == 1 then
-      redis.call('ZADD', base .. 'ending', int(now + 500), id)
+      write('ZADD', base .. 'ending', int(now + 500), id)
     end
   end
 end
@@ -95,9 +97,9 @@ local function restore_one(base)
   if id then
     local spec = load_spec(base, id)
     if spec and not spec.paused and not spec.parked then
-      unhold(base, id, spec)
+      in_step(base, id, unhold, base, id, spec)
     else
-      redis.call('SREM', base .. 'restoring', id)
+      write('SREM', base .. 'restoring', id)
     end
   end
 end
@@ -122,7 +124,6 @@ end
 -- Returns the ms until the next one, 0 when nothing is left to probe with.
 local function claim_probe(order)
   local base, worker, now = order.base, order.worker, order.now
-  redis.call('HSET', base .. 'ctl', 'block_until', int(now + 60000))
   local before = #order.claims
   for _, set in ipairs(WAITING_SENDS) do
     for _ = 1, 20 do
@@ -130,7 +131,10 @@ local function claim_probe(order)
       claim_retries(base, set, 1, 1, worker, '1', now, order.claims, '2')
     end
   end
-  if #order.claims > before then return 60000 end
+  if #order.claims > before then
+    write('HSET', base .. 'ctl', 'block_until', int(now + 60000))
+    return 60000
+  end
   unblock(base)
   return 0
 end
@@ -140,9 +144,8 @@ local function claim_orphans(order)
   local base, worker, now = order.base, order.worker, order.now
   for _ = 1, 100 do
     if #order.claims >= order.most or order.wanted_single + order.wanted <= 0 then break end
-    local name = redis.call('LPOP', base .. 'orphans')
-    if not name then break end
-    local taken, count = claim_orphan(base, name, worker, now)
+    local taken, count = claim_orphan(base, base .. 'orphans', worker, now)
+    if taken == false then break end
     if taken then
       order.claims[#order.claims + 1] = taken
       order.wanted = order.wanted - count
@@ -175,18 +178,19 @@ local function claim_queues(order)
     for _ = 1, 2 * order.most do
       if #order.claims >= order.most or order.wanted_single <= 0 then break end
       if queue == 'groups' and redis.call('SCARD', base .. 'groups_on') >= MOST_GROUPS then break end
-      local head = redis.call('ZPOPMIN', base .. queue)[1]
+      local head = redis.call('ZRANGE', base .. queue, 0, 0)[1]
       if not head then break end
       local _, id = string.match(head, '^([^/]*)/(.*)$')
       local spec = load_spec(base, id)
       local taken, count
       if spec and not spec.paused and not spec.parked and not spec.ending then
-        taken, count = claim_first_pass(base, id, spec, worker, window, now)
+        taken, count = claim_first_pass(base, id, spec, worker, window, now, base .. queue, head)
       end
       if taken then
         order.claims[#order.claims + 1] = taken
         order.wanted_single = order.wanted_single - count
-        if queue == 'groups' then redis.call('SADD', base .. 'groups_on', id) end
+      else
+        write('ZREM', base .. queue, head)
       end
     end
   end
@@ -209,7 +213,7 @@ local function claim_managed(order)
         taken, count = claim_first_pass(base, id, spec, worker, window, now)
       end
       if not taken then
-        redis.call('ZREM', base .. 'managed', head)
+        write('ZREM', base .. 'managed', head)
         break
       end
       order.claims[#order.claims + 1] = taken
@@ -226,16 +230,13 @@ local function claim_active(order)
       if #order.claims >= order.most or order.wanted <= 0 then break end
       local spec = load_spec(base, id)
       if not spec or spec.paused or spec.parked or spec.ending then break end
-      local taken, count
-      local name = redis.call('LPOP', base .. 'orphans:' .. id)
-      if name then
-        taken, count = claim_orphan(base, name, worker, now)
-        if taken and spec.class == 'aimed' then hold_slot_for_send(base, id) end
-      elseif spec.again == '1' then
-        taken, count = claim_again(base, id, spec, worker, window, now)
-        if not taken then break end
-      else
-        taken, count = claim_first_pass(base, id, spec, worker, window, now)
+      local taken, count = claim_orphan(base, base .. 'orphans:' .. id, worker, now)
+      if taken == false then
+        if spec.again == '1' then
+          taken, count = claim_again(base, id, spec, worker, window, now)
+        else
+          taken, count = claim_first_pass(base, id, spec, worker, window, now)
+        end
         if not taken then break end
       end
       if taken then
@@ -333,8 +334,7 @@ local function claim(keys, args)
   local may_send = hold_ms == 0 and pause == '' and press == '' and most > 0
   if may_send and alone == worker then
     if not ctl[3] and redis.call('SCARD', base .. 'claims:' .. worker) == 0 then
-      local name = redis.call('LPOP', base .. 'suspects')
-      local taken = name and claim_orphan(base, name, worker, now, true)
+      local taken = claim_orphan(base, base .. 'suspects', worker, now, true)
       if taken then claims[#claims + 1] = taken end
     end
   elseif may_send and ctl[3] then

@@ -58,30 +58,36 @@ local function pause(keys, args)
   if spec.parked then return { 'parked' } end
   if spec.ending then return { 'over', state } end
   if not spec.paused then
-    redis.call('HSET', base .. 'spec:' .. id, 'paused', '1')
-    redis.call('HSET', base .. 'job:' .. id, 'state', 'paused', 'reason', 'paused by an operator')
-    release_block(base, id)
-    dequeue(base, spec)
-    release_slot(base, id)
-    -- Batches with a later epoch were claimed after a resume.
-    tell(base, 'stop', id, next_epoch(base, now_ms()))
+    in_step(base, id, function()
+      write('HSET', base .. 'spec:' .. id, 'paused', '1')
+      write('HSET', base .. 'job:' .. id, 'state', 'paused', 'reason', 'paused by an operator')
+      release_block(base, id)
+      dequeue(base, spec)
+      release_slot(base, id)
+      -- Batches with a later epoch were claimed after a resume.
+      tell(base, 'stop', id, next_epoch(base, now_ms()))
+    end)
   end
   return { 'ok', 'paused' }
 end
 
-local function go_on(base, id, spec)
-  local key = base .. 'spec:' .. id
-  redis.call('HDEL', key, 'paused', 'parked')
+-- Part of a step. `known`: see restore.
+local function go_on(base, id, spec, known)
+  local key, copies = base .. 'spec:' .. id, nil
+  write('HDEL', key, 'paused', 'parked')
   spec.paused, spec.parked = nil, nil
   if spec.source == 'set' and redis.call('HEXISTS', key, 'whole') == 0 then
     -- Its copy was given up; it starts over.
-    redis.call('HDEL', key, 'run', 'restarts')
-    redis.call('SADD', base .. 'copying', id)
+    write('HDEL', key, 'run', 'restarts')
+    write('SADD', base .. 'copying', id)
+    copies = true
   end
-  restore(base, id, spec, steady_ms(base))
+  known = known or {}
+  known.copying = copies
+  restore(base, id, spec, steady_ms(base), known)
   local state = natural_state(base, id, spec)
-  redis.call('HSET', base .. 'job:' .. id, 'state', state)
-  redis.call('HDEL', base .. 'job:' .. id, 'reason')
+  write('HSET', base .. 'job:' .. id, 'state', state)
+  write('HDEL', base .. 'job:' .. id, 'reason')
   return state
 end
 
@@ -91,7 +97,7 @@ local function resume(keys, args)
   if not spec then return state end
   if spec.parked then return { 'parked' } end
   if not spec.paused then return { 'ok', state } end
-  return { 'ok', go_on(keys[1], args[1], spec) }
+  return { 'ok', (in_step(keys[1], args[1], go_on, keys[1], args[1], spec)) }
 end
 
 -- pause_project: nothing of the project is sent until it is resumed. ARGV: reason. Returns {'ok'}.
@@ -127,15 +133,22 @@ local function replay(keys, args)
   if fields.kind == 'parked' then
     local id = fields.job
     local spec = load_spec(base, id)
-    redis.call('XDEL', base .. 'dead', args[1])
-    if not spec or not spec.parked then return { 'gone', id } end
-    redis.call('SMOVE', base .. 'jobs_parked', base .. 'jobs_open', id)
-    for _, name in ipairs(redis.call('LRANGE', base .. 'stopped:' .. id, 0, -1)) do
-      redis.call('HDEL', base .. 'b:' .. name, 'crashes', 'alone')
+    local is_parked = spec and spec.parked
+    if is_parked then
+      in_step(base, id, function()
+        write('SREM', base .. 'jobs_parked', id)
+        write('SADD', base .. 'jobs_open', id)
+        for _, name in ipairs(redis.call('LRANGE', base .. 'stopped:' .. id, 0, -1)) do
+          write('HDEL', base .. 'b:' .. name, 'crashes', 'alone')
+        end
+        write('DEL', base .. 'crashed:' .. id)
+        go_on(base, id, spec, { crashes = '0' })
+        write('XDEL', base .. 'dead', args[1])
+      end)
+      return { 'resumed', id }
     end
-    redis.call('DEL', base .. 'crashed:' .. id)
-    go_on(base, id, spec)
-    return { 'resumed', id }
+    write('XDEL', base .. 'dead', args[1])
+    return { 'gone', id }
   end
   local push = { 'XADD', base .. 'jobs', '*' }
   for i = 1, #entry[2], 2 do
@@ -151,8 +164,10 @@ local function replay(keys, args)
     if redis.call('EXISTS', base .. 'spec:' .. own) == 1 then return { 'busy', own } end
     redis.call('DEL', base .. 'seen:' .. own)
   end
+  -- Pushed twice it would be sent twice, so what can be asked is asked first.
+  may(base, 'replay', true)
   local pushed = redis.call(unpack(push))
-  redis.call('XDEL', base .. 'dead', args[1])
+  write('XDEL', base .. 'dead', args[1])
   return { 'pushed', pushed }
 end
 
@@ -163,11 +178,9 @@ local function drop(keys, args)
   local entry = redis.call('XRANGE', base .. 'dead', args[1], args[1])[1]
   if not entry then return { 'missing' } end
   local fields = pairs_to_map(entry[2])
-  redis.call('XDEL', base .. 'dead', args[1])
-  if fields.kind == 'parked' then
-    local spec = load_spec(base, fields.job)
-    if spec and spec.parked then end_job(base, fields.job, 'cancelled', steady_ms(base)) end
-  end
+  local spec = fields.kind == 'parked' and load_spec(base, fields.job)
+  if spec and spec.parked then end_job(base, fields.job, 'cancelled', steady_ms(base)) end
+  write('XDEL', base .. 'dead', args[1])
   return { 'dropped', fields.job }
 end
 

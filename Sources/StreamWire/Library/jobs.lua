@@ -12,11 +12,11 @@ local function takes_turns(class)
 end
 
 local function enqueue(base, spec)
-  redis.call('ZADD', base .. QUEUES[spec.class], 0, spec.member)
+  write('ZADD', base .. QUEUES[spec.class], 0, spec.member)
 end
 
 local function dequeue(base, spec)
-  redis.call('ZREM', base .. QUEUES[spec.class], spec.member)
+  write('ZREM', base .. QUEUES[spec.class], spec.member)
 end
 
 -- Something of the first pass is left that no worker holds; of an aimed job also a send that has to be made again.
@@ -28,7 +28,7 @@ end
 -- Gives the slot up. A topic that FCM is busy with, or may be in a moment, keeps it until that is over.
 local function release_slot(base, id)
   local value = redis.call('HGET', base .. 'active', id)
-  if value and string.sub(value, -1) == '|' then redis.call('HDEL', base .. 'active', id) end
+  if value and string.sub(value, -1) == '|' then write('HDEL', base .. 'active', id) end
 end
 
 -- Retries are kept apart by what they cost, so that those which the budget does not allow stand in nobody's way. Those of
@@ -38,47 +38,52 @@ local WAITING = { 'again', 'retry', 'retry_many', 'again_managed' }
 
 -- The job ends or is paused. When it was the last that the block stopped, the block goes with it: the next send tries.
 local function release_block(base, id)
-  if redis.call('SREM', base .. 'blocked', id) == 1 and redis.call('EXISTS', base .. 'blocked') == 0 then
-    redis.call('HDEL', base .. 'ctl', 'block', 'block_until')
-  end
+  if redis.call('SISMEMBER', base .. 'blocked', id) == 0 then return end
+  local is_last = redis.call('SCARD', base .. 'blocked') == 1
+  write('SREM', base .. 'blocked', id)
+  if is_last then write('HDEL', base .. 'ctl', 'block', 'block_until') end
+end
+
+local function waiting_set(spec_class, value)
+  if spec_class == 'managed' then return 'again_managed' end
+  if string.sub(value, 1, 2) == '0|' or spec_class == 'aimed' then return 'again' end
+  return spec_class == 'fanout' and 'retry_many' or 'retry'
 end
 
 local function schedule(base, id, spec_class, index, value, due)
-  local set = 'retry'
-  if spec_class == 'managed' then
-    set = 'again_managed'
-  elseif string.sub(value, 1, 2) == '0|' or spec_class == 'aimed' then
-    set = 'again'
-  elseif spec_class == 'fanout' then
-    set = 'retry_many'
-  end
-  redis.call('ZADD', base .. set, due, id .. '/' .. index)
+  write('ZADD', base .. waiting_set(spec_class, value), due, id .. '/' .. index)
 end
 
--- Returns true when the recipient was waiting, and not in a worker's hands.
-local function unschedule(base, id, index)
+-- Takes recipients out of the sets in which they wait for their time.
+local function unschedule(base, id, indexes)
+  local members = {}
+  for i, index in ipairs(indexes) do members[i] = id .. '/' .. index end
+  for _, set in ipairs(WAITING) do write('ZREM', base .. set, unpack(members)) end
+  write('ZREM', base .. 'held:' .. id, unpack(members))
+end
+
+-- Whether a recipient waits for its time, and is not in a worker's hands.
+local function is_scheduled(base, id, index)
   local member = id .. '/' .. index
   for _, set in ipairs(WAITING) do
-    if redis.call('ZREM', base .. set, member) == 1 then return true end
+    if redis.call('ZSCORE', base .. set, member) then return true end
   end
-  return redis.call('ZREM', base .. 'held:' .. id, member) == 1
+  return redis.call('ZSCORE', base .. 'held:' .. id, member) and true or false
 end
 
 -- Moves retries of a job that goes on back among the others; a million of them must not hold the server, so it is
 -- done in steps by the claims that follow.
 local function unhold(base, id, spec)
-  local held = redis.call('ZRANGE', base .. 'held:' .. id, 0, 999, 'WITHSCORES')
+  local held, moved = redis.call('ZRANGE', base .. 'held:' .. id, 0, 999, 'WITHSCORES'), {}
   for i = 1, #held, 2 do
     local _, index = split_name(held[i])
     local value = redis.call('HGET', base .. 'wait:' .. id, index)
     if value then schedule(base, id, spec.class, index, value, held[i + 1]) end
+    moved[#moved + 1] = held[i]
   end
-  if #held > 0 then redis.call('ZREMRANGEBYRANK', base .. 'held:' .. id, 0, #held / 2 - 1) end
-  if redis.call('EXISTS', base .. 'held:' .. id) == 1 then
-    redis.call('SADD', base .. 'restoring', id)
-  else
-    redis.call('SREM', base .. 'restoring', id)
-  end
+  local is_all = redis.call('ZCARD', base .. 'held:' .. id) <= #moved
+  if #moved > 0 then write('ZREM', base .. 'held:' .. id, unpack(moved)) end
+  write(is_all and 'SREM' or 'SADD', base .. 'restoring', id)
 end
 
 local SUSPECT = 3
@@ -86,52 +91,61 @@ local SUSPECT = 3
 -- The letter of a result in `record`, and its counter.
 local LETTERS = { s = 'sent', f = 'failed', u = 'unknown', c = 'cancelled', x = 'expired' }
 
--- A batch without a holder: back to where the next one is taken from.
-local function orphan(base, name, now)
+-- A batch without a holder: back to where the next one is taken from. Part of a step.
+-- `known`: what the same step changes: `spec` (as it will be), `crashes`, `upto`.
+local function orphan(base, name, now, known)
+  known = known or {}
   local id = split_name(name)
   local batch = base .. 'b:' .. name
-  local spec = load_spec(base, id)
+  local spec = known.spec or load_spec(base, id)
   if not spec then
-    redis.call('DEL', batch)
-    redis.call('SREM', base .. 'groups_on', id)
+    write('DEL', batch)
+    write('SREM', base .. 'groups_on', id)
     return
   end
   local facts = redis.call('HMGET', batch, 'from', 'sent', 'crashes', 'upto')
+  facts[3], facts[4] = known.crashes or facts[3], known.upto or facts[4]
   -- Whoever held it decides nothing any more, also before somebody else takes it.
-  redis.call('HDEL', batch, 'epoch')
+  write('HDEL', batch, 'epoch')
   if spec.paused or spec.parked or spec.ending then
-    redis.call('RPUSH', base .. 'stopped:' .. id, name)
-    if spec.ending then redis.call('ZADD', base .. 'ending', int(now), id) end
+    write('RPUSH', base .. 'stopped:' .. id, name)
+    if spec.ending then write('ZADD', base .. 'ending', int(now), id) end
   elseif (tonumber(facts[3]) or 0) >= SUSPECT then
-    redis.call('RPUSH', base .. 'suspects', name)
+    write('RPUSH', base .. 'suspects', name)
   elseif (spec.class == 'fanout' and facts[1] and not facts[2]) or (spec.class == 'aimed' and facts[4] == '0') then
-    redis.call('RPUSH', base .. 'orphans:' .. id, name)
+    write('RPUSH', base .. 'orphans:' .. id, name)
     -- It needs its turn, like what was never claimed. A topic's send that did not begin leaves the turn that it has.
     local turn = redis.call('HGET', base .. 'active', id)
     if not turn then
       enqueue(base, spec)
     elseif string.sub(turn, -1) == '?' then
-      redis.call('HSET', base .. 'active', id, string.sub(turn, 1, -2))
+      write('HSET', base .. 'active', id, string.sub(turn, 1, -2))
     end
   else
-    redis.call('RPUSH', base .. 'orphans', name)
+    write('RPUSH', base .. 'orphans', name)
   end
 end
 
--- A job that may be sent again: its waiting retries, its orphans and its place in the queue.
-local function restore(base, id, spec, now)
+-- A job that may be sent again: its waiting retries, its orphans and its place in the queue. Part of a step.
+-- `known`: what the same step changes of its stopped batches (see orphan), and `copying`: whether its audience is copied.
+local function restore(base, id, spec, now, known)
+  known = known or {}
+  known.spec = spec
   unhold(base, id, spec)
-  for _, name in ipairs(redis.call('LRANGE', base .. 'stopped:' .. id, 0, -1)) do orphan(base, name, now) end
-  redis.call('DEL', base .. 'stopped:' .. id)
-  if not redis.call('ZSCORE', base .. 'sched', id) and redis.call('SISMEMBER', base .. 'copying', id) == 0
+  local stopped = redis.call('LRANGE', base .. 'stopped:' .. id, 0, -1)
+  write('DEL', base .. 'stopped:' .. id)
+  for _, name in ipairs(stopped) do orphan(base, name, now, known) end
+  local copying = known.copying
+  if copying == nil then copying = redis.call('SISMEMBER', base .. 'copying', id) == 1 end
+  if not redis.call('ZSCORE', base .. 'sched', id) and not copying
     and has_first_pass(base, id, spec) and redis.call('HEXISTS', base .. 'active', id) == 0 then
     enqueue(base, spec)
   end
 end
 
--- The state of a job that is neither paused nor parked nor over.
-local function natural_state(base, id, spec)
-  if redis.call('ZSCORE', base .. 'sched', id) then return 'scheduled' end
+-- The state of a job that is neither paused nor parked nor over. `is_begun`: it is not scheduled any more.
+local function natural_state(base, id, spec, is_begun)
+  if not is_begun and redis.call('ZSCORE', base .. 'sched', id) then return 'scheduled' end
   local times = redis.call('HMGET', base .. 'job:' .. id, 'started_ms', 'first_pass_ms')
   if times[2] then return 'retrying' end
   if not times[1] then return 'waiting' end
@@ -139,83 +153,86 @@ local function natural_state(base, id, spec)
   return 'active'
 end
 
--- Ends a job: its last state, its times, and nothing private left behind.
--- `last`: nil: all of it is read and written here; else of the call that has just written its last result: `spec`
---   (member, class and keep), `batch` (the key of the batch that ends with the job), `common`, `letter` and `count` of a
---   job of one (its status, which is written here), and `is_bare` when nothing private is left of it but the spec, the
---   recipient and that batch.
+-- Whether a job may stand in a queue, or among those that are parked, blocked, restored, ending or expiring. As a rule there
+-- is none of these, which one question tells.
+local function is_listed(base, id, class)
+  return redis.call('EXISTS', base .. QUEUES[class], base .. 'jobs_parked', base .. 'blocked', base .. 'restoring',
+    base .. 'ending', base .. 'expiring', base .. 'orphans:' .. id, base .. 'stopped:' .. id) > 0
+end
+
+-- What a job's hash says when the job is over.
+-- `known`: its cancelled, expired, first_pass_ms and reason; `counters`: pairs that go with it.
+local function final_fields(known, wall, counters)
+  local state = 'done'
+  if (tonumber(known[2]) or 0) > 0 then state = 'expired' end
+  if (tonumber(known[1]) or 0) > 0 then state = 'cancelled' end
+  return 'state', state, 'retrying', '0', 'finished_ms', wall, 'first_pass_ms', known[3] or wall, unpack(counters or {})
+end
+
+-- Ends a job: its last state, its times, and nothing private left behind. Part of a step.
+-- `last`: what the step changes besides: `known` and `counters`, see final_fields; `batch`: the key of the batch that ends
+-- with the job; `spec`: member, class and keep where they are known; `is_listed`: the step puts it into a list.
 local function finish_job(base, id, last)
   last = last or {}
-  local job, spec_key, common = base .. 'job:' .. id, base .. 'spec:' .. id, last.common
-  local known = redis.call('HMGET', job, 'cancelled', 'expired', 'first_pass_ms', 'reason')
+  local job, spec_key = base .. 'job:' .. id, base .. 'spec:' .. id
+  local known = last.known or redis.call('HMGET', job, 'cancelled', 'expired', 'first_pass_ms', 'reason')
   local spec = last.spec or redis.call('HMGET', spec_key, 'member', 'class', 'keep')
-  local class, state, own = spec[2], 'done', {}
-  local wall = common and common.ended_at or int(now_ms())
-  if common then common.ended_at = wall end
-  if last.letter == 'x' or (tonumber(known[2]) or 0) > 0 then state = 'expired' end
-  if last.letter == 'c' or (tonumber(known[1]) or 0) > 0 then state = 'cancelled' end
-  if last.letter then own = { LETTERS[last.letter], int(last.count) } end
-  redis.call('HSET', job, 'state', state, 'retrying', '0', 'finished_ms', wall, 'first_pass_ms', known[3] or wall,
-    unpack(own))
-  if known[4] then redis.call('HDEL', job, 'reason') end
-  redis.call('PEXPIRE', job, spec[3])
-  if common then note_for_end(common, 'closed', 'all', id) else redis.call('SREM', base .. 'jobs_open', id) end
+  local class = spec[2]
+  write('HSET', job, final_fields(known, int(now_ms()), last.counters))
+  if known[4] then write('HDEL', job, 'reason') end
+  write('PEXPIRE', job, spec[3])
+  write('SREM', base .. 'jobs_open', id)
   if takes_turns(class) then
     local turn = redis.call('HGET', base .. 'active', id)
-    if turn and not string.match(turn, '%d$') then redis.call('HDEL', base .. 'active', id) end
+    if turn and not string.match(turn, '%d$') then write('HDEL', base .. 'active', id) end
   end
-  if class == 'group' then redis.call('SREM', base .. 'groups_on', id) end
+  if class == 'group' then write('SREM', base .. 'groups_on', id) end
   local orphans, stopped = base .. 'orphans:' .. id, base .. 'stopped:' .. id
-  -- As a rule there is none of these, which one question tells; bare jobs of one class that end in one call ask it once.
-  local is_listed = common and common.is_listed and common.is_listed[class]
-  if is_listed == nil or not last.is_bare then
-    is_listed = redis.call('EXISTS', base .. QUEUES[class], base .. 'jobs_parked', base .. 'blocked',
-      base .. 'restoring', base .. 'ending', base .. 'expiring', orphans, stopped) > 0
-    if last.is_bare then
-      common.is_listed = common.is_listed or {}
-      common.is_listed[class] = is_listed
-    end
-  end
-  if is_listed then
+  if last.is_listed or is_listed(base, id, class) then
     dequeue(base, { member = spec[1], class = class })
     -- Parked, it may be over all the same: with what a worker knew that was taken for dead.
-    redis.call('SREM', base .. 'jobs_parked', id)
-    redis.call('SREM', base .. 'blocked', id)
-    redis.call('SREM', base .. 'restoring', id)
-    redis.call('ZREM', base .. 'ending', id)
-    redis.call('ZREM', base .. 'expiring', id)
+    write('SREM', base .. 'jobs_parked', id)
+    write('SREM', base .. 'blocked', id)
+    write('SREM', base .. 'restoring', id)
+    write('ZREM', base .. 'ending', id)
+    write('ZREM', base .. 'expiring', id)
     for _, list in ipairs({ orphans, stopped }) do
-      for _, name in ipairs(redis.call('LRANGE', list, 0, -1)) do redis.call('DEL', base .. 'b:' .. name) end
+      for _, name in ipairs(redis.call('LRANGE', list, 0, -1)) do write('DEL', base .. 'b:' .. name) end
     end
   end
-  if last.is_bare then
-    redis.call('UNLINK', spec_key, base .. 'rcpt:' .. id, last.batch or spec_key)
-  else
-    redis.call('UNLINK', spec_key, base .. 'rcpt:' .. id, base .. 'copy:' .. id, base .. 'done:' .. id,
-      base .. 'wait:' .. id, base .. 'held:' .. id, orphans, stopped, base .. 'rolled:' .. id, base .. 'crashed:' .. id,
-      last.batch or spec_key)
-  end
+  write('UNLINK', spec_key, base .. 'rcpt:' .. id, base .. 'copy:' .. id, base .. 'done:' .. id,
+    base .. 'wait:' .. id, base .. 'held:' .. id, orphans, stopped, base .. 'rolled:' .. id, base .. 'crashed:' .. id,
+    last.batch or spec_key)
+end
+
+-- Ends a job by its counters alone: `count` recipients get `status` and no result. Part of a step.
+local function finish_by_counters(base, id, status, count, reason)
+  local job = base .. 'job:' .. id
+  local known = redis.call('HMGET', job, 'cancelled', 'expired', 'first_pass_ms', 'reason', status)
+  local total = (tonumber(known[5]) or 0) + count
+  if status == 'cancelled' then known[1] = total elseif status == 'expired' then known[2] = total end
+  finish_job(base, id, { known = known, counters = { status, int(total) } })
+  write('HSET', base .. 'tally', status, int((tonumber(redis.call('HGET', base .. 'tally', status)) or 0) + count))
+  write('HSET', job, 'reason', reason)
 end
 
 -- A job that is ending needs nobody, whatever was found wrong with it: it ends with what is there. One whose batch
 -- takes workers down even so is closed by its counters alone.
 local function end_anyway(base, id, status, poison, now)
-  redis.call('SREM', base .. 'copying', id)
-  redis.call('ZADD', base .. 'ending', int(now), id)
+  write('SREM', base .. 'copying', id)
+  write('ZADD', base .. 'ending', int(now), id)
   if not poison then return end
-  local left = redis.call('HGET', base .. 'spec:' .. id, 'left')
-  redis.call('HINCRBY', base .. 'job:' .. id, status, left)
-  redis.call('HINCRBY', base .. 'tally', status, left)
-  redis.call('HINCRBY', base .. 'ctl', 'left', int(0 - tonumber(left)))
-  finish_job(base, id)
-  redis.call('HSET', base .. 'job:' .. id, 'reason', 'poison: its unfinished recipients are counted and have no result')
+  local left = tonumber(redis.call('HGET', base .. 'spec:' .. id, 'left'))
+  write('HSET', base .. 'ctl', 'left', int((tonumber(redis.call('HGET', base .. 'ctl', 'left')) or 0) - left))
+  finish_by_counters(base, id, status, left, 'poison: its unfinished recipients are counted and have no result')
 end
 
 -- A job that needs a person: evidence in `dead`, everything unfinished kept for a replay.
-local function park(base, id, reason, now, evidence)
+-- Its own step. `also`: more writes of that step.
+local function park(base, id, reason, now, evidence, also)
   local spec = pairs_to_map(redis.call('HGETALL', base .. 'spec:' .. id))
   if spec.parked then return end
-  if spec.ending then return end_anyway(base, id, spec.ending, evidence ~= nil, now) end
+  if spec.ending then return in_step(base, id, end_anyway, base, id, spec.ending, evidence ~= nil, now) end
   local entry = { 'XADD', base .. 'dead', '*', 'job', id, 'reason', reason, 'kind', 'parked',
     'entry_id', spec.entry, 'at_ms', int(now_ms()) }
   for _, value in ipairs(evidence or {}) do entry[#entry + 1] = value end
@@ -227,48 +244,59 @@ local function park(base, id, reason, now, evidence)
       entry[#entry + 1] = value
     end
   end
+  may(base, 'park')
   redis.call(unpack(entry))
-  dequeue(base, spec)
-  release_slot(base, id)
-  redis.call('SMOVE', base .. 'jobs_open', base .. 'jobs_parked', id)
-  redis.call('SREM', base .. 'blocked', id)
-  redis.call('HSET', base .. 'spec:' .. id, 'parked', '1')
-  redis.call('HSET', base .. 'job:' .. id, 'state', 'parked', 'reason', reason)
-  -- Batches with a later epoch were claimed after a replay.
-  tell(base, 'stop', id, next_epoch(base, now))
+  in_step(base, id, function()
+    dequeue(base, spec)
+    release_slot(base, id)
+    if also then also() end
+    write('SREM', base .. 'jobs_open', id)
+    write('SADD', base .. 'jobs_parked', id)
+    write('SREM', base .. 'blocked', id)
+    write('SREM', base .. 'copying', id)
+    write('HSET', base .. 'spec:' .. id, 'parked', '1')
+    write('HSET', base .. 'job:' .. id, 'state', 'parked', 'reason', reason)
+    -- Batches with a later epoch were claimed after a replay.
+    tell(base, 'stop', id, next_epoch(base, now))
+  end)
 end
 
 -- Ends a job before its time: workers give each unfinished recipient its result (`cancelled` or `expired`) without a
--- send, so the slot, permits and holds do not matter any more.
-local function end_job(base, id, status, now)
+-- send, so the slot, permits and holds do not matter any more. Part of a step.
+local function decide_end(base, id, status, now)
   local key, spec = base .. 'spec:' .. id, load_spec(base, id)
   if not spec or spec.ending then return end
-  redis.call('HDEL', key, 'paused', 'parked')
-  redis.call('HSET', key, 'ending', status)
+  write('HDEL', key, 'paused', 'parked')
+  write('HSET', key, 'ending', status)
   spec.paused, spec.parked = nil, nil
-  redis.call('SMOVE', base .. 'jobs_parked', base .. 'jobs_open', id)
+  write('SREM', base .. 'jobs_parked', id)
+  write('SADD', base .. 'jobs_open', id)
   release_block(base, id)
-  redis.call('ZREM', base .. 'sched', id)
-  redis.call('ZREM', base .. 'expiring', id)
-  redis.call('SREM', base .. 'restoring', id)
+  write('ZREM', base .. 'sched', id)
+  write('ZREM', base .. 'expiring', id)
+  write('SREM', base .. 'restoring', id)
   -- What a dead worker left of it may stand among others' that cannot go on now.
   for _, list in ipairs({ 'orphans', 'suspects' }) do
     for _, name in ipairs(redis.call('LRANGE', base .. list, 0, 19999)) do
       if split_name(name) == id then
-        redis.call('LREM', base .. list, 0, name)
-        redis.call('RPUSH', base .. 'stopped:' .. id, name)
+        write('LREM', base .. list, 0, name)
+        write('RPUSH', base .. 'stopped:' .. id, name)
       end
     end
   end
   dequeue(base, spec)
   release_slot(base, id)
   -- An audience that is being copied ends when the copy is whole: until then its recipients are not known.
-  if redis.call('SISMEMBER', base .. 'copying', id) == 0 then redis.call('ZADD', base .. 'ending', int(now), id) end
+  if redis.call('SISMEMBER', base .. 'copying', id) == 0 then write('ZADD', base .. 'ending', int(now), id) end
   local job = base .. 'job:' .. id
   local state = redis.call('HGET', job, 'state')
   if state == 'paused' or state == 'parked' then
-    redis.call('HSET', job, 'state', natural_state(base, id, spec))
-    redis.call('HDEL', job, 'reason')
+    write('HSET', job, 'state', natural_state(base, id, spec, true))
+    write('HDEL', job, 'reason')
   end
   tell(base, 'end', id, status)
+end
+
+local function end_job(base, id, status, now)
+  in_step(base, id, decide_end, base, id, status, now)
 end

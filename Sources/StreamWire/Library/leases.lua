@@ -22,38 +22,55 @@ end
 
 -- Poison: a batch that took its worker down three times in a row, with no new result in between, is a suspect: it is
 -- run alone, and if it does it again, its job needs a person. What of it becomes a retry takes the count along.
+-- Returns the count that the batch has now.
 local function crashed(base, name, worker, now)
   local batch = base .. 'b:' .. name
-  local crashes = redis.call('HINCRBY', batch, 'crashes', 1)
+  local crashes = (tonumber(redis.call('HGET', batch, 'crashes')) or 0) + 1
+  if redis.call('HEXISTS', batch, 'alone') == 0 then return crashes end
   local id, n = split_name(name)
-  if redis.call('HEXISTS', batch, 'alone') == 1 then
-    redis.call('HDEL', batch, 'alone', 'crashes')
-    redis.call('DEL', base .. 'crashed:' .. id)
-    if redis.call('EXISTS', base .. 'spec:' .. id) == 1 then
-      park(base, id, 'poison: batch ' .. n .. ' took its worker down ' .. int(crashes) .. ' times in a row', now,
-        { 'batch', n, 'crashes', int(crashes), 'worker', worker })
-    end
+  local function forget()
+    write('HDEL', batch, 'alone', 'crashes')
+    write('DEL', base .. 'crashed:' .. id)
   end
-  orphan(base, name, now)
+  local spec = load_spec(base, id)
+  if spec and not spec.parked then
+    park(base, id, 'poison: batch ' .. n .. ' took its worker down ' .. int(crashes) .. ' times in a row', now,
+      { 'batch', n, 'crashes', int(crashes), 'worker', worker }, forget)
+  else
+    in_step(base, id, forget)
+  end
+  return 0
 end
 
+-- Gives a batch of a worker that goes back; `crashes`: its count, nil as it is.
+local function free_batch(base, name, worker, now, crashes)
+  local batch = base .. 'b:' .. name
+  if crashes and crashes > 0 then
+    if redis.call('EXISTS', batch) == 1 then write('HSET', batch, 'crashes', int(crashes)) end
+  elseif not crashes then
+    write('HDEL', batch, 'alone')
+  end
+  orphan(base, name, now, { crashes = crashes })
+  write('SREM', base .. 'claims:' .. worker, name)
+end
+
+-- A step for each batch. The worker's lease goes last, so that what an error leaves is
+-- freed by the next call.
 local function free(base, worker, dead, now)
-  redis.call('HDEL', base .. 'leases', worker)
-  redis.call('HDEL', base .. 'connections', worker)
-  redis.call('HDEL', base .. 'links', worker)
-  redis.call('HDEL', base .. 'about', worker)
-  if redis.call('HGET', base .. 'ctl', 'alone') == worker then redis.call('HDEL', base .. 'ctl', 'alone') end
   local names = redis.call('SMEMBERS', base .. 'claims:' .. worker)
   table.sort(names)
   for _, name in ipairs(names) do
-    if dead then
-      crashed(base, name, worker, now)
-    else
-      redis.call('HDEL', base .. 'b:' .. name, 'alone')
-      orphan(base, name, now)
-    end
+    local crashes = dead and crashed(base, name, worker, now) or nil
+    in_step(base, (split_name(name)), free_batch, base, name, worker, now, crashes)
   end
-  redis.call('DEL', base .. 'claims:' .. worker)
+  in_step(base, '', function()
+    write('HDEL', base .. 'connections', worker)
+    write('HDEL', base .. 'links', worker)
+    write('HDEL', base .. 'about', worker)
+    if redis.call('HGET', base .. 'ctl', 'alone') == worker then write('HDEL', base .. 'ctl', 'alone') end
+    write('DEL', base .. 'claims:' .. worker)
+    write('HDEL', base .. 'leases', worker)
+  end)
   return #names
 end
 
@@ -69,6 +86,15 @@ end
 local function leave(keys, args)
   if redis.call('HEXISTS', keys[1] .. 'leases', args[1]) == 0 then return 0 end
   return free(keys[1], args[1], false, steady_ms(keys[1]))
+end
+
+-- Part of a step. `upto`: the watermark, nil as it is; `is_known`: the worker was at work on it.
+local function take_back(base, name, worker, now, upto, is_known)
+  local batch = base .. 'b:' .. name
+  if upto then write('HSET', batch, 'upto', upto) end
+  if not is_known then write('HDEL', batch, 'alone') end
+  orphan(base, name, now, { upto = upto })
+  write('SREM', base .. 'claims:' .. worker, name)
 end
 
 -- reconcile: a connection is new, and with the old one perhaps the answer to a claim or an intake was lost. What is held
@@ -89,9 +115,8 @@ local function reconcile(keys, args)
     local held = redis.call('HMGET', batch, 'owner', 'call', 'upto')
     known[name] = true
     if held[1] == worker and tonumber(held[2] or '0') < call then
-      redis.call('HSET', batch, 'epoch', next_epoch(base, now), 'upto', int(math.max(tonumber(held[3]), tonumber(upto))))
-      redis.call('SREM', base .. 'claims:' .. worker, name)
-      orphan(base, name, now)
+      in_step(base, (split_name(name)), take_back, base, name, worker, now,
+        int(math.max(tonumber(held[3]), tonumber(upto))), true)
       reply[#reply + 1] = name
     elseif not held[1] then
       local id, n = split_name(name)
@@ -112,10 +137,8 @@ local function reconcile(keys, args)
     if not known[name] then
       local batch = base .. 'b:' .. name
       -- A batch that was taken over may have been sent by the holder before.
-      if args[3] == '1' and redis.call('HGET', batch, 'deliveries') == '1' then redis.call('HSET', batch, 'upto', '0') end
-      redis.call('SREM', base .. 'claims:' .. worker, name)
-      redis.call('HDEL', batch, 'alone')
-      orphan(base, name, now)
+      local is_unsent = args[3] == '1' and redis.call('HGET', batch, 'deliveries') == '1'
+      in_step(base, (split_name(name)), take_back, base, name, worker, now, is_unsent and '0' or nil)
       freed = freed + 1
     end
   end
@@ -129,11 +152,11 @@ local function release(keys, args)
   local base = keys[1]
   local batch = base .. 'b:' .. args[2]
   local held = redis.call('HMGET', batch, 'owner', 'epoch')
-  if held[1] ~= args[1] or held[2] ~= args[3] or redis.call('SREM', base .. 'claims:' .. args[1], args[2]) == 0 then
+  if held[1] ~= args[1] or held[2] ~= args[3]
+    or redis.call('SISMEMBER', base .. 'claims:' .. args[1], args[2]) == 0 then
     return 0
   end
-  redis.call('HDEL', batch, 'alone')
-  if args[4] ~= '' then redis.call('HSET', batch, 'upto', args[4]) end
-  orphan(base, args[2], steady_ms(base))
+  in_step(base, (split_name(args[2])), take_back, base, args[2], args[1], steady_ms(base),
+    args[4] ~= '' and args[4] or nil)
   return 1
 end

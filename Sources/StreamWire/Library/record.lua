@@ -1,138 +1,217 @@
 
--- A recipient that waits and was never sent is no retry.
-local function is_unsent(value)
-  return value and string.sub(value, 1, 2) == '0|'
+-- The counters of a job and of the project, by the letter of a result.
+local COUNTERS = { 's', 'f', 'u', 'c', 'x' }
+
+-- What the project counts, as this call leaves it.
+local function read_totals(base)
+  local names = { 'sent', 'failed', 'unknown', 'cancelled', 'expired', 'retries' }
+  local totals = { left = tonumber(redis.call('HGET', base .. 'ctl', 'left')) or 0, changed = {} }
+  for i, value in ipairs(redis.call('HMGET', base .. 'tally', unpack(names))) do
+    totals[names[i]] = tonumber(value) or 0
+  end
+  return totals
 end
 
-local BITS = { [0] = 128, 64, 32, 16, 8, 4, 2, 1 }
-
--- Notes in the map of results that these recipients have theirs. Returns how many had none before, and by position which
--- of them had one; nil when none had. A batch's bits lie side by side, so they are read and written in one piece.
-local function mark_done(done, indexes)
-  local low, high = indexes[1], indexes[1]
-  for i = 2, #indexes do
-    local index = indexes[i]
-    if index < low then low = index elseif index > high then high = index end
+-- The totals after these results and retries. They count from when they are noted, see commit.
+local function add_totals(totals, counts, retried, fresh)
+  local sum = { changed = {} }
+  for name, value in pairs(totals) do
+    if name ~= 'changed' then sum[name] = value end
   end
-  -- A few, or such as lie far apart, are marked one by one.
-  local in_one = #indexes >= 4 and high - low <= 4 * BATCH
-  local first, last, bytes = math.floor(low / 8), math.floor(high / 8), nil
-  if in_one then
-    bytes = { string.byte(redis.call('GETRANGE', done, int(first), int(last)), 1, -1) }
-    for at = #bytes + 1, last - first + 1 do bytes[at] = 0 end
-  end
-  local fresh, old = 0, nil
-  for i = 1, #indexes do
-    local index, is_new = indexes[i], nil
-    if in_one then
-      local at, bit_value = math.floor(index / 8) - first + 1, BITS[index % 8]
-      is_new = bytes[at] % (2 * bit_value) < bit_value
-      if is_new then bytes[at] = bytes[at] + bit_value end
-    else
-      is_new = redis.call('SETBIT', done, int(index), 1) == 0
-    end
-    if is_new then
-      fresh = fresh + 1
-    else
-      old = old or {}
-      old[i] = true
+  for name in pairs(totals.changed) do sum.changed[name] = true end
+  local function add(name, amount)
+    if amount ~= 0 then
+      sum[name] = sum[name] + amount
+      sum.changed[name] = true
     end
   end
-  if in_one and fresh > 0 then redis.call('SETRANGE', done, int(first), string.char(unpack(bytes))) end
-  return fresh, old
+  for letter, amount in pairs(counts) do add(LETTERS[letter], amount) end
+  add('retries', retried)
+  add('left', -fresh)
+  return sum
 end
 
--- The objects of those results that are new, as the text of an array. What stands inside a string has its quotes escaped,
--- so the next object begins where it seems to.
-local function new_objects(text, letters, old)
-  local list, from = {}, 2
-  for i = 1, #letters do
-    if string.find(letters, '^%u', i) then
-      local behind = string.find(text, ',{"i":', from, true) or #text
-      if not old[i] then list[#list + 1] = string.sub(text, from, behind - 1) end
-      from = behind + 1
+local function writes_of_totals(base, totals)
+  local tally, writes = { 'HSET', base .. 'tally' }, {}
+  for name in pairs(totals.changed) do
+    if name ~= 'left' then
+      tally[#tally + 1] = name
+      tally[#tally + 1] = int(totals[name])
     end
   end
-  return #list > 0 and '[' .. table.concat(list, ',') .. ']' or ''
+  if #tally > 2 then writes[1] = tally end
+  if totals.changed.left then writes[#writes + 1] = { 'HSET', base .. 'ctl', 'left', int(totals.left) } end
+  return writes
 end
 
--- Results: each is set once, whoever brings it. Returns how many are new, how many of each letter, by position which were
--- there before, and how many of those that wait have never been sent.
-local function settle(base, id, total, indexes, letters, objects, had_waiting, unsent)
-  local counts = {}
-  if #indexes == 0 then return 0, counts, nil, unsent end
-  local fresh, old = 1, nil
-  -- A job of one recipient is over with its result, so as long as there is the job there is none.
-  if total > 1 then fresh, old = mark_done(base .. 'done:' .. id, indexes) end
-  if old then objects = new_objects(objects, letters, old) end
-  if objects ~= '' then redis.call('XADD', base .. 'results', '*', 'job', id, 'results', objects) end
-  for i = 1, #indexes do
-    if not (old and old[i]) then
-      local letter = string.lower(string.sub(letters, i, i))
-      counts[letter] = (counts[letter] or 0) + 1
-    end
-  end
-  if had_waiting and fresh > 0 then
-    local waiting, names = base .. 'wait:' .. id, {}
-    for i = 1, #indexes do names[i] = int(indexes[i]) end
-    for i, value in ipairs(redis.call('HMGET', waiting, unpack(names))) do
-      if value and not (old and old[i]) then
-        if unsent > 0 and is_unsent(value) then unsent = unsent - 1 end
-        redis.call('HDEL', waiting, names[i])
-        unschedule(base, id, names[i])
-      end
-    end
-  end
-  return fresh, counts, old, unsent
+-- Makes the step with which so much was counted.
+local function commit_counted(base, id, writes, common, counts, retried, fresh)
+  if fresh == 0 and retried == 0 then return commit(base, id, writes, common.totals and common.totals.writes) end
+  local sum = add_totals(common.totals or read_totals(base), counts, retried, fresh)
+  sum.writes = writes_of_totals(base, sum)
+  commit(base, id, writes, sum.writes, function() common.totals = sum end)
 end
 
--- The first pass of a batch is over when its last send has begun: its answers need no slot.
-local function pass(base, id, batch, progress)
-  if redis.call('HSETNX', batch, 'sent', '1') == 0 then return end
-  local spec_key, job = base .. 'spec:' .. id, base .. 'job:' .. id
-  local passed = redis.call('HINCRBY', spec_key, 'passed', 1)
+-- The only result of a job of one recipient of which nothing is left but the spec, the recipient and the batch: these go with
+-- the others of the call, in record_end.
+local function end_single(base, id, n, owner, progress, known, letter, common)
+  local job, status = base .. 'job:' .. id, LETTERS[letter]
+  common.ended_at = common.ended_at or int(now_ms())
+  redis.call('HSET', job, final_fields({ status == 'cancelled' and 1, status == 'expired' and 1, known[6] },
+    common.ended_at, { status, '1' }))
+  if known[7] then redis.call('HDEL', job, 'reason') end
+  redis.call('PEXPIRE', job, progress[11])
+  if progress[5] == 'group' then redis.call('SREM', base .. 'groups_on', id) end
+  common.over_ids[id] = true
+  note_for_end(common, 'over', owner, id)
+  note_for_end(common, 'over', owner, n)
+  common.over_counts[letter] = (common.over_counts[letter] or 0) + 1
+end
+
+-- A job whose spec is gone is over, or Redis came back with a state in which it was not handed over yet.
+local function record_of_none(base, id, n, worker, is_late)
+  local name = id .. '/' .. n
+  write('DEL', base .. 'b:' .. name)
+  write('SREM', base .. 'claims:' .. worker, name)
+  write('SREM', base .. 'groups_on', id)
+  if is_late and redis.call('EXISTS', base .. 'job:' .. id) == 0 then
+    -- Whoever takes its entry must doubt.
+    write('HSET', base .. 'rolled:' .. id, n, int(BATCH))
+    write('PEXPIRE', base .. 'rolled:' .. id, HOUR)
+  end
+  return { 'gone' }
+end
+
+-- The project is blocked, or its probe was not sent, or it answers again. Part of a step. `known`: see record.
+local function change_block(base, id, args, flush, known, progress)
+  local ctl = base .. 'ctl'
+  -- Workers of 0826d19 block the project where the API of an operation refuses it ('HTTP 404 …'). Sends go to another API;
+  -- only a credential that the token endpoint refuses ('HTTP 400: …') is theirs, too.
+  local blocks = args[9] ~= '' and not (progress[5] == 'managed' and string.match(args[9], '^HTTP %d+ '))
+  if blocks then
+    write('HSET', ctl, 'block', args[9], 'block_until', int(flush.now() + 60000))
+    if known[8] ~= 'parked' and not progress[6] then
+      write('SADD', base .. 'blocked', id)
+      write('HSET', base .. 'job:' .. id, 'state', 'paused', 'reason', args[9])
+      known[7], known[8], flush.is_listed = args[9], 'paused', true
+    end
+  elseif args[10] == '2' and redis.call('HEXISTS', ctl, 'block') == 1 then
+    write('HSET', ctl, 'block_until', int(flush.now()))
+  elseif args[10] == '1' and redis.call('HEXISTS', ctl, 'block') == 1 then
+    unblock(base)
+  end
+end
+
+-- A fan-out whose first answers say that the message itself is wrong stops before it burns the quota. Part of a step.
+-- Returns the error, '' for none. `fields`: what is written of the spec.
+local function weigh_answers(args, progress, fields)
+  local abort, seen = progress[2] or '', tonumber(progress[3]) or 0
+  if abort ~= '' or seen >= 100 or tonumber(args[11]) <= 0 or tonumber(progress[4]) <= BATCH then return abort end
+  local bad, answer = (tonumber(progress[13]) or 0) + tonumber(args[12]), progress[14]
+  seen = seen + tonumber(args[11])
+  fields[#fields + 1], fields[#fields + 2] = 'answers', int(seen)
+  fields[#fields + 1], fields[#fields + 2] = 'bad', int(bad)
+  if args[13] ~= '' then
+    answer = args[13]
+    fields[#fields + 1], fields[#fields + 2] = 'bad_answer', answer
+  end
+  if seen < 100 or 2 * bad <= seen then return abort end
+  fields[#fields + 1], fields[#fields + 2] = 'abort', answer
+  return answer
+end
+
+-- The first pass of a batch is over when its last send has begun: its answers need no slot. Part of a step.
+local function pass(base, id, flush, known, progress, fields)
+  local job, passed = base .. 'job:' .. id, (tonumber(progress[12]) or 0) + 1
+  flush.fields[#flush.fields + 1], flush.fields[#flush.fields + 2] = 'sent', '1'
+  fields[#fields + 1], fields[#fields + 2] = 'passed', int(passed)
   if passed * BATCH < tonumber(progress[4]) then return end
-  redis.call('HSETNX', job, 'first_pass_ms', int(now_ms()))
-  if redis.call('HGET', job, 'state') == 'active' then redis.call('HSET', job, 'state', 'retrying') end
+  if not known[6] then
+    known[6] = int(now_ms())
+    write('HSETNX', job, 'first_pass_ms', known[6])
+  end
+  if known[8] == 'active' then write('HSET', job, 'state', 'retrying') end
   if progress[5] == 'fanout' then release_slot(base, id) end
 end
 
--- What the send to a topic or condition came to decides how long its turn lasts.
-local function turn_of_aimed(base, id, may_run, now)
-  hold_slot(base, id, may_run and tonumber(redis.call('HGET', base .. 'spec:' .. id, 'hold_ms') or '0') or 0, now)
+-- The last of a batch is written. Part of a step.
+local function close_batch(base, id, n, worker, flush, is_first_pass)
+  local name = id .. '/' .. n
+  if is_accounted(base, id, flush) then
+    if is_first_pass then write('HDEL', base .. 'rcpt:' .. id, n) end
+    write('DEL', flush.batch)
+  else
+    -- A call before this one went into a state that Redis has forgotten, and somebody with it: whoever has no result
+    -- may have been sent to, and is looked after by the next holder.
+    local count = redis.call('HGET', flush.batch, 'count')
+    flush.fields[#flush.fields + 1], flush.fields[#flush.fields + 2] = 'upto', count
+    write('HSET', flush.batch, unpack(flush.fields))
+    write('HDEL', flush.batch, 'alone')
+    orphan(base, name, flush.now(), { crashes = flush.crashes or '0', upto = count })
+    flush.common.is_listed = nil
+  end
+  write('SREM', base .. 'claims:' .. worker, name)
+  write('SREM', base .. 'groups_on', id)
 end
 
--- Every recipient of a batch has its result or waits for a retry. A first pass of 1,000 fills 125 bytes of the map of
--- results, so that one count answers it as a rule.
-local function is_accounted(base, id, batch)
-  local facts, done = redis.call('HMGET', batch, 'from', 'count', 'indexes'), base .. 'done:' .. id
-  if facts[3] then
-    for index in string.gmatch(facts[3], '%d+') do
-      if redis.call('GETBIT', done, index) == 0 and redis.call('HEXISTS', batch, 'w' .. index) == 0 then return false end
+-- Decides the step of a flush. Part of a step. `known`: of the job's hash: sent, failed, unknown, cancelled, expired,
+-- first_pass_ms, reason, state. Returns the error that ends the job's unsent recipients, and the number of new retries.
+local function decide_flush(base, args, flush, known, progress, holder)
+  local id, n, fresh = args[1], args[2], flush.fresh
+  local job, spec_key, fields, counters = base .. 'job:' .. id, base .. 'spec:' .. id, {}, {}
+  if fresh > 0 and flush.crashes then
+    flush.crashes = false
+    write('HDEL', flush.batch, 'crashes', 'alone')
+    write('DEL', base .. 'crashed:' .. id)
+  end
+  if flush.class == 'aimed' and fresh > 0 then turn_of_aimed(base, id, flush.counts.s or flush.counts.u, flush.now()) end
+  if flush.first_time then change_block(base, id, args, flush, known, progress) end
+  for i, letter in ipairs(COUNTERS) do
+    if flush.counts[letter] then
+      known[i] = (tonumber(known[i]) or 0) + flush.counts[letter]
+      counters[#counters + 1], counters[#counters + 2] = LETTERS[letter], int(known[i])
     end
-    return true
   end
-  local from, count = tonumber(facts[1]), tonumber(facts[2])
-  local known = redis.call('BITCOUNT', done, int(math.floor(from / 8)), int(math.floor((from + count - 1) / 8)))
-  if known >= count then return true end
-  for _, field in ipairs(redis.call('HKEYS', batch)) do
-    local index = string.match(field, '^w(%d+)$')
-    if index and redis.call('GETBIT', done, index) == 0 then known = known + 1 end
+  local unsent, removed, fewer = tonumber(progress[9]) or 0, 0, 0
+  if flush.had_waiting and #flush.indexes > 0 then removed, fewer = stop_waiting(base, id, flush.indexes) end
+  local retried, grown, more = schedule_retries(base, id, flush, args, 23)
+  if flush.first_time and tonumber(args[8]) > 0 then hold_project(base, tonumber(args[8]), flush.now()) end
+  local abort = flush.first_time and weigh_answers(args, progress, fields) or progress[2] or ''
+  local left = tonumber(progress[1]) - fresh
+  local passes = flush.owned and holder[6] and not holder[7] and (args[20] == '1' or args[6] == '1')
+  if left <= 0 then
+    -- The job is over, and with it whatever was still to be noted of this batch.
+    finish_job(base, id, { known = { known[4], known[5], known[6], known[7] }, counters = counters,
+      batch = holder[2] and flush.batch, spec = { progress[10], progress[5], progress[11] }, is_listed = flush.is_listed })
+    if holder[2] then write('SREM', base .. 'claims:' .. holder[2], args[1] .. '/' .. n) end
+    return abort, retried
   end
-  return known >= count
-end
-
--- Noted last: a flush of a job of one that fails half-way is made again, and must not count twice. (Of a larger job it
--- finds its results there, and counts nothing.)
-local function account(common, counts, retried, fresh)
-  local tally = common.tally
-  for letter, amount in pairs(counts) do tally[LETTERS[letter]] = (tally[LETTERS[letter]] or 0) + amount end
-  if retried > 0 then tally.retries = (tally.retries or 0) + retried end
-  common.fresh = common.fresh + fresh
+  for _, mark in ipairs(flush.marks) do write(unpack(mark)) end
+  if passes then pass(base, id, flush, known, progress, fields) end
+  if fresh > 0 then fields[#fields + 1], fields[#fields + 2] = 'left', int(left) end
+  local waits = math.max(0, unsent - fewer + more)
+  if waits ~= unsent then fields[#fields + 1], fields[#fields + 2] = 'unsent', int(waits) end
+  if #fields > 0 then write('HSET', spec_key, unpack(fields)) end
+  if flush.had_waiting or grown > 0 then
+    local size = flush.had_waiting and redis.call('HLEN', base .. 'wait:' .. id) or 0
+    counters[#counters + 1], counters[#counters + 2] = 'retrying', int(size - removed + grown - waits)
+  end
+  if #counters > 0 then write('HSET', job, unpack(counters)) end
+  if flush.first_time then flush.fields[#flush.fields + 1], flush.fields[#flush.fields + 2] = 'call', args[19] end
+  if flush.owned and args[5] ~= '' and tonumber(args[5]) > tonumber(holder[5]) then
+    flush.fields[#flush.fields + 1], flush.fields[#flush.fields + 2] = 'upto', args[5]
+  end
+  if flush.owned and args[6] == '1' then
+    close_batch(base, id, n, args[4], flush, holder[6])
+  elseif #flush.fields > 0 then
+    write('HSET', flush.batch, unpack(flush.fields))
+  end
+  return abort, retried
 end
 
 -- ---------------------------------------------------------------------------------------------------------------
--- record: one flush of one batch: results, feedback, retries and counters in one step. Also as `records`.
+-- record: one flush of one batch: results, feedback, retries and counters in one step (see redo.lua), after
+-- the entries that leave. Also as `records`.
 -- `common`: see new_common.
 -- ARGV: 1 job id, 2 n, 3 epoch, 4 worker, 5 watermark ('' = as it is), 6 finish (1/0), 7 late (1/0),
 --   8 ms to hold every send of the project (0 = none), 9 reason of a block ('' = none),
@@ -149,25 +228,14 @@ end
 --   holds the batch: nothing was written, send the results again as late), or {'gone'} (the job is over).
 local function record(base, args, common)
   local id, n, epoch = args[1], args[2], args[3]
-  local indexes = cjson.decode(args[14])
-  local spec_key = base .. 'spec:' .. id
-  local progress = redis.call('HMGET', spec_key, 'left', 'abort', 'answers', 'total', 'class', 'paused', 'next', 'ending',
-    'unsent', 'member', 'keep')
-  local name = id .. '/' .. n
-  local batch = base .. 'b:' .. name
-  if not progress[1] then
-    redis.call('DEL', batch)
-    redis.call('SREM', base .. 'claims:' .. args[4], name)
-    redis.call('SREM', base .. 'groups_on', id)
-    if args[7] == '1' and redis.call('EXISTS', base .. 'job:' .. id) == 0 then
-      -- Redis came back with a state in which the job was not handed over yet: whoever takes its entry must doubt.
-      redis.call('HSET', base .. 'rolled:' .. id, n, int(BATCH))
-      redis.call('PEXPIRE', base .. 'rolled:' .. id, HOUR)
-    end
-    return { 'gone' }
-  end
-  local late = args[7] == '1'
-  local holder = redis.call('HMGET', batch, 'epoch', 'owner', 'call', 'crashes', 'upto', 'from')
+  if common.over_ids[id] then return { 'gone' } end
+  refuse_stuck(id)
+  local indexes, late = cjson.decode(args[14]), args[7] == '1'
+  local progress = redis.call('HMGET', base .. 'spec:' .. id, 'left', 'abort', 'answers', 'total', 'class', 'paused', 'next',
+    'ending', 'unsent', 'member', 'keep', 'passed', 'bad', 'bad_answer')
+  if not progress[1] then return record_of_none(base, id, n, args[4], late) end
+  local batch = base .. 'b:' .. id .. '/' .. n
+  local holder = redis.call('HMGET', batch, 'epoch', 'owner', 'call', 'crashes', 'upto', 'from', 'sent')
   local owned = not late and holder[1] == epoch and holder[2] == args[4]
   if not owned and not late then
     -- A repeated call of the step that finished the batch has nothing new to say; one that was fenced may have.
@@ -175,148 +243,60 @@ local function record(base, args, common)
   end
   if late and tonumber(n) and tonumber(n) * BATCH >= tonumber(progress[7] or '0') then
     -- Redis came back with an older state, in which this batch was not claimed yet: whoever claims it must look.
-    redis.call('HSETNX', base .. 'rolled:' .. id, n, '0')
+    write('HSETNX', base .. 'rolled:' .. id, n, '0')
   end
   local function now()
     common.clock = common.clock or steady_ms(base, tonumber(args[22]))
     return common.clock
   end
-  local job, done, waiting = base .. 'job:' .. id, base .. 'done:' .. id, base .. 'wait:' .. id
-  local nretries, nfeedback, total = tonumber(args[17]), tonumber(args[18]), tonumber(progress[4])
-  local aimed = progress[5] == 'aimed'
-  local at = 23
+  local waiting, total, class = base .. 'wait:' .. id, tonumber(progress[4]), progress[5]
   -- Nothing but a result. What else a call does may queue, block or stop jobs, and what was known of those is asked anew.
-  local is_plain = not late and nretries == 0 and args[9] == '' and args[10] == '0' and not aimed
-  if not is_plain then common.is_listed = nil end
+  local is_plain = not late and args[17] == '0' and args[9] == '' and args[10] == '0' and class ~= 'aimed'
+  if not is_plain then common.is_listed = {} end
   -- Of a job of one there is as a rule nothing else, which one question tells.
-  local is_bare = is_plain and total == 1 and redis.call('EXISTS', waiting, base .. 'held:' .. id,
+  local is_bare = is_plain and total == 1 and #indexes == 1 and redis.call('EXISTS', waiting, base .. 'held:' .. id,
     base .. 'orphans:' .. id, base .. 'stopped:' .. id, base .. 'rolled:' .. id, base .. 'crashed:' .. id,
     base .. 'copy:' .. id) == 0
-  local had_waiting, unsent = not is_bare and redis.call('EXISTS', waiting) == 1, tonumber(progress[9]) or 0
+  if is_bare then
+    -- Bare jobs of one class that end in one call ask it once.
+    if common.is_listed[class] == nil then common.is_listed[class] = is_listed(base, id, class) end
+    is_bare = not common.is_listed[class]
+  end
   -- A call that is repeated because its answer was lost counts and holds nothing twice.
   local first_time = owned and tonumber(args[19]) > tonumber(holder[3] or '0')
-  local fresh, counts, old
-  fresh, counts, old, unsent = settle(base, id, total, indexes, args[15], args[16], had_waiting, unsent)
-  -- A job of one ends with its result, and gets it then.
-  if total > 1 then
-    for letter, count in pairs(counts) do redis.call('HINCRBY', job, LETTERS[letter], count) end
-  end
-  local crashes = holder[4]
-  if fresh > 0 and crashes then
-    crashes = false
-    redis.call('HDEL', batch, 'crashes', 'alone')
-    redis.call('DEL', base .. 'crashed:' .. id)
-  end
-  if aimed and fresh > 0 then turn_of_aimed(base, id, counts.s or counts.u, now()) end
-
-  local ctl = base .. 'ctl'
-  -- Workers of 0826d19 block the project where the API of an operation refuses it ('HTTP 404 …'). Sends go to another API;
-  -- only a credential that the token endpoint refuses ('HTTP 400: …') is theirs, too.
-  local blocks = args[9] ~= '' and not (progress[5] == 'managed' and string.match(args[9], '^HTTP %d+ '))
-  if first_time and blocks then
-    redis.call('HSET', ctl, 'block', args[9], 'block_until', int(now() + 60000))
-    if redis.call('HGET', job, 'state') ~= 'parked' and not progress[6] then
-      redis.call('SADD', base .. 'blocked', id)
-      redis.call('HSET', job, 'state', 'paused', 'reason', args[9])
-    end
-  elseif first_time and args[10] == '2' and redis.call('HEXISTS', ctl, 'block') == 1 then
-    redis.call('HSET', ctl, 'block_until', int(now()))
-  elseif first_time and args[10] == '1' and redis.call('HEXISTS', ctl, 'block') == 1 then
-    unblock(base)
-  end
-  local retried = 0
-  for _ = 1, nretries do
-    local index, due, parked, value = args[at], args[at + 1], args[at + 2], args[at + 3]
-    at = at + 4
-    -- A schedule is a decision: only the holder's counts, and never for a recipient that has its result.
-    -- The mark makes it set-once: repeated, the call must not bring a recipient back that another worker has by now.
-    if owned and redis.call('GETBIT', done, index) == 0 and redis.call('HSETNX', batch, 'w' .. index, '1') == 1 then
-      if parked == '1' then due = int(math.max(tonumber(due), now() + 60000)) end
-      if unsent > 0 and is_unsent(redis.call('HGET', waiting, index)) then unsent = unsent - 1 end
-      if is_unsent(value) then unsent = unsent + 1 else retried = retried + 1 end
-      redis.call('HSET', waiting, index, value)
-      schedule(base, id, progress[5], index, value, due)
-      if crashes then redis.call('HSET', base .. 'crashed:' .. id, index, crashes) end
-      if progress[8] then redis.call('ZADD', base .. 'ending', int(now()), id) end
-      had_waiting = true
-      if aimed then turn_of_aimed(base, id, string.match(value, '^%d+|%d+|1'), now()) end
-    end
-  end
-  local new = {}
-  if nfeedback > 0 then
-    for i, index in ipairs(indexes) do
-      if not (old and old[i]) then new[int(index)] = true end
-    end
-  end
-  for _ = 1, nfeedback do
-    if new[args[at]] then
-      redis.call('XADD', base .. 'feedback', '*', args[at + 1], args[at + 2], 'action', args[at + 3], 'replacement',
-        args[at + 4], 'error', args[at + 5], 'job', id)
-    end
-    at = at + 6
-  end
+  local fresh, counts, old, marks = look_up_results(base, id, total, indexes, args[15])
+  local known = (#indexes > 0 or not is_plain or args[6] == '1' or args[20] == '1')
+    and redis.call('HMGET', base .. 'job:' .. id, 'sent', 'failed', 'unknown', 'cancelled', 'expired', 'first_pass_ms',
+      'reason', 'state') or {}
+  -- What leaves goes first.
+  local at = send_out(base, id, args, indexes, old, 23 + 4 * tonumber(args[17]))
   for _ = 1, tonumber(args[21]) do
     if first_time then hold_recipient(base, args[at], tonumber(args[at + 1]), now()) end
     at = at + 2
   end
-  if had_waiting then redis.call('HSET', job, 'retrying', int(redis.call('HLEN', waiting) - unsent)) end
-  if unsent ~= (tonumber(progress[9]) or 0) then redis.call('HSET', spec_key, 'unsent', int(unsent)) end
-  if first_time and tonumber(args[8]) > 0 then hold_project(base, tonumber(args[8]), now()) end
-
-  -- A fan-out whose first answers say that the message itself is wrong stops before it burns the quota.
-  local abort = progress[2] or ''
-  local seen = tonumber(progress[3]) or 0
-  if first_time and abort == '' and seen < 100 and tonumber(args[11]) > 0 and total > BATCH then
-    seen = redis.call('HINCRBY', spec_key, 'answers', args[11])
-    local bad = redis.call('HINCRBY', spec_key, 'bad', args[12])
-    if args[13] ~= '' then redis.call('HSET', spec_key, 'bad_answer', args[13]) end
-    if seen >= 100 and 2 * bad > seen then
-      abort = redis.call('HGET', spec_key, 'bad_answer')
-      redis.call('HSET', spec_key, 'abort', abort)
-    end
+  if is_bare then
+    end_single(base, id, n, holder[2], progress, known, (next(counts)), common)
+    return { 'ok', progress[2] or '' }
   end
-
-  if tonumber(progress[1]) == fresh then
-    -- The job is over, and with it whatever was still to be noted of this batch.
-    local owner, last = holder[2], { common = common, is_bare = is_bare }
-    last.spec = { progress[10], progress[5], progress[11] }
-    if owner then last.batch = batch end
-    if total == 1 then last.letter, last.count = next(counts) end
-    finish_job(base, id, last)
-    if owner then note_for_end(common, 'released', owner, name) end
-    account(common, counts, retried, fresh)
-    return { 'ok', abort }
-  end
-  if fresh > 0 then redis.call('HINCRBY', spec_key, 'left', -fresh) end
-  if first_time then redis.call('HSET', batch, 'call', args[19]) end
-  if owned and args[5] ~= '' and tonumber(args[5]) > tonumber(holder[5]) then
-    redis.call('HSET', batch, 'upto', args[5])
-  end
-  if owned and holder[6] and (args[20] == '1' or args[6] == '1') then pass(base, id, batch, progress) end
-  if owned and args[6] == '1' then
-    note_for_end(common, 'released', args[4], name)
-    redis.call('SREM', base .. 'groups_on', id)
-    if is_accounted(base, id, batch) then
-      if holder[6] then redis.call('HDEL', base .. 'rcpt:' .. id, n) end
-      redis.call('DEL', batch)
-    else
-      -- A call before this one went into a state that Redis has forgotten, and somebody with it: whoever has no result
-      -- may have been sent to, and is looked after by the next holder.
-      redis.call('HSET', batch, 'epoch', next_epoch(base, now()), 'upto', redis.call('HGET', batch, 'count'))
-      redis.call('HDEL', batch, 'alone')
-      orphan(base, name, now())
-      common.is_listed = nil
-    end
-  end
-  account(common, counts, retried, fresh)
+  local had_waiting = redis.call('EXISTS', waiting) == 1
+  local flush = { common = common, now = now, indexes = indexes, fresh = fresh, counts = counts, old = old, marks = marks,
+    batch = batch, owned = owned, first_time = first_time, class = class, ending = progress[8], crashes = holder[4],
+    had_waiting = had_waiting, fields = {}, retried = {} }
+  step = {}
+  local abort, retried = decide_flush(base, args, flush, known, progress, holder)
+  local writes = step
+  step = nil
+  commit_counted(base, id, writes, common, counts, retried, fresh)
   return { 'ok', abort }
 end
 
--- What the flushes of one call have in common. What a batch would be stranded without comes first: a spoilt key stops
--- what stands behind it.
+-- What the flushes of one call have in common.
 local function record_end(base, common)
-  for worker, names in pairs(common.released or {}) do redis.call('SREM', base .. 'claims:' .. worker, unpack(names)) end
-  if common.fresh > 0 then redis.call('HINCRBY', base .. 'ctl', 'left', int(-common.fresh)) end
-  if common.closed then redis.call('SREM', base .. 'jobs_open', unpack(common.closed.all)) end
-  for name, amount in pairs(common.tally) do redis.call('HINCRBY', base .. 'tally', name, int(amount)) end
+  if common.over then
+    local writes, fresh = {}, 0
+    for worker, names in pairs(common.over) do writes[#writes + 1] = { 'over', base, worker, unpack(names) } end
+    for _, count in pairs(common.over_counts) do fresh = fresh + count end
+    commit_counted(base, '', writes, common, common.over_counts, 0, fresh)
+  end
+  if common.totals then make_totals(common.totals.writes) end
 end

@@ -5,13 +5,12 @@
 
 -- Puts the fan-out that holds the slot back into the queue, where it was. Its claimed batches are finished.
 local function preempt(base, id)
-  redis.call('HDEL', base .. 'active', id)
   local spec = load_spec(base, id)
-  if not spec then return end
-  if has_first_pass(base, id, spec) then enqueue(base, spec) end
-  if redis.call('HGET', base .. 'job:' .. id, 'state') == 'active' then
-    redis.call('HSET', base .. 'job:' .. id, 'state', 'waiting')
+  if spec and has_first_pass(base, id, spec) then enqueue(base, spec) end
+  if spec and redis.call('HGET', base .. 'job:' .. id, 'state') == 'active' then
+    write('HSET', base .. 'job:' .. id, 'state', 'waiting')
   end
+  write('HDEL', base .. 'active', id)
 end
 
 -- Two minutes on either side of a quarter of an hour FCM is busiest: with `smear` no fan-out starts then, and each
@@ -33,7 +32,7 @@ local function fill_slot(base, now, limit, smear)
     -- A first pass that is over keeps no slot, whatever else is left of the job.
     local over = passed[3] == 'fanout' and (tonumber(passed[1]) or 0) * BATCH >= tonumber(passed[2])
     if over or (ends and tonumber(ends) <= now) then
-      redis.call('HDEL', base .. 'active', active[i])
+      write('HDEL', base .. 'active', active[i])
     else
       count = count + 1
     end
@@ -44,7 +43,7 @@ local function fill_slot(base, now, limit, smear)
     local _, id = string.match(head, '^([^/]*)/(.*)$')
     local spec = load_spec(base, id)
     if not spec or spec.paused or spec.parked or spec.ending or not has_first_pass(base, id, spec) then
-      redis.call('ZREM', base .. 'queue', head)
+      write('ZREM', base .. 'queue', head)
     else
       if smear and is_smeared(base) then return end
       if count >= limit then
@@ -57,11 +56,12 @@ local function fill_slot(base, now, limit, smear)
             and other and other.priority < 9 then victim = active[i] end
         end
         if not victim then return end
-        preempt(base, victim)
+        in_step(base, victim, preempt, base, victim)
         count = count - 1
       end
-      redis.call('ZREM', base .. 'queue', head)
-      redis.call('HSET', base .. 'active', id, next_epoch(base, now) .. '|')
+      -- A job that an error leaves in both is found again.
+      write('HSET', base .. 'active', id, next_epoch(base, now) .. '|')
+      write('ZREM', base .. 'queue', head)
       count = count + 1
     end
   end
@@ -70,7 +70,7 @@ end
 -- A topic's or condition's send goes out: until it is known what became of it, nobody else has a turn.
 local function hold_slot_for_send(base, id)
   local value = redis.call('HGET', base .. 'active', id)
-  if value then redis.call('HSET', base .. 'active', id, string.match(value, '^[^|]*') .. '|?') end
+  if value then write('HSET', base .. 'active', id, string.match(value, '^[^|]*') .. '|?') end
 end
 
 -- A topic or condition was sent to, or may have been: FCM is busy with it for as long as it is estimated to take.

@@ -5,48 +5,47 @@
 
 -- What the calls of one function call share.
 -- Written at the end, by intake_end or record_end (lists, see `note_for_end`):
---   claimed, released   by worker: batches that it holds now, and such that it does not any more
---   entries             entries of `jobs` to acknowledge
---   opened, closed      jobs that are not over, and such that are now
---   tally, fresh        results by status, and how many recipients got one
+--   entries, taken      entries that leave `jobs`; such that became a job, as a set
+--   wanted              those of them that somebody had cancelled
+--   claimed             by worker: batches that it holds now
+--   opened, copying     jobs that are not over, and such whose audience is copied
+--   timed               by sorted set: score and member
+--   duplicates, seen    by key of a job: how often its id came again; writes of ids to remember
+--   over, over_counts   by worker: jobs of one recipient that are over, and their batches; their results by letter
+--   over_ids            the same jobs as a set
+--   totals              what the project counts, as noted with the steps of this call
 -- Asked once:
 --   ctl, now, wall      of intake: `ctl` as read and changed, the project's time, the time of the day
 --   clock, ended_at     of record: the project's time, and the time of the day at which its jobs ended
 --   away                by worker and connection: see is_away
 --   is_calm             `unwanted` and `singles` do not exist; false once a job was queued
+--   is_queued           a job of this call will stand in `singles`
 --   is_listed           by class: a job may stand in a queue, or among those that are parked, blocked, restored, ending
 --                       or expiring; forgotten before and after whatever may put one there
 local function new_common()
-  return { tally = {}, away = {}, fresh = 0 }
-end
-
--- What was raised, as an error with the code that Redis gave it.
-local function refusal(raised)
-  local text = tostring(type(raised) == 'table' and raised.err or raised)
-  if not string.match(text, '^%u[%u_]* ') then text = 'ERR ' .. text end
-  return { err = text }
+  return { away = {}, taken = {}, seen = {}, over_ids = {}, over_counts = {}, is_listed = {} }
 end
 
 local function make(one, base, args, common)
   local is_made, reply = pcall(one, base, args, common)
-  return is_made and reply or refusal(reply)
+  return is_made and reply or failed(base, reply)
 end
 
 -- `one(base, args, common)` makes a call, `ending(base, common)` writes what it left in `common`.
 local function one_call(one, ending)
-  return function(keys, args)
+  return guarded(function(keys, args)
     local common = new_common()
     local reply = make(one, keys[1], args, common)
     ending(keys[1], common)
     return reply
-  end
+  end)
 end
 
 -- intakes, records: several calls of intake, or of record, in their order.
 -- ARGV: of each call the number of its arguments, and those.
 -- Returns a list: of each call what it returns, or an error, which keeps no other from being made.
 local function several_calls(one, ending)
-  return function(keys, args)
+  return guarded(function(keys, args)
     local base, common, replies, at = keys[1], new_common(), {}, 1
     while at <= #args do
       local count, call = tonumber(args[at]), {}
@@ -56,5 +55,5 @@ local function several_calls(one, ending)
     end
     ending(base, common)
     return replies
-  end
+  end)
 end

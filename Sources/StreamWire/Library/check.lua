@@ -1,0 +1,81 @@
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- Checks: what the library may do, and the types of the keys that it shares.
+
+-- Types of the keys behind the base that there is one of.
+local TYPES = { jobs = 'stream', results = 'stream', feedback = 'stream', dead = 'stream', news = 'stream',
+  refused = 'stream', upstream = 'stream', unwanted = 'set', copying = 'set', jobs_open = 'set', jobs_parked = 'set',
+  blocked = 'set', restoring = 'set', groups_on = 'set', again = 'zset', retry = 'zset', retry_many = 'zset',
+  again_managed = 'zset', queue = 'zset', singles = 'zset', groups = 'zset', managed = 'zset', sched = 'zset',
+  expiring = 'zset', ending = 'zset', rated = 'zset', orphans = 'list', suspects = 'list', active = 'hash', leases = 'hash',
+  links = 'hash', redo = 'hash', rates = 'hash', connections = 'hash', about = 'hash', tally = 'hash', ctl = 'hash' }
+
+-- What every function of the library needs, with arguments that Redis takes for the command's. `{}` stands for the key.
+local COMMANDS = { 'BITCOUNT {}', 'DEL {}', 'EXISTS {}', 'GETBIT {} 0', 'GETRANGE {} 0 0', 'HDEL {} x', 'HEXISTS {} x',
+  'HGET {} x', 'HGETALL {}', 'HKEYS {}', 'HLEN {}', 'HMGET {} x', 'HRANDFIELD {}', 'HSET {} x 1', 'HSETNX {} x 1',
+  'HINCRBY {} x 1', 'HVALS {}', 'INFO', 'LLEN {}', 'LRANGE {} 0 0', 'LREM {} 0 x', 'PEXPIRE {} 1', 'RPUSH {} x',
+  'SADD {} x', 'SCARD {}', 'SET {} x', 'SETBIT {} 0 1', 'SETRANGE {} 0 x', 'SISMEMBER {} x', 'SMEMBERS {}',
+  'SRANDMEMBER {}', 'SREM {} x', 'SSCAN {} 0', 'TIME', 'TYPE {}', 'UNLINK {}', 'XACK {} x 0-0', 'XADD {} * x 1',
+  'XDEL {} 0-0', 'XGROUP DELCONSUMER {} x x', 'XINFO CONSUMERS {} x', 'XINFO GROUPS {}', 'XLEN {}', 'XPENDING {} x',
+  'XRANGE {} - +', 'XTRIM {} MAXLEN 1', 'ZADD {} 1 x', 'ZCARD {}', 'ZCOUNT {} 0 0', 'ZRANGE {} 0 0',
+  'ZRANGEBYSCORE {} 0 0', 'ZREM {} x', 'ZSCORE {} x' }
+
+-- What functions write that cannot be taken back: asked first, as long as something was wrong a moment ago.
+local NEEDED = {
+  record = { { 'XADD {} * x 1', 'results' }, { 'XADD {} * x 1', 'feedback' }, { 'HSET {} x 1', 'redo' } },
+  reject = { { 'XADD {} * x 1', 'dead' }, { 'XDEL {} 0-0', 'jobs' }, { 'HSET {} x 1', 'redo' } },
+  park = { { 'XADD {} * x 1', 'dead' }, { 'HSET {} x 1', 'redo' } },
+  replay = { { 'XADD {} * x 1', 'jobs' }, { 'XDEL {} 0-0', 'dead' } },
+}
+
+local WARY_MS = 10000
+
+local function may_run(command, key)
+  local words = {}
+  for word in string.gmatch(command, '%S+') do words[#words + 1] = word == '{}' and key or word end
+  return redis.acl_check_cmd(unpack(words))
+end
+
+-- The type of a key that should have another; nil when it is right, or there is none.
+local function wrong_type(key, wanted)
+  local found = redis.call('TYPE', key).ok
+  return found ~= 'none' and found ~= wanted and found or nil
+end
+
+-- Raises before anything is written what would be raised in the middle: entries that were written before it would be written
+-- again by each repeated call. Nothing is asked while nothing goes wrong.
+local function may(base, what, always)
+  local since = troubled[base]
+  if not since and not always then return end
+  if since and now_ms() - since > WARY_MS then troubled[base] = nil end
+  for _, need in ipairs(NEEDED[what]) do
+    local command, name = need[1], need[2]
+    if not may_run(command, base .. name) then
+      error('NOPERM this user may not run ' .. string.match(command, '^%u+') .. ' on ' .. base .. name, 0)
+    end
+    local found = wrong_type(base .. name, TYPES[name])
+    if found then error('WRONGTYPE ' .. base .. name .. ' is a ' .. found .. ', must be a ' .. TYPES[name], 0) end
+  end
+end
+
+-- check: what a worker asks when it starts, and after an error. Writes nothing.
+-- Returns a flat list of what is wrong: 'type', key, its type, the type that it must have; or 'command', its name, a key, ''.
+local function check(keys)
+  local base, wrong = keys[1], {}
+  for _, command in ipairs(COMMANDS) do
+    if not may_run(command, base .. 'ctl') then
+      local name = string.match(command, '^%u+ %u+ ') or string.match(command, '^%u+')
+      for _, text in ipairs({ 'command', (string.gsub(name, ' $', '')), base .. 'ctl', '' }) do wrong[#wrong + 1] = text end
+    end
+  end
+  local names = {}
+  for name in pairs(TYPES) do names[#names + 1] = name end
+  table.sort(names)
+  for _, name in ipairs(names) do
+    local found = wrong_type(base .. name, TYPES[name])
+    if found then
+      for _, text in ipairs({ 'type', base .. name, found, TYPES[name] }) do wrong[#wrong + 1] = text end
+    end
+  end
+  return wrong
+end

@@ -1,0 +1,31 @@
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- repair: finishes jobs of which every recipient has its mark in the map of results, while the job still counts some as open.
+-- An earlier version of this library, stopped by an error, left such jobs; nothing else ever ends them.
+-- ARGV: cursor ('0' to begin), jobs to look at. Returns {next cursor, job, recipients that were not counted, ...}.
+local function repair(keys, args)
+  local base = keys[1]
+  local step_of_scan = redis.call('SSCAN', base .. 'jobs_open', args[1], 'COUNT', args[2])
+  local reply = { step_of_scan[1] }
+  for _, id in ipairs(step_of_scan[2]) do
+    local spec = redis.call('HMGET', base .. 'spec:' .. id, 'total', 'left')
+    local total, left = tonumber(spec[1]), tonumber(spec[2])
+    if total and not stuck_jobs[id] and (left <= 0 or (total > 1 and redis.call('BITCOUNT', base .. 'done:' .. id) >= total)) then
+      in_step(base, id, function()
+        -- Which results these had is not known any more.
+        local counted, missing = redis.call('HMGET', base .. 'job:' .. id, 'sent', 'failed', 'unknown', 'cancelled', 'expired'), total
+        for _, count in ipairs(counted) do missing = missing - (tonumber(count) or 0) end
+        local open = tonumber(redis.call('HGET', base .. 'ctl', 'left')) or 0
+        write('HSET', base .. 'ctl', 'left', int(open - math.max(0, left)))
+        finish_by_counters(base, id, 'unknown', math.max(0, missing),
+          'repaired: ' .. int(math.max(0, missing)) .. ' recipients had their result and were not counted')
+        reply[#reply + 1] = id
+        reply[#reply + 1] = int(math.max(0, missing))
+      end)
+    elseif not total then
+      -- Nothing is left of it.
+      write('SREM', base .. 'jobs_open', id)
+    end
+  end
+  return reply
+end

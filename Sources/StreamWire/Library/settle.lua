@@ -1,0 +1,199 @@
+
+-- A recipient that waits and was never sent is no retry.
+local function is_unsent(value)
+  return value and string.sub(value, 1, 2) == '0|'
+end
+
+local BITS = { [0] = 128, 64, 32, 16, 8, 4, 2, 1 }
+
+-- Looks up in the map of results which of these recipients have theirs. Returns how many have none yet, by position which of
+-- them have one (nil when none has), and the writes that mark them. A batch's bits lie side by side, so they are read and
+-- written in one piece.
+local function read_marks(done, indexes)
+  local low, high = indexes[1], indexes[1]
+  for i = 2, #indexes do
+    local index = indexes[i]
+    if index < low then low = index elseif index > high then high = index end
+  end
+  -- A few, or such as lie far apart, are marked one by one.
+  local in_one = #indexes >= 4 and high - low <= 4 * BATCH
+  local first, last, bytes, writes, seen = math.floor(low / 8), math.floor(high / 8), nil, {}, {}
+  if in_one then
+    bytes = { string.byte(redis.call('GETRANGE', done, int(first), int(last)), 1, -1) }
+    for at = #bytes + 1, last - first + 1 do bytes[at] = 0 end
+  end
+  local fresh, old = 0, nil
+  for i = 1, #indexes do
+    local index, is_new = indexes[i], nil
+    if in_one then
+      local at, bit_value = math.floor(index / 8) - first + 1, BITS[index % 8]
+      is_new = bytes[at] % (2 * bit_value) < bit_value
+      if is_new then bytes[at] = bytes[at] + bit_value end
+    else
+      is_new = not seen[index] and redis.call('GETBIT', done, int(index)) == 0
+      seen[index] = true
+      if is_new then writes[#writes + 1] = { 'SETBIT', done, int(index), '1' } end
+    end
+    if is_new then
+      fresh = fresh + 1
+    else
+      old = old or {}
+      old[i] = true
+    end
+  end
+  if in_one and fresh > 0 then writes[1] = { 'SETRANGE', done, int(first), string.char(unpack(bytes)) } end
+  return fresh, old, writes
+end
+
+-- The objects of those results that are new, as the text of an array. What stands inside a string has its quotes escaped,
+-- so the next object begins where it seems to.
+local function new_objects(text, letters, old)
+  local list, from = {}, 2
+  for i = 1, #letters do
+    if string.find(letters, '^%u', i) then
+      local behind = string.find(text, ',{"i":', from, true) or #text
+      if not old[i] then list[#list + 1] = string.sub(text, from, behind - 1) end
+      from = behind + 1
+    end
+  end
+  return #list > 0 and '[' .. table.concat(list, ',') .. ']' or ''
+end
+
+-- What of the results is new, and how much of each letter: fresh, counts, old, marks; see read_marks.
+local function look_up_results(base, id, total, indexes, letters)
+  local counts, fresh, old, marks = {}, 0, nil, {}
+  -- A job of one recipient is over with its result, so as long as there is the job there is none.
+  if #indexes > 0 and total == 1 then fresh = 1 end
+  if #indexes > 0 and total > 1 then fresh, old, marks = read_marks(base .. 'done:' .. id, indexes) end
+  for i = 1, #indexes do
+    if not (old and old[i]) then
+      local letter = string.lower(string.sub(letters, i, i))
+      counts[letter] = (counts[letter] or 0) + 1
+    end
+  end
+  return fresh, counts, old, marks
+end
+
+-- Writes the entries of `results` and `feedback` that are new. `args`: of record; `at`: where its feedback begins.
+local function send_out(base, id, args, indexes, old, at)
+  local objects, count = args[16], tonumber(args[18])
+  if old then objects = new_objects(objects, args[15], old) end
+  if objects == '' and count == 0 then return at end
+  may(base, 'record')
+  if objects ~= '' then redis.call('XADD', base .. 'results', '*', 'job', id, 'results', objects) end
+  if count == 0 then return at end
+  local new = {}
+  for i, index in ipairs(indexes) do
+    if not (old and old[i]) then new[int(index)] = true end
+  end
+  for _ = 1, count do
+    if new[args[at]] then
+      redis.call('XADD', base .. 'feedback', '*', args[at + 1], args[at + 2], 'action', args[at + 3], 'replacement',
+        args[at + 4], 'error', args[at + 5], 'job', id)
+    end
+    at = at + 6
+  end
+  return at
+end
+
+-- Takes recipients that have their result out of `wait`. Part of a step. Returns how many were in it, and how many of those
+-- were never sent.
+local function stop_waiting(base, id, indexes)
+  local waiting, names, present, unsent = base .. 'wait:' .. id, {}, {}, 0
+  for i = 1, #indexes do names[i] = int(indexes[i]) end
+  for i, value in ipairs(redis.call('HMGET', waiting, unpack(names))) do
+    if value then
+      present[#present + 1] = names[i]
+      if is_unsent(value) then unsent = unsent + 1 end
+    end
+  end
+  if #present > 0 then
+    write('HDEL', waiting, unpack(present))
+    unschedule(base, id, present)
+  end
+  return #present, unsent
+end
+
+-- What the send to a topic or condition came to decides how long its turn lasts.
+local function turn_of_aimed(base, id, may_run, now)
+  hold_slot(base, id, may_run and tonumber(redis.call('HGET', base .. 'spec:' .. id, 'hold_ms') or '0') or 0, now)
+end
+
+-- Hands recipients on to a retry. Part of a step.
+-- `flush`: of record; `at`: where the retries begin in `args`. Returns how many were sent before, by how many `wait` grows,
+-- and by how many those in it that were never sent.
+local function schedule_retries(base, id, flush, args, at)
+  local count, retried, grown, unsent = tonumber(args[17]), 0, 0, 0
+  if count == 0 or not flush.owned then return 0, 0, 0 end
+  local waiting, names, marks = base .. 'wait:' .. id, {}, {}
+  for i = 1, count do
+    names[i] = args[at + 4 * (i - 1)]
+    marks[i] = 'w' .. names[i]
+  end
+  local handed_on, known = redis.call('HMGET', flush.batch, unpack(marks)), redis.call('HMGET', waiting, unpack(names))
+  local wait, crashed, due_in = {}, {}, {}
+  for i, index in ipairs(names) do
+    local due, parked, value = args[at + 1], args[at + 2], args[at + 3]
+    at = at + 4
+    -- A schedule is a decision: only the holder's counts, and never for a recipient that has its result.
+    -- The mark makes it set-once: repeated, the call must not bring a recipient back that another worker has by now.
+    if not handed_on[i] and not flush.retried[index] and redis.call('GETBIT', base .. 'done:' .. id, index) == 0 then
+      flush.retried[index] = true
+      if parked == '1' then due = int(math.max(tonumber(due), flush.now() + 60000)) end
+      if is_unsent(known[i]) then unsent = unsent - 1 end
+      if is_unsent(value) then unsent = unsent + 1 else retried = retried + 1 end
+      if not known[i] then grown = grown + 1 end
+      flush.fields[#flush.fields + 1] = marks[i]
+      flush.fields[#flush.fields + 1] = '1'
+      wait[#wait + 1] = index
+      wait[#wait + 1] = value
+      local set = waiting_set(flush.class, value)
+      due_in[set] = due_in[set] or { 'ZADD', base .. set }
+      local list = due_in[set]
+      list[#list + 1], list[#list + 2] = due, id .. '/' .. index
+      if flush.crashes then
+        crashed[#crashed + 1] = index
+        crashed[#crashed + 1] = flush.crashes
+      end
+      if flush.class == 'aimed' then turn_of_aimed(base, id, string.match(value, '^%d+|%d+|1'), flush.now()) end
+    end
+  end
+  if #wait > 0 then write('HSET', waiting, unpack(wait)) end
+  for _, list in pairs(due_in) do write(unpack(list)) end
+  if #crashed > 0 then write('HSET', base .. 'crashed:' .. id, unpack(crashed)) end
+  if #wait > 0 and flush.ending then write('ZADD', base .. 'ending', int(flush.now()), id) end
+  return retried, grown, unsent
+end
+
+-- Every recipient of a batch has its result or waits for a retry, when this flush is written. A first pass of 1,000 fills 125
+-- bytes of the map of results, so that one count answers it as a rule.
+local function is_accounted(base, id, flush)
+  local facts, done = redis.call('HMGET', flush.batch, 'from', 'count', 'indexes'), base .. 'done:' .. id
+  local new = {}
+  for i, index in ipairs(flush.indexes) do
+    if not (flush.old and flush.old[i]) then new[int(index)] = true end
+  end
+  if facts[3] then
+    for index in string.gmatch(facts[3], '%d+') do
+      if not new[index] and not flush.retried[index] and redis.call('GETBIT', done, index) == 0
+        and redis.call('HEXISTS', flush.batch, 'w' .. index) == 0 then return false end
+    end
+    return true
+  end
+  local from, count = tonumber(facts[1]), tonumber(facts[2])
+  local first, last = math.floor(from / 8), math.floor((from + count - 1) / 8)
+  local known = redis.call('BITCOUNT', done, int(first), int(last))
+  for index in pairs(new) do
+    local byte = math.floor(tonumber(index) / 8)
+    if byte >= first and byte <= last then known = known + 1 end
+  end
+  for index in pairs(flush.retried) do
+    if not new[index] then known = known + 1 end
+  end
+  if known >= count then return true end
+  for _, field in ipairs(redis.call('HKEYS', flush.batch)) do
+    local index = string.match(field, '^w(%d+)$')
+    if index and not new[index] and redis.call('GETBIT', done, index) == 0 then known = known + 1 end
+  end
+  return known >= count
+end
