@@ -62,6 +62,7 @@ let package = Package(
                 .embedInCode("Library/redo.lua"),
                 .embedInCode("Library/check.lua"),
                 .embedInCode("Library/jobs.lua"),
+                .embedInCode("Library/audience.lua"),
                 .embedInCode("Library/slot.lua"),
                 .embedInCode("Library/quota.lua"),
                 .embedInCode("Library/leases.lua"),

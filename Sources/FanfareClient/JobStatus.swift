@@ -22,6 +22,22 @@ public struct JobStatus: Equatable, Sendable {
         public static let rejected = State(rawValue: "rejected")
     }
 
+    /// An open set: later versions may add sources.
+    public struct AudienceSource: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+        public let rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+        public var description: String { rawValue }
+
+        /// The job's own `audience_size`.
+        public static let job = AudienceSource(rawValue: "job")
+        /// The configuration's `topics`.
+        public static let config = AudienceSource(rawValue: "config")
+        /// Fanfare's own count of the subscriptions that it made: a lower bound.
+        public static let counted = AudienceSource(rawValue: "counted")
+        /// No size is known.
+        public static let none = AudienceSource(rawValue: "none")
+    }
+
     public var id: String
     public var state: State
     /// Recipients. When the job is over, ``sent``, ``failed``, ``unknown``, ``cancelled`` and ``expired`` add up to it.
@@ -46,6 +62,10 @@ public struct JobStatus: Equatable, Sendable {
     public var firstPassMs: Int64?
     public var finishedMs: Int64?
     public var reason: String?
+    /// Of a job to a topic or a condition: how large its audience is taken to be; nil for every other job.
+    public var audienceEstimate: Int64?
+    /// Where ``audienceEstimate`` comes from.
+    public var audienceSource: AudienceSource?
 
     /// Reads an `HGETALL` reply; nil when there is no such job (yet, or any more).
     public init?(id: String, reply: RedisValue) {
@@ -77,6 +97,8 @@ public struct JobStatus: Equatable, Sendable {
         firstPassMs = time("first_pass_ms")
         finishedMs = time("finished_ms")
         reason = fields["reason"]
+        audienceSource = fields["audience_source"].map { AudienceSource(rawValue: $0) }
+        audienceEstimate = fields["audience_estimate"] == nil ? nil : max(0, count("audience_estimate"))
     }
 
     /// Recipients that have their result.

@@ -37,6 +37,8 @@ public struct Configuration: Equatable, Sendable {
         public var quotaPerMinute: Int64
         public var activeFanouts: Int
         public var fanoutRate: Int64
+        /// Sizes of topics' audiences, by topic.
+        public var topics: [String: Int64]
         public var smear: Bool
         public var legacyBody: LegacyBody
         public var topicAPI: TopicAPI

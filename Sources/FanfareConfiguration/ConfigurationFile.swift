@@ -93,6 +93,22 @@ struct ConfigurationFile {
             }
             if texts.count < sequence.count { problems.append("\(name)\(line): must be a list of plain text") }
             values[name] = SourcedValue(texts: texts, source: source)
+        case (.sizes, .mapping(let mapping)):
+            var texts: [String] = []
+            for (key, value) in mapping {
+                guard case .scalar(let topic) = key, case .scalar(let size) = value else {
+                    problems.append("\(name)\(Self.line(key)): must be topics and numbers")
+                    continue
+                }
+                // A name with this sign is none of a topic, and would be taken for a name and a size.
+                guard !topic.string.contains("=") else {
+                    problems.append("\(name)\(Self.line(key)): \(topic.string) is no topic")
+                    continue
+                }
+                texts.append("\(topic.string)=\(size.string)")
+            }
+            values[name] = SourcedValue(texts: texts, source: source)
+        case (.sizes, _): problems.append("\(name)\(line): must be a mapping of topics to numbers")
         case (.hosts, _): problems.append("\(name)\(line): must be a list")
         case (_, .scalar(let scalar)): values[name] = SourcedValue(texts: [scalar.string], source: source)
         // As JSON that is pasted without quotes reads.

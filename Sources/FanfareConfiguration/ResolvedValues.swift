@@ -66,6 +66,7 @@ struct ResolvedValues {
             quotaPerMinute: number(base + "quota_per_minute"),
             activeFanouts: Int(number(base + "active_fanouts")),
             fanoutRate: number(base + "fanout_rate"),
+            topics: sizes(base + "topics"),
             smear: text(base + "smear") == "true",
             legacyBody: LegacyBody(rawValue: text(base + "legacy_body")) ?? .json,
             topicAPI: TopicAPI(rawValue: text(base + "topic_api")) ?? .iid,
@@ -92,6 +93,16 @@ struct ResolvedValues {
     private func number(_ key: String) -> Int64 {
         guard let number = Int64(text(key)) else { preconditionFailure("\(key) was not checked") }
         return number
+    }
+
+    private func sizes(_ key: String) -> [String: Int64] {
+        var sizes: [String: Int64] = [:]
+        for text in values[key]?.texts ?? [] {
+            let parts = text.split(separator: "=", maxSplits: 1)
+            guard parts.count == 2, let size = Int64(parts[1]) else { preconditionFailure("\(key) was not checked") }
+            sizes[String(parts[0])] = size
+        }
+        return sizes
     }
 
     private func origin(_ key: String) -> String {

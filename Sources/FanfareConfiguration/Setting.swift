@@ -21,6 +21,8 @@ public struct Setting: Sendable {
         case address
         /// A list of host names.
         case hosts
+        /// A mapping of topics to the sizes of their audiences; each is kept as `topic=size`.
+        case sizes
     }
 
     /// The path of the key in the file, joined by dots; `projects.*.` stands for every project.

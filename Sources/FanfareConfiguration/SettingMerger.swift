@@ -65,8 +65,10 @@ struct SettingMerger {
 
     private func value(of setting: Setting, at path: String, _ variable: String) -> SourcedValue? {
         func value(_ text: String, _ source: SourcedValue.Source) -> SourcedValue {
-            if case .hosts = setting.kind { return SourcedValue(texts: Self.list(text), source: source) }
-            return SourcedValue(texts: [text], source: source)
+            switch setting.kind {
+            case .hosts, .sizes: return SourcedValue(texts: Self.list(text), source: source)
+            default: return SourcedValue(texts: [text], source: source)
+            }
         }
         if let text = flags[path] { return value(text, .flag(setting.flag ?? path)) }
         if let text = environment[variable] { return value(text, .environment(variable)) }

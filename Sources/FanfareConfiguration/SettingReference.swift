@@ -38,6 +38,7 @@ extension Setting.Kind {
         case .proxy: return "`http://host:port`"
         case .address: return "`host:port` or `unix:///path`"
         case .hosts: return "list of host names; in the variable: commas between"
+        case .sizes: return "topics and numbers; in the variable: `news=1200000`, commas between"
         }
     }
 }

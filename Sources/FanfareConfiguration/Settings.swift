@@ -251,6 +251,13 @@ public enum Settings {
             "Estimate of FCM's own topic fan-out, recipients a second."
         ),
         Setting(
+            "projects.*.topics",
+            .sizes,
+            "",
+            "Sizes of topics' audiences, where known, such as `topics: { news: 1200000 }`. A job to the topic, or to a "
+                + "condition of such topics, that has no `audience_size` keeps the slot for this size."
+        ),
+        Setting(
             "projects.*.smear",
             .choice(["false", "true"]),
             "false",

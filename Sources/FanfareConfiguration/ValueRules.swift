@@ -33,11 +33,37 @@ struct ValueRules {
                 return "\(Self.shown(host)) is not a host name (no scheme, no port)"
             }
             return nil
+        case .sizes: return Self.sizes(value.texts)
         }
     }
 
     /// A value that is neither a path nor a secret, short enough for a message.
     static func shown(_ text: String) -> String { text.count > 64 ? "\(text.prefix(64))…" : text }
+
+    /// What FCM takes for a topic's name, as the validator of jobs does.
+    private static func isTopic(_ name: Substring) -> Bool {
+        (1...900).contains(name.utf8.count)
+            && name.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"):
+                    true
+                default: "-_.~%".utf8.contains(byte)
+                }
+            }
+    }
+
+    private static func sizes(_ texts: [String]) -> String? {
+        var names: Set<Substring> = []
+        for text in texts {
+            let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard parts.count == 2 else { return "\(shown(text)) is not topic=size" }
+            guard isTopic(parts[0]) else { return "\(shown(String(parts[0]))) is no topic: 1 to 900 of A-Z a-z 0-9 - _ . ~ %" }
+            guard names.insert(parts[0]).inserted else { return "\(shown(String(parts[0]))) is given twice" }
+            if let reason = integer(String(parts[1]), 0...1_000_000_000_000) { return "\(shown(String(parts[0]))): \(reason)" }
+        }
+        return nil
+    }
 
     private static func integer(_ text: String, _ range: ClosedRange<Int64>) -> String? {
         guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) || $0 == 0x2D }), let number = Int64(text) else {

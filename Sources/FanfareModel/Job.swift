@@ -32,8 +32,8 @@ public struct Job: Equatable, Sendable {
     public var delivery: DeliveryMode
     public var traceparent: String?
     public var tracestate: String?
-    /// The producer's estimate of a topic's subscribers; 0 when not given.
-    public var audienceSize: Int64
+    /// The producer's estimate of a topic's subscribers; nil when not given.
+    public var audienceSize: Int64?
 
     public init(
         id: String,
@@ -54,7 +54,7 @@ public struct Job: Equatable, Sendable {
         delivery: DeliveryMode = .atLeastOnce,
         traceparent: String? = nil,
         tracestate: String? = nil,
-        audienceSize: Int64 = 0
+        audienceSize: Int64? = nil
     ) {
         self.id = id
         self.hasOwnID = hasOwnID

@@ -15,6 +15,7 @@ final class Intake {
     private var messages = KnownMessages()
     private var queue = EntryQueue<StreamEntry>()
     private var nextComplaint: UInt64 = 0
+    private var audienceWarnings = AudienceWarnings()
 
     /// Called when entries were handed over, so that reading may go on.
     var onHandedOver: () -> Void = {}
@@ -106,6 +107,7 @@ final class Intake {
             originals: entry.fields
         )
         if call.recipients?.count == 1, !job.hasOwnID { call.keepMs = configuration.keepSingleJobMs }
+        call.audience = AudienceEstimate(of: job, topics: project.project.topics)
         call.connection = project.connection
         call.nowMs = project.toldMs
         let carriage: Carriage
@@ -135,7 +137,9 @@ final class Intake {
                 if handOver.name == project.leaseName {
                     planner.taken(handOver.call, handOver.carriage, epoch: epoch)
                 }
-            case .queued: scheduler.askLater(0)
+            case .queued:
+                scheduler.askLater(0)
+                if let audience = AudienceReply(value) { warn(audience, of: handOver.call.job) }
             case .reject(let reason): return reject(handOver.entry, job: handOver.call.job.id, reason: reason)
             case .gone, .duplicate, .done: break
             case nil:
@@ -143,6 +147,22 @@ final class Intake {
             }
             finished(handOver.entry)
         }
+    }
+
+    private func warn(_ audience: AudienceReply, of job: Job) {
+        let name: String
+        switch job.target {
+        case .topic(let topic): name = topic
+        case .condition(let text): name = text
+        case .tokens, .fids, .group, .audience: return
+        }
+        guard let sentence = audienceWarnings.sentence(audience.source, name: name, now: project.loop.now) else {
+            return
+        }
+        project.logger.warning(
+            "\(sentence)",
+            metadata: ["\(job.target.kind.rawValue)": "\(name)", "estimate": "\(audience.size)", "job": "\(job.id)"]
+        )
     }
 
     private func reject(_ entry: StreamEntry, job: String, reason: String) {

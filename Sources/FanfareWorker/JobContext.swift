@@ -69,6 +69,9 @@ final class JobContext {
         return carriage.most(spec.kind) > 1
     }
 
+    /// Its results say which tokens were subscribed to a topic.
+    var isSubscribing: Bool { spec.operation == .subscribe }
+
     /// FCM's answers have an HTTP status.
     var answersOverHTTP: Bool {
         guard case .success(let carriage) = carriage else { return true }

@@ -18,6 +18,8 @@ struct PendingRecord {
     var answers = 0
     var badAnswers = 0
     var badAnswer = ""
+    /// See ``RecordCall/subscribed``.
+    var subscribed: [UInt8] = []
 
     /// What is true whoever holds the batch.
     var facts: PendingRecord {
@@ -25,11 +27,24 @@ struct PendingRecord {
         facts.results = results
         facts.plain = plain
         facts.feedback = feedback
+        facts.subscribed = subscribed
         return facts
     }
 }
 
 extension PendingRecord {
+    /// Notes a token whose subscription succeeded. Redis keeps its hash in a count, so the hash function must not change.
+    mutating func noteSubscribed(_ token: SharedText, topic: String) {
+        if subscribed.isEmpty {
+            subscribed.append(contentsOf: topic.utf8)
+            subscribed.append(UInt8(ascii: "\n"))
+        }
+        let hash = ByteHash.of(token)
+        for shift in stride(from: 0, to: 64, by: 8) {
+            subscribed.append(UInt8(truncatingIfNeeded: hash >> UInt64(shift)))
+        }
+    }
+
     /// - Parameters:
     ///   - policy: which results the job's results stream gets.
     ///   - expected: how many the flush will hold, about.

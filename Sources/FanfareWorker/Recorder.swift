@@ -52,14 +52,20 @@ final class Recorder {
         guard batch.close(position) else { return }
         project.meters.finished(record.status, record.failure?.error, maybeDup: record.maybeDup)
         touch(batch)
+        if record.status == .sent, batch.job.isSubscribing {
+            batch.pending.noteSubscribed(batch.recipients[position].text, topic: batch.job.spec.subscription)
+        }
         batch.pending.append(record, policy: batch.job.results, expected: expected(of: batch))
         uncommitted += 1
         flushIfFull(batch)
     }
 
     /// The usual result, of a position that was closed for it.
-    func result(_ result: PlainResult, of batch: ActiveBatch) {
+    func result(_ result: PlainResult, position: Int, of batch: ActiveBatch) {
         touch(batch)
+        if batch.job.isSubscribing {
+            batch.pending.noteSubscribed(batch.recipients[position].text, topic: batch.job.spec.subscription)
+        }
         batch.pending.append(result, policy: batch.job.results, expected: expected(of: batch))
         gathered(1, of: batch)
     }
@@ -72,6 +78,12 @@ final class Recorder {
             let part = rest.prefix(Self.flushCount)
             rest = rest.dropFirst(part.count)
             touch(batch)
+            if batch.job.isSubscribing {
+                for index in part {
+                    let text = batch.recipients[flight.positions[index]].text
+                    batch.pending.noteSubscribed(text, topic: batch.job.spec.subscription)
+                }
+            }
             batch.pending.append(part, of: flight, verdicts, expected: expected(of: batch))
             gathered(part.count, of: batch)
         }
@@ -331,6 +343,7 @@ private final class Flush {
         call.late = isLate
         call.results = isLate && !source.isManagement ? pending.doubtedResults() : pending.results
         call.feedback = pending.feedback
+        call.subscribed = pending.subscribed
     }
 
     var count: Int { pending.results.count + pending.retries.count }

@@ -86,7 +86,7 @@ final class Settler {
             if case .sent(let messageID, nil) = verdict,
                 let result = batch.closeSent(position, messageID: messageID, startedMs: startedMs)
             {
-                recorder.result(result, of: batch)
+                recorder.result(result, position: position, of: batch)
                 continue
             }
             count(verdict, position: position, of: batch, startedMs: startedMs)

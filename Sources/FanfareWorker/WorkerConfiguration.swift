@@ -29,6 +29,8 @@ public struct WorkerConfiguration: Sendable {
         public var activeFanouts = 1
         /// FCM's own fan-out to topics, recipients a second.
         public var fanoutRate = 10_000
+        /// Sizes of topics' audiences, where they are known.
+        public var topics: [String: Int64] = [:]
         /// No fan-out starts within two minutes of a quarter of an hour.
         public var smear = false
 

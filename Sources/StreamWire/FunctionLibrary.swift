@@ -10,6 +10,7 @@ public enum FunctionLibrary {
         PackageResources.redo_lua,
         PackageResources.check_lua,
         PackageResources.jobs_lua,
+        PackageResources.audience_lua,
         PackageResources.slot_lua,
         PackageResources.quota_lua,
         PackageResources.leases_lua,

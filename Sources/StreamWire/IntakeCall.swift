@@ -16,6 +16,9 @@ public struct IntakeCall: Sendable {
     public var quotaPerMinute: Int
     /// FCM's own fan-out, recipients a second: how long a topic or condition keeps the slot.
     public var fanoutRate: Int
+    /// How large the audience of a topic or condition is; nil for every other job. Unless set, the job's own size, if it has
+    /// one.
+    public var audience: AudienceEstimate?
     /// Number of the worker's connection to Redis: what an earlier one still delivers is queued, not taken.
     public var connection = 0
     /// What the worker takes the project's time for; 0 when it knows none yet.
@@ -43,12 +46,14 @@ public struct IntakeCall: Sendable {
         self.window = window
         self.quotaPerMinute = quotaPerMinute
         self.fanoutRate = fanoutRate
+        audience = job.audienceSize.map { .known($0, .job) }
         self.originals = originals.filter { $0.name != "message" && $0.name != "tokens" && $0.name != "fids" }
     }
 
     public func command(_ keys: ProjectKeys) -> RedisCommand {
         let texts = spec.texts
-        let fields = 1 + texts.count + (turnClass == "aimed" ? 1 : 0)
+        let audience = audienceTexts
+        let fields = 1 + texts.count + audience.count
         let isLarge = recipients.map { $0.byteCount >= RedisCommand.large } ?? false
         let copied = isLarge ? 0 : recipients?.byteCount ?? 0
         let size = spec.message.count + originals.reduce(0) { $0 + $1.value.count } + copied
@@ -70,13 +75,9 @@ public struct IntakeCall: Sendable {
         }
         command.append("message")
         command.append(spec.message)
-        for (name, value) in texts {
+        for (name, value) in texts + audience {
             command.append(name)
             command.append(value)
-        }
-        if turnClass == "aimed" {
-            command.append("hold_ms")
-            command.append(slotMs)
         }
         if let recipients {
             for start in stride(from: 0, to: recipients.count, by: Batch.maximumSize) {
@@ -129,9 +130,24 @@ public struct IntakeCall: Sendable {
         }
     }
 
-    /// How long FCM is estimated to be busy with a topic or condition; at most a day, whatever a producer claims.
-    private var slotMs: Int64 {
-        let (scaled, overflow) = max(0, job.audienceSize).multipliedReportingOverflow(by: 1_000)
+    /// How long FCM is estimated to be busy with a topic or condition, and what that is concluded from.
+    private var audienceTexts: [(name: String, value: String)] {
+        guard turnClass == "aimed" else { return [] }
+        switch audience {
+        case nil: return [("hold_ms", "0")]
+        case .known(let size, let source):
+            return [
+                ("hold_ms", String(slotMs(size))), ("audience_source", source.rawValue),
+                ("audience_estimate", String(size)),
+            ]
+        case .counted(let formula):
+            return [("hold_ms", "0"), ("audience_formula", formula), ("fanout_rate", String(max(1, fanoutRate)))]
+        }
+    }
+
+    /// At most a day, whatever a producer claims.
+    private func slotMs(_ size: Int64) -> Int64 {
+        let (scaled, overflow) = max(0, size).multipliedReportingOverflow(by: 1_000)
         return min(86_400_000, overflow ? .max : scaled / Int64(max(1, fanoutRate)))
     }
 
@@ -175,5 +191,20 @@ public enum IntakeReply: Equatable, Sendable {
             self = .taken(epoch: epoch, permits: Int(permits))
         default: return nil
         }
+    }
+}
+
+/// What the answer to a hand-over says of the audience of a topic's or condition's job.
+public struct AudienceReply: Equatable, Sendable {
+    public var source: AudienceEstimate.Source
+    public var size: Int64
+
+    /// Nil for every other job.
+    public init?(_ value: RedisValue) {
+        guard let parts = value.array, parts.count > 2, parts[0].string == "queued",
+            let source = parts[1].string.flatMap(AudienceEstimate.Source.init(rawValue:)), let size = parts[2].integer
+        else { return nil }
+        self.source = source
+        self.size = size
     }
 }

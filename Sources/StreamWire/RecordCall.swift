@@ -82,6 +82,8 @@ public struct RecordCall: Equatable, Sendable {
     public var retries: [Retry] = []
     public var feedback: [Feedback] = []
     public var refusedRates: [RefusedRate] = []
+    /// The topic of a subscription, a line feed, and 8 bytes for each token that was subscribed; empty for every other job.
+    public var subscribed: [UInt8] = []
 
     public init(job: String, batch: String, epoch: String) {
         self.job = job
@@ -130,6 +132,10 @@ public struct RecordCall: Equatable, Sendable {
         for rate in refusedRates {
             command.append(rate.recipient)
             command.append(rate.untilMs)
+        }
+        if !subscribed.isEmpty {
+            command.append("subscribed")
+            command.append(subscribed)
         }
         return command
     }

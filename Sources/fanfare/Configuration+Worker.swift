@@ -19,6 +19,7 @@ extension Configuration {
             result.quotaPerMinute = Int(project.quotaPerMinute)
             result.activeFanouts = project.activeFanouts
             result.fanoutRate = Int(project.fanoutRate)
+            result.topics = project.topics
             result.smear = project.smear
             result.legacyBody = project.legacyBody
             result.topicAPI = project.topicAPI

@@ -91,6 +91,20 @@ import Testing
         #expect(configuration.warnings.isEmpty)
     }
 
+    @Test func sizesOfTopicsAreReadFromTheFileOrTheVariable() throws {
+        let yaml = "projects: { a: { topics: { news: 1200000, \"a%20b~c\": 0 } }, b: {}, c: { topics: {} } }"
+        let file = try Configuration.load(yaml: yaml, environment: [:])
+        #expect(file.projects.map(\.topics) == [["news": 1_200_000, "a%20b~c": 0], [:], [:]])
+        let variable = "FANFARE_PROJECTS_A_TOPICS"
+        let other = try Configuration.load(yaml: yaml, environment: [variable: "sport=5, news=7"])
+        #expect(other.projects[0].topics == ["sport": 5, "news": 7])
+        for text in ["news", "news=", "news=x", "=7", "news=1,news=2", "news=1000000000001"] {
+            #expect(throws: ConfigurationError.self, "\(text)") {
+                try Configuration.load(yaml: yaml, environment: [variable: text])
+            }
+        }
+    }
+
     @Test func aProjectsProtocolsAreReadAsTheyAreSaid() throws {
         let configuration = try Configuration.load(
             yaml: """
@@ -172,11 +186,13 @@ import Testing
         case .proxy: return "http://proxy:3128"
         case .address: return "[::1]:0"
         case .hosts: return "fcm.example.org"
+        case .sizes: return "news=1200000"
         }
     }
 
     private static func yaml(_ setting: Setting, _ text: String) -> String {
         if case .hosts = setting.kind { return "[\(text)]" }
+        if case .sizes = setting.kind { return "{ \(text.replacing("=", with: ": ")) }" }
         return "\"\(text)\""
     }
 }

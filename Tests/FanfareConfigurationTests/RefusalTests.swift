@@ -37,6 +37,30 @@ import Testing
             problem: "projects (line 1): a project id must match [a-z0-9][a-z0-9-]{0,62}"
         ),
         Row(yaml: "projects: [demo]", problem: "projects (line 1): must be a mapping of project ids"),
+        Row(
+            yaml: "projects: { a: { topics: news } }",
+            problem: "projects.a.topics (line 1): must be a mapping of topics to numbers"
+        ),
+        Row(
+            yaml: "projects: { a: { topics: { \"ne ws\": 1 } } }",
+            problem: "projects.a.topics (line 1): ne ws is no topic: 1 to 900 of A-Z a-z 0-9 - _ . ~ %"
+        ),
+        Row(
+            yaml: "projects: { a: { topics: { \"n=1\": 1 } } }",
+            problem: "projects.a.topics (line 1): n=1 is no topic"
+        ),
+        Row(
+            yaml: "projects:\n  a:\n    topics:\n      news: many",
+            problem: "projects.a.topics (line 4): news: many is not a whole number"
+        ),
+        Row(
+            yaml: "projects: { a: { topics: { news: -1 } } }",
+            problem: "projects.a.topics (line 1): news: -1, must be 0 to 1000000000000"
+        ),
+        Row(
+            yaml: "projects: { a: { topics: { news: [1] } } }",
+            problem: "projects.a.topics (line 1): must be topics and numbers"
+        ),
         Row(yaml: "allowed_hosts: one.example", problem: "allowed_hosts (line 1): must be a list"),
         Row(
             yaml: "allowed_hosts: [\"https://x\"]",

@@ -162,7 +162,8 @@ import Testing
         )
         let (turn, flat) = try pairs(job)
         #expect(turn == "aimed")
-        #expect(flat.suffix(2) == [.bulk(Array("hold_ms".utf8)), .bulk(Array("2000".utf8))])
+        let audience = ["hold_ms", "2000", "audience_source", "job", "audience_estimate", "1000"]
+        #expect(flat.suffix(6) == audience.map { RedisValue.bulk(Array($0.utf8)) }[...])
         #expect(try spec(flat, total: 1) == JobSpec(job: job, total: 1))
     }
 

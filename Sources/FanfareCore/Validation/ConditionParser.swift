@@ -6,6 +6,8 @@ struct ConditionLimits: Equatable, Sendable {
     /// HTTP v1 counts topics, the older protocols operators.
     static let v1 = ConditionLimits(topics: 5, operators: .max)
     static let legacy = ConditionLimits(topics: .max, operators: 2)
+    /// For a condition that was checked before.
+    static let none = ConditionLimits(topics: .max, operators: .max)
 
     /// Far more than any condition within the other limits needs.
     static let length = 8_192
@@ -28,6 +30,8 @@ struct ConditionParser {
     private var depth = 0
     private var operators = 0
     private(set) var topics: [String] = []
+    /// Topics and operators, each operator behind its operands.
+    private(set) var steps: [AudienceFormula.Step] = []
 
     init(_ bytes: [UInt8], limits: ConditionLimits) {
         self.bytes = bytes
@@ -59,9 +63,10 @@ struct ConditionParser {
 
     private mutating func condition() throws(EntryFault) {
         try term()
-        while takeOperator() {
+        while let step = takeOperator() {
             operators += 1
             try term()
+            steps.append(step)
         }
     }
 
@@ -82,7 +87,9 @@ struct ConditionParser {
             throw fault("! at byte \(next) is not supported by FCM any more")
         }
         guard take("'") else { throw expected("( or a topic in single quotes") }
-        topics.append(try name())
+        let name = try name()
+        topics.append(name)
+        steps.append(.topic(name))
         skipSpace()
         try word("in")
         skipSpace()
@@ -112,12 +119,13 @@ struct ConditionParser {
         next = end
     }
 
-    private mutating func takeOperator() -> Bool {
+    private mutating func takeOperator() -> AudienceFormula.Step? {
         guard bytes.count - next >= 2, bytes[next] == bytes[next + 1],
             bytes[next] == UInt8(ascii: "&") || bytes[next] == UInt8(ascii: "|")
-        else { return false }
+        else { return nil }
+        let step: AudienceFormula.Step = bytes[next] == UInt8(ascii: "&") ? .minimum : .sum
         next += 2
-        return true
+        return step
     }
 
     private mutating func take(_ character: Unicode.Scalar) -> Bool {

@@ -74,7 +74,7 @@ public struct IntakeValidator: Sendable {
         let targetField = try chooseTarget(fields)
         guard let message = fields[.message] else { throw EntryFault(EntryField.message.rawValue, "required") }
         let format = try fields.choice(.format, of: MessageFormat.self, unless: .v1)
-        let audienceSize = try fields.number(.audienceSize, in: 0...1_000_000_000_000) ?? 0
+        let audienceSize = try fields.number(.audienceSize, in: 0...1_000_000_000_000)
         guard fields[.audienceSize] == nil || targetField == .topic || targetField == .condition else {
             throw EntryFault(EntryField.audienceSize.rawValue, "only with topic or condition")
         }

@@ -1,8 +1,8 @@
 #!lua name=fanfare_v1
 
 -- Fanfare's decisions that several workers share. Version 1. The files of this folder are one library: they are loaded
--- as one text, in the order base, redo, check, jobs, slot, quota, leases, intake, batches, claim, settle, record, repair,
--- together, control, fleet, functions.
+-- as one text, in the order base, redo, check, jobs, audience, slot, quota, leases, intake, batches, claim, settle, record,
+-- repair, together, control, fleet, functions.
 --
 -- Every function takes exactly one key, the project's base `fanfare:{p}:`. What it touches is that base with a fixed
 -- suffix, so all of it lives in the base's slot; which job is touched is often the function's own decision, so the
@@ -38,6 +38,8 @@
 --   managed                         zset: jobs without a message, likewise
 --   active                          hash: fan-out that holds the slot -> "<epoch>|" and nothing, `?` while a
 --                                   topic's send is under way, or until when FCM is busy with it
+--   subscribed:<topic>              HyperLogLog: tokens that Fanfare subscribed to the topic
+--   counted                         zset: topics that have one, by their last use in Redis TIME
 --   sched expiring                  zsets: jobs by not_before, and by expires_at, in Redis TIME
 --   copying                         set: jobs whose audience is being copied
 --   jobs_open                       set: jobs that are not over and need no person

@@ -94,7 +94,8 @@ end
 --   8 total (-1 = audience), 9 audience key, 10 not_before, 11 expires_at, 12 member, 13 class ('' = by total),
 --   14 quota a minute, 15 number of the worker's connection, 16 what it takes the time for, 17 number of spec pairs,
 --   pairs..., recipients of batch 0, 1, ...
--- Returns {'gone'} (another worker did), {'duplicate'}, {'reject', reason}, {'queued'}, {'done'} (nobody to send to),
+-- Returns {'gone'} (another worker did), {'duplicate'}, {'reject', reason}, {'queued'} (of a topic's or
+--   condition's job {'queued', source, size} of the estimate of its audience), {'done'} (nobody to send to),
 --   or {'taken', epoch, permits} when the job is one batch and `worker` holds it now.
 -- What it writes of a job nobody sees before intake_end: an error leaves it there, and the entry in `jobs`, and the
 -- repeated call writes it anew.
@@ -138,6 +139,7 @@ local function intake(base, args, common)
   -- One batch, and the worker that read it has room: it need not come back for its recipients.
   local now_taken = total > 0 and source == 'inline' and args[6] ~= '' and not held and not unwanted
     and not takes_turns(class) and class ~= 'managed' and not must_queue(base, id, args, class, common, is_first)
+  local _, estimated, size
   if not is_first then redis.call('UNLINK', job, spec, base .. 'rcpt:' .. id) end
   if total == 0 then
     new_job(job, 'done', 0, wall, 'finished_ms', int(wall), 'first_pass_ms', int(wall))
@@ -155,6 +157,7 @@ local function intake(base, args, common)
       now_taken and int(total) or '0', 'source', source, 'keep', args[5], 'member', args[12], 'class', class,
       unpack(args, 18, 17 + 2 * npairs))
     if audience ~= '' then redis.call('HSET', spec, 'audience', audience) end
+    if class == 'aimed' then _, estimated, size = estimate_audience(base, id) end
     if own then redis.call('SET', seen, entry, 'PX', args[4]) end
   end
   local reply = { total == 0 and 'done' or 'queued' }
@@ -186,6 +189,7 @@ local function intake(base, args, common)
     if tonumber(args[11]) > 0 and not unwanted then note_for_end(common, 'timed', 'expiring', { args[11], id }) end
     change(ctl, 'left', int((tonumber(ctl.left) or 0) + total))
   end
+  if estimated then return { 'queued', estimated, int(size) } end
   return reply
 end
 

@@ -224,6 +224,7 @@ end
 --   retries: index, due, 1 = wait for the probe, "attempts|first_ms|dup|recipient"
 --   feedback: index, kind, recipient, action, replacement, error
 --   rates: "<kind>:<recipient>", until when no send to it begins
+--   names and values, each left out where there is none: 'subscribed', see count_subscribed
 -- Returns {'ok', abort} (abort: the error that ends every unsent recipient, '' = none), {'stale'} (another worker
 --   holds the batch: nothing was written, send the results again as late), or {'gone'} (the job is over).
 local function record(base, args, common)
@@ -273,6 +274,9 @@ local function record(base, args, common)
   for _ = 1, tonumber(args[21]) do
     if first_time then hold_recipient(base, args[at], tonumber(args[at + 1]), now()) end
     at = at + 2
+  end
+  for i = at, #args - 1, 2 do
+    if args[i] == 'subscribed' then count_subscribed(base, args[i + 1]) end
   end
   if is_bare then
     end_single(base, id, n, holder[2], progress, known, (next(counts)), common)

@@ -116,7 +116,7 @@ end
 
 -- What the send to a topic or condition came to decides how long its turn lasts.
 local function turn_of_aimed(base, id, may_run, now)
-  hold_slot(base, id, may_run and tonumber(redis.call('HGET', base .. 'spec:' .. id, 'hold_ms') or '0') or 0, now)
+  hold_slot(base, id, may_run and estimate_audience(base, id) or 0, now)
 end
 
 -- Hands recipients on to a retry. Part of a step.

@@ -1,0 +1,77 @@
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- Estimates of topics' audiences: for how long FCM is busy with a send to a topic or a condition. An estimate keeps no
+-- job, result or slot from being written: a count that Redis refuses is a size that is not known.
+
+-- Topics whose subscriptions are counted, the most recently used ones. A HyperLogLog takes at most 12 kB.
+local MOST_COUNTED = 10000
+
+-- The longest that an estimate holds the slot.
+local DAY = 24 * HOUR
+
+-- Marks a topic's count as used. The topic that was not used for longest makes room for a new one.
+local function touch_counted(base, topic, ...)
+  local call = { 'ZADD', base .. 'counted', ... }
+  call[#call + 1] = int(now_ms())
+  call[#call + 1] = topic
+  redis.pcall(unpack(call))
+  local count = redis.pcall('ZCARD', base .. 'counted')
+  if type(count) ~= 'number' or count <= MOST_COUNTED then return end
+  local oldest = redis.pcall('ZPOPMIN', base .. 'counted')
+  if oldest[1] then redis.pcall('UNLINK', base .. 'subscribed:' .. oldest[1]) end
+end
+
+-- Counts tokens whose subscription to a topic succeeded, each once.
+-- `value`: the topic's name, a line feed, and for each token a hash of 8 bytes.
+local function count_subscribed(base, value)
+  local cut = string.find(value, '\n', 1, true)
+  if not cut then return end
+  local topic, hashes = string.sub(value, 1, cut - 1), {}
+  for at = cut + 1, #value - 7, 8 do hashes[#hashes + 1] = string.sub(value, at, at + 7) end
+  for i = 1, #hashes, 500 do
+    local reply = redis.pcall('PFADD', base .. 'subscribed:' .. topic, unpack(hashes, i, math.min(i + 499, #hashes)))
+    if type(reply) ~= 'number' then return end
+  end
+  if #hashes > 0 then touch_counted(base, topic) end
+end
+
+-- The size of an audience that is counted, or nil where one of its topics has no count.
+-- `formula`: words with blanks between, operators behind their operands. `#` and a number is a size that is known, `+` adds
+-- two, `<` takes the smaller of two, and any other word is a topic.
+local function counted_audience(base, formula)
+  local stack = {}
+  for word in string.gmatch(formula, '%S+') do
+    if word == '+' or word == '<' then
+      local right, left = table.remove(stack), table.remove(stack)
+      if not left then return nil end
+      stack[#stack + 1] = word == '+' and left + right or math.min(left, right)
+    elseif string.sub(word, 1, 1) == '#' then
+      stack[#stack + 1] = tonumber(string.sub(word, 2)) or 0
+    else
+      local count = redis.pcall('PFCOUNT', base .. 'subscribed:' .. word)
+      if type(count) ~= 'number' or count == 0 then return nil end
+      touch_counted(base, word, 'XX')
+      stack[#stack + 1] = count
+    end
+  end
+  return #stack == 1 and stack[1] or nil
+end
+
+-- Estimates the audience of a job to a topic or a condition, and says in the job's hash what the estimate is and where it
+-- comes from. A job whose audience has to be counted is counted anew each time: subscriptions may have been added.
+-- Returns how long the send keeps the slot, and the source and the size; no source where the job's worker named none.
+local function estimate_audience(base, id)
+  local spec = base .. 'spec:' .. id
+  local values = redis.call('HMGET', spec, 'hold_ms', 'audience_source', 'audience_estimate', 'audience_formula',
+    'fanout_rate')
+  local hold, source, size = tonumber(values[1] or '0'), values[2], tonumber(values[3] or '0')
+  if values[4] then
+    local counted = counted_audience(base, values[4])
+    source, size = counted and 'counted' or 'none', counted or 0
+    hold = math.min(DAY, math.floor(size * 1000 / math.max(1, tonumber(values[5] or '1'))))
+  end
+  if source then
+    write('HSET', base .. 'job:' .. id, 'audience_estimate', int(size), 'audience_source', source)
+  end
+  return hold, source, size
+end

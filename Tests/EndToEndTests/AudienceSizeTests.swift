@@ -1,0 +1,96 @@
+import Foundation
+import TestSupport
+import Testing
+
+private let hello = #"{"notification":{"title":"Hello","body":"World"}}"#
+
+/// How large the audience of a topic is taken to be, and that its fan-out keeps the slot for so long.
+@Suite struct AudienceSizeTests {
+    private struct Active: Decodable { var max_active_fanouts: Int }
+
+    private static let devices = 400
+    /// FCM's fan-out takes two seconds; the worker reckons with a tenth more, since a count is not exact.
+    private static let rate = 200
+    private static let reckoned = "fanout_rate: 180\n    iid_endpoint: https://localhost:"
+
+    private func mostActive(_ rig: Rig) async throws -> Int {
+        try JSONDecoder().decode(Active.self, from: try await rig.control("GET", "/stats")).max_active_fanouts
+    }
+
+    /// Pushes a job to each of two topics, and waits until both were sent.
+    private func sendToBoth(_ rig: Rig, _ round: Int) async throws -> [[String: String]] {
+        for topic in ["a", "b"] { try await rig.push(["id": "\(topic)\(round)", "message": hello, "topic": topic]) }
+        var jobs: [[String: String]] = []
+        for topic in ["a", "b"] { jobs.append(try await rig.finished("\(topic)\(round)")) }
+        return jobs
+    }
+
+    private func count(_ sentence: String, in worker: ChildProcess) -> Int {
+        worker.stderr.components(separatedBy: sentence).count - 1
+    }
+
+    @Test func fanOutsToTopicsThatFanfareSubscribedDoNotOverlap() async throws {
+        try await withRig { rig in
+            try await rig.startSandbox(["--fanout-rate", "\(Self.rate)"])
+            let worker = try await rig.startWorker(
+                try rig.configuration(project: Self.reckoned + "\(rig.tlsPort)")
+            )
+            for topic in ["a", "b"] {
+                let tokens = Rig.tokens((0..<Self.devices).map { "\(topic)-\($0)" })
+                try await rig.push(["id": "s-\(topic)", "op": "subscribe", "topic": topic, "tokens": tokens])
+                try await rig.finished("s-\(topic)")
+            }
+            for round in 1...2 {
+                for job in try await sendToBoth(rig, round) {
+                    #expect(job["audience_source"] == "counted", "\(job)")
+                    let size = Int(job["audience_estimate"] ?? "") ?? 0
+                    #expect((Self.devices * 95 / 100...Self.devices * 105 / 100).contains(size), "\(job)")
+                }
+            }
+            #expect(try await mostActive(rig) == 1)
+            // Once for each topic, though each was sent to twice.
+            #expect(count("is a count of Fanfare's own subscriptions", in: worker) == 2, "\(worker.stderr)")
+            #expect(count("The size of an audience is not known", in: worker) == 0)
+        }
+    }
+
+    @Test func fanOutsToTopicsOfConfiguredSizeDoNotOverlap() async throws {
+        try await withRig { rig in
+            try await rig.startSandbox(["--fanout-rate", "\(Self.rate)"])
+            for topic in ["a", "b"] {
+                let body = #"{"topic":"\#(topic)","subscribers":\#(Self.devices)}"#
+                _ = try await rig.control("POST", "/devices", body)
+            }
+            let sizes = "\n    topics: { a: \(Self.devices), b: \(Self.devices) }"
+            let worker = try await rig.startWorker(
+                try rig.configuration(project: Self.reckoned + "\(rig.tlsPort)" + sizes)
+            )
+            for job in try await sendToBoth(rig, 1) {
+                #expect(job["audience_source"] == "config" && job["audience_estimate"] == "\(Self.devices)", "\(job)")
+            }
+            #expect(try await mostActive(rig) == 1)
+            #expect(count("The size of an audience", in: worker) == 0, "\(worker.stderr)")
+        }
+    }
+
+    @Test func aSizeThatNobodyKnowsIsWarnedOf() async throws {
+        try await withRig { rig in
+            try await rig.startSandbox()
+            let worker = try await rig.startWorker(
+                try rig.configuration(project: "topics: { a: 7 }")
+            )
+            let condition = "'a' in topics || 'x' in topics"
+            try await rig.push(["id": "unknown", "message": hello, "condition": condition])
+            try await rig.push(["id": "own", "message": hello, "topic": "y", "audience_size": "5"])
+            try await rig.push(["id": "checked", "message": hello, "topic": "z", "validate_only": "1"])
+            let unknown = try await rig.finished("unknown")
+            #expect(unknown["audience_source"] == "none" && unknown["audience_estimate"] == "0", "\(unknown)")
+            let own = try await rig.finished("own")
+            #expect(own["audience_source"] == "job" && own["audience_estimate"] == "5", "\(own)")
+            let checked = try await rig.finished("checked")
+            #expect(checked["audience_source"] == nil, "\(checked)")
+            try await worker.logged("The size of an audience is not known")
+            #expect(count("The size of an audience", in: worker) == 1, "\(worker.stderr)")
+        }
+    }
+}
