@@ -140,14 +140,20 @@ extension PackedResults {
     }
 }
 
-func withBench(_ body: (LibraryBench) async throws -> Void) async throws {
+/// - Parameter nowMs: Unix milliseconds at which the functions' time of the day stands still; nil for Redis' own `TIME`.
+func withBench(nowMs: Int64? = nil, _ body: (LibraryBench) async throws -> Void) async throws {
     let server = try RedisServer()
     let client = try await RedisClient.connect(server.endpoint)
     defer {
         client.close()
         server.stop()
     }
-    _ = try await client.send(FunctionLibrary.load())
+    var library = String(decoding: FunctionLibrary.source, as: UTF8.self)
+    if let nowMs {
+        #expect(library.ranges(of: "redis.call('TIME')").count == 1)
+        library.replace("redis.call('TIME')", with: "{ '\(nowMs / 1_000)', '\(nowMs % 1_000 * 1_000)' }")
+    }
+    _ = try await client.send(RedisCommand("FUNCTION", "LOAD", "REPLACE", library))
     _ = try await client.send(JobStream.createGroup(LibraryBench.keys))
     let bench = LibraryBench(server: server, client: client)
     for worker in ["w1", "w2"] { try await bench.register(worker) }

@@ -171,23 +171,43 @@ import Testing
     }
 
     @Test func withSmearNothingStartsNearAQuarterOfAnHour() async throws {
-        try await withBench { bench in
-            try await bench.intake("a", tokens(1_001))
-            var call = ClaimCall(
-                worker: "w1",
-                most: 1,
-                wanted: 1_000,
-                wantedSingle: 0,
-                window: 1,
-                retries: 0,
-                quotaPerMinute: 600_000
-            )
-            call.smear = true
-            let reply = try await bench.claim(call)
-            let quarter = reply.nowMs % 900_000
-            // The minute in which each project has a moment of its own is left out.
-            if quarter < 120_000 || quarter >= 780_000 { #expect(reply.claims.isEmpty) }
-            if quarter >= 180_000 && quarter < 780_000 { #expect(reply.claims.count == 1) }
+        let spreadMs = try await spread(LibraryBench.keys)
+        #expect((0..<60_000).contains(spreadMs))
+        let quarter: Int64 = 1_800_000_000_000
+        #expect(quarter % 900_000 == 0)
+        for (sinceMs, starts) in [
+            (0, false), (119_999, false), (119_999 + spreadMs, false), (120_000 + spreadMs, true), (450_000, true),
+            (779_999, true), (780_000, false), (899_999, false),
+        ] {
+            let nowMs = quarter + sinceMs
+            try await withBench(nowMs: nowMs) { bench in
+                try await bench.intake("a", tokens(1_001))
+                var call = ClaimCall(
+                    worker: "w1",
+                    most: 1,
+                    wanted: 1_000,
+                    wantedSingle: 0,
+                    window: 1,
+                    retries: 0,
+                    quotaPerMinute: 600_000
+                )
+                call.smear = true
+                let reply = try await bench.claim(call)
+                #expect(reply.nowMs == nowMs)
+                #expect(reply.claims.isEmpty != starts, "\(sinceMs) ms after the quarter, own moment \(spreadMs)")
+                call.smear = false
+                if !starts { #expect(try await bench.claim(call).claims.count == 1, "without smear") }
+            }
         }
+    }
+
+    /// Milliseconds after the two minutes at which a project begins.
+    private func spread(_ keys: ProjectKeys) async throws -> Int64 {
+        var spreadMs: Int64 = -1
+        try await withBench { bench in
+            let script = "return tonumber(string.sub(redis.sha1hex(ARGV[1]), 1, 6), 16) % 60000"
+            spreadMs = try #require(try await bench.call(RedisCommand("EVAL", script, "0", keys.base)).integer)
+        }
+        return spreadMs
     }
 }
