@@ -335,8 +335,7 @@ let package = Package(
             name: "ScenarioTests",
             dependencies: [
                 "FCMSimulator", "FCMWire", "FanfareCore", "FanfareReceiving", "FanfareModel", "FanfareJSON",
-                "FanfareXML",
-                "ExpatKit",
+                "FanfareXML", "ExpatKit", "TestSupport",
             ],
             swiftSettings: strict
         ),

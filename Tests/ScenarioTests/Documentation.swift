@@ -2,12 +2,24 @@ import Foundation
 
 /// The pages of the documentation, and the sources of these tests.
 enum Documentation {
-    private static let root = URL(fileURLWithPath: #filePath)
+    static let root = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
     static func page(_ name: String) throws -> String {
         let url = root.appendingPathComponent("Sources/FanfareWorker/Fanfare.docc/\(name).md")
         return try String(contentsOf: url, encoding: .utf8)
+    }
+
+    /// The text of each fenced block of a language on a page, without the fences.
+    static func blocks(_ language: String, on page: String) throws -> [String] {
+        try self.page(page).matches(of: /```([a-z]+)\n((?:.*\n)*?)```/).filter { $0.1 == language }.map { String($0.2) }
+    }
+
+    /// The rows of a page's tables, the text between the bars.
+    static func tableRows(_ text: some StringProtocol) -> [[String]] {
+        text.split(separator: "\n").filter { $0.hasPrefix("|") && !$0.hasPrefix("|-") }.map { line in
+            line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+        }
     }
 
     /// Name and text of each file of the scenarios.

@@ -170,20 +170,4 @@ import Testing
         try PrintedExample.check(once, at: "},\n    \"customKey\"")
         #expect(throws: JSONError.self) { try ReceivedNotification(json: Array(printed.utf8)) }
     }
-
-    @Test("R3 R5 R8 R14 R15 R18 R19 R20 R21 R22: what is the app's own code is written down for who writes it")
-    func guide() throws {
-        let page = try Documentation.page("ReceivingOnApple")
-        let words = [
-            "center.delegate = ", "willPresent notification: UNNotification",
-            "didReceive response: UNNotificationResponse",
-            ".banner", ".list", ".sound", "deprecated since iOS 14", "setNotificationCategories", ".newData", ".noData",
-            "exportDeliveryMetricsToBigQuery(withMessageInfo:", "FirebaseAppDelegateProxyEnabled", "SwiftUI",
-            "Messaging.messaging().apnsToken = deviceToken", "Silent pushes are best effort",
-            "low power mode", "swiped away",
-        ]
-        for word in words { #expect(page.contains(word), "\(word)") }
-        // Once in each of the three callbacks, and once in the prose.
-        #expect(page.ranges(of: "Messaging.messaging().appDidReceiveMessage(userInfo)").count >= 3)
-    }
 }
