@@ -290,7 +290,7 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
-        .testTarget(name: "DocumentationTests", swiftSettings: strict),
+        .testTarget(name: "DocumentationTests", dependencies: ["FanfareConfiguration"], swiftSettings: strict),
         .testTarget(
             name: "StreamWireTests",
             dependencies: ["EventLoop", "StreamWire", "FanfareModel", "RedisTransport", "TestSupport"],

@@ -70,7 +70,9 @@ extension Simulator {
             case .group(let group): return sendToGroup(send, key: to, group, project: project, now: now)
             case .notAGroup, .gone, .foreign: return sendToDevices(send, [to], project: project, now: now)
             }
-        case .multicast(let tokens): return sendToDevices(send, tokens, project: project, now: now)
+        case .multicast(let tokens):
+            statistics.multicasts += 1
+            return sendToDevices(send, tokens, project: project, now: now)
         case .topic(let topic):
             if stillFails("topic:" + topic, times: TokenBehaviour.topicRefusals(topic)) { return topicRate() }
             return fanOut(send, to: .topic(topic), project: project, now: now)

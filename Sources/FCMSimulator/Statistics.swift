@@ -5,6 +5,8 @@ struct Statistics: Equatable, Sendable {
     var requests = 0
     /// Recipients in all send requests that were looked at.
     var sends = 0
+    /// Requests with `registration_ids`.
+    var multicasts = 0
     var accepted = 0
     var rejected: [String: Int] = [:]
     /// Accepted sends beyond a token's first.
@@ -48,8 +50,8 @@ struct Statistics: Equatable, Sendable {
             dropped[reason].map { JSONObject.Member(key: reason.rawValue, value: number($0)) }
         }
         return [
-            "requests": number(requests), "sends": number(sends), "accepted": number(accepted),
-            "rejected": .object(JSONObject(errors)), "duplicates": number(duplicates),
+            "requests": number(requests), "sends": number(sends), "multicasts": number(multicasts),
+            "accepted": number(accepted), "rejected": .object(JSONObject(errors)), "duplicates": number(duplicates),
             "connections": number(connections), "open_connections": number(openConnections),
             "max_concurrent_streams": number(maxConcurrentStreams), "max_active_fanouts": number(maxActiveFanouts),
             "quota_rejections": number(quotaRejections), "delivered": number(delivered), "stored": number(stored),

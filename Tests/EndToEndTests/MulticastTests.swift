@@ -8,6 +8,25 @@ import Testing
 @Suite struct MulticastTests {
     private static let message = #"{"data":{"k":"v"}}"#
 
+    /// Whether the list of a job's own or an audience's has one token is seen before it becomes a request.
+    @Test func oneRecipientIsAddressedByToAndSeveralByRegistrationIDs() async throws {
+        try await withRig { rig in
+            try await rig.startSandbox()
+            try await rig.startWorker(try rig.configuration(transport: "legacy"))
+            try await rig.push(["id": "one", "message": Self.message, "token": "a"])
+            try await rig.push(["id": "list", "message": Self.message, "tokens": Rig.tokens(["b"])])
+            try await rig.push(["id": "topic", "message": Self.message, "topic": "news"])
+            for id in ["one", "list", "topic"] { try await rig.finished(id) }
+            let single = try await rig.stats()
+            #expect(single.requests == 3 && single.multicasts == 0, "\(single)")
+            try await rig.push(["id": "many", "message": Self.message, "tokens": Rig.tokens(["c", "d", "e"])])
+            try await rig.finished("many")
+            let several = try await rig.stats()
+            #expect(several.sends == 6 && several.multicasts > 0, "\(several)")
+            #expect(several.requests - 3 == several.multicasts || several.multicasts == 1, "\(several)")
+        }
+    }
+
     /// Nothing that a list names is written into a request, or into the stream, as it is: it may look like JSON.
     @Test func whatIsNoTokenStaysOutOfTheRequest() async throws {
         try await withRig { rig in

@@ -40,6 +40,30 @@ private let data = #"{"data":{"k":"v"}}"#
         }
     }
 
+    /// FCM refused one job's send to a topic: the next job's send to it waits too, and those to other topics do not.
+    @Test func otherJobsToATopicThatWasRefusedForItsRateWait() async throws {
+        try await withRig { rig in
+            try await rig.startSandbox()
+            try await rig.startWorker(try rig.configuration(transport: "legacy"))
+            let busy = "sbx-topicrate-1-x"
+            try await rig.push(["id": "first", "message": data, "topic": busy])
+            try await Wait.until("a refusal\n\(rig.logs)") {
+                try await rig.stats().rejected["TopicsMessageRateExceeded"] == 1
+            }
+            try await Wait.until("the retry to be kept\n\(rig.logs)") { try await rig.job("first")["retrying"] == "1" }
+            try await rig.push(["id": "second", "message": data, "topic": busy])
+            try await Wait.until("the second to be taken in") { try await !rig.job("second").isEmpty }
+            try await rig.push(["id": "other", "message": data, "topic": "quiet"])
+            try await rig.finished("other")
+            #expect(try await rig.stats().sends == 2, "the first of the first job, and the other topic's")
+            try await rig.finished("first", seconds: 150)
+            try await rig.finished("second", seconds: 150)
+            #expect(try await rig.stats().sends == 4)
+            let second = try #require(try await rig.results("second").first)
+            #expect(second.status == "sent" && second.attempts == 1, "to wait is no attempt")
+        }
+    }
+
     @Test func aRetryAfterInSecondsAndAsADateIsHonoured() async throws {
         for value in ["12", "DATE"] {
             let retryAfter: String

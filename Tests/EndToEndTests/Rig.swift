@@ -97,6 +97,7 @@ final class Rig {
     struct Stats: Decodable {
         var requests: Int
         var sends: Int
+        var multicasts: Int
         var accepted: Int
         var duplicates: Int
         var connections: Int

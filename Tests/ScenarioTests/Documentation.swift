@@ -29,4 +29,12 @@ enum Documentation {
             .sorted()
             .map { ($0, try String(contentsOf: folder.appendingPathComponent($0), encoding: .utf8)) }
     }
+
+    /// The text of each file of a test target.
+    static func testSources(_ target: String) throws -> [String] {
+        let folder = root.appendingPathComponent("Tests/\(target)")
+        let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)
+        return try (files?.allObjects ?? []).compactMap { $0 as? URL }.filter { $0.pathExtension == "swift" }
+            .map { try String(contentsOf: $0, encoding: .utf8) }
+    }
 }

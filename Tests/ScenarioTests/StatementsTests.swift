@@ -5,8 +5,10 @@ import Testing
     struct Row: Equatable {
         var number: String
         var statement: String
-        /// `Suite/function`, or empty where the page says why there is none.
+        /// `Suite/function` of a scenario, or empty where the page says why there is none.
         var tests: [String]
+        /// `Target/Suite/function` of tests outside the scenarios, which need not cite the statement.
+        var others: [String]
         var reason: String
     }
 
@@ -25,8 +27,11 @@ import Testing
             guard cells.count == 5, let first = cells[1].first, "AXGLR".contains(first),
                 Int(cells[1].dropFirst()) != nil
             else { return nil }
-            let tests = cells[3].split(separator: "`").map(String.init).filter { $0.contains("/") && !$0.contains(" ") }
-            return Row(number: cells[1], statement: cells[2], tests: tests, reason: tests.isEmpty ? cells[3] : "")
+            let named = cells[3].split(separator: "`").map(String.init).filter { !$0.contains(" ") }
+            let tests = named.filter { $0.count { $0 == "/" } == 1 }
+            let others = named.filter { $0.count { $0 == "/" } == 2 }
+            let reason = tests.isEmpty && others.isEmpty ? cells[3] : ""
+            return Row(number: cells[1], statement: cells[2], tests: tests, others: others, reason: reason)
         }
     }
 
@@ -64,6 +69,15 @@ import Testing
         String(text.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
     }
 
+    /// Whether a file of that target has the suite and, in it or in an extension of it, the test.
+    private static func exists(_ test: String) throws -> Bool {
+        let parts = test.split(separator: "/").map(String.init)
+        return try Documentation.testSources(parts[0]).contains { text in
+            ["struct \(parts[1])", "class \(parts[1])", "extension \(parts[1])"].contains { text.contains($0 + " {") }
+                && text.contains("func \(parts[2])(")
+        }
+    }
+
     @Test func `each document's statements are numbered without a gap, once each`() throws {
         let rows = try Self.rows()
         for letter in "AXGLR" {
@@ -79,7 +93,10 @@ import Testing
         let numbers = Dictionary(scenarios.map { ($0.test, Set($0.numbers)) }, uniquingKeysWith: { $0.union($1) })
         #expect(numbers.count == scenarios.count)
         for row in try Self.rows() {
-            #expect(!row.tests.isEmpty || row.reason.count > 20, "\(row.number): neither a test nor a reason")
+            #expect(row.reason.isEmpty || row.reason.count > 20, "\(row.number): neither a test nor a reason")
+            for other in row.others {
+                #expect(try Self.exists(other), "\(row.number) names \(other), which is not there")
+            }
             for test in row.tests {
                 let cited = try #require(numbers[test], "\(row.number) names \(test), which is not there")
                 #expect(cited.contains(row.number), "\(test) does not cite \(row.number)")
