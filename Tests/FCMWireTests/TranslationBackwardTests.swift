@@ -112,6 +112,10 @@ import Testing
             #"{"apns":{"headers":{"apns-expiration":"1604750400"}}}"#,
             "message.apns.headers.apns-expiration: names a moment, which has no counterpart in legacy"
         ),
+        (
+            #"{"webpush":{"notification":{"icon":"http://i"}}}"#,
+            "message.webpush.notification.icon: must be an https address"
+        ),
         (#"{"android":{"ttl":"5"}}"#, "message.android.ttl: must be seconds such as 3.5s"),
         (#"{"token":"x"}"#, "message.token: the target belongs in the job's own field"),
     ]

@@ -76,6 +76,7 @@ import Testing
         (#""title":"t","badge":0"#, shown(aps: #""badge":0"#)),
         (#""title":"t","icon":"bell""#, shown(android: #""icon":"bell""#)),
         (#""title":"t","icon":"https://x/i.png""#, shown(web: #","notification":{"icon":"https://x/i.png"}"#)),
+        (#""title":"t","icon":"http://x/i.png""#, shown()),
         (
             ##""title":"t","tag":"g","color":"#ff0000","android_channel_id":"c""##,
             shown(android: ##""tag":"g","color":"#ff0000","channelId":"c""##)

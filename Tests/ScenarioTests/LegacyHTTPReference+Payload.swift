@@ -1,4 +1,5 @@
 import FCMSimulator
+import FCMWire
 import FanfareJSON
 import FanfareModel
 import Testing
@@ -69,6 +70,9 @@ extension LegacyHTTPReference {
         #expect(arrival.aps["sound"] == "ping.aiff")
         #expect(arrival.aps["badge"] == 3)
         #expect(arrival.aps["category"] == "OPEN")
+        // The XMPP reference has a dictionary for critical alerts; it is taken here as well.
+        let critical = Self.notification(#""title":"T","sound":{"critical":1,"name":"alarm.aiff","volume":0.5}"#)
+        #expect(try Self.toEach(critical).apple.aps["sound"]?.object?["name"] == "alarm.aiff")
     }
 
     @Test("L28: badge: not said it stays, 0 takes it away")
@@ -164,8 +168,28 @@ extension LegacyHTTPReference {
         #expect(shown["body"] == "B")
         #expect(shown["icon"] == "https://example.com/i.png")
         #expect(arrival.opens == "https://example.com/")
-        // On v1, where the field is the web's alone, another address is refused by both sides.
+        // Over legacy these fields have other meanings on other platforms, so no other address is refused; the browser
+        // gets only what is HTTPS, or relative to its page.
         var scene = try Scene()
+        scene.device("w", #""platform":"web""#, #""app_state":"background""#)
+        for carrier in [Scene.Carrier.legacy, .xmpp, .v1] {
+            for (address, isKept) in [
+                ("http://example.com/", false), ("javascript:alert(1)", false), ("HTTPS://example.com/", true),
+            ] {
+                let fields = #""title":"t","icon":"\#(address)","click_action":"\#(address)""#
+                try scene.send(Self.notification(fields), to: ("token", "w"), over: carrier, as: .legacy)
+                let web = try #require(try scene.arrivals("w").last)
+                #expect(web.opens == (isKept ? address : nil), "\(address) over \(carrier)")
+                let icon = web.notifications.last?["icon"]
+                #expect(icon == (isKept ? .string(address) : nil), "\(address) over \(carrier)")
+            }
+        }
+        try scene.send(Self.notification(#""title":"t","icon":"/i.png""#), to: ("token", "w"), over: .legacy)
+        #expect(try scene.arrivals("w").last?.notifications.last?["icon"] == "/i.png")
+        // A message in the form of v1 says for whom an address is: for the web it must be HTTPS over legacy too.
+        let icon = #"{"notification":{"title":"t"},"webpush":{"notification":{"icon":"http://example.com/i.png"}}}"#
+        #expect(throws: TranslationError.self) { try scene.send(icon, to: ("token", "w"), over: .legacy, as: .v1) }
+        // On v1, where the field is the web's alone, another address is refused by both sides.
         let link = #""webpush":{"fcm_options":{"link":"http://example.com/"}}"#
         #expect(throws: Scene.Rejected.self) { try scene.send("{\(link)}", to: ("token", "t")) }
         #expect(scene.raw(#"{"message":{"token":"t",\#(link)}}"#).failure == Self.fixMessage)

@@ -105,7 +105,7 @@ extension XMPPReference {
         #expect(arrivals.last?.shown == ["2", "3", "4"])
     }
 
-    @Test("X45 X46: web: title, body, an icon's address and the page that a click opens")
+    @Test("X45: web: title, body, an icon's address and the page that a click opens")
     func web() throws {
         let arrival = try #require(
             try Self.shown(

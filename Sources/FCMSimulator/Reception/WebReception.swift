@@ -25,11 +25,21 @@ struct WebContent {
         headers["TTL"] = .string(String(message.lifetimeSeconds))
         headers["Urgency"] = message.isHigh ? "high" : "normal"
         if let key = message.collapseKey, Self.isTopic(key) { headers["Topic"] = .string(key) }
-        for name in ["title", "body", "icon", "image"] {
+        for name in ["title", "body"] {
             if let value = message.notification[name] { notification[name] = value }
         }
+        for name in ["icon", "image"] {
+            if let value = message.notification[name], Self.isAddress(value) { notification[name] = value }
+        }
         if !message.data.isEmpty { data = message.data }
-        link = message.notification["click_action"]
+        link = message.notification["click_action"].flatMap { Self.isAddress($0) ? $0 : nil }
+    }
+
+    /// Whether a browser may use the address: it is HTTPS, or relative to a page, which a service worker has over HTTPS.
+    private static func isAddress(_ value: JSONValue) -> Bool {
+        guard let text = value.string else { return false }
+        let scheme = text.prefix { $0 != ":" && $0 != "/" && $0 != "?" && $0 != "#" }
+        return scheme.count == text.count || text[scheme.endIndex] != ":" || scheme.lowercased() == "https"
     }
 
     /// Header names have no case of their own, so each has one spelling here.

@@ -39,8 +39,7 @@ enum ValueForm: Equatable, Sendable {
         case .collapseKey, .collapseID, .webTopic: return collapse(try value.requireString())
         case .badge: return try Self.badge(value)
         case .drawable: return Self.isWebURL(try value.requireString()) ? nil : value
-        case .imageURL: return Self.isWebURL(try value.requireString()) ? value : nil
-        case .link: return Self.isSecureURL(try value.requireString()) ? value : nil
+        case .imageURL, .link: return Self.isSecureURL(try value.requireString()) ? value : nil
         case .androidSound: return value.object == nil ? .string(try value.requireString()) : nil
         case .appleSound: return value.object == nil ? .string(try value.requireString()) : value
         case .arguments: return .array(try Self.arguments(value))
@@ -50,8 +49,13 @@ enum ValueForm: Equatable, Sendable {
     /// nil for a value that says no more than its absence.
     func fromV1(_ value: JSONValue) throws(FormError) -> JSONValue? {
         switch self {
-        case .text, .override, .collapseKey, .collapseID, .webTopic, .drawable, .imageURL, .link, .androidSound:
+        case .text, .override, .collapseKey, .collapseID, .webTopic, .drawable, .link, .androidSound:
             return .string(try value.requireString())
+        case .imageURL:
+            let text = try value.requireString()
+            // Legacy: "all URL values need HTTPS". A relative address is as safe as the page that has it.
+            guard !Self.isWebURL(text) || Self.isSecureURL(text) else { throw FormError("must be an https address") }
+            return .string(text)
         case .data, .appleSound: return value
         case .defaultSound:
             guard let flag = value.bool else { throw FormError("must be a boolean, not \(value.kindName)") }
