@@ -45,10 +45,13 @@ enum PlainTextRequest {
 
 /// `application/x-www-form-urlencoded`.
 enum FormText {
-    /// nil when an escape is broken or the text has more than 2,000 pairs.
+    /// The most pairs that are read. A message of 4,096 bytes has fewer: every key has a byte of its own at least.
+    private static let mostPairs = 5_000
+
+    /// nil when an escape is broken or the text has more than ``mostPairs``.
     static func pairs(_ bytes: [UInt8]) -> [(name: String, value: String)]? {
         let parts = bytes.split(separator: UInt8(ascii: "&"))
-        guard parts.count <= 2_000 else { return nil }
+        guard parts.count <= mostPairs else { return nil }
         var result: [(name: String, value: String)] = []
         for part in parts {
             let halves = part.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)

@@ -6,7 +6,7 @@ extension Simulator {
     ) -> SimulatorReply {
         guard let project = legacyProject(request, now: now) else {
             statistics.countRejected("Unauthorized")
-            return Pages.html(401, "The request was not authorized.")
+            return unauthorized(request)
         }
         let count: Int
         switch send {
@@ -24,6 +24,15 @@ extension Simulator {
         case .failure(let refusal): return refuse(refusal)
         case .success(let send): return answer(send, project: project, now: now)
         }
+    }
+
+    /// 401. The page names the mistake of a sender that has an app's key.
+    func unauthorized(_ request: SimulatorRequest) -> SimulatorReply {
+        let isAppKey = configuration.projects.contains { project in
+            project.appKeys.contains { request.authorization == "key=" + $0 }
+        }
+        let words = isAppKey ? "This key is one for apps. Use a server key." : "The request was not authorized."
+        return Pages.html(401, words)
     }
 
     /// The project whose key this is; a key of any other kind belongs to none.

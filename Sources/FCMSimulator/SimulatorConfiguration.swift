@@ -48,11 +48,20 @@ public struct SimulatedProject: Equatable, Sendable {
     public var serverKey: String
     /// The service account that may send for this project; empty when nobody may.
     public var serviceAccountEmail: String
+    /// Keys of the project's Android, Apple and browser apps. They open no protocol, whatever they look like.
+    public var appKeys: [String]
 
-    public init(id: String, senderID: String, serverKey: String, serviceAccountEmail: String = "") {
+    public init(
+        id: String,
+        senderID: String,
+        serverKey: String,
+        serviceAccountEmail: String = "",
+        appKeys: [String] = []
+    ) {
         self.id = id
         self.senderID = senderID
         self.serverKey = serverKey
         self.serviceAccountEmail = serviceAccountEmail
+        self.appKeys = appKeys
     }
 }

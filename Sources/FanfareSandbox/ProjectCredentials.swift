@@ -18,6 +18,7 @@ struct ProjectCredentials: Sendable {
         let serverKey = try directory.text("server-key-\(id)", fits: { $0.utf8.count >= 20 }) {
             "AAAA" + random(7) + ":APA91b" + random(134)
         }
+        let appKey = try directory.text("app-key-\(id)", fits: { $0.utf8.count >= 20 }) { "AIzaSy" + random(33) }
         let name = "service-account-\(id).json"
         let kept = directory.read(name).flatMap(KeptAccount.init)
         let privateKey = try kept?.key ?? _RSA.Signing.PrivateKey(keySize: .bits2048)
@@ -35,7 +36,8 @@ struct ProjectCredentials: Sendable {
                 id: id,
                 senderID: senderID,
                 serverKey: serverKey,
-                serviceAccountEmail: email
+                serviceAccountEmail: email,
+                appKeys: [appKey]
             ),
             publicKey: privateKey.publicKey
         )

@@ -130,6 +130,7 @@ extension AboutMessages {
         }
     }
 
+    /// That the worker lets them go in turn is shown where the slot is.
     @Test("A76 A77: two at once have half the rate each; in turn, the first is there sooner and the last no later")
     func sharedRate() throws {
         var together = try Scene()
@@ -138,32 +139,13 @@ extension AboutMessages {
         together.advance(ms: 200_000)
         #expect(try together.fanoutTimes() == [100_000, 100_000])
 
-        // What the worker does: the next has its turn when the first is over.
+        // In turn: the next is sent when the first is over.
         var scene = try Scene()
         scene.audience("news", of: 500_000)
         let start = scene.nowMs
-        var slot = FanoutSlot()
-        for job in 1...2 {
-            slot.wait(FanoutSlot.Turn(priority: 5, entryMs: start, entrySequence: Int64(job), job: job))
-        }
-        var epoch: UInt64 = 0
-        for _ in 0..<2 {
-            let changes = slot.fill(
-                nowMs: scene.nowMs,
-                limit: 1,
-                canRun: { _ in true },
-                nextEpoch: {
-                    epoch += 1
-                    return epoch
-                }
-            )
-            let job = try #require(changes.activated.first?.turn.job)
-            #expect(slot.active.count == 1)
+        for _ in 1...2 {
             try scene.send(Self.data, to: ("topic", "news"))
-            slot.hold(job, milliseconds: 50_000, nowMs: scene.nowMs)
-            slot.stopWaiting(job)
             scene.advance(ms: 50_000)
-            _ = slot.fill(nowMs: scene.nowMs, limit: 0, canRun: { $0 != job }, nextEpoch: { 0 })
         }
         let ends = try scene.fanouts().compactMap { $0["finished_ms"]?.number?.int64 }.map { $0 - start }
         #expect(ends == [50_000, 100_000])
@@ -220,19 +202,56 @@ extension AboutMessages {
         }
     }
 
-    @Test("A83 A84: the server key opens the legacy protocols; keys of apps and browsers are refused")
+    /// The groups document prints a server key that begins as keys of apps do, so a key's look decides nothing.
+    @Test("A83 A84: the server key opens the legacy protocols; the keys of apps and browsers of that project do not")
     func serverKey() throws {
-        var scene = try Scene()
-        let body = Array(#"{"to":"t","data":{"a":"b"}}"#.utf8)
-        #expect(scene.post(body, over: .legacy).status == 200)
-        for key in ["key=AIzaSyAndroidOrBrowserKey", "key=", "Bearer AAAAserver:APA91bDemo"] {
-            let reply = scene.post(body, over: .legacy, authorization: key)
-            #expect(reply.status == 401)
-            let verdict = scene.verdict(reply.outcome, kind: .token, recipient: "t", over: .legacy)
-            guard case .blockProject = verdict else {
-                Issue.record("\(verdict)")
-                return
+        let looks = "AIzaSyZ-1uGBYzPu7Udno5aAaaaaaaaaaaaaaa"
+        let appKey = "AIzaSyAndroidAppleBrowserKeyaaaaaaaaaaaa"
+        for serverKey in [Scene.project.serverKey, looks] {
+            var project = Scene.project
+            project.serverKey = serverKey
+            project.appKeys = [appKey]
+            var scene = try Scene()
+            scene.simulator = Simulator(configuration: SimulatorConfiguration(projects: [project]))
+            for (carrier, text) in [(Scene.Carrier.legacy, #"{"to":"t"}"#), (.plainText, "registration_id=t")] {
+                let body = Array(text.utf8)
+                #expect(scene.post(body, over: carrier, authorization: "key=" + serverKey).status == 200)
+                for key in ["key=" + appKey, "key=unknown", "key=", "Bearer " + serverKey] {
+                    let reply = scene.post(body, over: carrier, authorization: key)
+                    #expect(reply.status == 401)
+                    #expect(reply.text.contains("one for apps") == key.hasSuffix(appKey), "\(key)")
+                    let verdict = scene.verdict(reply.outcome, kind: .token, recipient: "t", over: carrier)
+                    guard case .blockProject = verdict else {
+                        Issue.record("\(verdict)")
+                        return
+                    }
+                }
             }
+            let create = GroupOperation.request(.groupCreate, name: "n", key: "", tokens: ["t"])
+            #expect(scene.perform(create, authorization: "key=" + serverKey).status == 200)
+            #expect(scene.perform(create, authorization: "key=" + appKey).status == 401)
+            #expect(try scene.connect(password: serverKey).isReady)
+            #expect(try scene.connect(password: appKey).isReady == false)
         }
+    }
+
+    @Test("A78: only that the page mentions the ports, host names and timeouts that devices need")
+    func networkOfDevices() throws {
+        let rows = Documentation.tableRows(try Documentation.page("Networks"))
+        func rule(_ what: String) throws -> String { try #require(rows.first { $0[0].hasPrefix(what) })[1] }
+        let ports = try rule("ports").matches(of: /[0-9]+/).compactMap { Int($0.output) }
+        #expect(ports == [5_228, 5_229, 5_230, 443])
+        #expect(try rule("addresses").contains("[goog.json](https://www.gstatic.com/ipranges/goog.json)"))
+        #expect(try rule("addresses").contains("renewed every month"))
+        #expect(try rule("NAT").contains("at least 30 minutes"))
+        // "alt1-… to alt8-…" is short for eight.
+        let named = try rule("host names").matches(of: /`([a-z0-9.-]+)`/).map { String($0.1) }
+        let hosts = Set(named).union((1...8).map { "alt\($0)-mtalk.google.com" })
+        let others = [
+            "mtalk", "mtalk4", "mtalk-staging", "mtalk-dev", "android.apis",
+        ].map { $0 + ".google.com" }
+        let apis = ["device-provisioning", "firebaseinstallations"].map { $0 + ".googleapis.com" }
+        #expect(hosts == Set(others + apis + (1...8).map { "alt\($0)-mtalk.google.com" }))
+        #expect(named.contains("alt1-mtalk.google.com") && named.contains("alt8-mtalk.google.com"))
     }
 }

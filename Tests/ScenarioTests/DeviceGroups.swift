@@ -76,11 +76,18 @@ import Testing
         #expect(throws: Scene.Rejected.self) { try scene.group(.groupCreate, name: "n", tokens) }
         let key = try scene.makeGroup("n", Array(tokens.prefix(20)))
         #expect(try scene.group(.groupAdd, name: "n", key: key, ["t21"]).failure == "INVALID_ARGUMENT fix_message")
-        #expect(try scene.group(.groupRemove, name: "n", key: key, ["t1"]) != .managed(group: ""))
-        guard case .managed = try scene.group(.groupAdd, name: "n", key: key, ["t21"]) else {
-            Issue.record("\(scene.reply.text)")
-            return
+        _ = try scene.send(Self.hello, to: ("group", key), over: .legacy)
+        #expect(try scene.reply.json() == ["success": 20, "failure": 0])
+        // One has to leave before the next can come.
+        for (operation, token) in [(Operation.groupRemove, "t1"), (.groupAdd, "t21")] {
+            guard case .managed = try scene.group(operation, name: "n", key: key, [token]) else {
+                Issue.record("\(scene.reply.text)")
+                return
+            }
         }
+        _ = try scene.send(Self.hello, to: ("group", key), over: .legacy)
+        #expect(try scene.reply.json() == ["success": 20, "failure": 0])
+        #expect(try tokens.map { try scene.arrivals($0).count } == [1] + Array(repeating: 2, count: 19) + [1])
     }
 
     @Test("G8 G9: a name stands for one group, and so has to differ for each app of a sender")
@@ -104,6 +111,7 @@ import Testing
         let request = GroupOperation.request(.groupGet, name: Self.name, key: "", tokens: [])
         #expect(request.method == .get)
         #expect(request.path == "/fcm/notification?notification_key_name=appUser-Chris")
+        #expect(request.body.isEmpty)
         var keys: Set = [created]
         for _ in 1...3 {
             guard case .managed(let key) = try scene.group(.groupGet, name: Self.name) else {

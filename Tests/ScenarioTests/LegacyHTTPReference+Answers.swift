@@ -50,6 +50,13 @@ extension LegacyHTTPReference {
         let pairs = (0..<400).map { #""k\#($0)":"v""# }.joined(separator: ",")
         #expect(try scene.send(#"{"data":{\#(pairs)}}"#, to: ("token", "t"), over: .plainText).isSent)
         #expect(try scene.arrival("t").payload["k399"] == "v")
+        // As many as the bytes have room for: 2,040 keys of two letters, without values.
+        let letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ".map(String.init)
+        let keys = letters.flatMap { first in letters.map { first + $0 } }.prefix(2_040)
+        #expect(keys.count == 2_040)
+        let many = keys.map { "\"\($0)\":\"\"" }.joined(separator: ",")
+        #expect(try scene.send(#"{"data":{\#(many)}}"#, to: ("token", "u"), over: .plainText).isSent)
+        #expect(try scene.arrival("u").payload[keys[2_039]] == "")
         let long = String(repeating: "x", count: 4_096)
         #expect(throws: Scene.Rejected.self) {
             try scene.send(#"{"data":{"k":"\#(long)"}}"#, to: ("token", "t"), over: .plainText)

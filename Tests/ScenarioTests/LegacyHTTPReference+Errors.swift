@@ -187,6 +187,8 @@ extension LegacyHTTPReference {
         for body in [
             #"{"operation":"create","registration_ids":["b"]}"#, #"{"operation":"create","notification_key_name":"m"}"#,
             #"{"operation":"add","notification_key_name":"n","registration_ids":["b"]}"#,
+            #"{"operation":"add","notification_key":"\#(key)","registration_ids":["b"]}"#,
+            #"{"operation":"remove","notification_key":"\#(key)","registration_ids":["a"]}"#,
             #"{"operation":"rename","notification_key_name":"n","notification_key":"\#(key)","registration_ids":["b"]}"#,
         ] {
             let request = ManagementRequest(method: .post, path: "/fcm/notification", body: Array(body.utf8))

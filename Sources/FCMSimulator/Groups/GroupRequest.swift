@@ -5,8 +5,7 @@ struct GroupRequest: Equatable, Sendable {
     enum Operation: Equatable, Sendable { case create, add(key: String), remove(key: String), get }
 
     var operation: Operation
-    /// nil where add or remove leave it out; it then guards nothing.
-    var name: String?
+    var name: String
     var tokens: [String]
 
     /// - Parameter query: of a GET, whose body, if it has one, is of no interest.
@@ -25,16 +24,15 @@ struct GroupRequest: Equatable, Sendable {
         } catch {
             return .failure(GroupRefusal("JSON_PARSING_ERROR: position \(error.offset)"))
         }
-        let name = object["notification_key_name"]?.string
-        if let name, !isName(name) { return .failure(.missing("notification_key_name")) }
+        guard let name = object["notification_key_name"]?.string, isName(name) else {
+            return .failure(.missing("notification_key_name"))
+        }
         let tokens = object["registration_ids"]?.array ?? []
         guard tokens.allSatisfy({ $0.string != nil }) else { return .failure(.noValidTokens) }
         let key = object["notification_key"]?.string
         let operation: Operation
         switch object["operation"]?.string {
-        case "create":
-            guard name != nil else { return .failure(.missing("notification_key_name")) }
-            operation = .create
+        case "create": operation = .create
         case "add", "remove":
             guard let key, !key.isEmpty else { return .failure(.missing("notification_key")) }
             operation = object["operation"] == "add" ? .add(key: key) : .remove(key: key)

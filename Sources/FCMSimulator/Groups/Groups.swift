@@ -70,7 +70,7 @@ struct Groups: Equatable, Sendable {
         _ members: [String],
         project: String,
         key: String,
-        name: String?,
+        name: String,
         nonce: UInt64
     ) throws(Refusal) -> String {
         let id = try id(project: project, key: key, name: name)
@@ -86,7 +86,7 @@ struct Groups: Equatable, Sendable {
         _ members: [String],
         project: String,
         key: String,
-        name: String?,
+        name: String,
         nonce: UInt64
     ) throws(Refusal) -> String {
         let id = try id(project: project, key: key, name: name)
@@ -109,11 +109,12 @@ struct Groups: Equatable, Sendable {
         described = [:]
     }
 
-    private func id(project: String, key: String, name: String?) throws(Refusal) -> UInt64 {
+    private func id(project: String, key: String, name: String) throws(Refusal) -> UInt64 {
         guard let id = GroupKey.id(in: key, secret: secret), let group = made[id], group.project == project else {
             throw .notFound
         }
-        guard name == nil || name == group.name else { throw .nameMismatch }
+        // A group that a test described has no name, and so none that could differ.
+        guard group.name == nil || name == group.name else { throw .nameMismatch }
         return id
     }
 }

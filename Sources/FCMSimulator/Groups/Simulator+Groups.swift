@@ -24,7 +24,7 @@ extension Simulator {
         now: Int64
     ) -> SimulatorReply {
         guard let project = legacyProject(request, now: now) else {
-            return Pages.html(401, "The request was not authorized.")
+            return unauthorized(request)
         }
         guard request.projectIDHeader != nil else { return GroupRefusal.missing("project_id").reply }
         do throws(GroupRefusal) {
@@ -39,13 +39,13 @@ extension Simulator {
         let nonce = random.next()
         do throws(Groups.Refusal) {
             switch change.operation {
-            case .get: return try groups.key(project: project, name: change.name ?? "", nonce: nonce)
+            case .get: return try groups.key(project: project, name: change.name, nonce: nonce)
             case .remove(let key):
                 // Who has unregistered must still be removable.
                 return try groups.remove(change.tokens, project: project, key: key, name: change.name, nonce: nonce)
             case .create:
                 guard let members = members(of: change, now: now) else { break }
-                return try groups.create(project: project, name: change.name ?? "", members: members, nonce: nonce)
+                return try groups.create(project: project, name: change.name, members: members, nonce: nonce)
             case .add(let key):
                 guard let members = members(of: change, now: now) else { break }
                 return try groups.add(members, project: project, key: key, name: change.name, nonce: nonce)

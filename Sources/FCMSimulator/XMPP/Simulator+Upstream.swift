@@ -29,7 +29,8 @@ extension Simulator {
         }
         if let to = object["to"] {
             guard let data = data.object else { return Self.bad("data: an object, where a group is addressed") }
-            return pass(data, from: from, to: to.string ?? "", id: id, project: project, now: now)
+            let words = GroupWords(from: from, to: to.string ?? "", id: id, lifetimeSeconds: lifetime, data: data)
+            return pass(words, project: project, now: now)
         }
         if lifetime == 0, !xmpp.connections.values.contains(where: { $0.project?.id == project.id && $0.takesUpstream })
         {
@@ -52,33 +53,40 @@ extension Simulator {
         return Self.sent(id)
     }
 
-    /// A device speaks to its group, and the others hear it.
-    private mutating func pass(
-        _ data: JSONObject,
-        from: String,
-        to key: String,
-        id: String,
-        project: SimulatedProject,
-        now: Int64
-    ) -> SimulatorReply {
-        guard case .group(let group) = groups.lookup(key, project: project.id) else {
+    /// A message of one member to the others: `sendMessage(_:to:withMessageID:timeToLive:)`.
+    private struct GroupWords {
+        var from: String
+        /// The group's key.
+        var to: String
+        /// The sender's own.
+        var id: String
+        var lifetimeSeconds: Int64
+        var data: JSONObject
+    }
+
+    /// Delivers a message of a device to the other members of its group, within its lifetime.
+    private mutating func pass(_ words: GroupWords, project: SimulatedProject, now: Int64) -> SimulatorReply {
+        guard case .group(let group) = groups.lookup(words.to, project: project.id) else {
             return Self.bad("to: the key of a group of this project")
         }
-        guard group.members.contains(from) else { return Self.bad("from: not a member of the group") }
-        let message: JSONObject = ["to": .string(key), "data": .object(data)]
+        guard group.members.contains(words.from) else { return Self.bad("from: not a member of the group") }
+        let message: JSONObject = [
+            "to": .string(words.to), "time_to_live": .number(JSONNumber(words.lifetimeSeconds)),
+            "data": .object(words.data),
+        ]
         switch LegacyRequest.read(message, body: JSONValue.object(message).jsonBytes) {
         case .failure: return Self.bad("data: not a message")
         case .success(let send):
             _ = deliver(
-                to: group.members.filter { $0 != from },
+                to: group.members.filter { $0 != words.from },
                 traits: send.traits,
-                from: from,
+                from: words.from,
                 source: .legacy(send.body),
-                messageID: messageID(.android, now: now),
+                messageID: words.id,
                 project: project,
                 now: now
             )
-            return Self.sent(id)
+            return Self.sent(words.id)
         }
     }
 
