@@ -75,6 +75,44 @@ extension AboutMessages {
             #expect(try scene.send(message, to: ("token", "t")).isSent)
         }
         #expect(try scene.arrivals("t").count == 60)
+        // With any lifetime the same burst is throttled.
+        for _ in 1...60 { try scene.send(Self.ping, to: ("token", "u")) }
+        #expect(try scene.arrivals("u").count == 20)
+        // What protects a device from its sender (A67) makes no exception.
+        let urgent = #"{"data":{"a":"b"},"android":{"ttl":"0s"}}"#
+        for _ in 1...240 { #expect(try scene.send(urgent, to: ("token", "v")).isSent) }
+        #expect(try scene.send(urgent, to: ("token", "v")).retry?.scope == .device)
+    }
+
+    @Test("A85: only that the page mentions each use of a short lifetime, and that the setting it names works")
+    func shortLifetimes() throws {
+        let page = try Documentation.page("Producers")
+        let uses = Documentation.tableRows(page).filter { $0.count == 2 && $0[1].contains("ttl") }
+        #expect(uses.map { $0[0] } == ["a call that rings", "an invitation that ends", "a calendar's reminder"])
+        for use in uses {
+            let ttl = try #require(use[1].firstMatch(of: /`"ttl":"([0-9]+)s"`/)?.1)
+            var scene = try Scene()
+            scene.device("t", #""online":false"#)
+            let job = try scene.intake(["token": "t", "message": #"{"data":{"a":"b"},"android":{"ttl":"\#(ttl)s"}}"#])
+            _ = try scene.attempt(job, recipient: "t", over: .v1)
+            scene.advance(ms: try #require(Int64(ttl)) * 1_000)
+            scene.device("t", #""online":true"#)
+            #expect(try scene.arrivals("t").isEmpty, "\(use)")
+        }
+    }
+
+    @Test("A57 R9: a label for FCM's reports arrives; of the reports the page only mentions who counts what")
+    func reports() throws {
+        var scene = try Self.threePlatforms()
+        let message = #"{"notification":{"title":"t"},"fcm_options":{"analytics_label":"spring"}}"#
+        for token in ["android", "apple", "web"] {
+            try scene.send(message, to: ("token", token))
+            #expect(try scene.arrival(token).text.contains(#""spring""#), "\(token)")
+        }
+        let rows = Documentation.tableRows(try Documentation.page("Guarantees"))
+        let reports = try #require(rows.first { $0[0].contains("console's reports") })
+        for word in ["sent", "received", "shown", "opened"] { #expect(reports[1].contains(word)) }
+        #expect(rows.contains { $0[0].contains("BigQuery") && $0[1].contains("analyticsLabel") })
     }
 
     @Test("A49: with a lifetime of 0 what cannot be delivered now is dropped, and never stored; a worker tries it once")

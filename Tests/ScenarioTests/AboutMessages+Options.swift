@@ -212,15 +212,20 @@ extension AboutMessages {
 
     @Test("A36: a topic's message without a payload is collapsible by itself")
     func emptyTopicMessage() throws {
-        for (message, count) in [("{}", 1), (#"{"data":{"a":"b"}}"#, 3)] {
-            var scene = try Scene()
-            scene.device("t", #""online":false"#, #""topics":["sync"]"#)
-            for _ in 1...3 {
-                #expect(try scene.send(message, to: ("topic", "sync")).isSent)
-                scene.advance(ms: 1_000)
+        for carrier in [Scene.Carrier.v1, .legacy, .xmpp] {
+            for (message, target, count) in [
+                ("{}", "topic", 1), ("{}", "condition", 1), (#"{"data":{"a":"b"}}"#, "topic", 3), ("{}", "token", 3),
+            ] {
+                var scene = try Scene()
+                scene.device("t", #""online":false"#, #""topics":["sync"]"#)
+                let name = ["topic": "sync", "condition": "'sync' in topics"][target] ?? "t"
+                for _ in 1...3 {
+                    #expect(try scene.send(message, to: (target, name), over: carrier).isSent)
+                    scene.advance(ms: 1_000)
+                }
+                scene.device("t", #""online":true"#)
+                #expect(try scene.arrivals("t").count == count, "\(message) to a \(target) over \(carrier)")
             }
-            scene.device("t", #""online":true"#)
-            #expect(try scene.arrivals("t").count == count, "\(message)")
         }
     }
 

@@ -110,6 +110,13 @@ extension XMPPReference {
         }
     }
 
+    @Test("X61 L62: only that the Runbook mentions what a sender that disregards the limits risks")
+    func blockedSenders() throws {
+        let page = try Documentation.page("Runbook/FanfareQuotaRefused")
+        #expect(page.contains("A disregard of FCM's limits can get a sender blocked."))
+        #expect(page.contains("do not go round the hold"))
+    }
+
     @Test("X65: CONNECTION_DRAINING as a nack: at once again, on another connection")
     func drainingNack() throws {
         var scene = try Scene()
