@@ -23,6 +23,8 @@ public enum Mutation: String, CaseIterable, Sendable {
     case forgetDoubt = "forget-doubt"
     /// What a dead worker may have sent is sent again, even where at most once was asked for.
     case repeatAtMostOnce = "repeat-at-most-once"
+    /// A send whose answer was lost counts as refused by FCM: it is sent again, without a flag.
+    case refusedWithoutProof = "refused-without-proof"
     /// Batches of the dead are forgotten.
     case loseOrphans = "lose-orphans"
     /// Results are written although the recipient has one.

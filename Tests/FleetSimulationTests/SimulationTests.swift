@@ -24,7 +24,7 @@ import Testing
         (.keepSlotForTail, 545), (.aimedWithoutTurn, 293), (.lendTooMuch, 85), (.keepPermits, 1_284), (.ignoreHold, 90),
         (.ignoreNews, 223), (.sendPastLease, 157), (.forgetDoubt, 24), (.repeatAtMostOnce, 451), (.loseOrphans, 31),
         (.writeTwice, 52), (.singlesLast, 16), (.forgetCrashes, 8), (.runAimedSuspects, 61),
-        (.acceptOldConnections, 730), (.registerAgain, 800), (.closeUnchecked, 58),
+        (.acceptOldConnections, 730), (.registerAgain, 800), (.closeUnchecked, 58), (.refusedWithoutProof, 24),
     ])
     func aRuleThatIsLeftOutIsNoticed(_ mutation: Mutation, seed: UInt64) {
         #expect(Simulation(seed: seed, mutation: mutation).run().violation != nil)

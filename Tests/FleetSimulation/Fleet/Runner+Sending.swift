@@ -125,6 +125,8 @@ extension Runner {
             isOverload = true
             announce(retryAfterMs, batch)
             wait(retry(.answered, after: retryAfterMs), flight)
+        case .lost where world.breaks(.refusedWithoutProof):
+            wait(Retry(failure: Self.failure, cause: .unsent, floorMs: 100, countsAttempt: false), flight)
         case .lost:
             isOverload = true
             if isAtMostOnce {
