@@ -182,8 +182,9 @@ final class ProjectRunner {
     /// Redis is there, for the first time or again.
     func connected(isSameServer: Bool) {
         context.isReady = false
-        let isFailover = !isSameServer && context.configuration.usesSentinels
-        settledAt = isFailover ? context.loop.now + Self.settlingNs : 0
+        if context.configuration.usesSentinels {
+            failoverPause.connected(isSameServer: isSameServer, now: context.loop.now)
+        }
         createGroup()
         // Another server's news may have other numbers; to hear them twice does no harm.
         if !isSameServer { scheduler.hearAgain() }
@@ -245,7 +246,7 @@ final class ProjectRunner {
                         metadata: ["batches": "\(forgotten)"]
                     )
                 }
-                beginWhenSettled()
+                beginAfterPause()
             case .failure(let error):
                 context.logger.warning("What is ours cannot be asked yet.", metadata: ["error": "\(error)"])
                 context.loop.schedule(afterMilliseconds: 200) { [weak self] in
@@ -256,24 +257,21 @@ final class ProjectRunner {
         }
     }
 
-    /// Loop time before which nothing begins on a primary that is new.
-    private var settledAt: UInt64 = 0
-    /// Each worker leaves the old primary within about a second. What one of them sent meanwhile has to be handed in before
-    /// another one claims the same recipients, or they get an unflagged second copy.
-    private static let settlingNs: UInt64 = 2_000_000_000
+    private var failoverPause = FailoverPause()
 
-    private func beginWhenSettled() {
-        guard context.loop.now < settledAt else {
+    private func beginAfterPause() {
+        let remainingNs = failoverPause.remainingNs(now: context.loop.now)
+        guard remainingNs > 0 else {
             context.isReady = true
             needsPump = true
             return scheduler.askLater(0)
         }
         let connection = context.connection
-        context.loop.schedule(afterNanoseconds: settledAt - context.loop.now) { [weak self] in
+        context.loop.schedule(afterNanoseconds: remainingNs) { [weak self] in
             guard let self, connection == context.connection, context.redis.state == .ready, !context.isReady else {
                 return
             }
-            beginWhenSettled()
+            beginAfterPause()
         }
     }
 

@@ -22,8 +22,9 @@ extension SentinelChaos {
         try await splitChaos("sentinelPrimaryFreezes", downAfterMs: 5_500) { old in
             let pid = old.pid
             kill(pid, SIGSTOP)
-            Task {
-                try await Task.sleep(for: .seconds(10))
+            // A thread of its own: those of tasks may all be waiting for this server.
+            Thread.detachNewThread {
+                sleep(10)
                 kill(pid, SIGCONT)
             }
         }
