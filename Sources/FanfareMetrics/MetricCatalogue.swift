@@ -102,6 +102,13 @@ public enum MetricCatalogue {
         [project],
         help: "Batches taken over from a worker that is gone or gave them back."
     )
+    public static let repairs = Metric(
+        "fanfare_jobs_repaired_total",
+        .counter,
+        .process,
+        [project],
+        help: "Jobs ended by a repair: every recipient had its result, and the job counted some as open."
+    )
     public static let redisErrors = Metric(
         "fanfare_redis_errors_total",
         .counter,
@@ -126,8 +133,8 @@ public enum MetricCatalogue {
     )
 
     static let counters = [
-        sends, results, failures, retries, maybeDuplicates, refusals, jobs, batches, takeovers, redisErrors,
-        redisReconnects, adminRequests,
+        sends, results, failures, retries, maybeDuplicates, refusals, jobs, batches, takeovers, repairs,
+        redisErrors, redisReconnects, adminRequests,
     ]
 
     // MARK: Histograms, in seconds

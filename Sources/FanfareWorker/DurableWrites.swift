@@ -22,6 +22,8 @@ final class DurableWrites {
 
     /// Called when Redis lacks a function, or has the library of an older worker.
     var onFunctionsMissing: () -> Void = {}
+    /// Called when Redis refuses a write of the project.
+    var onRefused: (RedisError) -> Void = { _ in }
 
     /// How long one question to the replicas may take, in milliseconds. It is asked again until they answer.
     private static let waitMs = 1_000
@@ -66,12 +68,15 @@ final class DurableWrites {
         gathered.removeAll(keepingCapacity: true)
         gatheredBytes = 0
         guard calls.count > 1 else { return send(first.call, first.completion) }
-        send(FunctionLibrary.together(gatheredFunction, keys, calls.map(\.call))) { result in
+        send(FunctionLibrary.together(gatheredFunction, keys, calls.map(\.call))) { [weak self] result in
             let answers = (try? result.get())?.array ?? []
             for (index, call) in calls.enumerated() {
                 switch (result, answers.indices.contains(index) ? answers[index] : .null) {
                 case (.failure, _): call.completion(result)
-                case (.success, .error(let line)): call.completion(.failure(RedisError(reply: line)))
+                case (.success, .error(let line)):
+                    let error = RedisError(reply: line)
+                    self?.onRefused(error)
+                    call.completion(.failure(error))
                 case (.success, let answer): call.completion(.success(answer))
                 }
             }
@@ -81,7 +86,9 @@ final class DurableWrites {
     /// - Parameter completion: called in the order of the calls; a failure after the write may mean that it was applied.
     func send(_ command: RedisCommand, _ completion: @escaping Completion) {
         let completion: Completion = { [weak self] result in
-            if case .failure(let error) = result, error.code == .functionNotFound { self?.onFunctionsMissing() }
+            if case .failure(let error) = result {
+                if error.code == .functionNotFound { self?.onFunctionsMissing() } else { self?.onRefused(error) }
+            }
             completion(result)
         }
         guard replicas > 0 else { return redis.send(command, completion) }

@@ -16,6 +16,7 @@ final class Intake {
     private var queue = EntryQueue<StreamEntry>()
     private var nextComplaint: UInt64 = 0
     private var audienceWarnings = AudienceWarnings()
+    private var nextRejectionComplaint: UInt64 = 0
 
     /// Called when entries were handed over, so that reading may go on.
     var onHandedOver: () -> Void = {}
@@ -76,6 +77,20 @@ final class Intake {
         if project.loop.now >= nextComplaint {
             nextComplaint = project.loop.now + 1_000_000_000
             project.logger.warning("\(sentence)", metadata: ["entry": "\(entry.id)", "error": "\(error)"])
+        }
+        onHandedOver()
+    }
+
+    /// The entry stays in `jobs` until its rejection is written; said once a minute.
+    private func rejectionFailed(_ entry: StreamEntry, _ error: RedisError) {
+        queue.failed(bytes: entry.byteCount, now: project.loop.now)
+        project.meters.redisFailed()
+        if project.loop.now >= nextRejectionComplaint {
+            nextRejectionComplaint = project.loop.now + 60_000_000_000
+            project.logger.warning(
+                "Redis does not take a rejection; the entry stays in `jobs` and is tried again.",
+                metadata: ["entry": "\(entry.id)", "error": "\(error)"]
+            )
         }
         onHandedOver()
     }
@@ -179,7 +194,9 @@ final class Intake {
         project.redis.send(command) { [weak self] result in
             guard let self else { return }
             switch result {
-            case .failure(let error): failed(entry, "A rejection could not be written yet.", error)
+            case .failure(let error):
+                project.durable.onRefused(error)
+                rejectionFailed(entry, error)
             case .success(let value):
                 if value.array?.first?.string == "rejected" { project.meters.took(.rejected) }
                 finished(entry)

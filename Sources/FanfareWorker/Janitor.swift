@@ -3,11 +3,15 @@ internal import Logging
 internal import RedisTransport
 internal import StreamWire
 
-/// Trims what has served its time from the outgoing streams, and removes consumers that left nothing behind.
+/// Trims what has served its time from the outgoing streams, removes consumers that left nothing behind, and ends jobs that
+/// an error of an earlier version left open.
 final class Janitor {
     private let project: ProjectContext
+    /// Where the search for jobs to repair goes on.
+    private var cursor = "0"
 
     private static let everyMs: Int64 = 60_000
+    private static let jobsAtOnce = 100
     /// A consumer without pending entries that has been idle for this long.
     private static let consumerIdleMs: Int64 = 3_600_000
 
@@ -28,5 +32,22 @@ final class Janitor {
             project.redis.send(FunctionLibrary.trim(project.keys, stream: stream, keepMs: keep)) { _ in }
         }
         project.redis.send(FunctionLibrary.tidy(project.keys, idleMs: Self.consumerIdleMs)) { _ in }
+        repair()
+    }
+
+    /// Looks at some of the open jobs; the next call goes on behind them.
+    private func repair() {
+        let command = FunctionLibrary.repair(project.keys, cursor: cursor, most: Self.jobsAtOnce)
+        project.redis.send(command) { [weak self] result in
+            guard let self, let reply = (try? result.get()).flatMap({ RepairReply($0) }) else { return }
+            cursor = reply.cursor
+            project.meters.repaired(reply.jobs.count)
+            for job in reply.jobs {
+                project.logger.warning(
+                    "A job was ended whose recipients all had their result while it counted some as open.",
+                    metadata: ["job": "\(job.id)", "unknown": "\(job.uncounted)"]
+                )
+            }
+        }
     }
 }

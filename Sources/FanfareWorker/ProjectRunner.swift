@@ -19,6 +19,7 @@ final class ProjectRunner {
     private let reclaimer: Reclaimer
     private let copier: AudienceCopier
     private let janitor: Janitor
+    private let stateCheck: StateCheck
     let gauges: ProjectGauges
     private let outlets: Outlets
     private var link: XMPPLink?
@@ -89,6 +90,7 @@ final class ProjectRunner {
         reclaimer = Reclaimer(project: context, intake: intake)
         copier = AudienceCopier(project: context)
         janitor = Janitor(project: context)
+        stateCheck = StateCheck(project: context)
         gauges = ProjectGauges(
             project: context,
             dispatcher: dispatcher,
@@ -122,6 +124,7 @@ final class ProjectRunner {
         scheduler.onCopying = { [weak self] job in self?.copier.copy(job) }
         scheduler.onFenced = { [weak self] name in self?.fenced(name: name) }
         context.durable.onFunctionsMissing = { [weak self] in self?.onFunctionsMissing() }
+        context.durable.onRefused = { [weak self] error in self?.stateCheck.refused(error) }
         reclaimer.onFreed = { [weak self] in self?.scheduler.askLater(0) }
         copier.onWhole = { [weak self] in self?.scheduler.askLater(0) }
         context.loop.onTurnEnd { [weak self] in self?.turnEnded() }
@@ -186,6 +189,7 @@ final class ProjectRunner {
             failoverPause.connected(isSameServer: isSameServer, now: context.loop.now)
         }
         createGroup()
+        stateCheck.check()
         // Another server's news may have other numbers; to hear them twice does no harm.
         if !isSameServer { scheduler.hearAgain() }
         resume(isSameServer: isSameServer)

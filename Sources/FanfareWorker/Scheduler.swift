@@ -104,6 +104,7 @@ final class Scheduler {
         guard case .success(let value) = result, let parsed = ClaimReply.parse(value) else {
             if case .failure(let error) = result {
                 project.logger.debug("A claim failed.", metadata: ["error": "\(error)"])
+                project.durable.onRefused(error)
                 project.meters.redisFailed()
             }
             return askLater(project.configuration.pollMs)

@@ -1,8 +1,10 @@
+import Foundation
 import RedisTransport
 import StreamWire
 import TestSupport
 
-/// The library, with a counter around every command that a function runs: from the k-th on, each raises an error.
+/// The library, with a counter around every command that a function runs: from the k-th on, each raises an error. Its
+/// batches hold eight recipients, so that a fan-out is small.
 enum FaultyLibrary {
     /// Defined before the library's own text. `api` still finds the server's table; all that follows finds ours.
     private static let head = """
@@ -35,7 +37,8 @@ enum FaultyLibrary {
         """
 
     static func load() throws -> RedisCommand {
-        let text = String(decoding: FunctionLibrary.source, as: UTF8.self)
+        let source = String(decoding: FunctionLibrary.source, as: UTF8.self)
+        let text = source.replacingOccurrences(of: "local BATCH = 1000", with: "local BATCH = 8")
         guard let line = text.firstIndex(of: "\n") else { throw TestFailure("the library has no first line") }
         var command = RedisCommand("FUNCTION", "LOAD", "REPLACE")
         command.append(Array((String(text[...line]) + head + String(text[line...])).utf8))

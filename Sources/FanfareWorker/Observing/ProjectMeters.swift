@@ -35,6 +35,7 @@ final class ProjectMeters {
     private let batchTime: HistogramCell
     private let queueWait: HistogramCell
     private let redisErrors: CounterCell
+    private let repairs: CounterCell
 
     init(project: String, transport: Transport, registry: MetricRegistry) {
         func counter(_ metric: Metric, _ value: String) -> CounterCell { registry.counter(metric, project, value) }
@@ -58,6 +59,7 @@ final class ProjectMeters {
         batchTime = registry.histogram(MetricCatalogue.batchTime, project)
         queueWait = registry.histogram(MetricCatalogue.queueWait, project)
         redisErrors = registry.counter(MetricCatalogue.redisErrors)
+        repairs = registry.counter(MetricCatalogue.repairs, project)
     }
 
     // MARK: On the data path
@@ -115,6 +117,8 @@ final class ProjectMeters {
     }
 
     func redisFailed() { redisErrors.add() }
+
+    func repaired(_ jobs: Int) { if jobs > 0 { repairs.add(jobs) } }
 }
 
 extension Verdict {

@@ -1,0 +1,66 @@
+internal import EventLoop
+internal import Logging
+internal import RedisTransport
+internal import StreamWire
+
+/// Asks Redis what is wrong with the project's keys and the user's rights: when the worker connects, and after an error that
+/// does not pass by itself. What it finds is logged with its remedy.
+final class StateCheck {
+    private let project: ProjectContext
+    private var saidAt: [RedisObstacle: UInt64] = [:]
+    /// Loop time before which an error begins no further check.
+    private var nextCheck: UInt64 = 0
+
+    private static let checkEveryNs: UInt64 = 5_000_000_000
+    private static let sayEveryNs: UInt64 = 60_000_000_000
+
+    init(project: ProjectContext) { self.project = project }
+
+    /// Redis refused a write of this project.
+    func refused(_ error: RedisError) {
+        guard !error.isTransient, error.code != .functionNotFound, project.loop.now >= nextCheck else { return }
+        check()
+    }
+
+    func check() {
+        nextCheck = project.loop.now + Self.checkEveryNs
+        project.redis.send(FunctionLibrary.check(project.keys)) { [weak self] result in
+            guard let self else { return }
+            switch result {
+            case .success(let value): report(RedisObstacle.parse(value) ?? [])
+            case .failure(let error):
+                project.logger.debug("Keys and rights were not checked.", metadata: ["error": "\(error)"])
+            }
+        }
+    }
+
+    private func report(_ obstacles: [RedisObstacle]) {
+        let now = project.loop.now
+        saidAt = saidAt.filter { obstacles.contains($0.key) }
+        for obstacle in obstacles where saidAt[obstacle].map({ now >= $0 + Self.sayEveryNs }) ?? true {
+            saidAt[obstacle] = now
+            project.logger.error("\(obstacle.sentence)", metadata: obstacle.metadata)
+        }
+    }
+}
+
+extension RedisObstacle {
+    var sentence: String {
+        switch self {
+        case .type:
+            return
+                "A key of this project in Redis has the wrong type: rename it, or delete it. Fanfare writes it anew; "
+                + "what could not be written is kept and tried again."
+        case .command:
+            return "This worker's Redis user may not run a command that Fanfare needs: add it to the user's rules, see "
+                + "ops/redis/fanfare.acl. What could not be written is kept and tried again."
+        }
+    }
+
+    var metadata: Logger.Metadata {
+        switch self {
+        case .type(let key, let found, let needed): return ["key": "\(key)", "type": "\(found)", "needed": "\(needed)"]
+        case .command(let name, let key): return ["command": "\(name)", "key": "\(key)"]
+        }
+    }
+}

@@ -1,0 +1,182 @@
+import FanfareModel
+import RedisTransport
+import StreamWire
+import TestSupport
+import Testing
+
+/// One run of a scenario against the faulty library: its `faultyCall`-th call fails at its k-th command, and is repeated as a
+/// worker repeats it.
+final class FaultRun {
+    let bench: LibraryBench
+    private let faultyCall: Int
+    private let k: Int
+    /// Stands in the way of every call of the run, until it has failed twice.
+    private let obstacle: Obstacle?
+    /// Calls that the obstacle stopped.
+    private(set) var stopped = 0
+    /// Calls so far.
+    private(set) var calls = 0
+    /// The k-th command of the faulty call was reached.
+    private(set) var wasHit = false
+    /// What an answer from FCM comes to, by job, index and attempts before.
+    var outcome: (String, Int, Int) -> Outcome = { _, _, _ in .status(.sent) }
+    /// By "<job>/<index>": sends that were not flagged as possible duplicates, and retries.
+    private(set) var sends: [String: Int] = [:]
+    private(set) var retries: [String: Int] = [:]
+
+    /// What somebody does to Redis, and how it is undone.
+    struct Obstacle {
+        let name: String
+        let set: (LibraryBench) async throws -> Void
+        let lift: (LibraryBench) async throws -> Void
+    }
+
+    enum Outcome { case status(RecordCall.Status), retry }
+
+    init(_ bench: LibraryBench, faultyCall: Int = 0, k: Int = 0, obstacle: Obstacle? = nil) async throws {
+        (self.bench, self.faultyCall, self.k, self.obstacle) = (bench, faultyCall, k, obstacle)
+        _ = try await bench.call(RedisCommand("FLUSHALL"))
+        _ = try await bench.call(JobStream.createGroup(bench.keys))
+        for worker in ["w1", "w2"] { try await bench.register(worker) }
+        #expect(try await FaultyLibrary.arm(-1, bench) <= 0)
+    }
+
+    /// - Parameter claimer: the worker in whose name batches may be held afterwards that it does not know of.
+    @discardableResult
+    func call(_ command: RedisCommand, claimer: String? = nil) async throws -> RedisValue {
+        calls += 1
+        if let obstacle { return try await call(command, claimer: claimer, against: obstacle) }
+        guard calls == faultyCall else { return try await bench.call(command) }
+        _ = try await FaultyLibrary.arm(k, bench)
+        var reply: RedisValue?
+        do { reply = try await bench.call(command) } catch is RedisError {}
+        wasHit = try await FaultyLibrary.arm(-1, bench) == 0
+        let hasErrors = reply?.array?.contains { if case .error = $0 { true } else { false } } ?? false
+        if let reply, !hasErrors { return reply }
+        guard wasHit else { throw TestFailure("\(command) failed by itself") }
+        return try await again(command, claimer)
+    }
+
+    private func again(_ command: RedisCommand, _ claimer: String?) async throws -> RedisValue {
+        if let claimer {
+            let none = FunctionLibrary.reconcile(bench.keys, worker: claimer, isSameServer: true, known: [])
+            _ = try await bench.call(none)
+        }
+        return try await bench.call(command)
+    }
+
+    private func call(_ command: RedisCommand, claimer: String?, against obstacle: Obstacle) async throws -> RedisValue
+    {
+        try await obstacle.set(bench)
+        var reply: RedisValue?
+        for _ in 0..<2 where reply == nil {
+            do { reply = try await bench.call(command) } catch is RedisError {}
+        }
+        try await obstacle.lift(bench)
+        if let reply { return reply }
+        stopped += 1
+        return try await again(command, claimer)
+    }
+
+    func push(_ id: String, _ target: Target, change: (inout Job) -> Void = { _ in }) async throws -> Job {
+        let entry = try await bench.call(RedisCommand("XADD", bench.keys.jobs, "*", "x", "1", "id", id)).string ?? ""
+        _ = try await bench.call(
+            RedisCommand("XREADGROUP", "GROUP", "fanfare", "w1", "STREAMS", bench.keys.jobs, ">")
+        )
+        var job = Job(id: id, hasOwnID: true, entryID: entry, target: target, message: Array("{}".utf8))
+        change(&job)
+        return job
+    }
+
+    /// A job of so many recipients, whose audience is a list.
+    func pushList(_ id: String, _ count: Int) async throws -> Job {
+        let key = bench.keys.base + "audience-" + id
+        for index in 0..<count { _ = try await bench.call(RedisCommand("RPUSH", key, "t\(index)")) }
+        return try await push(id, .audience(key: key))
+    }
+
+    func intake(_ job: Job, taker: String? = nil) async throws {
+        try await call(bench.intakeCall(job, taker: taker).command(bench.keys), claimer: "w1")
+    }
+
+    func claim(_ worker: String = "w1", window: Int = 2_000, most: Int = 10) async throws -> ClaimReply {
+        let call = ClaimCall(
+            worker: worker,
+            most: most,
+            wanted: 100_000,
+            wantedSingle: 100_000,
+            window: window,
+            retries: 1_000,
+            quotaPerMinute: 600_000
+        )
+        let value = try await self.call(call.command(bench.keys), claimer: worker)
+        guard case .reply(let reply)? = ClaimReply.parse(value) else { throw TestFailure("\(value)") }
+        return reply
+    }
+
+    /// Claims and sends until nothing comes any more.
+    func work(rounds: Int = 6) async throws {
+        for _ in 0..<rounds {
+            let reply = try await claim()
+            if !reply.copying.isEmpty {
+                while try await call(FunctionLibrary.copy(bench.keys, job: reply.copying, runID: "r", step: 500)).array?
+                    .first?.string == "more"
+                {}
+            }
+            for claim in reply.claims { try await send(claim) }
+        }
+    }
+
+    private func send(_ claim: Claim) async throws {
+        let open = claim.recipients.filter { $0.fate != .finished }
+        let parts = stride(from: 0, to: max(1, open.count), by: 5).map { open.dropFirst($0).prefix(5) }
+        for (number, part) in parts.enumerated() {
+            var record = RecordCall(job: claim.job, batch: claim.batch, epoch: claim.epoch)
+            record.number = number + 1
+            record.finish = number + 1 == parts.count
+            record.allSent = record.finish
+            var results: [OneResult] = []
+            for recipient in part { note(recipient, of: claim, &record, &results) }
+            record.results = PackedResults(results)
+            let value = try await call(record.command(bench.keys, worker: "w1"))
+            guard case .ok? = RecordReply(value) else { return }
+        }
+    }
+
+    private func note(
+        _ recipient: ClaimedRecipient,
+        of claim: Claim,
+        _ record: inout RecordCall,
+        _ results: inout [OneResult]
+    ) {
+        let (index, history) = (recipient.index, recipient.history)
+        func add(_ status: RecordCall.Status) {
+            results.append(OneResult(index: index, status: status, object: "{\"i\":\(index),\"s\":\"\(status)\"}"))
+        }
+        if let ending = claim.ending { return add(ending == "expired" ? .expired : .cancelled) }
+        let name = "\(claim.job)/\(index)"
+        let isFlagged = history.maybeDuplicate || recipient.fate == .maybeSent
+        if !isFlagged { sends[name, default: 0] += 1 }
+        switch outcome(claim.job, index, history.attempts) {
+        case .retry:
+            retries[name, default: 0] += 1
+            let next = RecipientHistory(attempts: history.attempts + 1, firstAttemptMs: 1, maybeDuplicate: isFlagged)
+            record.retries.append(
+                .init(index: index, dueMs: 1, parked: false, packed: next.packed(with: recipient.value))
+            )
+        case .status(let status):
+            add(status)
+            guard status == .failed else { return }
+            record.feedback.append(
+                .init(
+                    index: index,
+                    kind: "token",
+                    recipient: recipient.value,
+                    action: "remove",
+                    replacement: "",
+                    error: "UNREGISTERED"
+                )
+            )
+        }
+    }
+}

@@ -1,0 +1,175 @@
+import RedisTransport
+import StreamWire
+import TestSupport
+import Testing
+
+/// Every command of the library is refused in turn, and every key holds a wrong type in turn, while each call of a scenario is
+/// made twice; then the way is clear, and the call is repeated. The table is made from the library's text.
+@Suite struct ObstacleTests {
+    private static let text = String(decoding: FunctionLibrary.source, as: UTF8.self)
+
+    private static func commands() -> [String] {
+        var names: Set<String> = []
+        for match in text.matches(of: /(?:call\(|write\(|=\s*\{)\s*'([A-Z]+)'(?:,\s*'([A-Z]+)')?/) {
+            let name = match.1.lowercased()
+            let isContainer = ["xgroup", "xinfo"].contains(name)
+            names.insert(isContainer ? "\(name)|\(match.2?.lowercased() ?? "")" : name)
+        }
+        return names.sorted()
+    }
+
+    /// Names behind the base; those of a job, a batch or a worker end in what the scenario has.
+    private static func keys() -> [String] {
+        var names: Set<String> = []
+        for match in text.matches(of: /[bB]ase \.\. '([a-z_]+)(:?)'/) {
+            switch (String(match.1), match.2.isEmpty) {
+            // A string itself.
+            case ("seen", _): break
+            case ("b", false): names.formUnion(["b:f/0", "b:one/0"])
+            case ("claims", false): names.insert("claims:w1")
+            case (let name, false): names.formUnion(["\(name):f", "\(name):one"])
+            case (let name, true): names.insert(name)
+            }
+        }
+        return names.sorted()
+    }
+
+    private func refusal(of command: String) -> FaultRun.Obstacle {
+        .init(
+            name: "-\(command)",
+            set: { _ = try await $0.call(RedisCommand("ACL", "SETUSER", "default", "-" + command)) },
+            lift: { _ = try await $0.call(RedisCommand("ACL", "SETUSER", "default", "+" + command)) }
+        )
+    }
+
+    private func spoiled(_ name: String) -> FaultRun.Obstacle {
+        let (key, aside) = (LibraryBench.keys.base + name, "aside")
+        return .init(
+            name: "spoilt \(name)",
+            set: { bench in
+                if try await bench.call(RedisCommand("EXISTS", key)).integer == 1 {
+                    _ = try await bench.call(RedisCommand("RENAME", key, aside))
+                }
+                _ = try await bench.call(RedisCommand("SET", key, "spoilt"))
+            },
+            lift: { bench in
+                let isThere = try await bench.call(RedisCommand("TYPE", key)).string == "string"
+                if isThere { _ = try await bench.call(RedisCommand("DEL", key)) }
+                if try await bench.call(RedisCommand("EXISTS", aside)).integer == 1 {
+                    // What the call took away or wrote anew stays so.
+                    _ = try await bench.call(isThere ? RedisCommand("RENAME", aside, key) : RedisCommand("DEL", aside))
+                }
+            }
+        )
+    }
+
+    private func scenario(_ run: FaultRun) async throws -> [String: [RecordCall.Status]] {
+        run.outcome = { _, index, attempts in
+            if index % 7 == 0 { return .status(.failed) }
+            return index % 5 == 1 && attempts == 0 ? .retry : .status(.sent)
+        }
+        try await run.intake(try await run.push("one", tokens(1)))
+        try await run.intake(try await run.pushList("f", 20))
+        try await run.work(rounds: 5)
+        return ["f": (0..<20).map { $0 % 7 == 0 ? .failed : .sent }, "one": [.failed]]
+    }
+
+    private func nothingIsLost(_ obstacles: [FaultRun.Obstacle], leastStopped: Int) async throws {
+        let server = try RedisServer(config: ["--appendonly", "no"])
+        let client = try await RedisClient.connect(server.endpoint)
+        defer {
+            client.close()
+            server.stop()
+        }
+        _ = try await client.send(FaultyLibrary.load())
+        let bench = LibraryBench(server: server, client: client)
+        var stopped = 0
+        for obstacle in obstacles {
+            let run = try await FaultRun(bench, obstacle: obstacle)
+            do {
+                let expected = try await scenario(run)
+                let wrong = try await run.audit(expected)
+                #expect(wrong == [], "\(obstacle.name)")
+            } catch {
+                Issue.record("\(obstacle.name): \(error)")
+            }
+            if run.stopped > 0 { stopped += 1 }
+        }
+        #expect(stopped >= leastStopped, "\(stopped) of \(obstacles.count) stood in the way")
+    }
+
+    @Test func refusedCommandsLoseNothing() async throws {
+        try await nothingIsLost(Self.commands().map(refusal), leastStopped: 30)
+    }
+
+    @Test func keysOfTheWrongTypeLoseNothing() async throws {
+        try await nothingIsLost(Self.keys().map(spoiled), leastStopped: 25)
+    }
+
+    /// A worker hears which key and which command it is.
+    @Test func checkNamesWhatIsWrong() async throws {
+        try await withBench { bench in
+            #expect(RedisObstacle.parse(try await bench.call(FunctionLibrary.check(bench.keys))) == [])
+            _ = try await bench.call(RedisCommand("SET", bench.keys.base + "dead", "no stream"))
+            _ = try await bench.call(RedisCommand("ACL", "SETUSER", "default", "-xadd"))
+            let dead = bench.keys.base + "dead"
+            #expect(
+                RedisObstacle.parse(try await bench.call(FunctionLibrary.check(bench.keys))) == [
+                    .command(name: "XADD", key: bench.keys.base + "ctl"),
+                    .type(key: dead, found: "string", needed: "stream"),
+                ]
+            )
+        }
+    }
+
+    /// While its outgoing stream is spoilt, however often a flush is repeated, one copy leaves.
+    @Test func repeatedFlushesWriteNoFurtherCopies() async throws {
+        try await withBench { bench in
+            try await bench.intake("two", tokens(2))
+            let claim = try #require(try await bench.claim("w1").claims.first)
+            var record = RecordCall(job: "two", batch: "0", epoch: claim.epoch)
+            record.results = PackedResults([bench.sent(0), bench.sent(1)])
+            record.feedback = [
+                .init(index: 0, kind: "token", recipient: "t0", action: "remove", replacement: "", error: "X")
+            ]
+            record.finish = true
+            let feedback = bench.keys.base + "feedback"
+            _ = try await bench.call(RedisCommand("SET", feedback, "no stream"))
+            for _ in 0..<5 {
+                await #expect(throws: RedisError.self) { try await bench.record(record, "w1") }
+            }
+            _ = try await bench.call(RedisCommand("DEL", feedback))
+            #expect(try await bench.record(record, "w1") == .ok(abort: ""))
+            #expect(try await bench.call(RedisCommand("XLEN", bench.keys.base + "results")).integer == 2)
+            #expect(try await bench.call(RedisCommand("XLEN", feedback)).integer == 1)
+            #expect(try await bench.job("two")["sent"] == "2")
+        }
+    }
+
+    /// A job that an earlier library left with a full map and open recipients.
+    @Test func repairEndsAJobWithAFullMap() async throws {
+        try await withBench { bench in
+            try await bench.intake("old", tokens(16))
+            let claim = try #require(try await bench.claim("w1").claims.first)
+            var record = RecordCall(job: "old", batch: "0", epoch: claim.epoch)
+            record.results = PackedResults((0..<4).map { bench.sent($0) })
+            #expect(try await bench.record(record, "w1") == .ok(abort: ""))
+            let none = try #require(
+                RepairReply(try await bench.call(FunctionLibrary.repair(bench.keys, cursor: "0", most: 100)))
+            )
+            #expect(none.jobs == [] && none.cursor == "0")
+
+            for bit in 4..<16 {
+                _ = try await bench.call(RedisCommand("SETBIT", bench.keys.base + "done:old", String(bit), "1"))
+            }
+            let reply = try #require(
+                RepairReply(try await bench.call(FunctionLibrary.repair(bench.keys, cursor: "0", most: 100)))
+            )
+            #expect(reply.jobs == [.init(id: "old", uncounted: 12)])
+            let job = try await bench.job("old")
+            #expect(job["state"] == "done" && job["sent"] == "4" && job["unknown"] == "12")
+            #expect(try await bench.call(RedisCommand("HGET", bench.keys.base + "ctl", "left")).string == "0")
+            #expect(try await bench.call(RedisCommand("EXISTS", bench.keys.base + "spec:old")).integer == 0)
+        }
+    }
+}
