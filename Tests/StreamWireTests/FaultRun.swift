@@ -11,7 +11,7 @@ final class FaultRun {
     private let faultyCall: Int
     private let k: Int
     /// Stands in the way of every call of the run, until it has failed twice.
-    private let obstacle: Obstacle?
+    private var obstacle: Obstacle?
     /// Calls that the obstacle stopped.
     private(set) var stopped = 0
     /// Calls so far.
@@ -76,6 +76,13 @@ final class FaultRun {
         if let reply { return reply }
         stopped += 1
         return try await again(command, claimer)
+    }
+
+    /// The way stays clear from now on, and the worker finds out what it holds.
+    func clearTheWay() async throws {
+        obstacle = nil
+        let none = FunctionLibrary.reconcile(bench.keys, worker: "w1", isSameServer: true, known: [])
+        _ = try await bench.call(none)
     }
 
     func push(_ id: String, _ target: Target, change: (inout Job) -> Void = { _ in }) async throws -> Job {
