@@ -33,6 +33,10 @@ enum JobRendering {
         for (name, count) in counters(status) { add(name, count) }
         for (name, time) in times(status) { add(name, time) }
         if let reason = status.reason { object.members.append(.init(key: "reason", value: .string(reason))) }
+        if let source = status.audienceSource {
+            add("audience_estimate", status.audienceEstimate)
+            object.members.append(.init(key: "audience_source", value: .string(source.rawValue)))
+        }
         add("rate_per_second", progress.resultsPerSecond.flatMap(whole))
         add("left_seconds", progress.remainingSeconds.map { $0.rounded(.up) }.flatMap(whole))
         switch progress.turn {
@@ -59,6 +63,9 @@ enum JobRendering {
         }
         for (name, count) in counters(status) where count > 0 || ["total", "sent", "failed"].contains(name) {
             table.add([name, "\(count)"])
+        }
+        if let source = status.audienceSource, let size = status.audienceEstimate {
+            table.add(["audience", source == .none ? "size not known" : "\(size) (\(source))"])
         }
         if let rate = progress.resultsPerSecond { table.add(["rate", "\(PaceText.rate(rate)) since its start"]) }
         if let outlook = outlook(progress) { table.add(["outlook", outlook]) }

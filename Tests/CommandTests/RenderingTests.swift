@@ -47,6 +47,23 @@ import Testing
         )
     }
 
+    @Test func aTopicsJobShowsTheSizeOfItsAudience() throws {
+        func progress(_ source: String, _ size: String) throws -> JobProgress {
+            let job = try status([
+                "state", "active", "total", "1", "audience_source", source, "audience_estimate", size,
+            ])
+            #expect(job.audienceSource?.rawValue == source && job.audienceEstimate == Int64(size))
+            return JobProgress(status: job, nowMs: 5_000)
+        }
+        let counted = try progress("counted", "1200")
+        #expect(JobRendering.table(counted).contains("\naudience  1200 (counted)"))
+        let json = JobRendering.json(counted, "demo")
+        #expect(json.hasSuffix(#""audience_estimate":1200,"audience_source":"counted"}"#), "\(json)")
+        #expect(JobRendering.table(try progress("none", "0")).contains("\naudience  size not known"))
+        let other = try status(["state", "active", "total", "1"])
+        #expect(other.audienceSource == nil && other.audienceEstimate == nil)
+    }
+
     @Test func columnsAreAlignedAndNumbersToTheRight() {
         var table = TextTable(["name", "n"], numeric: [1])
         table.add(["a", "1000"])
