@@ -26,8 +26,9 @@ public struct ConcurrencyLimit: Sendable {
     private static let leastRoundNs = 100_000_000.0
     private static let leastAnswers = 10
     private static let latencySlackNs = 200_000_000.0
-    /// Answers over which the share of overload is taken.
-    private static let shareSpan = 20.0
+    /// Answers over which the share of overload is taken. Over a few, chance alone takes a share of 5 % above the tenth
+    /// in every round trip.
+    private static let shareSpan = 200.0
     /// Growth since a decrease below which the next one belongs to the same trouble.
     private static let littleGrowth = 8
 
@@ -78,7 +79,7 @@ public struct ConcurrencyLimit: Sendable {
     public mutating func answered(latencyNs: UInt64, inFlight: Int, now: UInt64, isOverload: Bool) {
         overloadShare += ((isOverload ? 1 : 0) - overloadShare) / Self.shareSpan
         if isOverload {
-            guard overloadShare > 0.1 else { return }
+            guard isOverloaded else { return }
             overloaded(sentAt: now.subtracting(latencyNs), now: now)
             return
         }
@@ -86,6 +87,9 @@ public struct ConcurrencyLimit: Sendable {
         if used, trial == nil { grow() }
         measure(latencyNs, used: used, now: now)
     }
+
+    /// More than a tenth of the last answers were overload.
+    public var isOverloaded: Bool { overloadShare > 0.1 }
 
     private mutating func grow() {
         guard limit < maximum else { return }

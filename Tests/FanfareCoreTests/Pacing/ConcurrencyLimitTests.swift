@@ -24,7 +24,7 @@ import Testing
     @Test func growsByOneForEachRoundAfterADecrease() {
         var limit = ConcurrencyLimit(maximum: 1_000)
         // A tenth of the last answers has to say so.
-        for _ in 0..<2 {
+        for _ in 0..<21 {
             limit.answered(latencyNs: Self.ms, inFlight: 100, now: 1_000 * Self.ms, isOverload: true)
             #expect(limit.limit == 100)
         }
@@ -48,6 +48,24 @@ import Testing
             )
         }
         #expect(limit.limit >= 500)
+    }
+
+    /// The same drawn by chance: among a few answers there are often several.
+    @Test(arguments: [0.0005, 0.005, 0.05], [UInt64(1), 2, 3])
+    func aRandomShareBelowATenthLeavesTheLimitAlone(share: Double, seed: UInt64) {
+        var random = SeededGenerator(seed: seed)
+        var limit = ConcurrencyLimit(maximum: 1_000, initial: 500)
+        var least = 500
+        for step in UInt64(0)..<20_000 {
+            limit.answered(
+                latencyNs: 100 * Self.ms,
+                inFlight: limit.limit,
+                now: (1_000 + step) * Self.ms,
+                isOverload: Double.random(in: 0..<1, using: &random) < share
+            )
+            least = min(least, limit.limit)
+        }
+        #expect(least >= 350 && limit.limit >= 500)
     }
 
     @Test func oneTroubleIsCountedOnce() {
