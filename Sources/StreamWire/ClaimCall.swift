@@ -1,3 +1,5 @@
+public import FanfareModel
+
 /// What a worker asks of Redis every few milliseconds: work that it has room for, permits to send, and news.
 public struct ClaimCall: Equatable, Sendable {
     public var worker: String
@@ -28,6 +30,11 @@ public struct ClaimCall: Equatable, Sendable {
     public var connection = 0
     /// What the worker takes the project's time for; 0 when it knows none yet.
     public var nowMs: Int64 = 0
+    /// FCM's answers since the last claim; nil from a worker that counts none.
+    public var answers: AnswerReport?
+    /// Recipients of the fan-out's next request, where many share one and it cannot be divided: 0 when there is none, nil
+    /// where every request carries one.
+    public var unit: Int?
 
     public init(
         worker: String,
@@ -48,16 +55,22 @@ public struct ClaimCall: Equatable, Sendable {
     }
 
     public func command(_ keys: ProjectKeys) -> RedisCommand {
-        FunctionLibrary.call(
-            "claim",
-            keys,
-            [
-                worker, String(most), String(wanted), String(wantedSingle), String(window), String(retries),
-                String(quotaPerMinute), String(returned), String(permitsSingle), String(permitsFanout),
-                String(activeFanouts), smear ? "1" : "0", String(backlogLimit), newsCursor, refusedCursor,
-                String(wantedManaged), String(connection), String(nowMs),
-            ]
-        )
+        var arguments = [
+            worker, String(most), String(wanted), String(wantedSingle), String(window), String(retries),
+            String(quotaPerMinute), String(returned), String(permitsSingle), String(permitsFanout),
+            String(activeFanouts), smear ? "1" : "0", String(backlogLimit), newsCursor, refusedCursor,
+            String(wantedManaged), String(connection), String(nowMs),
+        ]
+        if let answers {
+            arguments += ["answers", String(answers.answers)]
+            // Most claims have nothing more to say.
+            if answers.answers > 0 { arguments += ["span", String(answers.spanMs)] }
+            if answers.refused > 0 {
+                arguments += ["refused", String(answers.refused), "told", String(answers.toldMs)]
+            }
+        }
+        if let unit { arguments += ["unit", String(unit)] }
+        return FunctionLibrary.call("claim", keys, arguments)
     }
 }
 

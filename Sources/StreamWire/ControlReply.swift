@@ -94,6 +94,8 @@ public struct OverviewReply: Equatable, Sendable {
     public var blockReason = ""
     /// Every send waits this long, as FCM asked; 0 when nothing holds them.
     public var holdMs: Int64 = 0
+    /// A hold is over, and FCM has not answered well since: at most ten requests a second.
+    public var isRecovering = false
     /// What keeps workers from taking jobs: `results` (unread results), `memory` (Redis is nearly full), or nothing.
     public var pressure = ""
     /// Jobs that are neither over nor parked.
@@ -136,6 +138,7 @@ public struct OverviewReply: Equatable, Sendable {
         pauseReason = text("pause_reason")
         blockReason = text("block")
         holdMs = number("hold_ms")
+        isRecovering = number("recovering") != 0
         pressure = text("pressure")
         open = number("open")
         parked = number("parked")

@@ -50,6 +50,7 @@ struct ProjectListCommand: AsyncParsableCommand {
         if !overview.pressure.isEmpty { return ("pressed", overview.pressure) }
         if overview.holdMs > 0 { return ("held", "for \(PaceText.duration(Double(overview.holdMs) / 1_000))") }
         if overview.entries + overview.open > 0, overview.workers == 0 { return ("no worker", nil) }
+        if overview.entries + overview.open > 0, overview.isRecovering { return ("working", "slowly, after a hold") }
         return (overview.entries + overview.open > 0 ? "working" : "idle", nil)
     }
 

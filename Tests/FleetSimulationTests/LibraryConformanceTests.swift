@@ -43,18 +43,70 @@ import Testing
                 call.returned = dice.skewed(0...5)
                 call.permitsSingle = dice.skewed(0...20)
                 call.permitsFanout = dice.skewed(0...2_000)
+                if turn >= 40 { call.unit = dice.chance(0.5) ? 0 : dice.skewed(1...1_200) }
+                if turn >= 20, dice.chance(0.9) { call.answers = Self.report(&dice) }
                 guard case .reply(let reply)? = ClaimReply.parse(try await client.send(call.command(keys))) else {
                     throw TestFailure("no claim")
                 }
+                governor.hear(call.answers, nowMs: reply.nowMs)
                 let lent = governor.lend(
                     returned: call.returned,
                     single: call.permitsSingle,
                     fanout: call.permitsFanout,
+                    unit: call.unit,
                     nowMs: reply.nowMs
                 )
-                #expect(reply.permits == lent, "turn \(turn)")
+                #expect(reply.permits == lent && reply.holdMs == governor.holdMs(nowMs: reply.nowMs), "turn \(turn)")
                 try await Task.sleep(for: .milliseconds(dice.skewed(0...20)))
             }
+        }
+    }
+}
+
+extension LibraryConformanceTests {
+    /// Now and then many refusals, so that there are holds.
+    private static func report(_ dice: inout Dice) -> AnswerReport {
+        let answers = dice.skewed(0...60)
+        let refused = dice.chance(0.7) ? 0 : dice.int(0...answers)
+        return AnswerReport(
+            answers: answers,
+            refused: refused,
+            toldMs: refused > 0 ? Int64(dice.int(0...60)) : 0,
+            spanMs: Int64(dice.int(0...15))
+        )
+    }
+
+    /// Minutes of the project's clock, which is moved on between the calls.
+    @Test(arguments: [600, 60_000, 600_000], [UInt64(1)]) func noMinuteSeesMoreThanTheQuotaWhateverIsAsked(
+        _ quota: Int,
+        seed: UInt64
+    ) async throws {
+        try await withServer { client in
+            let keys = ProjectKeys(project: "p")
+            var demand = RandomDemand(quota: quota, seed: seed)
+            _ = try await client.send(FunctionLibrary.register(keys, worker: "w"))
+            var leadMs: Int64 = 0
+            while leadMs < 240_000 {
+                leadMs += demand.nextStepMs()
+                _ = try await client.send(RedisCommand("HSET", keys.base + "ctl", "lead", String(leadMs)))
+                let ask = demand.next()
+                var call = ClaimCall(
+                    worker: "w",
+                    most: 0,
+                    wanted: 0,
+                    wantedSingle: 0,
+                    window: 1,
+                    retries: 0,
+                    quotaPerMinute: quota
+                )
+                (call.returned, call.permitsSingle, call.permitsFanout) = (ask.returned, ask.single, ask.fanout)
+                (call.unit, call.answers) = (ask.unit, ask.report)
+                guard case .reply(let reply)? = ClaimReply.parse(try await client.send(call.command(keys))) else {
+                    throw TestFailure("no claim")
+                }
+                demand.lent(reply.permits, nowMs: reply.nowMs)
+            }
+            demand.judge()
         }
     }
 }

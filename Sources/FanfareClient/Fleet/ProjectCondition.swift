@@ -15,6 +15,7 @@ extension ProjectSnapshot {
         if overview.holdMs > 0 { return Condition(word: "held", reason: "FCM asked to wait") }
         let isBusy = overview.entries + overview.open > 0
         if isBusy, workersAlive == 0 { return Condition(word: "unserved", reason: "no worker is alive") }
-        return Condition(word: isBusy ? "working" : "idle", reason: nil)
+        let isSlow = isBusy && overview.isRecovering
+        return Condition(word: isBusy ? "working" : "idle", reason: isSlow ? "slowly, after a hold" : nil)
     }
 }

@@ -1,23 +1,39 @@
+internal import FanfareModel
+
 /// How many sends of a project may begin, all workers together: the quota's share of time, lent in blocks.
 ///
 /// FCM counts in windows of 60 s that are not aligned with ours. So no 60 s anywhere may see more than the quota: the
 /// rate is 98.5 % of it, and what can come at once (the bucket, a quarter of a second, and what is lent, good for a
-/// quarter of a second) stays within the rest. From idle the rate climbs over 60 s, while it is really used: it climbs
-/// while the bucket is being drained and falls by the same slope while the bucket stands full.
+/// quarter of a second) stays within the rest. From idle the rate climbs over 60 s, while it is really used and FCM
+/// answers: it climbs while the bucket is being drained and falls by the same slope while the bucket stands full.
 ///
-/// The value lives in Redis and is worked with inside `claim`; all times are Redis TIME in Unix milliseconds.
+/// The value lives in Redis and is worked with inside `claim`; all times are the project's, in milliseconds. This is the
+/// model that the fleet simulation runs and that the library is compared with.
 public struct QuotaGovernor: Equatable, Sendable {
     /// Messages a minute.
     public let quota: Int
     /// Permits a second now; nil before the first look.
-    public private(set) var level: Double?
+    public internal(set) var level: Double?
     /// Permits in the bucket; nil before the first look.
-    public private(set) var have: Double?
-    public private(set) var atMs: Int64?
-    public private(set) var holdUntilMs: Int64 = 0
+    public internal(set) var have: Double?
+    public internal(set) var atMs: Int64?
+    public internal(set) var holdUntilMs: Int64 = 0
+    /// A hold is over, or under way, and FCM has not answered well since.
+    public internal(set) var isRecovering = false
+    /// Permits that fan-outs were lent ahead, for requests of many.
+    public private(set) var debt = 0.0
     /// Permits that single recipients asked for and did not find, and until when they are kept for them.
     private var owed = 0
     private var owedUntilMs: Int64 = 0
+    /// Permits lent in each half second, where that is kept.
+    private var lent: [Int64: Int] = [:]
+    private var keepsLent = false
+
+    // What the workers reported; see ``hear(_:nowMs:)``.
+    var reports: [CountedAnswers] = []
+    var answeredAtMs: Int64 = 0
+    var refusedAtMs: Int64 = 0
+    var share = 0.0
 
     public init(quota: Int) { self.quota = max(1, quota) }
 
@@ -25,6 +41,8 @@ public struct QuotaGovernor: Equatable, Sendable {
     public var full: Double { 0.985 * Double(quota) / 60 }
     /// Where the climb begins. A rate of up to ten a second needs none.
     public var floor: Double { min(full, max(full / 50, 10)) }
+    /// Requests a second after a hold.
+    public static let recoveryRate = 10.0
 
     /// Lends permits: to single recipients whatever there is; to fan-outs at most half of it, so that other workers find
     /// something too, and never the last tenth of the bucket, which is for single recipients.
@@ -33,41 +51,78 @@ public struct QuotaGovernor: Equatable, Sendable {
     ///   - returned: unused permits that the worker gives back. What would overflow the bucket is lost.
     ///   - single: wanted for recipients that do not wait for a turn.
     ///   - fanout: wanted for fan-outs.
+    ///   - unit: recipients of the fan-out's next request, which cannot be divided: all of them are lent, or none, and the
+    ///     fan-out share may go into debt for them. nil where requests carry one each.
     /// - Returns: how many may be used, for 250 ms from before the call.
-    public mutating func lend(returned: Int, single: Int, fanout: Int, nowMs: Int64) -> Int {
+    public mutating func lend(returned: Int, single: Int, fanout: Int, unit: Int? = nil, nowMs: Int64) -> Int {
         var bucket = refill(nowMs)
         guard bucket.cap > 0 else {
             save(bucket)
             return 0
         }
-        bucket.have = min(bucket.cap, bucket.have + Double(max(0, returned)))
-        var lent = min(max(0, single), Int(bucket.have))
-        bucket.have -= Double(lent)
-        // Single recipients that found nothing come again in a moment; what comes in until then is theirs.
+        let returned = max(0, returned)
+        let single = max(0, single)
+        var left = Int.max
+        var lately: Int?
+        if Double(quota) * 0.0068 < Double(Batch.maximumSize), unit != nil || keepsLent {
+            takeBack(returned, nowMs)
+            let sum = lent.values.reduce(0, +)
+            lately = sum
+            left = max(0, quota - sum)
+        }
+        let repaid = min(bucket.debt, Double(returned))
+        bucket.debt -= repaid
+        bucket.have = min(bucket.cap, bucket.have + Double(returned) - repaid)
+        let given = min(single, Int(bucket.have), left)
+        bucket.have -= Double(given)
+        let missing = single - given
+        owe(missing, lent: given, nowMs)
+        let reserve = max(Double(owed), bucket.cap >= 20 ? bucket.cap / 10 : 0)
+        let spare = Int((bucket.have - reserve).rounded(.down))
+        var more = 0
+        if fanout > 0, spare > 0, bucket.debt < 1 {
+            let half = Int((bucket.have / 2).rounded(.up))
+            more = min(fanout, spare, left - given, max(half, min(spare, 10)))
+        }
+        if let unit, unit > 1, more < unit {
+            let unit = min(unit, max(1, quota / 4))
+            let hasRoom = lately.map { Double($0 + given + unit) <= Double(quota) - Double(quota) / 10 } ?? true
+            more = hasRoom && missing == 0 ? bucket.lend(unit, spare: spare) : 0
+        } else {
+            bucket.have -= Double(more)
+        }
+        if lately != nil { lent[nowMs / 500, default: 0] += given + more }
+        save(bucket)
+        return given + more
+    }
+
+    /// Single recipients that found nothing come again in a moment; what comes in until then is theirs.
+    private mutating func owe(_ missing: Int, lent: Int, _ nowMs: Int64) {
         // Only who asks in vain prolongs it: renewed by every call it would never end, and fan-outs never begin.
-        let missing = max(0, single) - lent
         let debt = owedUntilMs > nowMs ? max(0, owed - lent) : 0
         owed = max(debt, missing)
         if missing > 0 { owedUntilMs = nowMs + 150 }
-        let reserve = max(Double(owed), bucket.cap >= 20 ? bucket.cap / 10 : 0)
-        let spare = Int((bucket.have - reserve).rounded(.down))
-        if fanout > 0, spare > 0 {
-            let half = Int((bucket.have / 2).rounded(.up))
-            let more = min(fanout, spare, max(half, min(spare, 10)))
-            bucket.have -= Double(more)
-            lent += more
-        }
-        save(bucket)
-        return lent
     }
 
-    /// FCM asked for a pause: nothing is lent until it is over, and then the rate climbs again from its floor. Of two
-    /// pauses the one that ends later counts.
-    public mutating func hold(milliseconds: Int64, nowMs: Int64) {
-        holdUntilMs = max(holdUntilMs, nowMs + milliseconds)
-        level = 0
+    private mutating func takeBack(_ returned: Int, _ nowMs: Int64) {
+        keepsLent = true
+        lent = lent.filter { $0.key * 500 >= nowMs - 60_750 }
+        var returned = returned
+        for at in [nowMs / 500, nowMs / 500 - 1] {
+            let count = min(returned, lent[at] ?? 0)
+            if count > 0 { lent[at, default: 0] -= count }
+            returned -= count
+        }
+    }
+
+    /// Nothing is lent until the hold is over; then the project recovers. Of two holds the one that ends later counts.
+    public mutating func hold(milliseconds: Int64, nowMs: Int64) { hold(untilMs: nowMs + milliseconds) }
+
+    mutating func hold(untilMs: Int64) {
+        holdUntilMs = max(holdUntilMs, untilMs)
         have = 0
         atMs = holdUntilMs
+        isRecovering = true
     }
 
     /// How long every send of the project still has to wait, in milliseconds.
@@ -78,7 +133,17 @@ public struct QuotaGovernor: Equatable, Sendable {
         var have: Double
         /// 0 while the project is held.
         var cap: Double
+        var debt: Double
+        var isRecovering: Bool
         var atMs: Int64
+
+        mutating func lend(_ unit: Int, spare: Int) -> Int {
+            guard debt < 1, have >= 1 else { return 0 }
+            let paid = isRecovering ? 1 : min(unit, max(0, spare))
+            have -= Double(paid)
+            debt += Double(unit - (isRecovering ? 0 : paid))
+            return unit
+        }
     }
 
     private func refill(_ nowMs: Int64) -> Bucket {
@@ -86,27 +151,53 @@ public struct QuotaGovernor: Equatable, Sendable {
         let floor = floor
         let slope = (full - floor) / 60
         var level = min(full, max(floor, self.level ?? floor))
-        if holdUntilMs > nowMs { return Bucket(level: floor, have: 0, cap: 0, atMs: holdUntilMs) }
-        var have = self.have ?? max(1, level / 4)
-        var cap = max(1, level / 4)
+        var debt = debt
+        if holdUntilMs > nowMs {
+            return Bucket(level: level, have: 0, cap: 0, debt: debt, isRecovering: isRecovering, atMs: holdUntilMs)
+        }
+        let share = refusedAtMs > 0 && nowMs < refusedAtMs + Self.refusalCountsMs ? share : 0
+        func pace() -> Double { isRecovering ? min(full, Self.recoveryRate) : level * (1 - share) }
+        let rate = pace()
+        var cap = max(1, rate / 4)
+        var have = self.have ?? cap
         var at = atMs
         if let last = atMs, nowMs > last {
             let passed = Double(min(nowMs - last, 600_000)) / 1_000
-            let filling = min(passed, max(0, cap - have) / level)
-            have += level * filling
-            level = min(full, max(floor, level + slope * (2 * filling - passed)))
-            cap = max(1, level / 4)
+            let filling = min(passed, max(0, cap - have + (isRecovering ? 0 : debt)) / rate)
+            var income = rate * filling
+            if isRecovering {
+                debt = max(0, debt - level / 2 * passed)
+            } else {
+                let paid = min(debt, max(0, income - max(0, max(1, cap / 10) - have)))
+                debt -= paid
+                income -= paid
+            }
+            have += income
+            let answers = nowMs <= answeredAtMs + Self.answersWithinMs
+            let gain = isRecovering ? filling : answers ? 2 * filling : 0
+            level = min(full, max(floor, level + slope * (gain - passed)))
+            cap = max(1, pace() / 4)
         } else if let last = atMs, last > nowMs + 1_000 {
             // The clock was set back: start over from what is there.
             at = nowMs
         }
-        return Bucket(level: level, have: min(have, cap), cap: cap, atMs: max(at ?? nowMs, nowMs))
+        return Bucket(
+            level: level,
+            have: min(have, cap),
+            cap: cap,
+            debt: debt,
+            isRecovering: isRecovering,
+            atMs: max(at ?? nowMs, nowMs)
+        )
     }
 
     /// Kept to six decimals, as Redis keeps them.
     private mutating func save(_ bucket: Bucket) {
-        level = (bucket.level * 1_000_000).rounded() / 1_000_000
-        have = (bucket.have * 1_000_000).rounded() / 1_000_000
+        func rounded(_ value: Double) -> Double { (value * 1_000_000).rounded() / 1_000_000 }
+        level = rounded(bucket.level)
+        have = rounded(bucket.have)
+        debt = rounded(bucket.debt)
+        share = rounded(share)
         atMs = bucket.atMs
     }
 }

@@ -65,8 +65,11 @@
 --   connections                     hash: worker -> XMPP connections
 --   about                           hash: worker -> "<when, Redis TIME>|<what it says of itself, JSON>"
 --   tally                           hash: results by status since the beginning, and `retries`
+--   answers                         hash: place in a ring -> "when|answers|refused|told until", what workers reported
+--   lent                            hash: half second -> permits lent in it
 --   ctl                             hash: block, block_until, hold_until, pause, pressure, looked, alone, level, have, at,
---                                   owed, owed_until, managed_at, connect_at, clock, lead, said, refused,
+--                                   owed, owed_until, debt, recovering, share, answered_at, refused_at, newest,
+--                                   managed_at, connect_at, clock, lead, said, refused,
 --                                   quota, left (recipients without a result), epoch (the last that was given out)
 --
 -- Due times are of the project's own clock.
@@ -90,7 +93,7 @@ end
 
 -- What a call of several questions asks of `ctl`, in one read; what it changes goes back in one write, see `keep`.
 local ASKED = { 'clock', 'lead', 'epoch', 'level', 'have', 'at', 'hold_until', 'owed', 'owed_until', 'block', 'pause',
-  'pressure', 'alone', 'left' }
+  'pressure', 'alone', 'left', 'debt', 'recovering', 'share', 'answered_at', 'refused_at', 'newest' }
 
 local function look(base)
   local values, ctl = redis.call('HMGET', base .. 'ctl', unpack(ASKED)), { changes = {} }
@@ -176,6 +179,13 @@ local function pairs_to_map(flat)
   local map = {}
   for i = 1, #flat, 2 do map[flat[i]] = flat[i + 1] end
   return map
+end
+
+-- What follows the positional arguments of a call: names, each with its value.
+local function optional(args, from)
+  local values = {}
+  for at = from, #args - 1, 2 do values[args[at]] = args[at + 1] end
+  return values
 end
 
 local function split_name(name)

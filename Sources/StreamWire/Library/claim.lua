@@ -296,7 +296,9 @@ end
 --   6 retries of recipients that were sent before, 7 quota a minute, 8 permits given back, 9 permits wanted for single
 --   recipients, 10 for fan-outs, 11 fan-outs that may be active, 12 smear (1/0), 13 backlog limit, 14 the last that was
 --   heard of jobs, 15 and of refused rates, 16 recipients wanted of management, 17 number of the worker's connection,
---   18 what it takes the time for (0 = unknown).
+--   18 what it takes the time for (0 = unknown), then optional names, each with its value:
+--   answers, refused, told, span   see hear_answers
+--   unit   recipients of the fan-out's next request, where they share one and cannot be divided (0 = none)
 -- No further batch is given once that many recipients are.
 -- Returns {'fenced'}, the error OLDLINK, or
 --   {'ok', the project's time, ms to hold every send, ms until the project's probe (0 = not blocked), reason of the block,
@@ -309,14 +311,15 @@ local function claim(keys, args)
   if redis.call('HEXISTS', base .. 'leases', worker) == 0 then return { 'fenced' } end
   if not is_current(base, worker, args[17]) then return old_link() end
   local now, wall = steady_ms(base, tonumber(args[18]))
-  local claims = {}
+  local more, state, claims = optional(args, 19), look(base), {}
+  hear_answers(base, state, now, more)
   local order = { base = base, worker = worker, window = window, now = now, most = most, claims = claims,
     wanted = tonumber(args[3]), wanted_single = tonumber(args[4]), wanted_managed = tonumber(args[16]),
     budget = tonumber(args[6]) }
   follow_the_time(base, now, wall)
   local ctl = redis.call('HMGET', base .. 'ctl', 'hold_until', 'block_until', 'block', 'pause', 'alone', 'quota')
   if ctl[6] ~= args[7] then redis.call('HSET', base .. 'ctl', 'quota', args[7]) end
-  local hold_ms, probe = math.max(0, (tonumber(ctl[1]) or 0) - now), 0
+  local hold_ms, probe = math.max(0, (tonumber(state.hold_until) or 0) - now), 0
   local pause = ctl[4] or ''
   local press = pressure(base, tonumber(args[13]), now)
 
@@ -350,9 +353,8 @@ local function claim(keys, args)
 
   local waits_alone = alone == worker and redis.call('SCARD', base .. 'claims:' .. worker) == 0
   local stopped = pause ~= '' or press ~= '' or waits_alone
-  local state = look(base)
   local permits = lend(base, state, tonumber(args[7]), now, tonumber(args[8]), stopped and 0 or tonumber(args[9]),
-    stopped and 0 or tonumber(args[10]))
+    stopped and 0 or tonumber(args[10]), tonumber(more.unit) and (stopped and 0 or tonumber(more.unit)))
   keep(base, state)
 
   local copying = redis.call('SRANDMEMBER', base .. 'copying') or ''

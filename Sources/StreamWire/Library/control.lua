@@ -188,7 +188,8 @@ end
 -- FCM is still busy with it; '-' when it goes by its sends.
 local function overview(keys)
   local base, now = keys[1], steady_ms(keys[1])
-  local ctl = redis.call('HMGET', base .. 'ctl', 'pause', 'block', 'hold_until', 'pressure', 'level', 'quota')
+  local ctl = redis.call('HMGET', base .. 'ctl', 'pause', 'block', 'hold_until', 'pressure', 'quota')
+  local pace = current_pace(look(base), now)
   local active, left = {}, {}
   local turns = redis.call('HGETALL', base .. 'active')
   for i = 1, #turns, 2 do
@@ -202,7 +203,7 @@ local function overview(keys)
     'entries', int(redis.call('XLEN', base .. 'jobs')), 'retrying', int(redis.call('ZCARD', base .. 'retry') + redis.call('ZCARD', base .. 'retry_many')),
     'scheduled', int(redis.call('ZCARD', base .. 'sched')),
     'waiting_fanouts', int(redis.call('ZCARD', base .. 'queue')), 'workers', int(redis.call('HLEN', base .. 'leases')),
-    'rate', ctl[5] or '0', 'quota', ctl[6] or '0', 'active', table.concat(active, ' '), 'active_left', table.concat(left, ' '),
+    'rate', pace.rate, 'recovering', pace.recovering, 'quota', ctl[5] or '0', 'active', table.concat(active, ' '), 'active_left', table.concat(left, ' '),
     'epoch', redis.call('HGET', base .. 'ctl', 'epoch') or '0' }
 end
 

@@ -5,74 +5,266 @@
 -- bucket (a quarter of a second) plus what is lent (good for a quarter of a second) stays within the rest.
 -- From idle the rate climbs over 60 s, while it is really used: it climbs while the bucket is being drained, and falls
 -- by the same slope while the bucket stands full.
+-- The rate climbs only while FCM answers, and after a hold only once it has answered well: see "The share rule".
+--
+-- A request of many (a legacy multicast) goes as a whole: the fan-out share may go into debt for it. While it has debt,
+-- what comes in goes first to single recipients (`reserve`), then to the debt, then to the bucket.
+
+-- What a recovering project sends, in requests a second.
+local RECOVERY_RATE = 10
+-- FCM answers: some answer was reported within so many ms.
+local ANSWERS_WITHIN = 2000
+-- How long a refusal counts, in ms.
+local REFUSAL_COUNTS = 60000
 
 local function refill(ctl, quota, now)
   local full = 0.985 * quota / 60
   local floor = math.min(full, math.max(full / 50, 10))
   local slope = (full - floor) / 60
   local level = math.min(full, math.max(floor, tonumber(ctl.level) or floor))
-  local at = tonumber(ctl.at)
-  local have = tonumber(ctl.have) or math.max(1, level / 4)
-  local hold_until = tonumber(ctl.hold_until) or 0
+  local hold_until, debt = tonumber(ctl.hold_until) or 0, tonumber(ctl.debt) or 0
   if hold_until > now then
-    -- Held: nothing is lent, and afterwards the rate climbs again from its floor.
-    return { level = floor, have = 0, cap = 0, at = hold_until }
+    return { level = level, have = 0, cap = 0, reserve = 0, debt = debt, at = hold_until }
   end
-  local cap = math.max(1, level / 4)
+  local recovers = ctl.recovering == '1'
+  local share = now < (tonumber(ctl.refused_at) or 0) + REFUSAL_COUNTS and tonumber(ctl.share) or 0
+  local function pace() return recovers and math.min(full, RECOVERY_RATE) or level * (1 - share) end
+  local rate = pace()
+  local cap = math.max(1, rate / 4)
+  local at, have = tonumber(ctl.at), tonumber(ctl.have) or cap
   if at and now > at then
     local passed = math.min(now - at, 600000) / 1000
-    local filling = math.min(passed, math.max(0, cap - have) / level)
-    have = have + level * filling
-    level = math.min(full, math.max(floor, level + slope * (2 * filling - passed)))
-    cap = math.max(1, level / 4)
+    local filling = math.min(passed, math.max(0, cap - have + (recovers and 0 or debt)) / rate)
+    local income = rate * filling
+    if recovers then
+      -- Requests are counted, and what they carry is paid for at the rate that the project will have.
+      debt = math.max(0, debt - level / 2 * passed)
+    else
+      local paid = math.min(debt, math.max(0, income - math.max(0, math.max(1, cap / 10) - have)))
+      debt, income = debt - paid, income - paid
+    end
+    have = have + income
+    local answers = now <= (tonumber(ctl.answered_at) or 0) + ANSWERS_WITHIN
+    local gain = recovers and filling or answers and 2 * filling or 0
+    level = math.min(full, math.max(floor, level + slope * (gain - passed)))
+    cap = math.max(1, pace() / 4)
   elseif at and at > now + 1000 then
     -- The clock was set back: start over from what is there.
     at = now
   end
-  return { level = level, have = math.min(have, cap), cap = cap, at = math.max(at or now, now) }
+  return { level = level, have = math.min(have, cap), cap = cap, reserve = cap >= 20 and cap / 10 or 0, debt = debt,
+    recovers = recovers, at = math.max(at or now, now) }
 end
 
 local function save(ctl, bucket)
   change(ctl, 'level', bucket.level)
   change(ctl, 'have', bucket.have)
   change(ctl, 'at', int(bucket.at))
+  if bucket.debt > 0 or ctl.debt then change(ctl, 'debt', bucket.debt) end
+end
+
+-- What was lent within the last 60 s, the 250 ms for which it is good included, by half seconds. Only a project that asks
+-- for requests of many keeps it, and only below a quota whose slack carries the largest of them.
+local function lent_lately(base, quota, now, unit)
+  if quota * 0.0068 >= BATCH or (not unit and redis.call('EXISTS', base .. 'lent') == 0) then return nil end
+  local counts, sum, old = pairs_to_map(redis.call('HGETALL', base .. 'lent')), 0, {}
+  for name, count in pairs(counts) do
+    local at = tonumber(name) * 500
+    if at < now - 60750 or at > now + 60000 then old[#old + 1] = name else sum = sum + tonumber(count) end
+  end
+  if #old > 0 then redis.call('HDEL', base .. 'lent', unpack(old)) end
+  return { counts = counts, sum = sum, at = math.floor(now / 500) }
+end
+
+local function add_lent(base, lately, count)
+  redis.call('HINCRBY', base .. 'lent', int(lately.at), int(count))
+  lately.sum = lately.sum + count
+end
+
+-- What is given back was lent a moment ago.
+local function take_back(base, lately, returned)
+  for _, at in ipairs({ lately.at, lately.at - 1 }) do
+    local count = math.min(returned, tonumber(lately.counts[int(at)] or '0'))
+    if count > 0 then
+      redis.call('HINCRBY', base .. 'lent', int(at), int(-count))
+      lately.sum, returned = lately.sum - count, returned - count
+    end
+  end
+end
+
+-- What single recipients asked for in vain is kept for them for a moment. Returns how many permits that is.
+local function owe_singles(base, ctl, now, lent, missing)
+  local owed = (tonumber(ctl.owed_until) or 0) > now and math.max(0, tonumber(ctl.owed) - lent) or 0
+  owed = math.max(owed, missing)
+  if missing > 0 then
+    -- Only who asks in vain prolongs it: renewed by every call it would never end, and fan-outs never begin.
+    change(ctl, 'owed', int(owed))
+    change(ctl, 'owed_until', int(now + 150))
+  elseif owed > 0 then
+    change(ctl, 'owed', int(owed))
+  elseif ctl.owed then
+    redis.call('HDEL', base .. 'ctl', 'owed', 'owed_until')
+    ctl.owed, ctl.owed_until, ctl.changes.owed, ctl.changes.owed_until = nil, nil, nil, nil
+  end
+  return owed
+end
+
+-- Permits for a request of many, all of them or none: when the fan-out share has no debt, nobody single waits, and the
+-- last 60 s have room for it beside a tenth of the quota that is kept for single recipients.
+local function lend_unit(bucket, unit, quota, missing, spare, lately)
+  if bucket.debt >= 1 or missing > 0 or bucket.have < 1 then return 0 end
+  if lately and lately.sum + unit > quota - quota / 10 then return 0 end
+  local paid = bucket.recovers and 1 or math.min(unit, math.max(0, spare))
+  bucket.have = bucket.have - paid
+  bucket.debt = bucket.debt + unit - (bucket.recovers and 0 or paid)
+  return unit
 end
 
 -- Lends permits: to single recipients whatever there is, to fan-outs at most half of it, so that the other workers
 -- find something too, and never the last tenth of the bucket, which is for single recipients.
--- `ctl`: what the caller has read, and will keep.
-local function lend(base, ctl, quota, now, returned, single, fanout)
+-- `ctl`: what the caller has read, and will keep. `unit`: recipients of the fan-out's next request, when they cannot be
+-- divided; nil from a worker whose requests carry one each.
+local function lend(base, ctl, quota, now, returned, single, fanout, unit)
   local bucket = refill(ctl, quota, now)
   if bucket.cap == 0 then
     save(ctl, bucket)
     return 0
   end
-  bucket.have = math.min(bucket.cap, bucket.have + returned)
-  local lent = math.min(single, math.floor(bucket.have))
+  local lately = lent_lately(base, quota, now, unit)
+  local left = math.huge
+  if lately then
+    take_back(base, lately, returned)
+    left = math.max(0, quota - lately.sum)
+  end
+  local repaid = math.min(bucket.debt, returned)
+  bucket.debt = bucket.debt - repaid
+  bucket.have = math.min(bucket.cap, bucket.have + returned - repaid)
+  local lent = math.min(single, math.floor(bucket.have), left)
   bucket.have = bucket.have - lent
   -- Single recipients that found nothing come again in a moment; what comes in until then is theirs.
   local missing = single - lent
-  local debt = (tonumber(ctl.owed_until) or 0) > now and math.max(0, tonumber(ctl.owed) - lent) or 0
-  debt = math.max(debt, missing)
-  if missing > 0 then
-    -- Only who asks in vain prolongs it: renewed by every call it would never end, and fan-outs never begin.
-    change(ctl, 'owed', int(debt))
-    change(ctl, 'owed_until', int(now + 150))
-  elseif debt > 0 then
-    change(ctl, 'owed', int(debt))
-  elseif ctl.owed then
-    redis.call('HDEL', base .. 'ctl', 'owed', 'owed_until')
-    ctl.owed, ctl.owed_until, ctl.changes.owed, ctl.changes.owed_until = nil, nil, nil, nil
-  end
-  local reserve = math.max(debt, bucket.cap >= 20 and bucket.cap / 10 or 0)
+  local reserve = math.max(owe_singles(base, ctl, now, lent, missing), bucket.reserve)
   local spare = math.floor(bucket.have - reserve)
-  if fanout > 0 and spare > 0 then
-    local more = math.min(fanout, spare, math.max(math.ceil(bucket.have / 2), math.min(spare, 10)))
-    bucket.have = bucket.have - more
-    lent = lent + more
+  local more = 0
+  if fanout > 0 and spare > 0 and bucket.debt < 1 then
+    more = math.min(fanout, spare, left - lent, math.max(math.ceil(bucket.have / 2), math.min(spare, 10)))
   end
+  if unit and unit > 1 and more < unit then
+    more = lend_unit(bucket, math.min(unit, math.max(1, math.floor(quota / 4))), quota, missing, spare, lately)
+  else
+    bucket.have = bucket.have - more
+  end
+  if lately then add_lent(base, lately, lent + more) end
   save(ctl, bucket)
-  return lent
+  return lent + more
+end
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- The share rule: what FCM's answers say of the pace. A 5xx with Retry-After, a refusal here, makes its own recipients
+-- wait in any case. The project is held only on evidence, counted fleet-wide: at least a tenth, and at least five, of its
+-- last 200 answers (or of those of the last second, if they are more; none older than 60 s) were refusals. It is held for
+-- the longest time that they were told. Below that share its pace is multiplied by one minus the share.
+-- After a hold the project recovers: it sends ten requests a second until 20 answers that came after the hold have a share
+-- below a tenth, then it goes on at half the pace from before the hold. Holds until then are of one series.
+
+local COUNTED_ANSWERS = 200
+local MOST_REPORTS = 200
+
+-- Holds every send of the project. The pace stays known: it is what recovery comes back to.
+local function hold_sends(ctl, until_ms)
+  local held = int(math.max(tonumber(ctl.hold_until) or 0, until_ms))
+  change(ctl, 'hold_until', held)
+  change(ctl, 'have', 0)
+  change(ctl, 'at', held)
+  change(ctl, 'recovering', '1')
+  return tonumber(held)
+end
+
+-- What people read of the pace: permits a second, and whether the project recovers from a hold.
+local function current_pace(ctl, now)
+  local rate, recovering = tonumber(ctl.level) or 0, ctl.recovering == '1'
+  if recovering then
+    rate = math.min(rate, RECOVERY_RATE)
+  elseif now < (tonumber(ctl.refused_at) or 0) + REFUSAL_COUNTS then
+    rate = rate * (1 - (tonumber(ctl.share) or 0))
+  end
+  return { rate = string.format('%.6f', rate), recovering = recovering and '1' or '0' }
+end
+
+local function parse_report(text)
+  local at, answers, refused, told = string.match(text, '^(%d+)|(%d+)|(%d+)|(%d+)$')
+  return tonumber(at), tonumber(answers), tonumber(refused), tonumber(told)
+end
+
+-- Adds a report to `answers`, a ring of which `newest` counts the places; reports of the same 50 ms are one.
+local function add_report(base, ctl, now, since, answers, refused, told)
+  local place = tonumber(ctl.newest) or 0
+  local newest = redis.call('HGET', base .. 'answers', int(place % MOST_REPORTS))
+  local at, answers_, refused_, told_ = parse_report(newest or '')
+  if at and at > since and at <= now and now < at + 50 then
+    answers, refused, told = answers + answers_, refused + refused_, math.max(told, told_)
+  else
+    at, place = now, place + 1
+    change(ctl, 'newest', int(place))
+  end
+  redis.call('HSET', base .. 'answers', int(place % MOST_REPORTS),
+    string.format('%d|%d|%d|%d', at, answers, refused, told))
+end
+
+-- Of the answers that count and were reported after `since`: their number, the refusals among them, and the latest time
+-- that those were told to wait for.
+local function count_answers(base, ctl, now, since)
+  local answers, refused, told, newest = 0, 0, 0, tonumber(ctl.newest) or 0
+  -- At a high pace the newest 25 hold the last second.
+  for first = 0, MOST_REPORTS - 1, 25 do
+    local places = {}
+    for back = first, first + 24 do places[#places + 1] = int((newest - back) % MOST_REPORTS) end
+    for _, text in ipairs(redis.call('HMGET', base .. 'answers', unpack(places))) do
+      local at, answers_, refused_, told_ = parse_report(text or '')
+      if not at or at <= since or (answers >= COUNTED_ANSWERS and at < now - 1000) then
+        return answers, refused, told
+      end
+      answers, refused, told = answers + answers_, refused + refused_, math.max(told, told_)
+    end
+  end
+  return answers, refused, told
+end
+
+-- Hears of a worker's answers. `report`: `answers` that it got since its last claim, how many of them were `refused`, for
+-- how many ms from now the longest was `told` to wait, and how many ms ago the first of them came (`span`).
+local function hear_answers(base, ctl, now, report)
+  local hold_until, recovers = tonumber(ctl.hold_until) or 0, ctl.recovering == '1'
+  local answers, refused = tonumber(report.answers), tonumber(report.refused) or 0
+  if answers ~= 0 then change(ctl, 'answered_at', int(now)) end
+  if not answers then
+    -- A worker that does not count its answers: nothing is known of them, so the pace climbs anew, from its floor.
+    if recovers and hold_until <= now then
+      change(ctl, 'recovering', '0')
+      change(ctl, 'level', 0)
+    end
+    return
+  end
+  local is_held = hold_until > now
+  -- Answers that came before the end of a hold say nothing of FCM after it.
+  if answers == 0 or (not is_held and now - (tonumber(report.span) or 0) < hold_until) then return end
+  local since = is_held and 0 or hold_until
+  local told = refused > 0 and now + math.max(0, tonumber(report.told) or 0) or 0
+  add_report(base, ctl, now, since, answers, refused, told)
+  local is_clean = now >= (tonumber(ctl.refused_at) or 0) + REFUSAL_COUNTS
+  if refused > 0 then change(ctl, 'refused_at', int(now)) end
+  if refused == 0 and is_clean and not recovers then return end
+  -- Ten requests a second, or fewer: the answers of a recovery may take longer than a minute.
+  if is_held or not recovers then since = math.max(since, now - REFUSAL_COUNTS) end
+  local all, bad, until_ms = count_answers(base, ctl, now, since)
+  local is_bad = 10 * bad >= all
+  local is_judged = recovers and not is_held and all >= 20
+  change(ctl, 'share', math.min(0.1, bad / math.max(1, all)))
+  if is_bad and (is_judged or (refused > 0 and bad >= 5)) then
+    hold_sends(ctl, math.max(now, until_ms))
+  elseif is_judged then
+    change(ctl, 'recovering', '0')
+    change(ctl, 'level', (tonumber(ctl.level) or 0) / 2)
+  end
 end
 
 -- pace: may a send to a recipient that FCM refused for its rate begin now? 240 a minute, evenly, and 5,000 an hour.
@@ -141,11 +333,11 @@ local function hold_recipient(base, name, until_ms, now)
   end
 end
 
--- Holds every send of the project.
+-- Holds every send of the project at once: FCM refused its quota.
 local function hold_project(base, ms, now)
-  local held = tonumber(redis.call('HGET', base .. 'ctl', 'hold_until') or '0')
-  held = math.max(held, now + ms)
-  redis.call('HSET', base .. 'ctl', 'hold_until', int(held), 'level', '0', 'have', '0', 'at', int(held))
+  local ctl = look(base)
+  local held = hold_sends(ctl, now + ms)
+  keep(base, ctl)
   return held
 end
 

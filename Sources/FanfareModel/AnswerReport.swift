@@ -1,0 +1,18 @@
+/// What a worker reports of FCM's answers with its next claim; a request of many has one answer.
+public struct AnswerReport: Equatable, Sendable {
+    /// Answers since the last claim that Redis confirmed.
+    public var answers: Int
+    /// Those among them that were a 5xx with Retry-After.
+    public var refused: Int
+    /// How long the longest of those still has to wait, in milliseconds.
+    public var toldMs: Int64
+    /// How long ago the first of the answers came, in milliseconds.
+    public var spanMs: Int64
+
+    public init(answers: Int = 0, refused: Int = 0, toldMs: Int64 = 0, spanMs: Int64 = 0) {
+        self.answers = answers
+        self.refused = refused
+        self.toldMs = toldMs
+        self.spanMs = spanMs
+    }
+}
