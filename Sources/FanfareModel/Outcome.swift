@@ -11,6 +11,14 @@ public enum RequestOutcome: Equatable, Sendable {
     case answered(HTTPAnswer)
     /// The JSON of an ack or a nack, as an XMPP stanza carried it.
     case stanza([UInt8])
+
+    /// FCM, or a front end of it, answered, whatever it said.
+    public var isAnswer: Bool {
+        switch self {
+        case .answered, .stanza: true
+        case .unsent, .refused, .ambiguous: false
+        }
+    }
 }
 
 /// An HTTP answer, in whatever shape it arrived.

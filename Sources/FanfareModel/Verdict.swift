@@ -36,6 +36,9 @@ public struct Failure: Equatable, Sendable {
         self.rawError = rawError
         self.httpStatus = httpStatus
     }
+
+    /// A status of 500 to 599.
+    public var isServerError: Bool { (500...599).contains(httpStatus) }
 }
 
 /// What to do with one recipient after one attempt.
@@ -49,8 +52,8 @@ public enum Verdict: Equatable, Sendable {
     /// Final.
     case failed(Failure)
     /// Final: the outcome of the attempt is known to nobody, and the job is `at_most_once`. The failure is for logs;
-    /// a result of status `unknown` names no error. `holdProjectMs` is set when the answer asked for a pause (a 5xx
-    /// with Retry-After), which concerns the project's other sends.
+    /// a result of status `unknown` names no error. `holdProjectMs` is the Retry-After of a 5xx, which concerns the
+    /// project's other sends.
     case unknown(Failure, holdProjectMs: Int64?)
     /// Wait and send this recipient again.
     case retry(Retry)
@@ -59,12 +62,19 @@ public enum Verdict: Equatable, Sendable {
     /// Nothing of this project can be sent until a person acts: the recipient waits without an attempt counted.
     case blockProject(Failure)
 
-    /// How long every send of the project must wait because of this answer, in milliseconds; nil when it may go on.
+    /// How long every send of the project waits because of this answer, in milliseconds: FCM refused the project's quota.
+    /// nil when it may go on.
     public var holdProjectMs: Int64? {
-        switch self {
         // The floor is the recipient's own: a Retry-After of a second holds the others for that second only.
-        case .retry(let retry) where retry.scope == .project: return retry.retryAfterMs ?? retry.floorMs
-        case .unknown(_, let holdMs): return holdMs
+        guard case .retry(let retry) = self, retry.scope == .project, !retry.failure.isServerError else { return nil }
+        return retry.retryAfterMs ?? retry.floorMs
+    }
+
+    /// The Retry-After of a 5xx, in milliseconds; nil for any other answer. Many of them hold the project, see Pacing.
+    public var refusedForMs: Int64? {
+        switch self {
+        case .retry(let retry) where retry.failure.isServerError && retry.cause == .answered: return retry.retryAfterMs
+        case .unknown(let failure, let retryAfterMs) where failure.isServerError: return retryAfterMs
         default: return nil
         }
     }

@@ -321,10 +321,11 @@ final class Dispatcher {
         let took = project.loop.now - min(project.loop.now, flight.startedAt)
         project.meters.answered(verdicts, isManagement: carriage.isManagement, afterNs: took)
         if !carriage.isManagement {
-            let isTroubled = verdicts.others.contains(where: \.verdict.isOverload)
-            if isTroubled { lastTrouble = project.loop.now }
-            batch.isTroubled = isTroubled
+            if outcome.isAnswer { project.countAnswer(verdicts) }
             project.regulator.answered(verdicts, startedAt: flight.startedAt, inFlight: inFlight + 1)
+            batch.isTroubled = verdicts.others.contains(where: \.verdict.isOverload)
+            // A stray one is no trouble.
+            if batch.isTroubled, project.regulator.isOverloaded { lastTrouble = project.loop.now }
         }
         if let (round, member) = flight.member { return heard(verdicts[0], of: member, round, flight) }
         settler.note(verdicts, of: batch)

@@ -1,4 +1,5 @@
 internal import EventLoop
+internal import FanfareCore
 internal import FanfareMetrics
 internal import FanfareModel
 internal import Logging
@@ -17,7 +18,9 @@ final class ProjectContext {
     let book: LeaseBook
     let logger: Logger
 
-    /// Loop time before which no send begins: a Retry-After or a rate limit that holds the project.
+    /// FCM's answers to sends that Redis has not heard of: the fleet judges by them whether the project is held.
+    var answers = AnswerTally()
+    /// Loop time before which no send begins: the project is held.
     private(set) var heldUntil: UInt64 = 0
     /// Why the project is blocked, and nothing but the probe is sent; nil when it is not.
     var blockReason: String? { didSet { if blockReason != nil { blockedAt = loop.now } } }
@@ -99,6 +102,11 @@ final class ProjectContext {
         connection += 1
     }
     func blockIsWritten() { blockedAt = loop.now }
+
+    /// FCM answered a request.
+    func countAnswer(_ verdicts: AnswerVerdicts) {
+        answers.add(refusedForMs: verdicts.others.lazy.compactMap(\.verdict.refusedForMs).max(), now: loop.now)
+    }
 
     var leaseName: String { book.name(in: project.id) }
     var leaseHolds: Bool { WallClock.bootNs < book.validUntil(project.id) }

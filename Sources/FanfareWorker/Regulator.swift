@@ -20,6 +20,9 @@ final class Regulator {
     /// Requests that may be under way at once.
     var limit: Int { concurrency.limit }
 
+    /// More than a tenth of the last answers said that FCM has too much to do.
+    var isOverloaded: Bool { concurrency.isOverloaded }
+
     /// Recipients that were sent to before and may be taken for another try now.
     func retryRoom() -> Int { retries.room(now: loop.now) }
 

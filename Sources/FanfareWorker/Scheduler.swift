@@ -1,4 +1,5 @@
 internal import EventLoop
+internal import FanfareCore
 internal import FanfareModel
 internal import Logging
 internal import RedisTransport
@@ -93,6 +94,7 @@ final class Scheduler {
         call.refusedCursor = refusedCursor
         call.connection = project.connection
         call.nowMs = project.toldMs
+        call.answers = project.answers.report(now: askedAt)
         askedPermits = call.permitsSingle + call.permitsFanout
         project.durable.send(call.command(project.keys)) { [weak self] result in
             self?.isAsking = false
@@ -110,6 +112,7 @@ final class Scheduler {
             return askLater(project.configuration.pollMs)
         }
         guard case .reply(let reply) = parsed else { return onFenced(name) }
+        project.answers.confirm()
         // Asked under a name that is dead meanwhile: what came with it is for others.
         guard name == project.leaseName else { return askLater(0) }
         project.learnClock(projectMs: reply.nowMs, leadMs: reply.leadMs)

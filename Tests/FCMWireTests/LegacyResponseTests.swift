@@ -245,7 +245,7 @@ private func failure(_ code: String, _ status: Int = 200) throws -> Failure {
             #expect(retry.isAmbiguous && retry.failure.error == .unavailable)
         }
         for verdict in verdicts(answer(status, retryAfter: "20"), atMostOnce: true) {
-            #expect(verdict.holdProjectMs == 20_000)
+            #expect(verdict.refusedForMs == 20_000 && verdict.holdProjectMs == nil)
             if status == 503, case .unknown = verdict { Issue.record("turned away, not unknown") }
             if status != 503, case .retry = verdict { Issue.record("\(status) sent again") }
         }

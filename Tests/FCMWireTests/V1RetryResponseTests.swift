@@ -72,7 +72,7 @@ private func verdict(
             #expect(garbage == .retry(Retry(failure: failure, scope: row.scope, floorMs: 60_000)))
         }
         let project = verdict(answer(429, rows[0].body))
-        #expect(project.holdProjectMs == 60_000)
+        #expect(project.holdProjectMs == 60_000 && project.refusedForMs == nil)
         #expect(verdict(answer(429, rows[0].body, retryAfter: "90")).holdProjectMs == 90_000)
         #expect(verdict(answer(429, rows[1].body)).holdProjectMs == nil)
     }
@@ -98,20 +98,22 @@ private func verdict(
         }
     }
 
-    @Test func aRetryAfterHoldsTheProject() {
+    @Test func aRetryAfterCountsForTheProject() {
         guard case .retry(let rejected) = verdict(answer(503, retryAfter: "5"), atMostOnce: true) else {
             Issue.record("a 503 with Retry-After was turned away at the door")
             return
         }
         #expect(!rejected.isAmbiguous && rejected.scope == .project && rejected.retryAfterMs == 5_000)
         let date = verdict(answer(503, retryAfter: "Sun, 06 Nov 1994 08:50:37 GMT"))
-        #expect(date.holdProjectMs == 60_000)
+        #expect(date.refusedForMs == 60_000 && date.holdProjectMs == nil)
         guard case .retry(let other) = verdict(answer(500, retryAfter: "45")) else {
             Issue.record("not retried")
             return
         }
         #expect(other.isAmbiguous && other.scope == .project && other.retryAfterMs == 45_000)
-        #expect(verdict(answer(502, retryAfter: "45"), atMostOnce: true).holdProjectMs == 45_000)
+        let unknown = verdict(answer(502, retryAfter: "45"), atMostOnce: true)
+        #expect(unknown.refusedForMs == 45_000 && unknown.holdProjectMs == nil)
+        #expect(verdict(answer(503)).refusedForMs == nil)
         guard case .unknown = verdict(answer(503, retryAfter: "-1"), atMostOnce: true) else {
             Issue.record("a Retry-After that does not count makes a bare 503")
             return

@@ -36,7 +36,7 @@ enum SharedVerdicts {
     static func serverError(_ failure: Failure, retryAfterMs: Int64?, atMostOnce: Bool) -> Verdict {
         let isAmbiguous = failure.httpStatus != 503 || retryAfterMs == nil
         if isAmbiguous, atMostOnce {
-            return .unknown(failure, holdProjectMs: retryAfterMs.map { max($0, CodeTable.shortFloorMs) })
+            return .unknown(failure, holdProjectMs: retryAfterMs)
         }
         return .retry(
             Retry(

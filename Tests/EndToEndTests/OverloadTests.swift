@@ -1,0 +1,80 @@
+import Foundation
+import RedisTransport
+import StreamWire
+import TestSupport
+import Testing
+
+private let data = #"{"data":{"k":"v"}}"#
+
+/// What answers of 503 with Retry-After do to a project.
+@Suite struct OverloadTests {
+    private func hold(_ rig: Rig) async throws -> (untilMs: Int64, isRecovering: Bool) {
+        let key = "fanfare:{\(rig.project)}:ctl"
+        let values = try await rig.client.send(RedisCommand("HMGET", key, "hold_until", "recovering")).array ?? []
+        return (values.first?.string.flatMap { Int64($0) } ?? 0, values.last?.string == "1")
+    }
+
+    /// One in a thousand is told to wait for half a minute: it waits, and nobody else does.
+    @Test func aStrayRefusalStopsNoProject() async throws {
+        try await withRig { rig in
+            try await rig.startSandbox()
+            let fault = """
+                {"match":{"path":"/v1/","token_prefix":"told-"},"action":{"status":503,"retry_after":"30"},"times":3}
+                """
+            _ = try await rig.control("POST", "/faults", fault)
+            try await rig.startWorker(try rig.configuration(quotaPerMinute: 600_000))
+            let tokens = (0..<3_000).map { $0 % 1_000 == 100 ? "told-\($0)" : "token-\($0)" }
+            try await rig.push(["id": "stray", "message": data, "tokens": Rig.tokens(tokens), "results": "all"])
+            let job = try await rig.finished("stray", seconds: 150)
+            #expect(job["sent"] == "3000")
+            let began = try #require(Int64(job["started_ms"] ?? ""))
+            let passed = try #require(Int64(job["first_pass_ms"] ?? ""))
+            let ended = try #require(Int64(job["finished_ms"] ?? ""))
+            #expect(passed - began < 25_000, "the first pass took \(passed - began) ms")
+            #expect(ended - began >= 30_000, "never before Retry-After")
+            #expect(try await hold(rig).untilMs == 0)
+            let again = try await rig.results("stray").filter { $0.attempts == 2 }
+            #expect(again.map(\.i).sorted() == [100, 1_100, 2_100])
+        }
+    }
+
+    /// Half of all answers: two workers together send at most 20 requests a second while it lasts, and go on after it.
+    @Test func underOverloadTheFleetSendsALittle() async throws {
+        try await withRig { rig in
+            try await rig.startSandbox()
+            let fault = #"{"match":{"path":"/v1/","fraction":0.5},"action":{"status":503,"retry_after":"3"}}"#
+            let added = try await rig.control("POST", "/faults", fault)
+            let configuration = try rig.configuration(quotaPerMinute: 600_000)
+            for _ in 0..<2 { try await rig.startWorker(configuration) }
+            let tokens = (0..<3_000).map { "token-\($0)" }
+            try await rig.push(["id": "half", "message": data, "tokens": Rig.tokens(tokens), "results": "none"])
+            try await Wait.until("a hold\n\(rig.logs)") { try await hold(rig).isRecovering }
+            // What was on its way when the hold began.
+            try await Task.sleep(for: .seconds(1))
+            let first = try await rig.stats().requests
+            let began = ContinuousClock.now
+            try await Task.sleep(for: .seconds(10))
+            let requests = try await rig.stats().requests - first
+            let seconds = (ContinuousClock.now - began) / .seconds(1)
+            #expect(Double(requests) <= 20 * seconds, "\(requests) requests in \(seconds) s")
+            #expect(requests > 0, "it looks whether FCM is back")
+            struct Fault: Decodable { var id: String }
+            let id = try JSONDecoder().decode(Fault.self, from: added).id
+            _ = try await rig.control("DELETE", "/faults?id=\(id)")
+            try await Wait.until("the recovery\n\(rig.logs)", seconds: 60) { try await !hold(rig).isRecovering }
+            let job = try await rig.finished("half", seconds: 150)
+            #expect(job["sent"] == "3000")
+        }
+    }
+
+    /// The first 429 of the quota holds everything.
+    @Test func aRefusedQuotaHoldsAtOnce() async throws {
+        try await withRig { rig in
+            try await rig.startSandbox(["--quota-per-minute", "300"])
+            try await rig.startWorker(try rig.configuration(quotaPerMinute: 600_000))
+            let tokens = (0..<1_500).map { "token-\($0)" }
+            try await rig.push(["id": "quota", "message": data, "tokens": Rig.tokens(tokens), "results": "none"])
+            try await Wait.until("a hold\n\(rig.logs)") { try await hold(rig).isRecovering }
+        }
+    }
+}
