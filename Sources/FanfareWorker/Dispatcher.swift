@@ -154,7 +154,10 @@ final class Dispatcher {
         let window = max(project.window, most)
         if let upto = batch.watermarkToRequest(window: window) { recorder.watermark(upto, of: batch) }
         while batch.unsentCount > 0 {
-            guard let room = room(for: batch, carriage: carriage, most: most) else { return carriage.isManagement }
+            guard let room = room(for: batch, carriage: carriage, most: most) else {
+                // What there is does for others, if not for a request of many.
+                return carriage.isManagement || (most > 1 && project.permits.available > 0)
+            }
             if let round = batch.round, let member = round.next() {
                 let position = OneOrMore(round.position)
                 send(Flight(batch: batch, positions: position, member: (round, member)), carriage: carriage)
@@ -187,8 +190,8 @@ final class Dispatcher {
             let count = min(most, batch.unsentCount)
             return management.take(count, ahead: queue.unsentManaged) ? count : nil
         }
-        let permits = project.permits.available
-        guard permits > 0 else {
+        let count = most > 1 ? batch.requestSize(quotaPerMinute: project.project.quotaPerMinute) : 1
+        guard project.permits.available >= count else {
             onStarved()
             return nil
         }
@@ -196,7 +199,7 @@ final class Dispatcher {
             wakeUp(at: project.regulator.nextAt)
             return nil
         }
-        return permits
+        return count
     }
 
     /// Asked before every send. A recipient that may not be sent now gets its result, or its wait, here.

@@ -78,14 +78,8 @@ final class Scheduler {
             retries: project.regulator.retryRoom(),
             quotaPerMinute: project.project.quotaPerMinute
         )
+        askForPermits(&call, isBlocked: isBlocked)
         let queue = dispatcher.queue
-        // The probe has to have its permit with it.
-        let atLeast = isBlocked ? 1 : 0
-        call.returned = project.permits.takeBack(keep: max(atLeast, queue.unsent))
-        var available = project.permits.available
-        call.permitsSingle = max(atLeast, queue.unsentSingles - available)
-        available -= min(available, queue.unsentSingles)
-        call.permitsFanout = max(0, queue.unsentFanouts - available)
         call.wantedManaged = max(0, 2 * Batch.maximumSize - queue.unsentManaged)
         call.activeFanouts = project.project.activeFanouts
         call.smear = project.project.smear
@@ -100,6 +94,31 @@ final class Scheduler {
             self?.isAsking = false
             self?.answered(result, askedAt: askedAt, name: name)
         }
+    }
+
+    private func askForPermits(_ call: inout ClaimCall, isBlocked: Bool) {
+        let queue = dispatcher.queue
+        var shared: SharedRequests?
+        if project.project.transport == .legacy {
+            shared = SharedRequests(
+                of: queue,
+                quotaPerMinute: project.project.quotaPerMinute,
+                onlyProbe: isBlocked
+            )
+        }
+        let singles = queue.unsentSingles - (shared?.singles ?? 0)
+        // The probe has to have its permit with it.
+        let atLeast = isBlocked ? 1 : 0
+        var available = project.permits.available
+        var keep = queue.unsent
+        // A part of a request is of no use: it goes back, and all of the request is asked for.
+        if let shared, shared.next > available - singles { keep = singles }
+        call.returned = project.permits.takeBack(keep: max(atLeast, keep))
+        available -= call.returned
+        call.permitsSingle = max(atLeast, singles - available)
+        available -= min(available, singles)
+        call.permitsFanout = max(0, queue.unsent - singles - available)
+        call.unit = shared.map { $0.next > available ? $0.next : 0 }
     }
 
     private func answered(_ result: Result<RedisValue, RedisError>, askedAt: UInt64, name: String) {

@@ -62,6 +62,29 @@ import Testing
         }
     }
 
+    /// Pacing decides when a request goes, never how small it is; those that fail together come back together.
+    @Test func aBatchIsOneRequestUnderTheDefaultQuota() async throws {
+        try await withRig { rig in
+            try await rig.startSandbox()
+            try await rig.startWorker(try rig.configuration(transport: "legacy", quotaPerMinute: 600_000))
+            let tokens = (0..<2_500).map { $0 % 16 == 15 ? "sbx-unavailable-1-\($0)" : "token-\($0)" }
+            let failing = tokens.count { $0.hasPrefix("sbx-") }
+            #expect(failing == 156)
+            try await rig.push(["id": "many", "message": Self.message, "tokens": Rig.tokens(tokens)])
+            try await Wait.until("the first pass\n\(rig.logs)") { try await rig.job("many")["first_pass_ms"] != nil }
+            let first = try await rig.stats()
+            #expect(first.requests == 3 && first.sends == 2_500)
+            // Single recipients go on while the fan-out's debt is paid.
+            try await rig.push(["id": "one", "message": Self.message, "token": "single", "results": "all"])
+            let one = try await rig.finished("one", seconds: 10)
+            #expect(one["sent"] == "1")
+            let job = try await rig.finished("many", seconds: 120)
+            #expect(job["sent"] == "2500")
+            let all = try await rig.stats()
+            #expect(all.sends == 2_657 && all.requests - 4 <= 30, "\(all.requests - 4) requests for 156 retries")
+        }
+    }
+
     /// FCM refused one of them for its rate in another job: it waits, and nobody else does.
     @Test func whoeverWasRefusedForItsRateIsHeldAlone() async throws {
         try await withRig { rig in

@@ -1,0 +1,34 @@
+internal import StreamWire
+
+extension ActiveBatch {
+    /// Recipients that its next request carries: all that is left of the batch where recipients share a request, but no
+    /// more than a quarter of the minute's quota.
+    func requestSize(quotaPerMinute: Int) -> Int {
+        guard case .success(let carriage) = job.carriage else { return 1 }
+        let most = carriage.most(job.spec.kind)
+        return most > 1 ? min(most, unsentCount, max(1, quotaPerMinute / 4)) : 1
+    }
+}
+
+/// What a project wants whose recipients share requests: such a request begins when all its permits are there.
+struct SharedRequests: Equatable {
+    /// Recipients of the next request of many; 0 when there is none.
+    var next = 0
+    /// Recipients of jobs of one batch that go in such requests.
+    var singles = 0
+
+    /// - Parameter onlyProbe: the project is blocked.
+    init(of queue: SendQueue, quotaPerMinute: Int, onlyProbe: Bool) {
+        func size(_ batch: ActiveBatch) -> Int {
+            guard !batch.isFenced, batch.job.abort == nil, batch.isProbe || !onlyProbe else { return 1 }
+            return batch.requestSize(quotaPerMinute: quotaPerMinute)
+        }
+        for batch in queue.singles {
+            let size = size(batch)
+            guard size > 1 else { continue }
+            if next == 0 { next = size }
+            singles += batch.unsentCount
+        }
+        if next == 0 { next = queue.fanouts.lazy.map(size).first { $0 > 1 } ?? 0 }
+    }
+}
