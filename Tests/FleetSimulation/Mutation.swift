@@ -16,6 +16,10 @@ public enum Mutation: String, CaseIterable, Sendable {
     /// Permits are good for as long as it takes.
     case keepPermits = "keep-permits"
     case ignoreHold = "ignore-hold"
+    /// A single 503 with Retry-After holds the project.
+    case holdOnOneRefusal = "hold-on-one-refusal"
+    /// The pace climbs although FCM answers nothing.
+    case climbUnanswered = "climb-unanswered"
     /// Workers do not hear of cancels and pauses.
     case ignoreNews = "ignore-news"
     case sendPastLease = "send-past-lease"

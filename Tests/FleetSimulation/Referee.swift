@@ -18,6 +18,8 @@ public struct Tally: Equatable, Sendable {
     public var events = 0
     /// The longest hand-over of a slot in a run without disturbances, microseconds.
     public var slowestHandOver = 0
+    /// When the last first pass ended, microseconds.
+    public var firstPass = 0
     /// Virtual time at the end, microseconds.
     public var time = 0
 
@@ -67,6 +69,13 @@ final class Referee {
     /// True times of the hold that was announced last.
     private var holdBeganAt = 0
     private var holdEndsAt = 0
+    /// What FCM truly answered, by true time.
+    private var answers: [(at: Int, isRefused: Bool)] = []
+    private var firstHoldAt: Int?
+    private var reportedAt = 0
+    private var level = 0.0
+    private var firstOfSecond = 0
+    var load: Load?
 
     init(clock: Clock, project: Int, jobs: [JobRecord], quota: Int, activeLimit: Int) {
         self.clock = clock
@@ -162,6 +171,7 @@ final class Referee {
 
     /// The active fan-out's last send was reported, and another one waits.
     func passed(_ job: Int, isAnotherWaiting: Bool) {
+        clock.tally.firstPass = clock.now
         passEndedAt = isAnotherWaiting ? lastSendAt[job] : nil
     }
 
@@ -225,6 +235,44 @@ final class Referee {
         while arrivals[firstArrival] <= clock.now - 60_000_000 { firstArrival += 1 }
         let count = arrivals.count - firstArrival
         if count > quota { violate("\(count) sends within 60 s, the quota is \(quota)") }
+        guard let load, load.refusedShare >= 0.5, let firstHoldAt else { return }
+        while arrivals[firstOfSecond] <= clock.now - 1_000_000 { firstOfSecond += 1 }
+        let inSecond = arrivals.count - firstOfSecond
+        if inSecond > 20, clock.now - firstHoldAt > 1_500_000, clock.now < load.endsAt {
+            violate("\(inSecond) sends in a second under overload")
+        }
+    }
+
+    // MARK: The share rule
+
+    /// What a run under a share of refusals knows of it.
+    struct Load {
+        var refusedShare: Double
+        var endsAt: Int
+    }
+
+    func answered(isRefused: Bool) {
+        if load != nil { answers.append((clock.now, isRefused)) }
+    }
+
+    func reported() { reportedAt = clock.now }
+
+    /// The share rule began a hold: of twice what it looks at, a twentieth has to be refused.
+    func heldOnEvidence() {
+        firstHoldAt = firstHoldAt ?? clock.now
+        guard load != nil else { return }
+        let recent = answers.suffix(while: { $0.at >= clock.now - 2_000_000 })
+        let counted = recent.count > 400 ? recent : answers.suffix(400)
+        let refused = counted.count { $0.isRefused }
+        if refused < 2 || 20 * refused < counted.count {
+            violate("held although \(refused) of \(counted.count) answers were refusals")
+        }
+    }
+
+    func paces(_ level: Double) {
+        defer { self.level = level }
+        guard load != nil, level > self.level + 0.001, clock.now - reportedAt > 2_100_000 else { return }
+        violate("the pace climbs to \(level) although no answer was reported for 2 s")
     }
 
     // MARK: The end
@@ -250,6 +298,14 @@ final class Referee {
                 violate("\(names) is held")
             }
         }
+    }
+}
+
+extension Array {
+    /// The last elements that all fulfil a condition.
+    fileprivate func suffix(while isIncluded: (Element) -> Bool) -> ArraySlice<Element> {
+        let from = lastIndex { !isIncluded($0) }.map { $0 + 1 } ?? startIndex
+        return self[from...]
     }
 }
 

@@ -56,11 +56,18 @@ struct Scenario {
     var askToWaitChance = 0.0
     var lostChance = 0.0
     var unsentChance = 0.0
+    /// Share of the answers that are a 503 with Retry-After, until the last disturbance; see ``init(refusedShare:seed:)``.
+    var refusedShare = 0.0
+    var refusedFrom = Int.max
+    /// Times at which FCM takes messages, and no answer comes back.
+    var unreachable = 0..<0
     /// Nothing was drawn that may slow a hand-over or a hold.
     var isCalm = true
     var deadline = 0
 
     static let epochMs: Int64 = 1_700_000_000_000
+
+    init() {}
 
     init(seed: UInt64, isLarge: Bool) {
         var dice = Dice(seed: seed)

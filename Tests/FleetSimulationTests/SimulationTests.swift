@@ -21,7 +21,7 @@ import Testing
     /// is found anew by `ops/simulate --mutation NAME`.
     @Test(arguments: [
         (Mutation.acceptOldEpochs, UInt64(699)), (.activateOneMore, 28), (.newestFirst, 28), (.keepSlotForAnswers, 148),
-        (.keepSlotForTail, 545), (.aimedWithoutTurn, 293), (.lendTooMuch, 85), (.keepPermits, 1_284), (.ignoreHold, 90),
+        (.keepSlotForTail, 545), (.aimedWithoutTurn, 293), (.lendTooMuch, 85), (.keepPermits, 1_284), (.ignoreHold, 4),
         (.ignoreNews, 223), (.sendPastLease, 157), (.forgetDoubt, 24), (.repeatAtMostOnce, 451), (.loseOrphans, 31),
         (.writeTwice, 52), (.singlesLast, 16), (.forgetCrashes, 8), (.runAimedSuspects, 61),
         (.acceptOldConnections, 730), (.registerAgain, 800), (.closeUnchecked, 58), (.refusedWithoutProof, 24),

@@ -38,6 +38,10 @@ final class FCMModel {
         if now < outageUntil {
             return dice.chance(0.3) ? .busy(retryAfterMs: Int64(dice.int(500...3_000))) : .busy(retryAfterMs: nil)
         }
+        if scenario.unreachable.contains(now) { return .lost }
+        if !quiet, now >= scenario.refusedFrom, dice.chance(scenario.refusedShare) {
+            return .busy(retryAfterMs: 10_000)
+        }
         guard !quiet else { return dice.chance(scenario.failChance) ? .failed : .accepted }
         let draw = dice.unit()
         var edge = scenario.askToWaitChance

@@ -109,13 +109,13 @@ extension Runner {
         batch.note(position, history)
         let isAtMostOnce = world.isAtMostOnce(project, batch.name.job)
         var isOverload = false
+        countAnswer(flight.answer)
         switch flight.answer {
         case .accepted: result(.sent, position, of: batch)
         case .failed: result(.failed, position, of: batch)
         case .unsent: break
         case .busy(let retryAfterMs):
             isOverload = true
-            if let retryAfterMs { announce(retryAfterMs, batch) }
             if isAtMostOnce {
                 result(.unknown, position, of: batch)
             } else {
@@ -140,6 +140,19 @@ extension Runner {
         limit.answered(latencyNs: latency, inFlight: inFlight + 1, now: localNow, isOverload: isOverload)
         if !isOverload { accept.accepted() }
         after(batch)
+    }
+
+    private func countAnswer(_ answer: FCMModel.Answer) {
+        switch answer {
+        case .accepted, .failed, .slowDown: answers.add(refusedForMs: nil, now: localNow)
+        case .busy(let retryAfterMs): answers.add(refusedForMs: retryAfterMs, now: localNow)
+        case .lost, .unsent: return
+        }
+        if case .busy(.some) = answer {
+            world.referees[project].answered(isRefused: true)
+        } else {
+            world.referees[project].answered(isRefused: false)
+        }
     }
 
     private func after(_ batch: HeldBatch) {

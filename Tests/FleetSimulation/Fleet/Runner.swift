@@ -35,6 +35,7 @@ final class Runner {
     var accept: AcceptBudget
     var budget = RetryBudget()
     var heldUntil = 0
+    var answers = AnswerTally()
     var inFlight = 0
     var held: [HeldBatch] = []
     var wakeDue = Int.max
@@ -77,6 +78,7 @@ final class Runner {
         accept = AcceptBudget(maximumInFlight: scenario.maxInFlight)
         budget = RetryBudget()
         heldUntil = 0
+        answers = AnswerTally()
         inFlight = 0
         held = []
         wakeDue = .max
@@ -207,7 +209,8 @@ final class Runner {
             returned: returned,
             single: single,
             fanout: fanout,
-            cursor: cursor
+            cursor: cursor,
+            report: answers.report(now: localNow)
         )
         world.send(.claim(request), from: self)
     }
@@ -215,6 +218,7 @@ final class Runner {
     func answered(_ call: Call, lease: Int) {
         isAsking = false
         guard case .claim(let reply) = call.reply else { return fenced(lease) }
+        answers.confirm()
         if reply.holdMs > 0 { hold(milliseconds: reply.holdMs) }
         clockOffsetMs = reply.nowMs - Scenario.epochMs - Int64(world.now / 1_000)
         isProjectPaused = reply.isPaused

@@ -40,9 +40,26 @@ public final class Simulation {
     var parkedSince: [[Int: Int]]
     var trace: ((String) -> Void)?
 
-    public init(seed: UInt64, isLarge: Bool = false, mutation: Mutation? = nil, trace: ((String) -> Void)? = nil) {
+    public convenience init(
+        seed: UInt64,
+        isLarge: Bool = false,
+        mutation: Mutation? = nil,
+        trace: ((String) -> Void)? = nil
+    ) {
+        self.init(Scenario(seed: seed, isLarge: isLarge), seed: seed, mutation: mutation, trace: trace)
+    }
+
+    /// One fan-out, three workers, and an FCM that answers a share of the sends with 503 and `Retry-After: 10`.
+    public convenience init(refusedShare: Double, seed: UInt64, mutation: Mutation? = nil) {
+        let scenario = Scenario(refusedShare: refusedShare, seed: seed)
+        self.init(scenario, seed: seed, mutation: mutation, trace: nil)
+        let load = Referee.Load(refusedShare: refusedShare, endsAt: scenario.lastDisturbance)
+        for referee in referees { referee.load = load }
+    }
+
+    private init(_ scenario: Scenario, seed: UInt64, mutation: Mutation?, trace: ((String) -> Void)?) {
         self.seed = seed
-        scenario = Scenario(seed: seed, isLarge: isLarge)
+        self.scenario = scenario
         clock = Clock(mutation: mutation, isCalm: scenario.isCalm)
         redis = RedisModel(scenario: scenario, clock: clock)
         fcm = scenario.projects.map { FCMModel(quota: $0.quota, phase: $0.windowPhase) }

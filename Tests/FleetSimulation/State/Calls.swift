@@ -1,3 +1,5 @@
+internal import FanfareModel
+
 /// What a worker asks of Redis, and what it hears: the library's calls with what matters of their arguments.
 struct ClaimRequest {
     var lease: Int
@@ -12,6 +14,7 @@ struct ClaimRequest {
     var single: Int
     var fanout: Int
     var cursor: NewsID
+    var report: AnswerReport?
 }
 
 struct NewsID: Comparable {

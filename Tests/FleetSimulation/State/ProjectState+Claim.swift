@@ -7,6 +7,7 @@ extension ProjectState {
             return nil
         }
         startWhatIsDue(nowMs, referee: referee)
+        hear(request.report, nowMs, referee: referee)
         let holdMs = governor.holdMs(nowMs: nowMs)
         var order = Order(request: request)
         claimEnding(&order, nowMs, referee: referee)
@@ -378,6 +379,7 @@ extension ProjectState {
             fanout: isStopped ? 0 : request.fanout,
             nowMs: nowMs
         )
+        referee.paces(governor.level ?? 0)
         return referee.breaks(.lendTooMuch) ? lent + (lent + 2) / 3 : lent
     }
 
