@@ -99,7 +99,7 @@ final class Scheduler {
     private func askForPermits(_ call: inout ClaimCall, isBlocked: Bool) {
         let queue = dispatcher.queue
         var shared: SharedRequests?
-        if project.project.transport == .legacy {
+        if project.project.transport == .legacy, project.project.legacyBody == .json {
             shared = SharedRequests(
                 of: queue,
                 quotaPerMinute: project.project.quotaPerMinute,

@@ -82,6 +82,40 @@ import Testing
         }
     }
 
+    @Test func refusalsOfManyWorkersHoldTheProjectTogether() async throws {
+        try await withBench { bench in
+            func report(_ worker: String, _ answers: Int, refused: Int) async throws -> ClaimReply {
+                var ask = call(worker, single: 10)
+                ask.answers = AnswerReport(answers: answers, refused: refused, toldMs: 5_000, spanMs: 0)
+                return try await bench.claim(ask)
+            }
+            let few = try await report("w1", 30, refused: 3)
+            #expect(few.holdMs == 0)
+            let held = try await report("w2", 10, refused: 2)
+            #expect((4_000...5_000).contains(held.holdMs) && held.permits == 0)
+            let other = try await bench.claim(call("w1", single: 10))
+            #expect(other.holdMs > 4_000 && other.permits == 0)
+            let overview = try #require(OverviewReply(try await bench.call(FunctionLibrary.overview(bench.keys))))
+            #expect(overview.isRecovering && overview.permitsPerSecond == 10)
+        }
+    }
+
+    @Test func aRequestOfManyIsLentWholeOrNotAtAll() async throws {
+        try await withBench { bench in
+            var ask = call("w1", fanout: 2_500)
+            ask.unit = 1_000
+            let first = try await bench.claim(ask).permits
+            let second = try await bench.claim(ask).permits
+            #expect(first == 1_000 && second == 0, "the debt is not paid")
+            let single = try await bench.claim(call("w2", single: 1)).permits
+            #expect(single == 1)
+            // Given back, it pays its debt.
+            ask.returned = 1_000
+            let again = try await bench.claim(ask).permits
+            #expect(again == 1_000)
+        }
+    }
+
     @Test func aRefusedRateReachesEveryWorkerAndIsPaced() async throws {
         try await withBench { bench in
             try await bench.intake("j", tokens(2))
@@ -154,6 +188,10 @@ import Testing
             ask.retries = 10
             let some = try await bench.claim(ask).claims
             #expect(some.map(\.recipients.count) == [10])
+            // Where many share a request, one of the ten is enough for all of them.
+            ask.unit = 0
+            let shared = try await bench.claim(ask).claims
+            #expect(shared.map(\.recipients.count) == [1_000])
         }
     }
 

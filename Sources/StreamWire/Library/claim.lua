@@ -166,7 +166,8 @@ local function claim_due(order)
     order.wanted_single = order.wanted_single - given
   end
   if #order.claims < order.most and order.wanted > 0 and order.budget > 0 then
-    local limit = math.min(BATCH, order.wanted, order.budget)
+    -- The budget counts requests; where recipients share one, those of a claim are about as many as its jobs.
+    local limit = math.min(BATCH, order.wanted, order.shares_requests and BATCH or order.budget)
     order.wanted = order.wanted - claim_waiting(order, 'retry_many', limit)
   end
 end
@@ -298,7 +299,7 @@ end
 --   heard of jobs, 15 and of refused rates, 16 recipients wanted of management, 17 number of the worker's connection,
 --   18 what it takes the time for (0 = unknown), then optional names, each with its value:
 --   answers, refused, told, span   see hear_answers
---   unit   recipients of the fan-out's next request, where they share one and cannot be divided (0 = none)
+--   unit   recipients of the fan-out's next request, where many share one and it cannot be divided (0 = none)
 -- No further batch is given once that many recipients are.
 -- Returns {'fenced'}, the error OLDLINK, or
 --   {'ok', the project's time, ms to hold every send, ms until the project's probe (0 = not blocked), reason of the block,
@@ -315,7 +316,7 @@ local function claim(keys, args)
   hear_answers(base, state, now, more)
   local order = { base = base, worker = worker, window = window, now = now, most = most, claims = claims,
     wanted = tonumber(args[3]), wanted_single = tonumber(args[4]), wanted_managed = tonumber(args[16]),
-    budget = tonumber(args[6]) }
+    budget = tonumber(args[6]), shares_requests = more.unit ~= nil }
   follow_the_time(base, now, wall)
   local ctl = redis.call('HMGET', base .. 'ctl', 'hold_until', 'block_until', 'block', 'pause', 'alone', 'quota')
   if ctl[6] ~= args[7] then redis.call('HSET', base .. 'ctl', 'quota', args[7]) end
