@@ -7,17 +7,18 @@ local TYPES = { jobs = 'stream', results = 'stream', feedback = 'stream', dead =
   refused = 'stream', upstream = 'stream', unwanted = 'set', copying = 'set', jobs_open = 'set', jobs_parked = 'set',
   blocked = 'set', restoring = 'set', groups_on = 'set', again = 'zset', retry = 'zset', retry_many = 'zset',
   again_managed = 'zset', queue = 'zset', singles = 'zset', groups = 'zset', managed = 'zset', sched = 'zset',
-  expiring = 'zset', ending = 'zset', rated = 'zset', counted = 'zset', orphans = 'list', suspects = 'list', active = 'hash', leases = 'hash',
-  links = 'hash', redo = 'hash', rates = 'hash', connections = 'hash', about = 'hash', tally = 'hash', ctl = 'hash' }
+  expiring = 'zset', ending = 'zset', rated = 'zset', counted = 'zset', orphans = 'list', suspects = 'list',
+  active = 'hash', answers = 'hash', lent = 'hash', leases = 'hash', links = 'hash', redo = 'hash', rates = 'hash',
+  connections = 'hash', about = 'hash', tally = 'hash', ctl = 'hash' }
 
 -- What every function of the library needs, with arguments that Redis takes for the command's. `{}` stands for the key.
 local COMMANDS = { 'BITCOUNT {}', 'DEL {}', 'EXISTS {}', 'GETBIT {} 0', 'GETRANGE {} 0 0', 'HDEL {} x', 'HEXISTS {} x',
   'HGET {} x', 'HGETALL {}', 'HKEYS {}', 'HLEN {}', 'HMGET {} x', 'HRANDFIELD {}', 'HSET {} x 1', 'HSETNX {} x 1',
-  'HINCRBY {} x 1', 'HVALS {}', 'INFO', 'LLEN {}', 'LRANGE {} 0 0', 'LREM {} 0 x', 'PEXPIRE {} 1', 'PFADD {} x', 'PFCOUNT {}', 'RPUSH {} x',
-  'SADD {} x', 'SCARD {}', 'SET {} x', 'SETBIT {} 0 1', 'SETRANGE {} 0 x', 'SISMEMBER {} x', 'SMEMBERS {}',
-  'SRANDMEMBER {}', 'SREM {} x', 'SSCAN {} 0', 'TIME', 'TYPE {}', 'UNLINK {}', 'XACK {} x 0-0', 'XADD {} * x 1',
+  'HINCRBY {} x 1', 'HVALS {}', 'INFO', 'LLEN {}', 'LRANGE {} 0 0', 'LREM {} 0 x', 'PEXPIRE {} 1', 'PFADD {} x',
+  'PFCOUNT {}', 'RPUSH {} x', 'SADD {} x', 'SCARD {}', 'SET {} x', 'SETBIT {} 0 1', 'SETRANGE {} 0 x', 'SISMEMBER {} x',
+  'SMEMBERS {}', 'SRANDMEMBER {}', 'SREM {} x', 'SSCAN {} 0', 'TIME', 'TYPE {}', 'UNLINK {}', 'XACK {} x 0-0', 'XADD {} * x 1',
   'XDEL {} 0-0', 'XGROUP DELCONSUMER {} x x', 'XINFO CONSUMERS {} x', 'XINFO GROUPS {}', 'XLEN {}', 'XPENDING {} x',
-  'XRANGE {} - +', 'XTRIM {} MAXLEN 1', 'ZADD {} 1 x', 'ZCARD {}', 'ZCOUNT {} 0 0', 'ZRANGE {} 0 0',
+  'XRANGE {} - +', 'XTRIM {} MAXLEN 1', 'ZADD {} 1 x', 'ZCARD {}', 'ZCOUNT {} 0 0', 'ZPOPMIN {}', 'ZRANGE {} 0 0',
   'ZRANGEBYSCORE {} 0 0', 'ZREM {} x', 'ZSCORE {} x' }
 
 -- What functions write that cannot be taken back: asked first, as long as something was wrong a moment ago.
