@@ -102,6 +102,7 @@ extension Setting.Kind {
         case .integer, .digits: return "a number"
         case .address: return "an address"
         case .choice(let choices): return "one of \(choices.joined(separator: ", "))"
+        case .sizes: return "topic=size"
         case .text, .file: return "one line"
         }
     }
