@@ -19,11 +19,11 @@ final class StateCheck {
     /// Redis refused a write of this project.
     func refused(_ error: RedisError) {
         guard !error.isTransient, error.code != .functionNotFound, project.loop.now >= nextCheck else { return }
+        nextCheck = project.loop.now + Self.checkEveryNs
         check()
     }
 
     func check() {
-        nextCheck = project.loop.now + Self.checkEveryNs
         project.redis.send(FunctionLibrary.check(project.keys)) { [weak self] result in
             guard let self else { return }
             switch result {

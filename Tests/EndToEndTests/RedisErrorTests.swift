@@ -47,8 +47,11 @@ import Testing
     @Test func resultsSurviveAStreamOfTheWrongType() async throws {
         try await withRig { rig in
             let worker = try await fanout(rig)
-            _ = try await rig.client.send(RedisCommand("RENAME", Self.base + "results", Self.base + "aside"))
-            _ = try await rig.client.send(RedisCommand("SET", Self.base + "results", "no stream"))
+            // At once: what the worker writes in between would be overwritten.
+            for command in [
+                RedisCommand("MULTI"), RedisCommand("RENAME", Self.base + "results", Self.base + "aside"),
+                RedisCommand("SET", Self.base + "results", "no stream"), RedisCommand("EXEC"),
+            ] { _ = try await rig.client.send(command) }
             try await Task.sleep(for: .seconds(3))
             _ = try await rig.client.send(RedisCommand("RENAME", Self.base + "aside", Self.base + "results"))
             try await audit(rig)
