@@ -2,8 +2,12 @@
 -- ---------------------------------------------------------------------------------------------------------------
 -- claim, and what is asked on the way.
 
+-- What other files call. The rest is this file's own: Lua takes at most 200 locals for the whole library.
+local unblock, pressure, claim, spec
+do
+
 -- The project can be sent to again: what waited for that goes on.
-local function unblock(base)
+function unblock(base)
   for _, id in ipairs(redis.call('SMEMBERS', base .. 'blocked')) do
     local job = base .. 'job:' .. id
     local spec = load_spec(base, id)
@@ -18,7 +22,7 @@ end
 
 -- Why no worker may take on more of this project: its readers are too far behind, or Redis' memory is nearly full.
 -- Looked at five times a second; what stopped it has to fall to four fifths before it goes on.
-local function pressure(base, limit, now)
+function pressure(base, limit, now)
   local ctl = redis.call('HMGET', base .. 'ctl', 'looked', 'pressure')
   local looked, was = tonumber(ctl[1]) or 0, ctl[2]
   if now >= looked and now < looked + 200 then return was or '' end
@@ -307,7 +311,7 @@ end
 --    entries and jobs that are not over, permits lent, reason of a pause ('' = none), what presses ('' = nothing),
 --    what was last said of jobs, and of refused rates, {kind, name, value, ...}, the project's time less Redis TIME,
 --    claim, claim, ...}
-local function claim(keys, args)
+function claim(keys, args)
   local base, worker, most, window = keys[1], args[1], tonumber(args[2]), args[5]
   if redis.call('HEXISTS', base .. 'leases', worker) == 0 then return { 'fenced' } end
   if not is_current(base, worker, args[17]) then return old_link() end
@@ -369,7 +373,8 @@ local function claim(keys, args)
 end
 
 -- spec: what a worker needs to send for a job. ARGV: job id. Returns the hash, flat.
-local function spec(keys, args)
+function spec(keys, args)
   return redis.call('HGETALL', keys[1] .. 'spec:' .. args[1])
 end
 
+end

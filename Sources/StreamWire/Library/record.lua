@@ -1,4 +1,8 @@
 
+-- What other files call. The rest is this file's own: Lua takes at most 200 locals for the whole library.
+local record, record_end
+do
+
 -- The counters of a job and of the project, by the letter of a result.
 local COUNTERS = { 's', 'f', 'u', 'c', 'x' }
 
@@ -227,7 +231,7 @@ end
 --   names and values, each left out where there is none: 'subscribed', see count_subscribed
 -- Returns {'ok', abort} (abort: the error that ends every unsent recipient, '' = none), {'stale'} (another worker
 --   holds the batch: nothing was written, send the results again as late), or {'gone'} (the job is over).
-local function record(base, args, common)
+function record(base, args, common)
   local id, n, epoch = args[1], args[2], args[3]
   if common.over_ids[id] then return { 'gone' } end
   refuse_stuck(id)
@@ -295,7 +299,7 @@ local function record(base, args, common)
 end
 
 -- What the flushes of one call have in common.
-local function record_end(base, common)
+function record_end(base, common)
   if common.over then
     local writes, fresh = {}, 0
     for worker, names in pairs(common.over) do writes[#writes + 1] = { 'over', base, worker, unpack(names) } end
@@ -303,4 +307,6 @@ local function record_end(base, common)
     commit_counted(base, '', writes, common, common.over_counts, 0, fresh)
   end
   if common.totals then make_totals(common.totals.writes) end
+end
+
 end
