@@ -222,18 +222,15 @@ private let data = #"{"data":{"k":"v"}}"#
         }
     }
 
-    @Test func aRetryAfterHeardByOneWorkerStopsTheOthers() async throws {
+    @Test func aHoldStopsEveryWorker() async throws {
         try await withRig { rig in
             try await rig.startSandbox()
             let configuration = try rig.configuration(worker: "max_in_flight: 50, window: 32")
             for _ in 0..<3 { try await rig.startWorker(configuration) }
             try await pushMany(rig, "h", 6_000)
             try await someSends(rig)
-            _ = try await rig.control(
-                "POST",
-                "/faults",
-                #"{"match":{"path":"/v1/"},"action":{"status":503,"retry_after":"4"},"times":1}"#
-            )
+            let fault = #"{"match":{"path":"/v1/"},"action":{"status":503,"retry_after":"4"}}"#
+            let added = try await rig.control("POST", "/faults", fault)
             let key = "fanfare:{demo}:ctl"
             try await Wait.until("the hold") {
                 try await rig.client.send(RedisCommand("HEXISTS", key, "hold_until")).integer == 1
@@ -247,6 +244,9 @@ private let data = #"{"data":{"k":"v"}}"#
             // What was on the wire still arrives: fifty a worker.
             #expect(settled - then <= 150)
             #expect(later == settled, "\(later - settled) sends began while every worker had to wait")
+            struct Fault: Decodable { var id: String }
+            let id = try JSONDecoder().decode(Fault.self, from: added).id
+            _ = try await rig.control("DELETE", "/faults?id=\(id)")
             let job = try await rig.finished("h", seconds: 120)
             #expect(job["sent"] == "6000")
         }

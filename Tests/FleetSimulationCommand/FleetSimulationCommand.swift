@@ -23,6 +23,9 @@ struct FleetSimulationCommand: ParsableCommand {
     @Flag(help: "200 workers, 50 projects, 1,000 fan-outs.")
     var large = false
 
+    @Flag(help: "One fan-out under each share of 503 with Retry-After, beside a clean one.")
+    var load = false
+
     @Option(help: "Leave a rule out, to see it noticed: \(Mutation.allCases.map(\.rawValue).joined(separator: ", ")).")
     var mutation: String?
 
@@ -36,6 +39,7 @@ struct FleetSimulationCommand: ParsableCommand {
     }
 
     func run() throws {
+        if load { return try runLoads() }
         let clock = ContinuousClock()
         let began = clock.now
         let seeds = seed.map { [$0] } ?? Array(first..<first + UInt64(max(0, seeds)))
@@ -55,6 +59,28 @@ struct FleetSimulationCommand: ParsableCommand {
         if !sum.failures.isEmpty {
             print("\(sum.failures.count) seeds failed; replay one with --seed N\(large ? " --large" : "") --trace")
             throw ExitCode.failure
+        }
+    }
+}
+
+extension FleetSimulationCommand {
+    private func runLoads() throws {
+        var clean = 0.0
+        for share in [0, 0.0005, 0.005, 0.05, 0.5] {
+            var sum = 0.0
+            var holds = 0
+            for seed in first..<first + 10 {
+                let (violation, tally) = Simulation(refusedShare: share, seed: seed).run()
+                if let violation {
+                    print("seed \(seed): \(violation)")
+                    throw ExitCode.failure
+                }
+                sum += Double(tally.firstPass) / 10_000_000
+                holds += tally.holds
+            }
+            if share == 0 { clean = sum }
+            let ratio = ((sum / clean) * 100).rounded() / 100
+            print("\(100 * share) %: \((sum * 10).rounded() / 10) s, \(ratio) times, \(holds) holds in 10 runs")
         }
     }
 }
