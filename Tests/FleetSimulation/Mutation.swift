@@ -33,6 +33,8 @@ public enum Mutation: String, CaseIterable, Sendable {
     case loseOrphans = "lose-orphans"
     /// Results are written although the recipient has one.
     case writeTwice = "write-twice"
+    /// A record call marks its recipients done before it writes their results entry.
+    case markBeforeWrite = "mark-before-write"
     /// Single recipients get what fan-outs leave.
     case singlesLast = "singles-last"
     /// Recipients that become a retry leave the count of crashes behind.

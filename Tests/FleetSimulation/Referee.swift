@@ -8,6 +8,10 @@ public struct Tally: Equatable, Sendable {
     /// The same without a flag, after Redis lost its last second.
     public var explained = 0
     public var results = 0
+    /// Record calls that ended with an error reply.
+    public var failedCalls = 0
+    /// Recipients whose results entry was written again, because the call before had failed after its entry.
+    public var repeatedEntries = 0
     public var crashes = 0
     public var buried = 0
     public var activations = 0
@@ -152,7 +156,11 @@ final class Referee {
 
     func wrote(_ job: JobRecord, _ index: Int) {
         clock.tally.results += 1
-        if job.written[index] > 1 { violate("job \(job.number), recipient \(index): two results") }
+        if job.written[index] > 1 { clock.tally.repeatedEntries += 1 }
+        // A call that failed after its entry is repeated, and its entry with it.
+        if job.written[index] > job.unmarked[index] + 1 {
+            violate("job \(job.number), recipient \(index): two results")
+        }
     }
 
     func audit(_ job: JobRecord) {
@@ -280,8 +288,9 @@ final class Referee {
     func judge(_ state: ProjectState) {
         for job in state.jobs {
             for index in 0..<job.total {
-                if job.written[index] != 1 || job.done[index] == .none {
-                    violate("job \(job.number), recipient \(index): \(job.written[index]) results at the end")
+                let results = Int(job.written[index]) - Int(job.unmarked[index])
+                if results != 1 || job.done[index] == .none {
+                    violate("job \(job.number), recipient \(index): \(results) results at the end")
                 }
                 if truth[job.number][index].reached > 1, !job.isDuplicate[index], !clock.hasRolledBack {
                     violate("job \(job.number), recipient \(index): a duplicate that no result names")

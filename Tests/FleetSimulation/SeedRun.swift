@@ -15,6 +15,7 @@ public enum SeedRun {
         public var text: String {
             "\(runs) runs, \(tally.time / 60_000_000) virtual minutes, \(tally.events) events: \(tally.sends) sends, "
                 + "\(tally.repeats) flagged repeats, \(tally.explained) explained by a rollback, \(tally.results) results, "
+                + "\(tally.failedCalls) failed record calls, \(tally.repeatedEntries) results repeated by them, "
                 + "\(tally.crashes) crashes, \(tally.buried) buried, \(tally.activations) turns, "
                 + "\(tally.preemptions) preempted, \(tally.parked) parked, \(tally.holds) holds, "
                 + "\(tally.rollbacks) rollbacks, slowest calm hand-over \(tally.slowestHandOver / 1_000) ms"
@@ -73,6 +74,8 @@ extension Tally {
         repeats += other.repeats
         explained += other.explained
         results += other.results
+        failedCalls += other.failedCalls
+        repeatedEntries += other.repeatedEntries
         crashes += other.crashes
         buried += other.buried
         activations += other.activations

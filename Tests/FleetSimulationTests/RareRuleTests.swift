@@ -55,6 +55,19 @@ import Testing
         let heard = world.claim(lease: 1, nowMs: 3_001, cursor: cursor)
         #expect(heard?.news.count == (mutation == nil ? 1 : 0))
     }
+
+    @Test(arguments: [nil, Mutation.markBeforeWrite]) func aRepeatedRecordCallLosesNoResult(_ mutation: Mutation?) {
+        let world = SmallWorld(mutation: mutation)
+        let given = world.claim(lease: 1, nowMs: 5_000)?.claims.first
+        let failed = world.record(lease: 1, given, nowMs: 5_010, results: [0, 1], failsBetween: true)
+        let repeated = world.record(lease: 1, given, nowMs: 5_110, results: [0, 1])
+        #expect(failed == .failed && repeated == .ok)
+        let job = world.state.jobs[0]
+        #expect(job.isOver && job.counters[Int(Letter.sent.rawValue)] == 2)
+        #expect(job.written == (mutation == nil ? [2, 2] : [0, 0]))
+        world.referee.judge(world.state)
+        #expect((world.clock.violation == nil) == (mutation == nil))
+    }
 }
 
 /// One project with one job of two recipients, and two workers that are registered.
@@ -92,11 +105,18 @@ private final class SmallWorld {
         return state.claim(request, nowMs, referee: referee)
     }
 
-    func record(lease: Int, _ given: Given?, nowMs: Int64) -> RecordReply? {
+    func record(
+        lease: Int,
+        _ given: Given?,
+        nowMs: Int64,
+        results: [Int] = [],
+        failsBetween: Bool = false
+    ) -> RecordReply? {
         guard let given else { return nil }
         var request = RecordRequest(name: given.name, epoch: given.epoch, lease: lease)
         request.number = 1
         request.upto = 2
-        return state.record(request, nowMs, referee: referee)
+        request.results = results.map { .init(position: $0, index: $0, letter: .sent, isDuplicate: false) }
+        return state.record(request, nowMs, failsBetween: failsBetween, referee: referee)
     }
 }

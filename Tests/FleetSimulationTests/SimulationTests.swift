@@ -8,6 +8,7 @@ import Testing
         // The runs are worth something only if what they are about happens in them.
         #expect(sum.tally.crashes > 20 && sum.tally.buried > 20 && sum.tally.rollbacks > 2 && sum.tally.holds > 2)
         #expect(sum.tally.activations > 80 && sum.tally.preemptions > 0 && sum.tally.repeats > 10)
+        #expect(sum.tally.failedCalls > 5 && sum.tally.repeatedEntries > 0)
         #expect(sum.tally.slowestHandOver > 0 && sum.tally.slowestHandOver <= 100_000)
     }
 
@@ -25,6 +26,7 @@ import Testing
         (.ignoreNews, 223), (.sendPastLease, 157), (.forgetDoubt, 24), (.repeatAtMostOnce, 451), (.loseOrphans, 31),
         (.writeTwice, 52), (.singlesLast, 16), (.forgetCrashes, 8), (.runAimedSuspects, 61),
         (.acceptOldConnections, 730), (.registerAgain, 800), (.closeUnchecked, 58), (.refusedWithoutProof, 24),
+        (.markBeforeWrite, 52),
     ])
     func aRuleThatIsLeftOutIsNoticed(_ mutation: Mutation, seed: UInt64) {
         #expect(Simulation(seed: seed, mutation: mutation).run().violation != nil)

@@ -11,9 +11,18 @@ final class RedisModel {
     var stallsUntil = 0
     var isUp = true
     private var image: [ProjectState] = []
+    /// Decides which record calls fail. Separate, so that a seed draws everything else as if no call failed.
+    private var errorDice: Dice
+    private let errorChance: Double
+    private let lastDisturbance: Int
 
-    init(scenario: Scenario, clock: Clock) {
+    init(scenario: Scenario, clock: Clock, seed: UInt64) {
         self.clock = clock
+        var dice = Dice(seed: seed ^ 0xE440_4000)
+        let hasErrors = dice.chance(0.25) && !scenario.isCalm
+        errorChance = hasErrors ? dice.unit() * 0.15 : 0
+        errorDice = dice
+        lastDisturbance = scenario.lastDisturbance
         projects = scenario.projects.map {
             ProjectStateBox(
                 ProjectState(
@@ -65,6 +74,23 @@ final class RedisModel {
         clock.tally.rollbacks += 1
     }
 
+    /// Now and then an error ends a call: before its first write, after the entry that leaves, or after the step is noted.
+    /// The next call makes a noted step before anything else, so the model makes it at once.
+    private func record(
+        _ request: RecordRequest,
+        _ box: ProjectStateBox,
+        _ nowMs: Int64,
+        _ referee: Referee
+    ) -> RecordReply {
+        guard errorChance > 0, clock.now <= lastDisturbance, errorDice.chance(errorChance) else {
+            return box.value.record(request, nowMs, referee: referee)
+        }
+        clock.tally.failedCalls += 1
+        let point = errorDice.int(0...2)
+        if point > 0 { _ = box.value.record(request, nowMs, failsBetween: point == 1, referee: referee) }
+        return .failed
+    }
+
     func apply(_ call: Call) {
         let referee = referees[call.runner.project]
         let box = projects[call.runner.project]
@@ -76,7 +102,7 @@ final class RedisModel {
             } else {
                 call.reply = .fenced
             }
-        case .record(let request): call.reply = .record(box.value.record(request, now, referee: referee))
+        case .record(let request): call.reply = .record(record(request, box, now, referee))
         case .renew(let lease):
             call.reply = box.value.renew(lease, referee: referee) ? .renewed(box.value.leases) : .fenced
         case .register(let lease): box.value.register(lease, referee: referee)

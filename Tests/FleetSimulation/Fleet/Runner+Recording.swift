@@ -124,6 +124,10 @@ extension Runner {
         guard let flush = call.flush, let at = flushes.firstIndex(where: { $0 === flush }),
             case .record(let reply) = call.reply
         else { return }
+        if reply == .failed {
+            let event = Simulation.Event.recordAgain(self, flush, incarnation: process.incarnation)
+            return world.schedule(event, at: world.now + 100_000)
+        }
         flushes.remove(at: at)
         let batch = flush.batch
         batch.unanswered -= 1
@@ -143,6 +147,7 @@ extension Runner {
                 submit(facts, batch, isLate: true)
             }
         case .gone: batch.isFenced = true
+        case .failed: break
         case .incomplete:
             let all = batch.handedIn
             batch.handedIn = HeldBatch.Pending()
@@ -152,6 +157,12 @@ extension Runner {
         giveBackIfQuiet(batch)
         sweep()
         pump()
+    }
+
+    /// Repeats a call that Redis answered with an error. A lost connection is ``connected()``'s matter.
+    func recordAgain(_ flush: Flush) {
+        guard process.data.isReady, flushes.contains(where: { $0 === flush }) else { return }
+        world.send(.record(flush.request), from: self, flush: flush)
     }
 
     /// Writes the end of a batch whose last recipient was reported in a call that could not say so yet.

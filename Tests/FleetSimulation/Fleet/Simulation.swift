@@ -8,6 +8,7 @@ public final class Simulation {
         case ask(Runner, token: Int, incarnation: Int)
         case wake(Runner, incarnation: Int)
         case flush(Runner, incarnation: Int)
+        case recordAgain(Runner, Flush, incarnation: Int)
         case reach(Call)
         case answer(Call)
         case arrive(Flight)
@@ -61,7 +62,7 @@ public final class Simulation {
         self.seed = seed
         self.scenario = scenario
         clock = Clock(mutation: mutation, isCalm: scenario.isCalm)
-        redis = RedisModel(scenario: scenario, clock: clock)
+        redis = RedisModel(scenario: scenario, clock: clock, seed: seed)
         fcm = scenario.projects.map { FCMModel(quota: $0.quota, phase: $0.windowPhase) }
         policy = RetryPolicy(baseMs: scenario.retryBaseMs, capMs: 8_000, shortCapMs: 2_000)
         dice = Dice(seed: seed ^ 0xFA0F_A7E5)
@@ -135,6 +136,8 @@ public final class Simulation {
                 runner.isFlushDue = false
                 runner.flushAll()
             }
+        case .recordAgain(let runner, let flush, let incarnation):
+            if isAwake(runner.process, incarnation, event) { runner.recordAgain(flush) }
         case .reach(let call): reach(call)
         case .answer(let call): answer(call)
         case .arrive(let flight): arrive(flight)

@@ -92,4 +92,6 @@ enum RecordReply {
     case ok, stale, gone
     /// The batch cannot be closed: Redis lacks something that it once confirmed.
     case incomplete
+    /// An error reply. Part of the call's writes may have been made.
+    case failed
 }

@@ -60,6 +60,8 @@ struct JobRecord {
     var isDuplicate: [Bool]
     /// Results written to the stream, by recipient.
     var written: [UInt8]
+    /// Results, by recipient, whose call failed between the entry and the mark: the repeated call writes them again.
+    var unmarked: [UInt8]
     var counters = [Int](repeating: 0, count: 6)
     var waiting: [History?]
     /// How often in a row a waiting recipient was in the hands of a worker that died.
@@ -89,6 +91,7 @@ struct JobRecord {
         done = Array(repeating: .none, count: total)
         isDuplicate = Array(repeating: false, count: total)
         written = Array(repeating: 0, count: total)
+        unmarked = written
         waiting = Array(repeating: nil, count: total)
     }
 }

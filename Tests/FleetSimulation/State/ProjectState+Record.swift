@@ -81,8 +81,14 @@ extension ProjectState {
         referee.passed(name.job, isAnotherWaiting: !slot.waiting.isEmpty)
     }
 
-    /// One flush of one batch, in one step.
-    mutating func record(_ request: RecordRequest, _ nowMs: Int64, referee: Referee) -> RecordReply {
+    /// One flush of one batch: the entry that leaves, then everything else in one step. With `failsBetween`, an error ends
+    /// the call between the two. Redis has no rollback, so the first part stays.
+    mutating func record(
+        _ request: RecordRequest,
+        _ nowMs: Int64,
+        failsBetween: Bool = false,
+        referee: Referee
+    ) -> RecordReply {
         let name = request.name
         let id = name.job
         guard jobs[id].isOpen else {
@@ -97,10 +103,16 @@ extension ProjectState {
             let isHeld = claims[request.lease]?.contains(name) == true
             referee.decided(request, batch: batches[name], isHeld: isHeld)
         }
+        let isMarkedFirst = referee.breaks(.markBeforeWrite)
+        let new = request.results.filter { jobs[id].done[$0.index] == .none || referee.breaks(.writeTwice) }
+        if !isMarkedFirst { writeEntry(new, of: id, isUnmarked: failsBetween, referee: referee) }
+        if failsBetween, !isMarkedFirst { return .failed }
+        let fresh = mark(new, of: id)
+        if failsBetween { return .failed }
+        if isMarkedFirst { writeEntry(new, of: id, isUnmarked: false, referee: referee) }
+
         let isFirstTime = isOwned && request.number > (batches[name]?.call ?? 0)
         if isFirstTime { batches[name]?.call = request.number }
-
-        let fresh = write(request, referee: referee)
         if fresh.count > 0, (batches[name]?.tally.crashes ?? 0) > 0 {
             batches[name]?.tally.progressed()
             jobs[id].crashed = [:]
@@ -119,7 +131,6 @@ extension ProjectState {
         if isOwned, isPassed { pass(name, referee: referee) }
         let isIncomplete = isOwned && request.isFinish && !isAccountedFor(name) && !referee.breaks(.closeUnchecked)
         if isOwned, request.isFinish, !isIncomplete { close(name, of: request.lease) }
-        jobs[id].left -= fresh.count
         if jobs[id].left == 0 {
             if let owner = batches[name]?.owner { close(name, of: owner) }
             finishJob(id)
@@ -150,25 +161,36 @@ extension ProjectState {
         groupsOn.remove(name)
     }
 
-    private mutating func write(_ request: RecordRequest, referee: Referee) -> (count: Int, mayRun: Bool) {
-        let id = request.name.job
+    private mutating func writeEntry(
+        _ results: [RecordRequest.Result],
+        of id: Int,
+        isUnmarked: Bool,
+        referee: Referee
+    ) {
+        for result in results {
+            jobs[id].written[result.index] += 1
+            if isUnmarked { jobs[id].unmarked[result.index] += 1 }
+            referee.wrote(jobs[id], result.index)
+        }
+    }
+
+    /// Marks recipients done and counts them.
+    private mutating func mark(_ results: [RecordRequest.Result], of id: Int) -> (count: Int, mayRun: Bool) {
         var count = 0
         var mayRun = false
-        for result in request.results {
+        for result in results {
             let index = result.index
-            guard jobs[id].done[index] == .none || referee.breaks(.writeTwice) else { continue }
             if jobs[id].done[index] == .none { count += 1 }
             jobs[id].done[index] = result.letter
             jobs[id].isDuplicate[index] = result.isDuplicate
-            jobs[id].written[index] += 1
             jobs[id].counters[Int(result.letter.rawValue)] += 1
             if result.letter == .sent || result.letter == .unknown { mayRun = true }
             if jobs[id].waiting[index] != nil {
                 jobs[id].waiting[index] = nil
                 retry.removeAll { $0.job == id && $0.index == index }
             }
-            referee.wrote(jobs[id], index)
         }
+        jobs[id].left -= count
         return (count, mayRun)
     }
 
