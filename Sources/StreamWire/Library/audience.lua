@@ -1,15 +1,15 @@
 
 -- ---------------------------------------------------------------------------------------------------------------
--- Estimates of topics' audiences: for how long FCM is busy with a send to a topic or a condition. An estimate keeps no
--- job, result or slot from being written: a count that Redis refuses is a size that is not known.
+-- Estimates of topics' audiences. They decide how long a send to a topic or condition keeps the slot. A count that
+-- Redis refuses is a size that is not known: it never stops the write of a job, a result or the slot.
 
--- Topics whose subscriptions are counted, the most recently used ones. A HyperLogLog takes at most 12 kB.
+-- How many topics of a project are counted, the most recently used ones. A HyperLogLog takes at most 12 kB.
 local MOST_COUNTED = 10000
 
 -- The longest that an estimate holds the slot.
 local DAY = 24 * HOUR
 
--- Marks a topic's count as used. The topic that was not used for longest makes room for a new one.
+-- Marks a topic's count as used. Above the limit the least recently used topic is removed.
 local function touch_counted(base, topic, ...)
   local call = { 'ZADD', base .. 'counted', ... }
   call[#call + 1] = int(now_ms())
@@ -35,9 +35,9 @@ local function count_subscribed(base, value)
   if #hashes > 0 then touch_counted(base, topic) end
 end
 
--- The size of an audience that is counted, or nil where one of its topics has no count.
--- `formula`: words with blanks between, operators behind their operands. `#` and a number is a size that is known, `+` adds
--- two, `<` takes the smaller of two, and any other word is a topic.
+-- The size of an audience by its topics' counts; nil when one of its topics has no count.
+-- `formula`: words separated by blanks, in postfix order. `#` and a number is a known size, `+` adds two sizes, `<`
+-- takes the smaller of two, and any other word is a topic.
 local function counted_audience(base, formula)
   local stack = {}
   for word in string.gmatch(formula, '%S+') do
@@ -57,9 +57,9 @@ local function counted_audience(base, formula)
   return #stack == 1 and stack[1] or nil
 end
 
--- Estimates the audience of a job to a topic or a condition, and says in the job's hash what the estimate is and where it
--- comes from. A job whose audience has to be counted is counted anew each time: subscriptions may have been added.
--- Returns how long the send keeps the slot, and the source and the size; no source where the job's worker named none.
+-- Estimates the audience of a job to a topic or a condition, and writes the estimate and its source to the job's hash.
+-- Audiences that Redis counts are counted at each call: subscriptions may have been added.
+-- Returns for how many ms the send keeps the slot, the source and the size; source nil if the job's worker named none.
 local function estimate_audience(base, id)
   local spec = base .. 'spec:' .. id
   local values = redis.call('HMGET', spec, 'hold_ms', 'audience_source', 'audience_estimate', 'audience_formula',

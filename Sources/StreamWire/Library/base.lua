@@ -10,9 +10,9 @@
 -- for the same hash tag.
 --
 -- Rules that every function keeps:
---   * all or nothing, although Redis has no rollback: what leaves the system (an entry of results, feedback, dead or news)
---     is written first, and may be written twice; all other writes that belong together are one step, see `redo`. A write
---     outside of a step stands where an error on either side of it does no harm;
+--   * all or nothing, although Redis has no rollback: entries of outgoing streams (results, feedback, dead, news)
+--     are written first, and may be written twice; all other writes that belong together are one step, see redo.lua.
+--     A write outside of a step must be harmless if the function fails just before or just after it;
 --   * called twice with the same arguments it answers the same and changes nothing more (a lost reply is repeated);
 --   * decisions (hand over, retry, finish, release) carry an epoch and are refused when it is old;
 --   * facts (recipient n was answered r) are set once and accepted from anyone;
@@ -39,7 +39,7 @@
 --   active                          hash: fan-out that holds the slot -> "<epoch>|" and nothing, `?` while a
 --                                   topic's send is under way, or until when FCM is busy with it
 --   subscribed:<topic>              HyperLogLog: tokens that Fanfare subscribed to the topic
---   counted                         zset: topics that have one, by their last use in Redis TIME
+--   counted                         zset: topics that have a count, subscribed:<topic>, by their last use in Redis TIME
 --   sched expiring                  zsets: jobs by not_before, and by expires_at, in Redis TIME
 --   copying                         set: jobs whose audience is being copied
 --   jobs_open                       set: jobs that are not over and need no person
@@ -56,7 +56,7 @@
 --   orphans:<id>                    list: the same of a fan-out's first pass, which needs its turn
 --   stopped:<id>                    list: the same of a job that may not be sent now
 --   suspects                        list: batches that took their worker down three times in a row
---   redo                            hash: `steps`: the writes that are being made, until all are made; see redo.lua
+--   redo                            hash: `steps`: steps with writes that are not all made yet; see redo.lua
 --   leases                          hash: worker -> renew counter
 --   links                           hash: worker -> number of its latest connection to Redis
 --   news refused                    streams: what workers have to hear at once: of jobs, and of refused rates
@@ -65,8 +65,8 @@
 --   connections                     hash: worker -> XMPP connections
 --   about                           hash: worker -> "<when, Redis TIME>|<what it says of itself, JSON>"
 --   tally                           hash: results by status since the beginning, and `retries`
---   answers                         hash: place in a ring -> "when|answers|refused|told until", what workers reported
---   lent                            hash: half second -> permits lent in it
+--   answers                         hash: place in a ring -> "when|answers|refused|wait until", as workers reported
+--   lent                            hash: number of a half second -> permits lent in it
 --   ctl                             hash: block, block_until, hold_until, pause, pressure, looked, alone, level, have, at,
 --                                   owed, owed_until, debt, recovering, share, answered_at, refused_at, newest,
 --                                   managed_at, connect_at, clock, lead, said, refused,
@@ -77,7 +77,7 @@
 local BATCH = 1000
 local HOUR = 3600000
 
--- Writes, or collects a write for the step that is being decided; see redo.lua.
+-- write(command, ...): calls Redis, or adds the command to the step that is being decided; see redo.lua.
 local write
 
 -- The time of the day. Set back or forward, it must not lengthen or shorten what waits: see steady_ms.
@@ -181,7 +181,7 @@ local function pairs_to_map(flat)
   return map
 end
 
--- What follows the positional arguments of a call: names, each with its value.
+-- Reads the optional arguments behind the positional ones: names, each with its value, as a map.
 local function optional(args, from)
   local values = {}
   for at = from, #args - 1, 2 do values[args[at]] = args[at + 1] end

@@ -41,7 +41,9 @@ end
 
 -- Takes over a batch whose worker is gone. What it may have sent and what it certainly did not are told apart by the
 -- watermark, which is written before a send begins. Part of a step.
--- `list`: the key of the list in which it stands, nil for none; `batch`: its hash, where this step writes it.
+-- `list`: the key of the list that it is in, nil for none; `batch`: its fields, if the same step writes them.
+-- Returns the claim and its number of recipients; nil when it cannot be taken; nil and the spec when the audience
+-- changed.
 local function take_over(base, name, worker, now, list, alone, batch)
   local key = base .. 'b:' .. name
   if list then write('LREM', list, 1, name) end
@@ -96,8 +98,8 @@ end
 
 local CHANGED = 'audience: its length changed, must stay '
 
--- The first batch of a list, whose worker is gone: returns false when there is none, nil when it cannot be taken, or the
--- claim and its number of recipients.
+-- Claims the first batch of a list of orphans. Returns false when the list is empty, nil when the batch cannot be
+-- taken, or the claim and its number of recipients.
 local function claim_orphan(base, list, worker, now, alone)
   local name = redis.call('LRANGE', list, 0, 0)[1]
   if not name then return false end
@@ -107,7 +109,7 @@ local function claim_orphan(base, list, worker, now, alone)
   return taken, taken and count
 end
 
--- Part of a step.
+-- Opens a batch of a job's first pass for a worker. Part of a step. Returns the claim and its number of recipients.
 local function open_first_pass(base, id, spec, n, worker, window, now, from, count, recipients)
   write('HSET', base .. 'spec:' .. id, 'next', int(from + count))
   local rolled = redis.call('HGET', base .. 'rolled:' .. id, n)
@@ -129,8 +131,8 @@ local function open_first_pass(base, id, spec, n, worker, window, now, from, cou
   return { id, n, epoch, 'first', int(from), window, '1', spec.abort, '', '', recipients, spec.ending or '', '0' }, count
 end
 
--- Takes the next batch of the first pass of a job, or nil when there is none. `queue`, `head`: where the job stands, and
--- what is taken away there.
+-- Claims the next batch of a job's first pass; nil when there is none. `queue`, `head`: a zset and the member that the
+-- same step removes from it; nil for none.
 local function claim_first_pass(base, id, spec, worker, window, now, queue, head)
   local total, from = tonumber(spec.total), tonumber(spec.next)
   if from >= total then return nil end
@@ -147,8 +149,8 @@ local function claim_first_pass(base, id, spec, worker, window, now, queue, head
   end)
 end
 
--- Opens a batch of waiting recipients of one job. Part of a step. Returns the claim, or nil when the batch is a suspect by
--- what it carries: it is run alone, later.
+-- Opens a batch of waiting recipients of one job. Part of a step. Returns the claim; nil when a recipient was in three
+-- crashed batches in a row: then the batch goes to `suspects` and is run alone, later.
 local function open_retry(base, id, spec, list, worker, window, now, how)
   local epoch = next_epoch(base, now)
   local n, indexes, most = 'r' .. epoch, table.concat(list, ','), 0

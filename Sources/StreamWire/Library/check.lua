@@ -1,8 +1,8 @@
 
 -- ---------------------------------------------------------------------------------------------------------------
--- Checks: what the library may do, and the types of the keys that it shares.
+-- Checks of the caller's rights and of the types of the project's keys.
 
--- Types of the keys behind the base that there is one of.
+-- Name of each key behind the base that exists once a project -> its type. Keys of a job or a worker are not listed.
 local TYPES = { jobs = 'stream', results = 'stream', feedback = 'stream', dead = 'stream', news = 'stream',
   refused = 'stream', upstream = 'stream', unwanted = 'set', copying = 'set', jobs_open = 'set', jobs_parked = 'set',
   blocked = 'set', restoring = 'set', groups_on = 'set', again = 'zset', retry = 'zset', retry_many = 'zset',
@@ -11,7 +11,7 @@ local TYPES = { jobs = 'stream', results = 'stream', feedback = 'stream', dead =
   active = 'hash', answers = 'hash', lent = 'hash', leases = 'hash', links = 'hash', redo = 'hash', rates = 'hash',
   connections = 'hash', about = 'hash', tally = 'hash', ctl = 'hash' }
 
--- What every function of the library needs, with arguments that Redis takes for the command's. `{}` stands for the key.
+-- Every command that the library calls, with arguments that redis.acl_check_cmd accepts. `{}` stands for the key.
 local COMMANDS = { 'BITCOUNT {}', 'DEL {}', 'EXISTS {}', 'GETBIT {} 0', 'GETRANGE {} 0 0', 'HDEL {} x', 'HEXISTS {} x',
   'HGET {} x', 'HGETALL {}', 'HKEYS {}', 'HLEN {}', 'HMGET {} x', 'HRANDFIELD {}', 'HSET {} x 1', 'HSETNX {} x 1',
   'HINCRBY {} x 1', 'HVALS {}', 'INFO', 'LLEN {}', 'LRANGE {} 0 0', 'LREM {} 0 x', 'PEXPIRE {} 1', 'PFADD {} x',
@@ -21,7 +21,7 @@ local COMMANDS = { 'BITCOUNT {}', 'DEL {}', 'EXISTS {}', 'GETBIT {} 0', 'GETRANG
   'XRANGE {} - +', 'XTRIM {} MAXLEN 1', 'ZADD {} 1 x', 'ZCARD {}', 'ZCOUNT {} 0 0', 'ZPOPMIN {}', 'ZRANGE {} 0 0',
   'ZRANGEBYSCORE {} 0 0', 'ZREM {} x', 'ZSCORE {} x' }
 
--- What functions write that cannot be taken back: asked first, as long as something was wrong a moment ago.
+-- Per function: its writes to outgoing streams, which cannot be undone, and the note of its step; see `may`.
 local NEEDED = {
   record = { { 'XADD {} * x 1', 'results' }, { 'XADD {} * x 1', 'feedback' }, { 'HSET {} x 1', 'redo' } },
   reject = { { 'XADD {} * x 1', 'dead' }, { 'XDEL {} 0-0', 'jobs' }, { 'HSET {} x 1', 'redo' } },
@@ -29,6 +29,7 @@ local NEEDED = {
   replay = { { 'XADD {} * x 1', 'jobs' }, { 'XDEL {} 0-0', 'dead' } },
 }
 
+-- For how long after an error `may` checks, in ms.
 local WARY_MS = 10000
 
 local function may_run(command, key)
@@ -37,14 +38,15 @@ local function may_run(command, key)
   return redis.acl_check_cmd(unpack(words))
 end
 
--- The type of a key that should have another; nil when it is right, or there is none.
+-- The actual type of a key when it is not `wanted`; nil when it is, or the key does not exist.
 local function wrong_type(key, wanted)
   local found = redis.call('TYPE', key).ok
   return found ~= 'none' and found ~= wanted and found or nil
 end
 
--- Raises before anything is written what would be raised in the middle: entries that were written before it would be written
--- again by each repeated call. Nothing is asked while nothing goes wrong.
+-- Raises an error if a write in NEEDED[what] would fail, before the function writes: an entry written before an error
+-- would be written again by each repeated call. Checks only within WARY_MS of an error of the project, or when `always`
+-- is set.
 local function may(base, what, always)
   local since = troubled[base]
   if not since and not always then return end
@@ -59,8 +61,8 @@ local function may(base, what, always)
   end
 end
 
--- check: what a worker asks when it starts, and after an error. Writes nothing.
--- Returns a flat list of what is wrong: 'type', key, its type, the type that it must have; or 'command', its name, a key, ''.
+-- check: finds keys of the wrong type and missing rights. A worker calls it when it connects and after an error. Writes
+-- nothing. Returns a flat list: 'type', key, its type, the type that it must have; or 'command', its name, a key, ''.
 local function check(keys)
   local base, wrong = keys[1], {}
   for _, command in ipairs(COMMANDS) do

@@ -2,7 +2,7 @@
 -- ---------------------------------------------------------------------------------------------------------------
 -- claim, and what is asked on the way.
 
--- What other files call. The rest is this file's own: Lua takes at most 200 locals for the whole library.
+-- The functions that other files call. All others are local to this block: Lua allows 200 locals in the whole library.
 local unblock, pressure, claim, spec
 do
 
@@ -123,8 +123,8 @@ local function choose_alone(base, worker, alone)
   return alone
 end
 
--- The probe: one send goes out; the worker that takes it moves the next probe, so there is one at a time. An operation is
--- no probe: it goes to another API than sends, and is not held by the block.
+-- Claims the probe of a blocked project: one send. Its claim moves the next probe by 60 s, so there is one at a time.
+-- Operations go to other APIs than sends: the block does not hold them, and none is a probe.
 -- Returns the ms until the next one, 0 when nothing is left to probe with.
 local function claim_probe(order)
   local base, worker, now = order.base, order.worker, order.now
@@ -170,7 +170,7 @@ local function claim_due(order)
     order.wanted_single = order.wanted_single - given
   end
   if #order.claims < order.most and order.wanted > 0 and order.budget > 0 then
-    -- The budget counts requests; where recipients share one, those of a claim are about as many as its jobs.
+    -- The retry budget counts requests. Where recipients share a request, a claim has about as many requests as jobs.
     local limit = math.min(BATCH, order.wanted, order.shares_requests and BATCH or order.budget)
     order.wanted = order.wanted - claim_waiting(order, 'retry_many', limit)
   end
@@ -303,7 +303,7 @@ end
 --   heard of jobs, 15 and of refused rates, 16 recipients wanted of management, 17 number of the worker's connection,
 --   18 what it takes the time for (0 = unknown), then optional names, each with its value:
 --   answers, refused, told, span   see hear_answers
---   unit   recipients of the fan-out's next request, where many share one and it cannot be divided (0 = none)
+--   unit   recipients of the fan-out's next multicast, which cannot be divided (0 = there is none)
 -- No further batch is given once that many recipients are.
 -- Returns {'fenced'}, the error OLDLINK, or
 --   {'ok', the project's time, ms to hold every send, ms until the project's probe (0 = not blocked), reason of the block,

@@ -64,7 +64,7 @@ local function pause(keys, args)
       release_block(base, id)
       dequeue(base, spec)
       release_slot(base, id)
-      -- Batches with a later epoch were claimed after a resume.
+      -- Workers stop batches up to this epoch; later ones were claimed after a resume.
       tell(base, 'stop', id, next_epoch(base, now_ms()))
     end)
   end
@@ -164,7 +164,7 @@ local function replay(keys, args)
     if redis.call('EXISTS', base .. 'spec:' .. own) == 1 then return { 'busy', own } end
     redis.call('DEL', base .. 'seen:' .. own)
   end
-  -- Pushed twice it would be sent twice, so what can be asked is asked first.
+  -- An entry that is pushed twice is sent twice, so rights and types are checked first.
   may(base, 'replay', true)
   local pushed = redis.call(unpack(push))
   write('XDEL', base .. 'dead', args[1])

@@ -5,8 +5,8 @@
 -- Sends to device groups under way at once, half of what FCM allows.
 local MOST_GROUPS = 500
 
--- Opens a batch for a worker: the record that carries ownership and the watermark of sends. Until it stands among the
--- worker's claims, nobody knows of it.
+-- Opens a batch for a worker: the hash with its owner and watermark. No function finds it before it is in the worker's
+-- claims.
 local function open_batch(base, id, n, worker, epoch, window, fields)
   write('HSET', base .. 'b:' .. id .. '/' .. n, 'owner', worker, 'epoch', epoch, 'upto', window, 'deliveries', '1',
     unpack(fields))
@@ -21,9 +21,9 @@ local function mark_active(base, id, now)
   end
 end
 
--- Whether an entry still stands in `jobs`. It leaves `jobs` last of all, when everything that comes of it is written.
--- Without the group (somebody deleted it) nothing is pending, and the entries are there all the same.
--- `is_first`: nothing else is known of the entry.
+-- Whether an entry is still in `jobs`. It leaves `jobs` last, when all that follows from it is written. If the group
+-- was deleted, nothing is pending, and XRANGE still finds the entry.
+-- `is_first`: no key of the entry's job exists.
 local function is_in_jobs(base, entry, is_first)
   if is_first then
     local pending = redis.pcall('XPENDING', base .. 'jobs', 'fanfare', entry, entry, 1)
@@ -32,7 +32,8 @@ local function is_in_jobs(base, entry, is_first)
   return #redis.call('XRANGE', base .. 'jobs', entry, entry) > 0
 end
 
--- Takes entries out of `jobs`. Their acknowledgement comes second: of an entry that is gone Redis forgets it by itself.
+-- Deletes entries from `jobs`, then acknowledges them. If only the deletion is made, Redis drops the pending entries
+-- itself.
 local function take_entries(base, entries)
   write('XDEL', base .. 'jobs', unpack(entries))
   write('XACK', base .. 'jobs', 'fanfare', unpack(entries))
@@ -68,7 +69,7 @@ local function must_queue(base, id, args, class, common, is_first)
     or is_away(base, args[6], args[15], common)
 end
 
--- An entry of a job that runs, or ran, under the same id: it leaves `jobs`, and the job counts it.
+-- Drops an entry whose job id is taken: it leaves `jobs`, and the job counts it as a duplicate.
 local function note_duplicate(base, id, entry, common)
   local job = base .. 'job:' .. id
   note_for_end(common, 'entries', 'all', entry)
@@ -95,10 +96,10 @@ end
 --   14 quota a minute, 15 number of the worker's connection, 16 what it takes the time for, 17 number of spec pairs,
 --   pairs..., recipients of batch 0, 1, ...
 -- Returns {'gone'} (another worker did), {'duplicate'}, {'reject', reason}, {'queued'} (of a topic's or
---   condition's job {'queued', source, size} of the estimate of its audience), {'done'} (nobody to send to),
+--   condition's job {'queued', source, size} of the estimate of its audience), {'done'} (no recipients),
 --   or {'taken', epoch, permits} when the job is one batch and `worker` holds it now.
--- What it writes of a job nobody sees before intake_end: an error leaves it there, and the entry in `jobs`, and the
--- repeated call writes it anew.
+-- No function sees the keys that it writes before intake_end lists the job. After an error the entry is still in
+-- `jobs`, and the repeated call writes the keys again.
 local function intake(base, args, common)
   local entry, id, own = args[1], args[2], args[3] == '1'
   local job = base .. 'job:' .. id
@@ -117,7 +118,7 @@ local function intake(base, args, common)
   if not is_first then
     refuse_stuck(id)
     local from = redis.call('HGET', spec, 'entry')
-    -- Of this very entry when an error cut the call before short.
+    -- The spec is this entry's own if an error stopped an earlier call.
     if from ~= entry and (from or (own and redis.call('EXISTS', seen) == 1)) then
       return note_duplicate(base, id, entry, common)
     end
@@ -172,7 +173,7 @@ local function intake(base, args, common)
     if source == 'set' then note_for_end(common, 'copying', 'all', id) end
     if unwanted then
       redis.call('HSET', spec, 'ending', 'cancelled')
-      -- An audience that is being copied ends when the copy is whole.
+      -- A job whose audience is being copied ends when the copy is whole.
       if source ~= 'set' then note_for_end(common, 'timed', 'ending', { int(now), id }) end
     elseif held then
       note_for_end(common, 'timed', 'sched', { args[10], id })
@@ -259,7 +260,7 @@ local function copy(keys, args)
     return { 'parked' }
   end
   local cursor, run = values[3], values[4]
-  -- A step that an error cut short has added members that the cursor does not know of.
+  -- A call that an error stopped has added members that are not behind the stored cursor: start over.
   if run ~= args[2] or (values[7] and tonumber(values[7]) ~= redis.call('LLEN', list)) then
     redis.call('UNLINK', list)
     cursor = '0'

@@ -36,7 +36,8 @@ end
 local WAITING_SENDS = { 'again', 'retry', 'retry_many' }
 local WAITING = { 'again', 'retry', 'retry_many', 'again_managed' }
 
--- The job ends or is paused. When it was the last that the block stopped, the block goes with it: the next send tries.
+-- Removes a job that ends or is paused from `blocked`. If it was the last one there, the project's block ends and the
+-- next send is tried.
 local function release_block(base, id)
   if redis.call('SISMEMBER', base .. 'blocked', id) == 0 then return end
   local is_last = redis.call('SCARD', base .. 'blocked') == 1
@@ -54,7 +55,7 @@ local function schedule(base, id, spec_class, index, value, due)
   write('ZADD', base .. waiting_set(spec_class, value), due, id .. '/' .. index)
 end
 
--- Takes recipients out of the sets in which they wait for their time.
+-- Removes recipients from the sets of due times.
 local function unschedule(base, id, indexes)
   local members = {}
   for i, index in ipairs(indexes) do members[i] = id .. '/' .. index end
@@ -62,7 +63,7 @@ local function unschedule(base, id, indexes)
   write('ZREM', base .. 'held:' .. id, unpack(members))
 end
 
--- Whether a recipient waits for its time, and is not in a worker's hands.
+-- Whether a recipient waits for its due time; false when a worker has it in a batch.
 local function is_scheduled(base, id, index)
   local member = id .. '/' .. index
   for _, set in ipairs(WAITING) do
@@ -91,8 +92,8 @@ local SUSPECT = 3
 -- The letter of a result in `record`, and its counter.
 local LETTERS = { s = 'sent', f = 'failed', u = 'unknown', c = 'cancelled', x = 'expired' }
 
--- A batch without a holder: back to where the next one is taken from. Part of a step.
--- `known`: what the same step changes: `spec` (as it will be), `crashes`, `upto`.
+-- Puts a batch without a holder into the list from which it is claimed next. Part of a step.
+-- `known`: values that the same step writes, and Redis does not have yet: `spec` (as it will be), `crashes`, `upto`.
 local function orphan(base, name, now, known)
   known = known or {}
   local id = split_name(name)
@@ -126,8 +127,8 @@ local function orphan(base, name, now, known)
   end
 end
 
--- A job that may be sent again: its waiting retries, its orphans and its place in the queue. Part of a step.
--- `known`: what the same step changes of its stopped batches (see orphan), and `copying`: whether its audience is copied.
+-- Makes a job claimable again: moves back its waiting retries, its stopped batches and its place in the queue. Part of
+-- a step. `known`: see orphan; also `copying`: whether its audience is still being copied.
 local function restore(base, id, spec, now, known)
   known = known or {}
   known.spec = spec
@@ -143,7 +144,7 @@ local function restore(base, id, spec, now, known)
   end
 end
 
--- The state of a job that is neither paused nor parked nor over. `is_begun`: it is not scheduled any more.
+-- The state of a job that is neither paused nor parked nor over. `is_begun`: the same step removes it from `sched`.
 local function natural_state(base, id, spec, is_begun)
   if not is_begun and redis.call('ZSCORE', base .. 'sched', id) then return 'scheduled' end
   local times = redis.call('HMGET', base .. 'job:' .. id, 'started_ms', 'first_pass_ms')
@@ -153,15 +154,15 @@ local function natural_state(base, id, spec, is_begun)
   return 'active'
 end
 
--- Whether a job may stand in a queue, or among those that are parked, blocked, restored, ending or expiring. As a rule there
--- is none of these, which one question tells.
+-- Whether a job may be in a queue, or in a list of parked, blocked, restoring, ending or expiring jobs. Usually none of
+-- these keys exists, and a single EXISTS decides.
 local function is_listed(base, id, class)
   return redis.call('EXISTS', base .. QUEUES[class], base .. 'jobs_parked', base .. 'blocked', base .. 'restoring',
     base .. 'ending', base .. 'expiring', base .. 'orphans:' .. id, base .. 'stopped:' .. id) > 0
 end
 
--- What a job's hash says when the job is over.
--- `known`: its cancelled, expired, first_pass_ms and reason; `counters`: pairs that go with it.
+-- The last fields of a job's hash, as name, value pairs.
+-- `known`: its cancelled, expired, first_pass_ms and reason; `counters`: further pairs.
 local function final_fields(known, wall, counters)
   local state = 'done'
   if (tonumber(known[2]) or 0) > 0 then state = 'expired' end
@@ -169,9 +170,9 @@ local function final_fields(known, wall, counters)
   return 'state', state, 'retrying', '0', 'finished_ms', wall, 'first_pass_ms', known[3] or wall, unpack(counters or {})
 end
 
--- Ends a job: its last state, its times, and nothing private left behind. Part of a step.
--- `last`: what the step changes besides: `known` and `counters`, see final_fields; `batch`: the key of the batch that ends
--- with the job; `spec`: member, class and keep where they are known; `is_listed`: the step puts it into a list.
+-- Ends a job: writes its last state and times, and removes its private keys. Part of a step.
+-- `last`: values that the caller knows: `known` and `counters`, see final_fields; `batch`: the key of the batch that
+-- ends with the job; `spec`: member, class and keep; `is_listed`: true if the same step puts the job into a list.
 local function finish_job(base, id, last)
   last = last or {}
   local job, spec_key = base .. 'job:' .. id, base .. 'spec:' .. id
@@ -216,8 +217,8 @@ local function finish_by_counters(base, id, status, count, reason)
   write('HSET', job, 'reason', reason)
 end
 
--- A job that is ending needs nobody, whatever was found wrong with it: it ends with what is there. One whose batch
--- takes workers down even so is closed by its counters alone.
+-- Ends a job that is ending already and would be parked. A job whose batch takes workers down (`poison`) is closed by
+-- its counters alone. Part of a step.
 local function end_anyway(base, id, status, poison, now)
   write('SREM', base .. 'copying', id)
   write('ZADD', base .. 'ending', int(now), id)
@@ -227,8 +228,8 @@ local function end_anyway(base, id, status, poison, now)
   finish_by_counters(base, id, status, left, 'poison: its unfinished recipients are counted and have no result')
 end
 
--- A job that needs a person: evidence in `dead`, everything unfinished kept for a replay.
--- Its own step. `also`: more writes of that step.
+-- Parks a job that needs a person: adds the evidence to `dead`, and keeps everything unfinished for a replay.
+-- A step of its own. `also`: a function that adds writes to it.
 local function park(base, id, reason, now, evidence, also)
   local spec = pairs_to_map(redis.call('HGETALL', base .. 'spec:' .. id))
   if spec.parked then return end
@@ -256,7 +257,7 @@ local function park(base, id, reason, now, evidence, also)
     write('SREM', base .. 'copying', id)
     write('HSET', base .. 'spec:' .. id, 'parked', '1')
     write('HSET', base .. 'job:' .. id, 'state', 'parked', 'reason', reason)
-    -- Batches with a later epoch were claimed after a replay.
+    -- Workers stop batches up to this epoch; later ones were claimed after a replay.
     tell(base, 'stop', id, next_epoch(base, now))
   end)
 end

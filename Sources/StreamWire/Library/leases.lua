@@ -42,7 +42,7 @@ local function crashed(base, name, worker, now)
   return 0
 end
 
--- Gives a batch of a worker that goes back; `crashes`: its count, nil as it is.
+-- Takes a batch from a worker that is dead or leaves. Part of a step. `crashes`: its new count; nil keeps the old one.
 local function free_batch(base, name, worker, now, crashes)
   local batch = base .. 'b:' .. name
   if crashes and crashes > 0 then
@@ -54,8 +54,8 @@ local function free_batch(base, name, worker, now, crashes)
   write('SREM', base .. 'claims:' .. worker, name)
 end
 
--- A step for each batch. The worker's lease goes last, so that what an error leaves is
--- freed by the next call.
+-- Frees all batches of a worker, one step for each, and then removes its lease. If an error stops it, the lease is
+-- still there, and the next call frees the rest. Returns the number of batches.
 local function free(base, worker, dead, now)
   local names = redis.call('SMEMBERS', base .. 'claims:' .. worker)
   table.sort(names)
@@ -88,7 +88,8 @@ local function leave(keys, args)
   return free(keys[1], args[1], false, steady_ms(keys[1]))
 end
 
--- Part of a step. `upto`: the watermark, nil as it is; `is_known`: the worker was at work on it.
+-- Takes a batch from a living worker. Part of a step. `upto`: its new watermark; nil keeps the old one; `is_known`: the
+-- worker has it and may have sent some of it.
 local function take_back(base, name, worker, now, upto, is_known)
   local batch = base .. 'b:' .. name
   if upto then write('HSET', batch, 'upto', upto) end

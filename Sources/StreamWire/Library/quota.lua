@@ -7,12 +7,12 @@
 -- by the same slope while the bucket stands full.
 -- The rate climbs only while FCM answers, and after a hold only once it has answered well: see "The share rule".
 --
--- A request of many (a legacy multicast) goes as a whole: the fan-out share may go into debt for it. While it has debt,
--- what comes in goes first to single recipients (`reserve`), then to the debt, then to the bucket.
+-- A legacy multicast is sent as a whole: the fan-out share may go into debt for it. While it has debt, the permits that
+-- come in go first to single recipients (`reserve`), then to the debt, then to the bucket.
 
--- What a recovering project sends, in requests a second.
+-- Requests a second of a project that recovers from a hold.
 local RECOVERY_RATE = 10
--- FCM answers: some answer was reported within so many ms.
+-- FCM counts as answering if a worker reported an answer within this time, in ms.
 local ANSWERS_WITHIN = 2000
 -- How long a refusal counts, in ms.
 local REFUSAL_COUNTS = 60000
@@ -37,7 +37,7 @@ local function refill(ctl, quota, now)
     local filling = math.min(passed, math.max(0, cap - have + (recovers and 0 or debt)) / rate)
     local income = rate * filling
     if recovers then
-      -- Requests are counted, and what they carry is paid for at the rate that the project will have.
+      -- A recovery lends by requests; their recipients' debt is paid at half the level, the pace after the recovery.
       debt = math.max(0, debt - level / 2 * passed)
     else
       local paid = math.min(debt, math.max(0, income - math.max(0, math.max(1, cap / 10) - have)))
@@ -63,8 +63,9 @@ local function save(ctl, bucket)
   if bucket.debt > 0 or ctl.debt then change(ctl, 'debt', bucket.debt) end
 end
 
--- What was lent within the last 60 s, the 250 ms for which it is good included, by half seconds. Only a project that asks
--- for requests of many keeps it, and only below a quota whose slack carries the largest of them.
+-- The permits that were lent within the last 60 s and the 250 ms for which they are good, by half seconds; nil when
+-- they are not counted. They are counted only for a project with multicasts whose quota has too little slack for the
+-- largest one.
 local function lent_lately(base, quota, now, unit)
   if quota * 0.0068 >= BATCH or (not unit and redis.call('EXISTS', base .. 'lent') == 0) then return nil end
   local counts, sum, old = pairs_to_map(redis.call('HGETALL', base .. 'lent')), 0, {}
@@ -81,7 +82,7 @@ local function add_lent(base, lately, count)
   lately.sum = lately.sum + count
 end
 
--- What is given back was lent a moment ago.
+-- Subtracts permits that are given back from the latest half seconds, in which they were lent.
 local function take_back(base, lately, returned)
   for _, at in ipairs({ lately.at, lately.at - 1 }) do
     local count = math.min(returned, tonumber(lately.counts[int(at)] or '0'))
@@ -92,12 +93,12 @@ local function take_back(base, lately, returned)
   end
 end
 
--- What single recipients asked for in vain is kept for them for a moment. Returns how many permits that is.
+-- Reserves permits for 150 ms for single recipients that found none. Returns how many are reserved.
 local function owe_singles(base, ctl, now, lent, missing)
   local owed = (tonumber(ctl.owed_until) or 0) > now and math.max(0, tonumber(ctl.owed) - lent) or 0
   owed = math.max(owed, missing)
   if missing > 0 then
-    -- Only who asks in vain prolongs it: renewed by every call it would never end, and fan-outs never begin.
+    -- Only a request that found too few permits prolongs it: if every call did, fan-outs would never begin.
     change(ctl, 'owed', int(owed))
     change(ctl, 'owed_until', int(now + 150))
   elseif owed > 0 then
@@ -109,8 +110,8 @@ local function owe_singles(base, ctl, now, lent, missing)
   return owed
 end
 
--- Permits for a request of many, all of them or none: when the fan-out share has no debt, nobody single waits, and the
--- last 60 s have room for it beside a tenth of the quota that is kept for single recipients.
+-- Lends the permits of one multicast, all of them or none. It does if the fan-out share has no debt, no single
+-- recipient waits, and the last 60 s have room for it beside the tenth of the quota that is kept for single recipients.
 local function lend_unit(bucket, unit, quota, missing, spare, lately)
   if bucket.debt >= 1 or missing > 0 or bucket.have < 1 then return 0 end
   if lately and lately.sum + unit > quota - quota / 10 then return 0 end
@@ -120,10 +121,10 @@ local function lend_unit(bucket, unit, quota, missing, spare, lately)
   return unit
 end
 
--- Lends permits: to single recipients whatever there is, to fan-outs at most half of it, so that the other workers
--- find something too, and never the last tenth of the bucket, which is for single recipients.
--- `ctl`: what the caller has read, and will keep. `unit`: recipients of the fan-out's next request, when they cannot be
--- divided; nil from a worker whose requests carry one each.
+-- Lends permits: to single recipients whatever there is, to fan-outs at most half of it, so that the other workers find
+-- something too, and never the last tenth of the bucket, which is for single recipients.
+-- `ctl`: the fields that the caller has read and will write. `unit`: recipients of the fan-out's next multicast; nil
+-- from a worker whose requests carry one recipient each.
 local function lend(base, ctl, quota, now, returned, single, fanout, unit)
   local bucket = refill(ctl, quota, now)
   if bucket.cap == 0 then
@@ -141,7 +142,7 @@ local function lend(base, ctl, quota, now, returned, single, fanout, unit)
   bucket.have = math.min(bucket.cap, bucket.have + returned - repaid)
   local lent = math.min(single, math.floor(bucket.have), left)
   bucket.have = bucket.have - lent
-  -- Single recipients that found nothing come again in a moment; what comes in until then is theirs.
+  -- Single recipients that found no permits ask again in a moment; the permits that come in until then are theirs.
   local missing = single - lent
   local reserve = math.max(owe_singles(base, ctl, now, lent, missing), bucket.reserve)
   local spare = math.floor(bucket.have - reserve)
@@ -160,17 +161,17 @@ local function lend(base, ctl, quota, now, returned, single, fanout, unit)
 end
 
 -- ---------------------------------------------------------------------------------------------------------------
--- The share rule: what FCM's answers say of the pace. A 5xx with Retry-After, a refusal here, makes its own recipients
--- wait in any case. The project is held only on evidence, counted fleet-wide: at least a tenth, and at least five, of its
--- last 200 answers (or of those of the last second, if they are more; none older than 60 s) were refusals. It is held for
--- the longest time that they were told. Below that share its pace is multiplied by one minus the share.
--- After a hold the project recovers: it sends ten requests a second until 20 answers that came after the hold have a share
--- below a tenth, then it goes on at half the pace from before the hold. Holds until then are of one series.
+-- The share rule: how FCM's answers change the pace. A 5xx with Retry-After, a refusal here, always makes its own
+-- recipients wait. The project is held only on evidence, counted fleet-wide: at least a tenth, and at least five, of its
+-- last 200 answers (or of those of the last second, if they are more; none older than 60 s) were refusals. The hold
+-- lasts for the longest Retry-After among them. Below that share the pace is multiplied by one minus the share.
+-- After a hold the project recovers: it sends ten requests a second until 20 answers have come since the hold. If fewer
+-- than a tenth of them are refusals, it goes on at half the pace from before the first hold; otherwise it is held again.
 
 local COUNTED_ANSWERS = 200
 local MOST_REPORTS = 200
 
--- Holds every send of the project. The pace stays known: it is what recovery comes back to.
+-- Holds every send of the project. `level` stays: half of it is the pace after the recovery.
 local function hold_sends(ctl, until_ms)
   local held = int(math.max(tonumber(ctl.hold_until) or 0, until_ms))
   change(ctl, 'hold_until', held)
@@ -180,7 +181,7 @@ local function hold_sends(ctl, until_ms)
   return tonumber(held)
 end
 
--- What people read of the pace: permits a second, and whether the project recovers from a hold.
+-- The pace as `overview` shows it: permits a second, and whether the project recovers from a hold.
 local function current_pace(ctl, now)
   local rate, recovering = tonumber(ctl.level) or 0, ctl.recovering == '1'
   if recovering then
@@ -196,7 +197,8 @@ local function parse_report(text)
   return tonumber(at), tonumber(answers), tonumber(refused), tonumber(told)
 end
 
--- Adds a report to `answers`, a ring of which `newest` counts the places; reports of the same 50 ms are one.
+-- Adds a report to `answers`, a ring of MOST_REPORTS places; `newest` grows with each place used. Reports within 50 ms
+-- share a place.
 local function add_report(base, ctl, now, since, answers, refused, told)
   local place = tonumber(ctl.newest) or 0
   local newest = redis.call('HGET', base .. 'answers', int(place % MOST_REPORTS))
@@ -211,8 +213,8 @@ local function add_report(base, ctl, now, since, answers, refused, told)
     string.format('%d|%d|%d|%d', at, answers, refused, told))
 end
 
--- Of the answers that count and were reported after `since`: their number, the refusals among them, and the latest time
--- that those were told to wait for.
+-- Counts the answers that were reported after `since`. Returns their number, the number of refusals, and the latest
+-- time until which a refusal told its recipients to wait.
 local function count_answers(base, ctl, now, since)
   local answers, refused, told, newest = 0, 0, 0, tonumber(ctl.newest) or 0
   -- At a high pace the newest 25 hold the last second.
@@ -230,14 +232,15 @@ local function count_answers(base, ctl, now, since)
   return answers, refused, told
 end
 
--- Hears of a worker's answers. `report`: `answers` that it got since its last claim, how many of them were `refused`, for
--- how many ms from now the longest was `told` to wait, and how many ms ago the first of them came (`span`).
+-- Applies a worker's report of answers to the pace. `report`: number of `answers` since its last claim, of refusals
+-- among them (`refused`), the longest wait that these were `told`, in ms from now, and the age of the first answer in
+-- ms (`span`).
 local function hear_answers(base, ctl, now, report)
   local hold_until, recovers = tonumber(ctl.hold_until) or 0, ctl.recovering == '1'
   local answers, refused = tonumber(report.answers), tonumber(report.refused) or 0
   if answers ~= 0 then change(ctl, 'answered_at', int(now)) end
   if not answers then
-    -- A worker that does not count its answers: nothing is known of them, so the pace climbs anew, from its floor.
+    -- A worker of an older version reports no answers: the recovery ends, and the pace climbs from its floor.
     if recovers and hold_until <= now then
       change(ctl, 'recovering', '0')
       change(ctl, 'level', 0)
@@ -245,7 +248,7 @@ local function hear_answers(base, ctl, now, report)
     return
   end
   local is_held = hold_until > now
-  -- Answers that came before the end of a hold say nothing of FCM after it.
+  -- Answers from before the end of a hold do not count for the recovery.
   if answers == 0 or (not is_held and now - (tonumber(report.span) or 0) < hold_until) then return end
   local since = is_held and 0 or hold_until
   local told = refused > 0 and now + math.max(0, tonumber(report.told) or 0) or 0
@@ -253,7 +256,7 @@ local function hear_answers(base, ctl, now, report)
   local is_clean = now >= (tonumber(ctl.refused_at) or 0) + REFUSAL_COUNTS
   if refused > 0 then change(ctl, 'refused_at', int(now)) end
   if refused == 0 and is_clean and not recovers then return end
-  -- Ten requests a second, or fewer: the answers of a recovery may take longer than a minute.
+  -- A recovery sends ten requests a second or fewer, so its 20 answers may take longer than a minute.
   if is_held or not recovers then since = math.max(since, now - REFUSAL_COUNTS) end
   local all, bad, until_ms = count_answers(base, ctl, now, since)
   local is_bad = 10 * bad >= all

@@ -1,12 +1,12 @@
 
--- What other files call. The rest is this file's own: Lua takes at most 200 locals for the whole library.
+-- The functions that other files call. All others are local to this block: Lua allows 200 locals in the whole library.
 local record, record_end
 do
 
--- The counters of a job and of the project, by the letter of a result.
+-- Status letters in the order of a job's counters; see LETTERS.
 local COUNTERS = { 's', 'f', 'u', 'c', 'x' }
 
--- What the project counts, as this call leaves it.
+-- Reads the project's counters. `changed`: names of the counters that this call changes; none yet.
 local function read_totals(base)
   local names = { 'sent', 'failed', 'unknown', 'cancelled', 'expired', 'retries' }
   local totals = { left = tonumber(redis.call('HGET', base .. 'ctl', 'left')) or 0, changed = {} }
@@ -16,7 +16,7 @@ local function read_totals(base)
   return totals
 end
 
--- The totals after these results and retries. They count from when they are noted, see commit.
+-- Returns a copy of the totals with these results and retries added. It replaces the old one when its step is noted.
 local function add_totals(totals, counts, retried, fresh)
   local sum = { changed = {} }
   for name, value in pairs(totals) do
@@ -48,7 +48,7 @@ local function writes_of_totals(base, totals)
   return writes
 end
 
--- Makes the step with which so much was counted.
+-- Makes a step together with the change of the project's totals that belongs to it.
 local function commit_counted(base, id, writes, common, counts, retried, fresh)
   if fresh == 0 and retried == 0 then return commit(base, id, writes, common.totals and common.totals.writes) end
   local sum = add_totals(common.totals or read_totals(base), counts, retried, fresh)
@@ -56,8 +56,8 @@ local function commit_counted(base, id, writes, common, counts, retried, fresh)
   commit(base, id, writes, sum.writes, function() common.totals = sum end)
 end
 
--- The only result of a job of one recipient of which nothing is left but the spec, the recipient and the batch: these go with
--- the others of the call, in record_end.
+-- Ends a one-recipient job with its result. Only its spec, recipient and batch are left: record_end removes those of
+-- all such jobs of the call.
 local function end_single(base, id, n, owner, progress, known, letter, common)
   local job, status = base .. 'job:' .. id, LETTERS[letter]
   common.ended_at = common.ended_at or int(now_ms())
@@ -72,25 +72,26 @@ local function end_single(base, id, n, owner, progress, known, letter, common)
   common.over_counts[letter] = (common.over_counts[letter] or 0) + 1
 end
 
--- A job whose spec is gone is over, or Redis came back with a state in which it was not handed over yet.
+-- Answers a flush of a job without a spec: it is over, or Redis came back with a state in which it was not handed over
+-- yet.
 local function record_of_none(base, id, n, worker, is_late)
   local name = id .. '/' .. n
   write('DEL', base .. 'b:' .. name)
   write('SREM', base .. 'claims:' .. worker, name)
   write('SREM', base .. 'groups_on', id)
   if is_late and redis.call('EXISTS', base .. 'job:' .. id) == 0 then
-    -- Whoever takes its entry must doubt.
+    -- The worker that takes its entry must treat its recipients as possibly sent.
     write('HSET', base .. 'rolled:' .. id, n, int(BATCH))
     write('PEXPIRE', base .. 'rolled:' .. id, HOUR)
   end
   return { 'gone' }
 end
 
--- The project is blocked, or its probe was not sent, or it answers again. Part of a step. `known`: see record.
+-- Blocks the project, has it probed again at once, or ends its block. Part of a step. `known`: see decide_flush.
 local function change_block(base, id, args, flush, known, progress)
   local ctl = base .. 'ctl'
-  -- Workers of 0826d19 block the project where the API of an operation refuses it ('HTTP 404 …'). Sends go to another API;
-  -- only a credential that the token endpoint refuses ('HTTP 400: …') is theirs, too.
+  -- Workers of an older version ask for a block when the API of an operation refuses it ('HTTP 404 …'). That is
+  -- ignored: sends go to another API. A credential that the token endpoint refuses ('HTTP 400: …') concerns sends, too.
   local blocks = args[9] ~= '' and not (progress[5] == 'managed' and string.match(args[9], '^HTTP %d+ '))
   if blocks then
     write('HSET', ctl, 'block', args[9], 'block_until', int(flush.now() + 60000))
@@ -106,8 +107,8 @@ local function change_block(base, id, args, flush, known, progress)
   end
 end
 
--- A fan-out whose first answers say that the message itself is wrong stops before it burns the quota. Part of a step.
--- Returns the error, '' for none. `fields`: what is written of the spec.
+-- Stops a fan-out when more than half of its first 100 answers say that the message itself is wrong. Part of a step.
+-- Returns the error that ends its unsent recipients, '' for none. `fields`: pairs that the step writes to the spec.
 local function weigh_answers(args, progress, fields)
   local abort, seen = progress[2] or '', tonumber(progress[3]) or 0
   if abort ~= '' or seen >= 100 or tonumber(args[11]) <= 0 or tonumber(progress[4]) <= BATCH then return abort end
@@ -124,7 +125,7 @@ local function weigh_answers(args, progress, fields)
   return answer
 end
 
--- The first pass of a batch is over when its last send has begun: its answers need no slot. Part of a step.
+-- Notes that a batch's first pass is over: its last send has begun, and its answers need no slot. Part of a step.
 local function pass(base, id, flush, known, progress, fields)
   local job, passed = base .. 'job:' .. id, (tonumber(progress[12]) or 0) + 1
   flush.fields[#flush.fields + 1], flush.fields[#flush.fields + 2] = 'sent', '1'
@@ -138,15 +139,15 @@ local function pass(base, id, flush, known, progress, fields)
   if progress[5] == 'fanout' then release_slot(base, id) end
 end
 
--- The last of a batch is written. Part of a step.
+-- Ends a batch with its last flush. Part of a step.
 local function close_batch(base, id, n, worker, flush, is_first_pass)
   local name = id .. '/' .. n
   if is_accounted(base, id, flush) then
     if is_first_pass then write('HDEL', base .. 'rcpt:' .. id, n) end
     write('DEL', flush.batch)
   else
-    -- A call before this one went into a state that Redis has forgotten, and somebody with it: whoever has no result
-    -- may have been sent to, and is looked after by the next holder.
+    -- Redis has forgotten an earlier call of this batch. Recipients without a result may have been sent to: the batch
+    -- goes to the next holder, with all of them below the watermark.
     local count = redis.call('HGET', flush.batch, 'count')
     flush.fields[#flush.fields + 1], flush.fields[#flush.fields + 2] = 'upto', count
     write('HSET', flush.batch, unpack(flush.fields))
@@ -158,7 +159,7 @@ local function close_batch(base, id, n, worker, flush, is_first_pass)
   write('SREM', base .. 'groups_on', id)
 end
 
--- Decides the step of a flush. Part of a step. `known`: of the job's hash: sent, failed, unknown, cancelled, expired,
+-- Decides the writes of a flush. Part of a step. `known`: of the job's hash: sent, failed, unknown, cancelled, expired,
 -- first_pass_ms, reason, state. Returns the error that ends the job's unsent recipients, and the number of new retries.
 local function decide_flush(base, args, flush, known, progress, holder)
   local id, n, fresh = args[1], args[2], flush.fresh
@@ -184,7 +185,7 @@ local function decide_flush(base, args, flush, known, progress, holder)
   local left = tonumber(progress[1]) - fresh
   local passes = flush.owned and holder[6] and not holder[7] and (args[20] == '1' or args[6] == '1')
   if left <= 0 then
-    -- The job is over, and with it whatever was still to be noted of this batch.
+    -- The job is over: nothing more of this batch is written.
     finish_job(base, id, { known = { known[4], known[5], known[6], known[7] }, counters = counters,
       batch = holder[2] and flush.batch, spec = { progress[10], progress[5], progress[11] }, is_listed = flush.is_listed })
     if holder[2] then write('SREM', base .. 'claims:' .. holder[2], args[1] .. '/' .. n) end
@@ -228,7 +229,7 @@ end
 --   retries: index, due, 1 = wait for the probe, "attempts|first_ms|dup|recipient"
 --   feedback: index, kind, recipient, action, replacement, error
 --   rates: "<kind>:<recipient>", until when no send to it begins
---   names and values, each left out where there is none: 'subscribed', see count_subscribed
+--   optional names, each with its value: 'subscribed', see count_subscribed
 -- Returns {'ok', abort} (abort: the error that ends every unsent recipient, '' = none), {'stale'} (another worker
 --   holds the batch: nothing was written, send the results again as late), or {'gone'} (the job is over).
 function record(base, args, common)
@@ -255,10 +256,10 @@ function record(base, args, common)
     return common.clock
   end
   local waiting, total, class = base .. 'wait:' .. id, tonumber(progress[4]), progress[5]
-  -- Nothing but a result. What else a call does may queue, block or stop jobs, and what was known of those is asked anew.
+  -- A plain call has results only. Any other may queue, block or stop jobs, so `is_listed` is asked again after it.
   local is_plain = not late and args[17] == '0' and args[9] == '' and args[10] == '0' and class ~= 'aimed'
   if not is_plain then common.is_listed = {} end
-  -- Of a job of one there is as a rule nothing else, which one question tells.
+  -- A one-recipient job usually has no other keys; a single EXISTS decides.
   local is_bare = is_plain and total == 1 and #indexes == 1 and redis.call('EXISTS', waiting, base .. 'held:' .. id,
     base .. 'orphans:' .. id, base .. 'stopped:' .. id, base .. 'rolled:' .. id, base .. 'crashed:' .. id,
     base .. 'copy:' .. id) == 0
@@ -273,7 +274,7 @@ function record(base, args, common)
   local known = (#indexes > 0 or not is_plain or args[6] == '1' or args[20] == '1')
     and redis.call('HMGET', base .. 'job:' .. id, 'sent', 'failed', 'unknown', 'cancelled', 'expired', 'first_pass_ms',
       'reason', 'state') or {}
-  -- What leaves goes first.
+  -- Entries of outgoing streams go first, see redo.lua.
   local at = send_out(base, id, args, indexes, old, 23 + 4 * tonumber(args[17]))
   for _ = 1, tonumber(args[21]) do
     if first_time then hold_recipient(base, args[at], tonumber(args[at + 1]), now()) end
@@ -298,7 +299,7 @@ function record(base, args, common)
   return { 'ok', abort }
 end
 
--- What the flushes of one call have in common.
+-- Ends the one-recipient jobs of all flushes of one call, and writes the project's totals.
 function record_end(base, common)
   if common.over then
     local writes, fresh = {}, 0

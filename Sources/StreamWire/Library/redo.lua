@@ -1,24 +1,26 @@
 
 -- ---------------------------------------------------------------------------------------------------------------
--- Steps: writes that belong together, of which all are made in the end, or none.
+-- Steps: groups of writes that are all made in the end, or none of them.
 --
--- Redis has no rollback. An error in the middle of a function (a right that was taken away, a key of another type) leaves
--- what was written before it. So a step is decided first, while `write` collects its writes. Then the step is noted in
--- `redo`, and then it is made. When one of its writes fails, the note stays, and the next call makes the whole step again
--- before it does anything else. So each write of a step must be idempotent: it sets values and increments nothing.
--- What leaves the system (XADD) goes out while the step is decided: an error may repeat it, and never loses it.
+-- Redis has no rollback: an error in the middle of a function (a missing right, a key of another type) leaves the
+-- writes before it. So a step goes through three phases:
+--   1. decide: `write` collects the step's writes. Entries of outgoing streams (XADD) are written in this phase or
+--      before it: an error may repeat them, and never loses them.
+--   2. note: the step is stored in the key `redo`.
+--   3. make: its writes are made. If one fails, the note stays, and the next call makes the whole step again first.
+-- Each write of a step must be idempotent: it sets values and increments nothing.
 
--- Of the call that is being made:
+-- State of the current function call; `redo` resets it:
 local step         -- writes of the step that is being decided; nil outside of a step
-local noted        -- the base, while `redo` holds a step of this call
+local noted        -- the base, while the key `redo` holds a step of this call
 local making       -- {job, writes}: the step that is being made
-local stuck        -- list of such steps that could not be made: a key is spoilt, or a right is missing
-local stuck_jobs   -- job -> the error with which its step failed; '' for the project
+local stuck        -- list of {job, writes}: steps that failed: a key has the wrong type, or a right is missing
+local stuck_jobs   -- job -> the error of its failed step; the job '' stands for the project
 
--- When functions of a project last failed, in Redis TIME; see check.lua.
+-- base -> when a function of the project last failed, in Redis TIME; see `may`. Kept from call to call.
 local troubled = {}
 
--- What was raised, as an error with the code that Redis gave it.
+-- Turns a raised value into an error reply that begins with Redis' error code, ERR if it has none.
 local function refusal(raised)
   local text = tostring(type(raised) == 'table' and raised.err or raised)
   if not string.match(text, '^%u[%u_]* ') then text = 'ERR ' .. text end
@@ -29,7 +31,7 @@ local function note_steps(base, steps)
   redis.call('HSET', base .. 'redo', 'steps', cmsgpack.pack(steps))
 end
 
--- Takes the note of steps that were made away.
+-- Removes the note of the steps that were made; steps that failed stay noted.
 local function close_steps()
   if not noted then return end
   if #stuck > 0 then note_steps(noted, stuck) else redis.call('DEL', noted .. 'redo') end
@@ -41,13 +43,13 @@ function write(...)
     step[#step + 1] = { ... }
     return nil
   end
-  -- A step that is made again must not undo what is written after it.
+  -- Delete the note first: a step that is made again would undo this later write.
   close_steps()
   return redis.call(...)
 end
 
--- Jobs of one recipient that are over: {'over', base, worker, id, n, id, n, ...}. Their names are spelt out here, so that the
--- note stays small.
+-- Removes the keys of one-recipient jobs that are over. `op`: {'over', base, worker, id, n, id, n, ...}. The key names
+-- are built here, so that the note stays small.
 local function remove_over(op)
   local base, names, ids, keys = op[2], {}, {}, {}
   for i = 4, #op, 2 do
@@ -77,7 +79,7 @@ local function make_writes(writes, is_again)
   end
 end
 
--- Tells every worker, as a part of the step that is being decided if there is one.
+-- Appends an entry to the news that every worker reads; inside a step, when the step is made.
 local function tell(base, kind, name, value)
   if step then
     step[#step + 1] = { 'tell', base, kind, name, value }
@@ -90,13 +92,13 @@ local function refuse_stuck(id)
   if stuck_jobs[id] then error(stuck_jobs[id], 0) end
 end
 
--- Makes a step. `id`: the job that it is about, '' for none. `totals`: writes that the end of this call makes; they are noted
--- with the step. `on_noted`: called when it is certain that the step will be made.
+-- Notes and makes a step. `id`: its job, '' for none. `totals`: writes that the end of this call makes; they are noted
+-- with the step. `on_noted`: called once the step is noted, so that it will certainly be made.
 local function commit(base, id, writes, totals, on_noted)
   refuse_stuck(id)
   if #writes == 0 then return end
   if #writes == 1 and not totals and writes[1][1] ~= 'tell' then
-    -- One command is made or not.
+    -- A single command is atomic and needs no note.
     write(unpack(writes[1]))
     return
   end
@@ -129,7 +131,7 @@ local function in_step(base, id, decide, ...)
   return first, second
 end
 
--- Ends what a failed call left: returns the error as a reply. A step of which a part was made stays noted.
+-- Cleans up after a failed call and returns its error as a reply. A step that was partly made stays noted.
 local function failed(base, raised)
   local reply = refusal(raised)
   if making then
@@ -141,7 +143,7 @@ local function failed(base, raised)
   return reply
 end
 
--- Makes again what an earlier call had to leave.
+-- Makes the steps again that failed in earlier calls. Raises an error while a step of the project is stuck.
 local function redo(base)
   step, noted, making, stuck, stuck_jobs = nil, nil, nil, {}, {}
   local text = redis.call('HGET', base .. 'redo', 'steps')
@@ -162,8 +164,8 @@ local function redo(base)
   refuse_stuck('')
 end
 
--- A function that writes: it first makes what an earlier call had to leave. An error is its reply, and none of its steps is
--- lost.
+-- Wraps a function that writes: first the steps of earlier calls are made again, then the function runs. Returns the
+-- reply or an error; a step that failed stays noted.
 local function guarded(callback)
   return function(keys, args)
     local function run()

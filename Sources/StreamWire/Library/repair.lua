@@ -1,8 +1,8 @@
 
 -- ---------------------------------------------------------------------------------------------------------------
--- repair: finishes jobs of which every recipient has its mark in the map of results, while the job still counts some as open.
--- An earlier version of this library, stopped by an error, left such jobs; nothing else ever ends them.
--- ARGV: cursor ('0' to begin), jobs to look at. Returns {next cursor, job, recipients that were not counted, ...}.
+-- repair: ends jobs whose recipients all have their bit in done:<id> while the job still counts some as open. An error
+-- in an earlier version of this library left such jobs; no other function ends them.
+-- ARGV: cursor ('0' to begin), number of jobs to check. Returns {next cursor, job, recipients not counted, ...}.
 local function repair(keys, args)
   local base = keys[1]
   local step_of_scan = redis.call('SSCAN', base .. 'jobs_open', args[1], 'COUNT', args[2])
@@ -12,7 +12,7 @@ local function repair(keys, args)
     local total, left = tonumber(spec[1]), tonumber(spec[2])
     if total and not stuck_jobs[id] and (left <= 0 or (total > 1 and redis.call('BITCOUNT', base .. 'done:' .. id) >= total)) then
       in_step(base, id, function()
-        -- Which results these had is not known any more.
+        -- The statuses of the recipients that were not counted are lost: they count as unknown.
         local counted, missing = redis.call('HMGET', base .. 'job:' .. id, 'sent', 'failed', 'unknown', 'cancelled', 'expired'), total
         for _, count in ipairs(counted) do missing = missing - (tonumber(count) or 0) end
         local open = tonumber(redis.call('HGET', base .. 'ctl', 'left')) or 0
@@ -23,7 +23,7 @@ local function repair(keys, args)
         reply[#reply + 1] = int(math.max(0, missing))
       end)
     elseif not total then
-      -- Nothing is left of it.
+      -- The job has no spec: only its place in the set is left.
       write('SREM', base .. 'jobs_open', id)
     end
   end

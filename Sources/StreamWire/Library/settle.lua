@@ -1,21 +1,21 @@
 
--- A recipient that waits and was never sent is no retry.
+-- Whether a value of wait:<id> has 0 attempts: the recipient was never sent, so its send is no retry.
 local function is_unsent(value)
   return value and string.sub(value, 1, 2) == '0|'
 end
 
 local BITS = { [0] = 128, 64, 32, 16, 8, 4, 2, 1 }
 
--- Looks up in the map of results which of these recipients have theirs. Returns how many have none yet, by position which of
--- them have one (nil when none has), and the writes that mark them. A batch's bits lie side by side, so they are read and
--- written in one piece.
+-- Looks up in done:<id> which of these recipients have their result. Returns how many have none, a map of the positions
+-- that have one (nil when none has), and the writes that set the missing bits. A batch's bits are neighbours, so they
+-- are read and written as one range.
 local function read_marks(done, indexes)
   local low, high = indexes[1], indexes[1]
   for i = 2, #indexes do
     local index = indexes[i]
     if index < low then low = index elseif index > high then high = index end
   end
-  -- A few, or such as lie far apart, are marked one by one.
+  -- Few bits, or bits far apart, are set one by one.
   local in_one = #indexes >= 4 and high - low <= 4 * BATCH
   local first, last, bytes, writes, seen = math.floor(low / 8), math.floor(high / 8), nil, {}, {}
   if in_one then
@@ -45,8 +45,8 @@ local function read_marks(done, indexes)
   return fresh, old, writes
 end
 
--- The objects of those results that are new, as the text of an array. What stands inside a string has its quotes escaped,
--- so the next object begins where it seems to.
+-- The objects of the new results, as the text of a JSON array. Quotes inside a string are escaped, so `,{"i":` is
+-- always the beginning of an object.
 local function new_objects(text, letters, old)
   local list, from = {}, 2
   for i = 1, #letters do
@@ -59,10 +59,11 @@ local function new_objects(text, letters, old)
   return #list > 0 and '[' .. table.concat(list, ',') .. ']' or ''
 end
 
--- What of the results is new, and how much of each letter: fresh, counts, old, marks; see read_marks.
+-- Which results are new. Returns fresh, counts (status letter -> new results), old, marks; see read_marks for the
+-- others.
 local function look_up_results(base, id, total, indexes, letters)
   local counts, fresh, old, marks = {}, 0, nil, {}
-  -- A job of one recipient is over with its result, so as long as there is the job there is none.
+  -- A one-recipient job is deleted when its result is written; if its spec exists, it has no result.
   if #indexes > 0 and total == 1 then fresh = 1 end
   if #indexes > 0 and total > 1 then fresh, old, marks = read_marks(base .. 'done:' .. id, indexes) end
   for i = 1, #indexes do
@@ -74,7 +75,8 @@ local function look_up_results(base, id, total, indexes, letters)
   return fresh, counts, old, marks
 end
 
--- Writes the entries of `results` and `feedback` that are new. `args`: of record; `at`: where its feedback begins.
+-- Adds the new entries of `results` and `feedback`. `args`: of record; `at`: where its feedback begins. Returns the
+-- index behind the feedback.
 local function send_out(base, id, args, indexes, old, at)
   local objects, count = args[16], tonumber(args[18])
   if old then objects = new_objects(objects, args[15], old) end
@@ -96,8 +98,8 @@ local function send_out(base, id, args, indexes, old, at)
   return at
 end
 
--- Takes recipients that have their result out of `wait`. Part of a step. Returns how many were in it, and how many of those
--- were never sent.
+-- Removes recipients that have their result from wait:<id>. Part of a step. Returns how many were in it, and how many
+-- of these were never sent.
 local function stop_waiting(base, id, indexes)
   local waiting, names, present, unsent = base .. 'wait:' .. id, {}, {}, 0
   for i = 1, #indexes do names[i] = int(indexes[i]) end
@@ -114,14 +116,15 @@ local function stop_waiting(base, id, indexes)
   return #present, unsent
 end
 
--- What the send to a topic or condition came to decides how long its turn lasts.
+-- Sets how long a topic or condition keeps the slot after its send was answered: for the estimate if FCM may run it,
+-- else 0.
 local function turn_of_aimed(base, id, may_run, now)
   hold_slot(base, id, may_run and estimate_audience(base, id) or 0, now)
 end
 
--- Hands recipients on to a retry. Part of a step.
--- `flush`: of record; `at`: where the retries begin in `args`. Returns how many were sent before, by how many `wait` grows,
--- and by how many those in it that were never sent.
+-- Schedules the retries of a flush. Part of a step. `flush`: of record; `at`: where the retries begin in `args`.
+-- Returns the number of recipients that were sent before, the growth of wait:<id>, and the growth of the never sent in
+-- it.
 local function schedule_retries(base, id, flush, args, at)
   local count, retried, grown, unsent = tonumber(args[17]), 0, 0, 0
   if count == 0 or not flush.owned then return 0, 0, 0 end
@@ -135,8 +138,9 @@ local function schedule_retries(base, id, flush, args, at)
   for i, index in ipairs(names) do
     local due, parked, value = args[at + 1], args[at + 2], args[at + 3]
     at = at + 4
-    -- A schedule is a decision: only the holder's counts, and never for a recipient that has its result.
-    -- The mark makes it set-once: repeated, the call must not bring a recipient back that another worker has by now.
+    -- A retry is a decision: only the holder's counts, and never for a recipient that has its result.
+    -- The mark w<recipient> makes it set-once: a repeated call must not schedule a recipient that another worker has by
+    -- now.
     if not handed_on[i] and not flush.retried[index] and redis.call('GETBIT', base .. 'done:' .. id, index) == 0 then
       flush.retried[index] = true
       if parked == '1' then due = int(math.max(tonumber(due), flush.now() + 60000)) end
@@ -165,8 +169,8 @@ local function schedule_retries(base, id, flush, args, at)
   return retried, grown, unsent
 end
 
--- Every recipient of a batch has its result or waits for a retry, when this flush is written. A first pass of 1,000 fills 125
--- bytes of the map of results, so that one count answers it as a rule.
+-- Whether every recipient of a batch has its result or waits for a retry once this flush is written. The bits of a
+-- first pass of 1,000 are 125 bytes of done:<id>, so usually a single BITCOUNT decides.
 local function is_accounted(base, id, flush)
   local facts, done = redis.call('HMGET', flush.batch, 'from', 'count', 'indexes'), base .. 'done:' .. id
   local new = {}

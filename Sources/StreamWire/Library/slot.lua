@@ -59,7 +59,7 @@ local function fill_slot(base, now, limit, smear)
         in_step(base, victim, preempt, base, victim)
         count = count - 1
       end
-      -- A job that an error leaves in both is found again.
+      -- If an error stops this between the two writes, the job is in both and is found again.
       write('HSET', base .. 'active', id, next_epoch(base, now) .. '|')
       write('ZREM', base .. 'queue', head)
       count = count + 1

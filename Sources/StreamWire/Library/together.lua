@@ -5,21 +5,21 @@
 
 -- What the calls of one function call share.
 -- Written at the end, by intake_end or record_end (lists, see `note_for_end`):
---   entries, taken      entries that leave `jobs`; such that became a job, as a set
---   wanted              those of them that somebody had cancelled
+--   entries, taken      entries that leave `jobs`; those of them that became a job, as a set
+--   wanted              those entries that had been cancelled and stand in `unwanted`
 --   claimed             by worker: batches that it holds now
---   opened, copying     jobs that are not over, and such whose audience is copied
---   timed               by sorted set: score and member
---   duplicates, seen    by key of a job: how often its id came again; writes of ids to remember
---   over, over_counts   by worker: jobs of one recipient that are over, and their batches; their results by letter
+--   opened, copying     jobs that are not over; jobs whose audience is copied
+--   timed               name of a zset -> list of {score, member}
+--   duplicates, seen    key of a job -> its new count of `duplicates`; list of SET commands that remember ids
+--   over, over_counts   worker -> one-recipient jobs that are over, and their batches; status letter -> their number
 --   over_ids            the same jobs as a set
---   totals              what the project counts, as noted with the steps of this call
+--   totals              the project's counters after the steps that are noted so far; see add_totals
 -- Asked once:
 --   ctl, now, wall      of intake: `ctl` as read and changed, the project's time, the time of the day
 --   clock, ended_at     of record: the project's time, and the time of the day at which its jobs ended
 --   away                by worker and connection: see is_away
 --   is_calm             `unwanted` and `singles` do not exist; false once a job was queued
---   is_queued           a job of this call will stand in `singles`
+--   is_queued           whether this call adds a job to `singles` at its end
 --   is_listed           by class: a job may stand in a queue, or among those that are parked, blocked, restored, ending
 --                       or expiring; forgotten before and after whatever may put one there
 local function new_common()
