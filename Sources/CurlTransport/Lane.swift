@@ -70,8 +70,8 @@ final class Lane {
     /// Whether the connection of that generation is, or was, HTTP/2 for certain. Also right when read from a callback.
     func isMultiplexed(_ generation: Int) -> Bool { multiplexed.contains(generation) }
 
-    /// Whether the connection on which that transfer's body was asked for has ended, so that its end says nothing of
-    /// what the lane carries now. libcurl looks for another connection for a request only then.
+    /// Whether the connection on which libcurl asked for the transfer's body has ended. If so, the transfer's end says
+    /// nothing about the lane's present connection. libcurl looks for a second connection only after the first ended.
     func isOver(_ generation: Int, for transfer: Transfer) -> Bool {
         generation < self.generation || (transfer.wasKeptFromRepeating && sockets.isEmpty)
     }

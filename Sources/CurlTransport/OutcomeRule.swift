@@ -12,13 +12,13 @@ struct TransferFacts: Equatable {
     /// that it was.
     var bytesHandedOut = 0
     /// The server said that it did not process the request: REFUSED_STREAM, or a GOAWAY whose last stream is a lower one.
-    /// Nothing else proves it, above all not that libcurl named no error.
+    /// Nothing else proves it. That libcurl reports no error is no proof.
     var refused = false
-    /// libcurl wanted to send the request a second time and was not let.
+    /// libcurl tried to send the request a second time, and the transfer refused.
     var wasKeptFromRepeating = false
     /// Of the last answer's headers; 0 when none arrived.
     var status = 0
-    /// The status is all that is known of the answer: libcurl dropped the headers.
+    /// Only the answer's status is known: libcurl dropped the headers.
     var isOnlyStatus = false
     var receivedBytes = 0
     /// Of the answer's `content-length`.
@@ -48,7 +48,7 @@ enum OutcomeRule {
     static func reason(_ facts: TransferFacts) -> String {
         if !facts.giveUp.isEmpty { return facts.giveUp }
         if facts.refused { return "the server refused the stream" }
-        // libcurl's own code and text are about the second connection that it did not get.
+        // libcurl's code and text describe its failure to get a second connection, not the first one's end.
         if facts.wasKeptFromRepeating { return "the connection ended without an answer" }
         var reason = "libcurl \(facts.code ?? -1)"
         if !facts.errorText.isEmpty { reason += ": \(printable(facts.errorText))" }

@@ -65,7 +65,7 @@ final class TLSConnect {
 
     func reason(_ code: CURLcode) -> String {
         let text = String(cString: errorText)
-        // Of a private CA that cannot be read, libcurl's own words name the path.
+        // libcurl's error about an unreadable private CA contains the path, which must not be shown.
         return text.isEmpty || code == CURLE_SSL_CACERT_BADFILE ? String(cString: curl_easy_strerror(code)) : text
     }
 

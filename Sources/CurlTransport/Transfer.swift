@@ -34,9 +34,9 @@ final class Transfer {
     /// The lane's connection, by generation, on which the body was asked for.
     fileprivate(set) var askedOn: Int?
     fileprivate var bytesHandedOut = 0
-    /// libcurl wanted to send the request a second time, and was not let.
+    /// libcurl tried to send the request a second time, and the transfer refused.
     fileprivate(set) var wasKeptFromRepeating = false
-    /// What the server said of the stream that carries the body.
+    /// The observer's record of the stream that carries the body.
     private let stream: UnsafeMutablePointer<chttp2_stream>
     fileprivate var answer: [UInt8] = []
     fileprivate var overflowed = false
@@ -132,7 +132,7 @@ final class Transfer {
         facts.wasKeptFromRepeating = wasKeptFromRepeating
         facts.receivedBytes = answer.count
         facts.overflowed = overflowed
-        // Of a private CA that cannot be read, libcurl's own words name the path.
+        // libcurl's error about an unreadable private CA contains the path, which must not be shown.
         if errorText[0] != 0, code != Int(CURLE_SSL_CACERT_BADFILE.rawValue) {
             facts.errorText = String(cString: errorText)
         }
@@ -141,11 +141,11 @@ final class Transfer {
             facts.status = Curl.long(easy, CURLINFO_RESPONSE_CODE)
             facts.declaredBytes = Curl.offset(easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T)
         }
-        // Without a body libcurl may have sent the request more than once: nothing tells which of them this was said of.
+        // libcurl may send a request without a body more than once: the refusal may be about any of these sends.
         if hasBody, bytesHandedOut > 0 {
             facts.refused = stream.pointee.is_refused
             let status = Int(stream.pointee.status)
-            // A success that was seen is one. Of another status too much is lost: how long to wait, and the reason.
+            // A status of 2xx is a success. Any other status needs the lost headers: the wait and the reason.
             if facts.status < 200, (200..<300).contains(status) {
                 facts.status = status
                 facts.isOnlyStatus = true
@@ -154,7 +154,7 @@ final class Transfer {
         return facts
     }
 
-    /// Before a request, and before its body: libcurl may send the headers again as often as it likes.
+    /// Clears the observer's record before a request and before its body: libcurl may send the headers more than once.
     fileprivate func forgetStream() {
         stream.pointee.is_refused = false
         stream.pointee.status = 0
@@ -180,7 +180,7 @@ final class Transfer {
         return lastContentType
     }
 
-    /// For an answer of which libcurl kept no header.
+    /// The content type that the observer saw, for an answer whose headers libcurl dropped.
     private func observedContentType() -> String? {
         guard hasBody, bytesHandedOut > 0, stream.pointee.content_type.0 != 0 else { return nil }
         return withUnsafeBytes(of: &stream.pointee.content_type) { bytes in
@@ -219,17 +219,19 @@ final class Transfer {
         return Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
     }
 
+    /// Whether libcurl may send the request from its beginning; false once it has taken any of the body.
+    ///
     /// libcurl sends a request again when the server refused its stream, and when a connection that was used before
-    /// ends without an answer. It does not tell which, and it does not wait. So a body of which it took anything is given
-    /// to it once: the pool sends a refused request again itself.
+    /// ends without an answer. It does not tell which, and it does not wait. The pool sends refused requests again
+    /// itself.
     fileprivate func mayStartOver() -> Bool {
         if bytesHandedOut > 0 { wasKeptFromRepeating = true }
         return bytesHandedOut == 0
     }
 }
 
-/// A request that libcurl may not repeat gets no connection for it: with a hundred of them on a connection that ends,
-/// each would open one in turn and close it again.
+/// Opens a socket for a transfer; refuses it if libcurl may not send the request again. Otherwise, when a connection
+/// with a hundred requests ends, each of them would open a connection and close it again.
 private func transferOpenSocket(
     _ context: UnsafeMutableRawPointer?,
     _ purpose: curlsocktype,

@@ -45,7 +45,7 @@ enum PlainTextRequest {
 
 /// `application/x-www-form-urlencoded`.
 enum FormText {
-    /// The most pairs that are read. A message of 4,096 bytes has fewer: every key has a byte of its own at least.
+    /// The most pairs that are read. A message of 4,096 bytes has fewer: each pair has at least one byte of key.
     private static let mostPairs = 5_000
 
     /// nil when an escape is broken or the text has more than ``mostPairs``.

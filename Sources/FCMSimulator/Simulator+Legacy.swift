@@ -26,7 +26,7 @@ extension Simulator {
         }
     }
 
-    /// 401. The page names the mistake of a sender that has an app's key.
+    /// The 401 answer. Its page says so if the key is one for apps.
     func unauthorized(_ request: SimulatorRequest) -> SimulatorReply {
         let isAppKey = configuration.projects.contains { project in
             project.appKeys.contains { request.authorization == "key=" + $0 }

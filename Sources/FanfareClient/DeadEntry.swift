@@ -34,7 +34,7 @@ public struct DeadEntry: Sendable {
         evidence = []
         originals = []
         for (name, value) in entry.fields {
-            // By bytes: a name that begins with a combining mark would join the dot to one character.
+            // Compare bytes: a combining mark at the start of a name forms one character with the dot.
             if name.utf8.starts(with: "f.".utf8) {
                 originals.append((String(decoding: name.utf8.dropFirst(2), as: UTF8.self), value))
             } else if ["job", "kind", "reason", "entry_id", "at_ms"].contains(name) {

@@ -37,8 +37,8 @@ public struct FanfareConsumer<Redis: RedisSending>: Sendable {
         for stream in [keys.results, keys.feedback] { try await createGroup(of: stream) }
     }
 
-    /// Makes the group on `upstream`. Safe to repeat. Do this only in an application that calls ``readUpstream(unreadable:_:)``:
-    /// a group whose entries nobody acknowledges holds the project up in the end.
+    /// Makes the group on `upstream`. Idempotent. Call it only in an application that calls
+    /// ``readUpstream(unreadable:_:)``: a group without a reader stops the project once its backlog exceeds the limit.
     public func createUpstreamGroup() async throws { try await createGroup(of: keys.upstream) }
 
     private func createGroup(of stream: String) async throws {
@@ -73,7 +73,7 @@ public struct FanfareConsumer<Redis: RedisSending>: Sendable {
         try await read(keys.feedback, FeedbackEntry.init, unreadable, handle)
     }
 
-    /// The same for `upstream`: messages from apps, and delivery receipts, of a project with the XMPP transport.
+    /// Reads `upstream`: messages from apps, and delivery receipts, of a project with the XMPP transport.
     @discardableResult
     public func readUpstream(
         unreadable: (FanfareClientError) throws -> Void = { throw $0 },

@@ -22,7 +22,7 @@ public struct JobStatus: Equatable, Sendable {
         public static let rejected = State(rawValue: "rejected")
     }
 
-    /// An open set: later versions may add sources.
+    /// The source of an audience's size. An open set: later versions may add sources.
     public struct AudienceSource: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
         public let rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
@@ -62,9 +62,9 @@ public struct JobStatus: Equatable, Sendable {
     public var firstPassMs: Int64?
     public var finishedMs: Int64?
     public var reason: String?
-    /// Of a job to a topic or a condition: how large its audience is taken to be; nil for every other job.
+    /// The estimated size of the audience of a job to a topic or a condition; nil for every other job.
     public var audienceEstimate: Int64?
-    /// Where ``audienceEstimate`` comes from.
+    /// The source of ``audienceEstimate``.
     public var audienceSource: AudienceSource?
 
     /// Reads an `HGETALL` reply; nil when there is no such job (yet, or any more).

@@ -4,10 +4,10 @@ public import StreamWire
 /// One entry of a project's `upstream` stream: a message from an app, or a delivery receipt from FCM. Only projects with
 /// the XMPP transport have any.
 public struct UpstreamEntry: Equatable, Sendable {
-    /// Unix milliseconds that are taken for a time.
+    /// The Unix milliseconds that are accepted as a time.
     private static let times: ClosedRange<Int64> = 0...99_999_999_999_999
 
-    /// What a delivery receipt says.
+    /// A delivery receipt.
     public struct Receipt: Equatable, Sendable {
         /// FCM's word, such as `MESSAGE_SENT_TO_DEVICE`; empty if the receipt names none.
         public var status: String
@@ -23,17 +23,17 @@ public struct UpstreamEntry: Equatable, Sendable {
 
     /// The stream id.
     public var id: String
-    /// Nil for a message from an app.
+    /// The delivery receipt; nil for a message from an app.
     public var receipt: Receipt?
     /// The sender's token; for a receipt FCM's own name.
     public var from: String
     /// The app's package or bundle name; may be empty.
     public var category: String
-    /// FCM repeats what it has no acknowledgement for, with the same id: use it to recognise repetitions.
+    /// The sender's id. FCM repeats what was not acknowledged with the same id: use it to recognise repetitions.
     public var messageID: String
-    /// The value that came: an object or a string, as the app sent it.
+    /// The value of `data`: an object or a string, as the app sent it.
     public var data: JSONValue
-    /// The same as JSON text, for another reader of JSON.
+    /// ``data`` as JSON text, for another JSON parser.
     public var dataJSON: String
     /// When a worker got it, Unix milliseconds; nil if the entry holds no usable time.
     public var receivedMs: Int64?

@@ -6,7 +6,8 @@ struct ConfigurationFile {
     /// More is not a configuration.
     static let maximumBytes = 1 << 20
     static let maximumProjects = 1_000
-    /// More is no key of a setting and no project's id, but perhaps a secret in the wrong place.
+    /// The longest key that messages show. A longer one is no setting and no project id, but perhaps a misplaced
+    /// secret.
     static let longestKey = 64
 
     private(set) var values: [String: SourcedValue] = [:]
@@ -100,7 +101,7 @@ struct ConfigurationFile {
                     problems.append("\(name)\(Self.line(key)): must be topics and numbers")
                     continue
                 }
-                // A name with this sign is none of a topic, and would be taken for a name and a size.
+                // A name with an equals sign is not a topic's; it would be read as a name and a size.
                 guard !topic.string.contains("=") else {
                     problems.append("\(name)\(Self.line(key)): \(topic.string) is no topic")
                     continue
@@ -111,7 +112,7 @@ struct ConfigurationFile {
         case (.sizes, _): problems.append("\(name)\(line): must be a mapping of topics to numbers")
         case (.hosts, _): problems.append("\(name)\(line): must be a list")
         case (_, .scalar(let scalar)): values[name] = SourcedValue(texts: [scalar.string], source: source)
-        // As JSON that is pasted without quotes reads.
+        // JSON that was pasted without quotes.
         case (.file, _): problems.append("\(name)\(line): \(PathText.contentSentence)")
         default: problems.append("\(name)\(line): must be one value")
         }

@@ -1,13 +1,13 @@
 internal import Glibc
 
-/// The file that a setting names. Describes itself as the setting and where its value stands, never as the path: what was
-/// given for a path may be a secret by mistake.
+/// The file that a setting names. Its description is the setting and the place of its value, never the path: the value
+/// may be a secret that was given by mistake.
 public struct ConfiguredFile: Equatable, Sendable, CustomStringConvertible, CustomDebugStringConvertible,
     CustomReflectable
 {
-    /// The setting and where its value stands, such as `tls.ca_file (line 7)`.
+    /// The setting and the place of its value, such as `tls.ca_file (line 7)`.
     public let name: String
-    /// For opening the file. No text may show it.
+    /// The file's path. No message may show it.
     public let path: String
     /// The folder in which a relative path starts, in words; nil for an absolute path.
     private let start: String?
@@ -26,7 +26,7 @@ public struct ConfiguredFile: Equatable, Sendable, CustomStringConvertible, Cust
     public var debugDescription: String { name }
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 
-    /// Reads the file whole.
+    /// Reads the whole file.
     ///
     /// - Parameters:
     ///   - limit: more bytes are refused, so that a wrong path cannot fill the memory.
@@ -51,7 +51,7 @@ public struct ConfiguredFile: Equatable, Sendable, CustomStringConvertible, Cust
     /// The problem that the file has, as a whole error.
     func problem(_ sentence: String) -> ConfigurationError { ConfigurationError(problems: ["\(name): \(sentence)"]) }
 
-    /// What helps to find the mistake in a path that is not shown.
+    /// A hint at the mistake in a path that is not shown: whether its folder exists, and where a relative path starts.
     private var whereItIsMissing: String {
         let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
         var status = stat()
@@ -62,14 +62,14 @@ public struct ConfiguredFile: Equatable, Sendable, CustomStringConvertible, Cust
     }
 }
 
-/// What a file holds.
+/// The content of a file, and whether others may read it.
 public struct FileContent: Sendable {
     public var bytes: [UInt8]
     /// True when every user of this machine may read it.
     public var isReadableByOthers: Bool
 }
 
-/// Tells the path of a file from what somebody took for one.
+/// Tells the path of a file from text that was given in its place.
 enum PathText {
     static let contentSentence =
         "holds the content of a file, not its path: write it to a file (mode 0600) and name that file"
@@ -81,7 +81,7 @@ enum PathText {
             || text.utf8.contains { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }
     }
 
-    /// The same, or whether it is longer than a path may be.
+    /// Whether a text was copied out of a file, or is longer than a path may be.
     static func isContent(_ text: String) -> Bool {
         isPasted(text) || text.utf8.count >= Int(PATH_MAX)
             || text.utf8.split(separator: UInt8(ascii: "/")).contains { $0.count > Int(NAME_MAX) }

@@ -5,7 +5,7 @@ enum FileReader {
     struct Failure: Error {
         /// Such as `No such file or directory`; never the path or a part of the file.
         let reason: String
-        /// Nothing has that path.
+        /// Whether no file has that path.
         var isMissing = false
 
         init(reason: String) { self.reason = reason }
@@ -17,9 +17,9 @@ enum FileReader {
     }
 
     static func read(_ path: String, limit: Int, allowsPipe: Bool) throws(Failure) -> FileContent {
-        // Before it is opened: opening alone lets the writer of a pipe go on, and moves some devices.
+        // Checked before opening: opening alone unblocks the writer of a pipe, and moves some devices.
         try check(allowsPipe) { stat(path, &$0) }
-        // Were it a pipe by now, one that nobody writes to would be waited for, for ever.
+        // O_NONBLOCK: if the path has become a pipe without a writer, opening it would block for ever.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw Failure(code: errno) }
         defer { close(descriptor) }

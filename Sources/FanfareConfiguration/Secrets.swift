@@ -1,7 +1,7 @@
 internal import FanfareJSON
 internal import FanfareModel
 
-/// What the files hold that a configuration names. Neither printed nor dumped.
+/// The contents of the files that a configuration names. Neither printed nor dumped.
 public struct Secrets: Sendable, CustomStringConvertible, CustomReflectable {
     /// Service account files, byte for byte, by project.
     public var serviceAccounts: [String: [UInt8]] = [:]

@@ -1,4 +1,4 @@
-/// A value as somebody wrote it, and where. Describes itself without the value, which may be a secret.
+/// A setting's value as given, and its source. Its description omits the value, which may be a secret.
 struct SourcedValue: Equatable, Sendable, CustomStringConvertible, CustomReflectable {
     enum Source: Equatable, Sendable {
         case flag(String)

@@ -40,7 +40,7 @@ struct ValueRules {
     /// A value that is neither a path nor a secret, short enough for a message.
     static func shown(_ text: String) -> String { text.count > 64 ? "\(text.prefix(64))…" : text }
 
-    /// What FCM takes for a topic's name, as the validator of jobs does.
+    /// Whether a text is a topic's name, by the rule of FCM and of the job validator.
     private static func isTopic(_ name: Substring) -> Bool {
         (1...900).contains(name.utf8.count)
             && name.utf8.allSatisfy { byte in
@@ -94,7 +94,7 @@ struct ValueRules {
 }
 
 extension Setting.Kind {
-    /// What belongs there, for a message about what does not.
+    /// The expected form of a value, for messages about a wrong one.
     fileprivate var expectation: String {
         switch self {
         case .redisURL, .origin, .proxy: return "a URL"

@@ -34,13 +34,13 @@ public struct CredentialMachine: Equatable, Sendable {
 
     /// Tokens are renewed this long before they end.
     public static let earlyMs: Int64 = 300_000
-    /// The least time between a granted token and the next fetch, whatever the endpoint or FCM says of the token.
+    /// The least time between a granted token and the next fetch, even if the token is shorter or FCM refuses it.
     public static let leastIntervalMs: Int64 = 10_000
 
     private var state = State.none
     private var generation: Generation = 0
     private var failures = 0
-    /// The next fetch begins no earlier.
+    /// The earliest time of the next fetch.
     private var notBeforeMs = Int64.min
 
     public init() {}
@@ -73,8 +73,8 @@ public struct CredentialMachine: Equatable, Sendable {
 
     /// - Parameter lifetimeMs: what the endpoint granted. A token that lives for less than twice the early margin is
     ///   renewed in its last tenth instead, or it would be renewed without end; and none is renewed within
-    ///   ``leastIntervalMs``, so that sends wait between the end of a shorter one and the next fetch. A grant of no time
-    ///   says nothing of how long FCM takes the token: it is used until the next fetch, or until FCM refuses it.
+    ///   ``leastIntervalMs``, so sends wait between the end of a shorter one and the next fetch. A token with a
+    ///   lifetime of 0 is used until the next fetch, or until FCM refuses it.
     public mutating func fetched(lifetimeMs: Int64, nowMs: Int64) {
         generation += 1
         failures = 0
@@ -124,8 +124,7 @@ public struct CredentialMachine: Equatable, Sendable {
         }
     }
 
-    /// An API other than that of sends refused the current token: a newer one is fetched, and sends go on with the old
-    /// one meanwhile.
+    /// Fetches a newer token while sends go on with the current one, which another API than that of sends refused.
     public mutating func renew(_ refused: Generation) {
         guard refused == generation, case .valid(let ends, let renew) = state else { return }
         state = .valid(endsMs: ends, renewMs: min(renew, notBeforeMs))

@@ -1,7 +1,7 @@
-/// What becomes of operations on topics and groups whose access token their API refuses.
+/// Decides whether an operation on topics or groups is retried or fails when its API refuses the access token.
 ///
-/// The token is shared with sends, which another API judges: it is renewed while they go on with it. An operation that is
-/// refused with a newer token than the first one is refused for good, and so are all that follow until the API takes a token again.
+/// Sends use the same token with another API, so it is renewed while sends go on with it. An operation that is refused
+/// with a newer token than the first refused one fails, and so do all later ones until the API accepts a token again.
 public struct OperationRefusals: Equatable, Sendable {
     public typealias Generation = CredentialMachine.Generation
 
@@ -11,7 +11,7 @@ public struct OperationRefusals: Equatable, Sendable {
         case fail
     }
 
-    /// The token that the first operation was refused with since the API took one.
+    /// The token of the first refusal since the API last accepted a token.
     private var first: Generation?
 
     public init() {}
@@ -26,6 +26,6 @@ public struct OperationRefusals: Equatable, Sendable {
         return generation > first ? .fail : .renew
     }
 
-    /// The API took a token, whatever it said of the operation.
+    /// The API accepted a token; the operation itself may have failed.
     public mutating func accepted() { first = nil }
 }

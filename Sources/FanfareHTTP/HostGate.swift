@@ -3,13 +3,13 @@ internal import NIOHTTP1
 
 /// Refuses requests of one connection that break ``HostRule``: the server answers 400 and closes the connection.
 ///
-/// Whatever looks at a request later sees one host, the same that a proxy before this server saw.
+/// So the server's handlers see exactly one host, the same as a proxy before this server.
 public enum HostGate {
     /// One for each connection, among a server's additional handlers.
     public static func handler() -> any RemovableChannelHandler { HostGateInstaller() }
 }
 
-/// Puts the gate behind the decoder. A server takes additional handlers only where the HTTP version is known no more.
+/// Puts the gate behind the decoder. A server's additional handlers come too late: they no longer see the HTTP version.
 private final class HostGateInstaller: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = NIOAny
 
@@ -19,7 +19,7 @@ private final class HostGateInstaller: ChannelInboundHandler, RemovableChannelHa
             let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
             try pipeline.addHandler(HostGateHandler(), position: .after(decoder))
         } catch {
-            // Better no answer than one without the check.
+            // Closes the connection: a request must not pass without the check.
             context.close(promise: nil)
         }
     }

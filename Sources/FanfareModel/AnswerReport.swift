@@ -1,4 +1,4 @@
-/// What a worker reports of FCM's answers with its next claim; a request of many has one answer.
+/// A worker's report of FCM's answers, sent with its next claim; a multicast counts as one answer.
 public struct AnswerReport: Equatable, Sendable {
     /// Answers since the last claim that Redis confirmed.
     public var answers: Int

@@ -1,7 +1,6 @@
-/// How large the audience of a topic or a condition is taken to be, which decides for how long its send keeps the
-/// project's slot.
+/// The estimated size of the audience of a topic or a condition. It decides how long the send keeps the project's slot.
 public enum AudienceEstimate: Equatable, Sendable {
-    /// Where a size comes from.
+    /// The source of a size.
     public enum Source: String, Equatable, Sendable, CaseIterable {
         /// The producer's `audience_size`.
         case job
@@ -16,7 +15,7 @@ public enum AudienceEstimate: Equatable, Sendable {
     case known(Int64, Source)
     /// The size depends on topics whose subscriptions Redis has to count.
     ///
-    /// - Parameter formula: words with blanks between, operators behind their operands: `#` and a number is a size that is
-    ///   known, `+` adds two, `<` takes the smaller of two, and any other word is a topic.
+    /// - Parameter formula: words separated by blanks, in postfix order: `#` and a number is a known size, `+` adds two
+    ///   sizes, `<` takes the smaller of two, and any other word is a topic.
     case counted(formula: String)
 }

@@ -70,7 +70,8 @@ public enum Verdict: Equatable, Sendable {
         return retry.retryAfterMs ?? retry.floorMs
     }
 
-    /// The Retry-After of a 5xx, in milliseconds; nil for any other answer. Many of them hold the project, see Pacing.
+    /// The Retry-After of a 5xx, in milliseconds; nil for any other answer. Many such answers hold the project, see
+    /// Pacing.
     public var refusedForMs: Int64? {
         switch self {
         case .retry(let retry) where retry.failure.isServerError && retry.cause == .answered: return retry.retryAfterMs
@@ -117,7 +118,7 @@ public struct Retry: Equatable, Sendable {
     public var isAmbiguous: Bool
     /// False when the request certainly never left.
     public var countsAttempt: Bool
-    /// All members of a device group that FCM reached none of, if it named them: they are sent to one by one. Empty for
+    /// All members of a device group if FCM named them and reached none: they are sent to one by one. Empty for
     /// every other retry.
     public var members: [String] = []
 

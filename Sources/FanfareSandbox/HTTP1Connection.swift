@@ -26,7 +26,7 @@ final class HTTP1Connection: ChannelInboundHandler {
             let isHTTP10 = head.version == .http1_0
             if let sentence = HostRule.refusal(hosts: head.headers["host"], isHTTP10: isHTTP10) {
                 parts.refuse(400, sentence)
-                // Where one request ends and the next begins is in doubt, too.
+                // Close the connection: the boundary between this request and the next is in doubt.
                 keepsAlive = false
             }
             self.parts = parts

@@ -7,7 +7,7 @@ struct RequestParts {
     static let mostBytes = 4 << 20
 
     private(set) var request: SimulatorRequest
-    /// What is answered instead of asking the simulator; nil for a request that can be understood.
+    /// The error that answers a request in place of the simulator; nil for a well-formed request.
     private(set) var refusal: SimulatorReply?
     /// Bytes of this stream that were consumed and not yet given back to the peer's window.
     var unreturnedBytes = 0

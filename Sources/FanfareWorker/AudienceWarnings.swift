@@ -4,15 +4,16 @@ internal import FanfareModel
 /// condition.
 struct AudienceWarnings {
     static let pauseNs: UInt64 = 3_600_000_000_000
-    /// Names that are remembered. More within an hour are not warned of.
+    /// The most names that are remembered. Further names within an hour get no warning.
     static let most = 10_000
 
     private var warned: [String: UInt64] = [:]
 
-    /// What the log is to say of a job; nil when it has nothing to say, or has said it within the hour.
+    /// The warning for a job's audience; nil if none is due: the size was given, or the warning was logged within the
+    /// hour.
     ///
     /// - Parameters:
-    ///   - name: of the topic, or the condition.
+    ///   - name: the topic or the condition.
     ///   - now: nanoseconds of a clock that only grows.
     mutating func sentence(_ source: AudienceEstimate.Source, name: String, now: UInt64) -> String? {
         let text: String

@@ -100,7 +100,7 @@ final class Dispatcher {
                 queue.remove(batch)
                 continue
             }
-            // What is blocked are sends: operations go to other APIs.
+            // A block holds sends only: operations go to other APIs.
             guard project.blockReason == nil || batch.isProbe || batch.job.isManagement else { continue }
             let hasRoom = send(from: batch)
             queue.recount(batch)
@@ -155,7 +155,7 @@ final class Dispatcher {
         if let upto = batch.watermarkToRequest(window: window) { recorder.watermark(upto, of: batch) }
         while batch.unsentCount > 0 {
             guard let room = room(for: batch, carriage: carriage, most: most) else {
-                // What there is does for others, if not for a request of many.
+                // Too few permits for a multicast may be enough for other batches.
                 return carriage.isManagement || (most > 1 && project.permits.available > 0)
             }
             if let round = batch.round, let member = round.next() {
@@ -375,7 +375,7 @@ final class Dispatcher {
     /// The credential itself is refused: one recipient is parked with the reason, which blocks the project until the
     /// probe; the others wait as they are.
     private func parkOne(_ failure: Failure) {
-        // A send before an operation: the project's sends are what is blocked.
+        // Prefer a send to an operation: the block is about sends.
         let batches = queue.singles + queue.fanouts + queue.managed
         guard project.blockReason == nil || batches.contains(where: \.isProbe) else { return }
         for batch in batches {

@@ -1,14 +1,15 @@
-/// Decides until when nothing begins on a primary that has taken over.
+/// Decides how long no claim and no send begins on a primary that has taken over.
 ///
-/// Each worker leaves the old primary within about a second. What it sent meanwhile has to be handed in before another
-/// worker claims the same recipients, or they get an unflagged second copy. Times are nanoseconds of a clock that only
-/// grows.
+/// Each worker leaves the old primary within about a second. It has to hand in the results of its sends until then
+/// before another worker claims the same recipients, or these get an unflagged second copy. Times are nanoseconds of a
+/// clock that only grows.
 struct FailoverPause {
     private var endsAt: UInt64 = 0
 
     static let lengthNs: UInt64 = 3_000_000_000
 
-    /// A connection is new. One that is lost and made again during the pause does not end it.
+    /// Begins the pause if a new connection is to another server. A reconnection to the same one does not end the
+    /// pause.
     mutating func connected(isSameServer: Bool, now: UInt64) {
         if !isSameServer { endsAt = now + Self.lengthNs }
     }

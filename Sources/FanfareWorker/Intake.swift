@@ -81,7 +81,7 @@ final class Intake {
         onHandedOver()
     }
 
-    /// The entry stays in `jobs` until its rejection is written; said once a minute.
+    /// Logs, once a minute, that a rejection could not be written: the entry stays in `jobs` and is tried again.
     private func rejectionFailed(_ entry: StreamEntry, _ error: RedisError) {
         queue.failed(bytes: entry.byteCount, now: project.loop.now)
         project.meters.redisFailed()

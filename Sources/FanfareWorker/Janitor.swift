@@ -7,7 +7,7 @@ internal import StreamWire
 /// an error of an earlier version left open.
 final class Janitor {
     private let project: ProjectContext
-    /// Where the search for jobs to repair goes on.
+    /// Cursor of the search for jobs to repair.
     private var cursor = "0"
 
     private static let everyMs: Int64 = 60_000
@@ -35,7 +35,7 @@ final class Janitor {
         repair()
     }
 
-    /// Looks at some of the open jobs; the next call goes on behind them.
+    /// Repairs some of the open jobs; the next call continues behind them.
     private func repair() {
         let command = FunctionLibrary.repair(project.keys, cursor: cursor, most: Self.jobsAtOnce)
         project.redis.send(command) { [weak self] result in

@@ -69,10 +69,10 @@ final class JobContext {
         return carriage.most(spec.kind) > 1
     }
 
-    /// Its results say which tokens were subscribed to a topic.
+    /// Whether the job subscribes tokens to a topic, so that its successes are counted.
     var isSubscribing: Bool { spec.operation == .subscribe }
 
-    /// FCM's answers have an HTTP status.
+    /// Whether FCM answers the job's requests over HTTP.
     var answersOverHTTP: Bool {
         guard case .success(let carriage) = carriage else { return true }
         return carriage.way != .xmpp

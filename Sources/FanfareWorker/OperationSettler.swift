@@ -2,8 +2,8 @@ internal import FanfareCore
 internal import FanfareModel
 internal import Logging
 
-/// Settles the answers to operations on topics and groups. Their APIs are not that of sends, so a refusal ends the
-/// operation and blocks nothing.
+/// Settles the answers to operations on topics and groups. They go to other APIs than sends, so a refusal fails the
+/// operation and does not block the project.
 final class OperationSettler {
     private let project: ProjectContext
     private let credentials: any CredentialSource
@@ -39,7 +39,7 @@ final class OperationSettler {
         return verdict
     }
 
-    /// Once a minute for each refusal: a large job is refused once for each of its requests.
+    /// Logs each refusal once a minute: FCM refuses a large job once for each of its requests.
     private func log(_ failure: Failure) {
         let nowMs = project.nowMs
         loggedMs = loggedMs.filter { nowMs - $0.value < 60_000 }

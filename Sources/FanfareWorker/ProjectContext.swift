@@ -18,7 +18,8 @@ final class ProjectContext {
     let book: LeaseBook
     let logger: Logger
 
-    /// FCM's answers to sends that Redis has not heard of: the fleet judges by them whether the project is held.
+    /// FCM's answers to sends that are not yet reported to Redis, where the fleet's answers decide whether the project
+    /// is held.
     var answers = AnswerTally()
     /// Loop time before which no send begins: the project is held.
     private(set) var heldUntil: UInt64 = 0
@@ -103,7 +104,7 @@ final class ProjectContext {
     }
     func blockIsWritten() { blockedAt = loop.now }
 
-    /// FCM answered a request.
+    /// Counts FCM's answer to a request.
     func countAnswer(_ verdicts: AnswerVerdicts) {
         answers.add(refusedForMs: verdicts.others.lazy.compactMap(\.verdict.refusedForMs).max(), now: loop.now)
     }

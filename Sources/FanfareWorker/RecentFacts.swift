@@ -36,15 +36,15 @@ struct RecentFacts {
     private static let most = 50_000
     private static let mostOfSpan = most / 8
 
-    /// The same while no replica has them: a failover takes longer than three seconds.
+    /// The bound for results that no replica has: a failover takes longer than three seconds.
     private static let mostUnreplicated = 100_000
 
     private var spans: [Span] = []
     private var count = 0
-    /// Loop time up to which a replica has all that was confirmed; nil where replicas are not asked.
+    /// Loop time up to which a replica has all confirmed results; nil if replicas are not asked.
     private var replicatedUpTo: UInt64?
 
-    /// - Parameter awaitsReplicas: keep what no replica has. ``markReplicated(upTo:)`` says what one has.
+    /// - Parameter awaitsReplicas: whether to keep results until a replica has them; see ``markReplicated(upTo:)``.
     init(awaitsReplicas: Bool = false) { replicatedUpTo = awaitsReplicas ? 0 : nil }
 
     mutating func markReplicated(upTo time: UInt64) {

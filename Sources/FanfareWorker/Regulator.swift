@@ -20,7 +20,7 @@ final class Regulator {
     /// Requests that may be under way at once.
     var limit: Int { concurrency.limit }
 
-    /// More than a tenth of the last answers said that FCM has too much to do.
+    /// Whether more than a tenth of the last answers were signs of overload.
     var isOverloaded: Bool { concurrency.isOverloaded }
 
     /// Recipients that were sent to before and may be taken for another try now.

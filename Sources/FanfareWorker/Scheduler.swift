@@ -107,11 +107,11 @@ final class Scheduler {
             )
         }
         let singles = queue.unsentSingles - (shared?.singles ?? 0)
-        // The probe has to have its permit with it.
+        // The probe needs a permit.
         let atLeast = isBlocked ? 1 : 0
         var available = project.permits.available
         var keep = queue.unsent
-        // A part of a request is of no use: it goes back, and all of the request is asked for.
+        // Permits for a part of a multicast are useless: they are given back, and all of its permits are asked for.
         if let shared, shared.next > available - singles { keep = singles }
         call.returned = project.permits.takeBack(keep: max(atLeast, keep))
         available -= call.returned

@@ -18,7 +18,7 @@ extension Settler {
 }
 
 extension Verdict {
-    /// FCM's word on the recipient did not arrive.
+    /// Whether FCM's result for the recipient did not arrive.
     fileprivate var isUnanswered: Bool {
         switch self {
         case .unknown: true

@@ -1,8 +1,8 @@
 internal import StreamWire
 
 extension ActiveBatch {
-    /// Recipients that its next request carries: all that is left of the batch where recipients share a request, but no
-    /// more than a quarter of the minute's quota.
+    /// Recipients of the batch's next request: 1 unless they share requests. Otherwise all that are left, but no more
+    /// than a quarter of the minute's quota.
     func requestSize(quotaPerMinute: Int) -> Int {
         guard case .success(let carriage) = job.carriage else { return 1 }
         let most = carriage.most(job.spec.kind)
@@ -10,14 +10,14 @@ extension ActiveBatch {
     }
 }
 
-/// What a project wants whose recipients share requests: such a request begins when all its permits are there.
+/// The demand of a project whose recipients share requests (multicasts). A multicast begins only with all its permits.
 struct SharedRequests: Equatable {
-    /// Recipients of the next request of many; 0 when there is none.
+    /// Recipients of the next multicast; 0 when there is none.
     var next = 0
-    /// Recipients of jobs of one batch that go in such requests.
+    /// Unsent recipients of one-batch jobs that go in multicasts.
     var singles = 0
 
-    /// - Parameter onlyProbe: the project is blocked.
+    /// - Parameter onlyProbe: true if the project is blocked.
     init(of queue: SendQueue, quotaPerMinute: Int, onlyProbe: Bool) {
         func size(_ batch: ActiveBatch) -> Int {
             guard !batch.isFenced, batch.job.abort == nil, batch.isProbe || !onlyProbe else { return 1 }

@@ -3,12 +3,12 @@ internal import Logging
 internal import RedisTransport
 internal import StreamWire
 
-/// Asks Redis what is wrong with the project's keys and the user's rights: when the worker connects, and after an error that
-/// does not pass by itself. What it finds is logged with its remedy.
+/// Checks the types of the project's keys and the user's rights in Redis, when the worker connects and after a
+/// permanent error. Logs each fault with its remedy.
 final class StateCheck {
     private let project: ProjectContext
     private var saidAt: [RedisObstacle: UInt64] = [:]
-    /// Loop time before which an error begins no further check.
+    /// The earliest loop time at which an error begins the next check.
     private var nextCheck: UInt64 = 0
 
     private static let checkEveryNs: UInt64 = 5_000_000_000
@@ -16,7 +16,7 @@ final class StateCheck {
 
     init(project: ProjectContext) { self.project = project }
 
-    /// Redis refused a write of this project.
+    /// Begins a check because Redis refused a write of this project.
     func refused(_ error: RedisError) {
         guard !error.isTransient, error.code != .functionNotFound, project.loop.now >= nextCheck else { return }
         nextCheck = project.loop.now + Self.checkEveryNs

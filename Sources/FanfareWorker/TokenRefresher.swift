@@ -19,7 +19,7 @@ final class TokenRefresher: CredentialSource {
     private var signedMs: Int64 = 0
     /// Times of the endpoint that were tried since the last token.
     private var corrections = 0
-    /// Machine time before which the endpoint's word on lifetimes is not complained of again.
+    /// The earliest machine time of the next warning about the endpoint's `expires_in`.
     private var nextComplaintMs = Int64.min
     /// A smaller difference is not what a claim is refused for.
     private static let skewMs: Int64 = 30_000
@@ -137,7 +137,7 @@ final class TokenRefresher: CredentialSource {
         }
     }
 
-    /// Once a minute: a token that is granted no time, or a few seconds, keeps sends waiting for the next one.
+    /// Warns once a minute: sends wait for the next token when one is granted for few seconds or none.
     private func complain(of token: AccessToken, nowMs: Int64) {
         guard let trouble = token.lifetimeTrouble, nowMs >= nextComplaintMs else { return }
         nextComplaintMs = nowMs + 60_000

@@ -1,7 +1,7 @@
 /// Decides whether the primary that a connection uses is still the primary, from the latest answer of each Sentinel.
 ///
-/// A primary that is cut off from its Sentinels and replicas goes on answering its clients after it was replaced, and what
-/// it is told then is forgotten. Times are milliseconds of any clock that only grows.
+/// A primary that is cut off from its Sentinels and replicas goes on answering its clients after it was replaced, and
+/// writes to it are lost. Times are milliseconds of any clock that only grows.
 struct PrimaryWatch {
     enum Verdict: Equatable {
         /// A majority of the Sentinels names this primary.
@@ -15,7 +15,7 @@ struct PrimaryWatch {
     private let sentinels: Int
     private var latest: [Int: (answer: SentinelAnswer, atMs: Int64)] = [:]
 
-    /// An older answer counts as none.
+    /// The age up to which an answer counts.
     static let freshMs: Int64 = 2_000
 
     init(sentinels: Int) { self.sentinels = sentinels }
@@ -24,7 +24,7 @@ struct PrimaryWatch {
         latest[sentinel] = (answer, nowMs)
     }
 
-    /// A Sentinel is away, or knows no such primary.
+    /// Forgets the answer of a Sentinel that is away or knows no such primary.
     mutating func removeAnswer(from sentinel: Int) { latest[sentinel] = nil }
 
     /// - Parameter current: the primary in use, with the epoch under which it was named.
@@ -39,7 +39,7 @@ struct PrimaryWatch {
     /// How many Sentinels name a primary.
     func answering(nowMs: Int64) -> Int { answers(nowMs).count }
 
-    /// In the order of the Sentinels, so that the same answers always give the same verdict.
+    /// The fresh answers, in the order of the Sentinels, so that the same answers always give the same verdict.
     private func answers(_ nowMs: Int64) -> [SentinelAnswer] {
         latest.sorted { $0.key < $1.key }.map(\.value).filter { nowMs - $0.atMs <= Self.freshMs }.map(\.answer)
     }

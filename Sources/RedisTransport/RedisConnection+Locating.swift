@@ -59,10 +59,11 @@ extension RedisConnection {
         )
     }
 
-    /// With Sentinels, in milliseconds: all workers have to reach a new primary at about the same time.
+    /// The longest backoff with Sentinels, in milliseconds: all workers have to reach a new primary at about the same
+    /// time.
     private static let mostBackoffMs: Int64 = 1_000
 
-    /// What the Sentinels last said of the primary in use; nil without Sentinels, and before they were asked.
+    /// The Sentinels' latest answers about the primary in use; nil without Sentinels, and before they were asked.
     public var sentinelState: SentinelState? { locator.sentinelState }
 
     func locate(_ attempt: UInt64) {
@@ -92,8 +93,8 @@ extension RedisConnection {
         )
     }
 
-    /// Asks again and again whether this is still the right server, also while it is connected to: one that was frozen takes
-    /// the connection when it is thawed, and may have been replaced meanwhile.
+    /// Asks repeatedly whether this is still the right server, also while connecting to it: a frozen server accepts the
+    /// connection when it is thawed, and may have been replaced meanwhile.
     func reconsiderLater() {
         guard let pause = locator.reconsiderMs else { return }
         if let reconsidering { loop.cancel(reconsidering) }

@@ -47,13 +47,13 @@ public enum RedisState: Equatable, Sendable {
     case closed
 }
 
-/// What the Sentinels last said of the primary that a connection uses.
+/// The Sentinels' latest answers about the primary that a connection uses.
 public struct SentinelState: Equatable, Sendable {
-    /// Sentinels that name a primary.
+    /// Number of Sentinels that name a primary.
     public let answering: Int
-    /// Sentinels that the URL names.
+    /// Number of Sentinels that the URL names.
     public let configured: Int
-    /// A majority of them names the primary in use.
+    /// Whether a majority of the configured Sentinels names the primary in use.
     public let isConfirmed: Bool
 
     public init(answering: Int, configured: Int, isConfirmed: Bool) {

@@ -26,9 +26,9 @@ struct SentinelAnswer: Equatable {
 }
 
 extension SentinelAnswer {
-    /// Asks one Sentinel for the primary's address and, for its epoch, for all that it knows of it. `SENTINEL MASTER` alone
-    /// is not enough: during the last part of a failover it gives the old address with the new epoch. A Sentinel whose
-    /// rules forbid the question for the address is believed by `SENTINEL MASTER`.
+    /// Asks one Sentinel for the primary's address (`SENTINEL GET-MASTER-ADDR-BY-NAME`) and for its epoch (`SENTINEL
+    /// MASTER`). The second alone is not enough: near the end of a failover it gives the old address with the new
+    /// epoch. If the Sentinel's ACL forbids the first command, the address of the second counts.
     static func ask(
         over connection: RedisConnection,
         primary: String,
@@ -59,7 +59,7 @@ extension SentinelAnswer {
         }
     }
 
-    /// Reads the reply to `SENTINEL MASTER`: names and values in turn; nil when it names no primary.
+    /// Reads the reply to `SENTINEL MASTER`: a flat list of names and values; nil when it names no primary.
     init?(facts value: RedisValue) {
         guard let flat = value.array else { return nil }
         var fields: [String: String] = [:]
@@ -103,7 +103,7 @@ struct SentinelAnswers {
 
     /// The primary to connect to; nil while no Sentinel has named one.
     var best: SentinelAnswer? { SentinelAnswer.choice(of: answers, sentinels: asked)?.answer }
-    /// No further answer can change ``best``.
+    /// Whether no further answer can change ``best``.
     var isComplete: Bool {
         heard >= asked || SentinelAnswer.choice(of: answers, sentinels: asked)?.isMajority == true
     }

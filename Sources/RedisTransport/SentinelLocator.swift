@@ -14,15 +14,15 @@ final class SentinelLocator: ServerLocator {
     private let random: () -> Double
     private var poll: ServerPoll<SentinelAnswer>?
     private var patience: TimerID?
-    /// The primary that is, or is to be, connected to.
+    /// The primary of the present or the next connection.
     private var current: SentinelAnswer?
     private var watch: PrimaryWatch
-    /// Made when there is a connection to watch over, and kept until the end.
+    /// Connections to the Sentinels; nil before the first connection to a primary, then kept until ``close()``.
     private var panel: SentinelPanel?
     /// Called when the primary was replaced.
     private var leave: ((RedisEndpoint) -> Void)?
 
-    /// How long the other Sentinels have to contradict those that were heard, in milliseconds, until a majority agrees.
+    /// How long to wait for further Sentinels after the first answer, in milliseconds, unless a majority agrees before.
     private static let graceMs: Int64 = 500
 
     init(
@@ -55,7 +55,7 @@ final class SentinelLocator: ServerLocator {
             guard let best = answers.best else {
                 return answer(.failure(answers.failure ?? RedisError(.connectionLost, "no Sentinel answers")))
             }
-            // Whatever its epoch is: Sentinels that were set up anew count from the beginning.
+            // Accept any epoch, also a lower one: Sentinels that were set up anew count from the beginning.
             current = best
             answer(.success(server.at(best.address)))
         }

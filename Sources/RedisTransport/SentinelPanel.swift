@@ -2,10 +2,10 @@ internal import EventLoop
 internal import OpenSSLKit
 internal import StreamWire
 
-/// Connections to all Sentinels, kept open, over which each is asked which server is the primary. A Sentinel that is slow is
-/// not asked again before it has answered; one that is away is connected to again by itself.
+/// Open connections to all Sentinels, over which each is asked for the primary. A slow Sentinel is not asked again
+/// before it has answered; the connection to one that is away reconnects by itself.
 final class SentinelPanel {
-    /// nil: this Sentinel is away, or names no primary.
+    /// Called with each answer; nil if the Sentinel is away or names no primary.
     typealias Heard = (_ sentinel: Int, SentinelAnswer?) -> Void
 
     private let primary: String

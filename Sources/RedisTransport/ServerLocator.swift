@@ -10,7 +10,7 @@ protocol ServerLocator: AnyObject {
     var mustBePrimary: Bool { get }
     /// A command was refused. True when the connection shall be given up for one to a server that is located anew.
     func refused(_ error: RedisError, by server: RedisEndpoint) -> Bool
-    /// What the Sentinels last said of the primary in use; nil without Sentinels, and before they were asked.
+    /// The Sentinels' latest answers about the primary in use; nil without Sentinels, and before they were asked.
     var sentinelState: SentinelState? { get }
     func close()
 }

@@ -32,8 +32,8 @@ public struct ClaimCall: Equatable, Sendable {
     public var nowMs: Int64 = 0
     /// FCM's answers since the last claim; nil from a worker that counts none.
     public var answers: AnswerReport?
-    /// Recipients of the fan-out's next request, where many share one and it cannot be divided: 0 when there is none, nil
-    /// where every request carries one.
+    /// Recipients of the fan-out's next multicast, which cannot be divided: 0 when there is none, nil if every request
+    /// carries one recipient.
     public var unit: Int?
 
     public init(

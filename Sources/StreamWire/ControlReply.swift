@@ -94,7 +94,7 @@ public struct OverviewReply: Equatable, Sendable {
     public var blockReason = ""
     /// Every send waits this long, as FCM asked; 0 when nothing holds them.
     public var holdMs: Int64 = 0
-    /// A hold is over, and FCM has not answered well since: at most ten requests a second.
+    /// Whether the project recovers from a hold: it sends at most ten requests a second until FCM answers well.
     public var isRecovering = false
     /// What keeps workers from taking jobs: `results` (unread results), `memory` (Redis is nearly full), or nothing.
     public var pressure = ""

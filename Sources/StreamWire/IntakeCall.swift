@@ -16,8 +16,7 @@ public struct IntakeCall: Sendable {
     public var quotaPerMinute: Int
     /// FCM's own fan-out, recipients a second: how long a topic or condition keeps the slot.
     public var fanoutRate: Int
-    /// How large the audience of a topic or condition is; nil for every other job. Unless set, the job's own size, if it has
-    /// one.
+    /// The estimated audience of a topic or condition; nil for every other job. Default: the job's own size, if given.
     public var audience: AudienceEstimate?
     /// Number of the worker's connection to Redis: what an earlier one still delivers is queued, not taken.
     public var connection = 0
@@ -130,7 +129,7 @@ public struct IntakeCall: Sendable {
         }
     }
 
-    /// How long FCM is estimated to be busy with a topic or condition, and what that is concluded from.
+    /// Spec fields of a topic's or condition's job: how long FCM is estimated to be busy, and the estimate behind it.
     private var audienceTexts: [(name: String, value: String)] {
         guard turnClass == "aimed" else { return [] }
         switch audience {
@@ -194,7 +193,7 @@ public enum IntakeReply: Equatable, Sendable {
     }
 }
 
-/// What the answer to a hand-over says of the audience of a topic's or condition's job.
+/// The audience of a topic's or condition's job, as the reply to its hand-over has it.
 public struct AudienceReply: Equatable, Sendable {
     public var source: AudienceEstimate.Source
     public var size: Int64

@@ -2,22 +2,22 @@ extension FunctionLibrary {
     /// Asks for keys of the wrong type and for commands that this user may not run. Writes nothing.
     public static func check(_ keys: ProjectKeys) -> RedisCommand { call("check", keys) }
 
-    /// Ends jobs whose map of results is full while they count recipients as open, among `most` of the open jobs.
+    /// Ends jobs whose recipients all have a result while the job counts some as open. Checks about `most` open jobs.
     ///
-    /// - Parameter cursor: "0" to begin, else where the reply before left off.
+    /// - Parameter cursor: "0" to begin, else the cursor of the previous reply.
     public static func repair(_ keys: ProjectKeys, cursor: String, most: Int) -> RedisCommand {
         call("repair", keys, [cursor, String(most)])
     }
 }
 
-/// What stands between the library and a project's keys.
+/// A fault that stops the library's functions: a key of the wrong type, or a missing right.
 public enum RedisObstacle: Hashable, Sendable {
     /// A key holds another type than the library keeps there.
     case type(key: String, found: String, needed: String)
     /// The user may not run a command on the project's keys.
     case command(name: String, key: String)
 
-    /// The reply of `check`; nil when it is something else.
+    /// Parses the reply of `check`; nil when it is malformed.
     public static func parse(_ value: RedisValue) -> [RedisObstacle]? {
         guard let words = value.array?.map({ $0.string ?? "" }), words.count % 4 == 0 else { return nil }
         var obstacles: [RedisObstacle] = []
@@ -34,13 +34,13 @@ public enum RedisObstacle: Hashable, Sendable {
 
 /// Jobs that `repair` has ended.
 public struct RepairReply: Equatable, Sendable {
-    /// Where the next call goes on; "0" when all open jobs were seen.
+    /// The cursor for the next call; "0" when all open jobs were checked.
     public var cursor: String
     public var jobs: [Repaired]
 
     public struct Repaired: Equatable, Sendable {
         public var id: String
-        /// Recipients that had their mark and were in no counter; they are counted as `unknown`.
+        /// Recipients that had their result and were in no counter; they are counted as `unknown`.
         public var uncounted: Int
 
         public init(id: String, uncounted: Int) {

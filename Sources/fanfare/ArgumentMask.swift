@@ -1,6 +1,6 @@
 internal import FanfareConfiguration
 
-/// Blots secrets of a command line out of the argument parser's complaint about it, which repeats words as they stand.
+/// Masks secrets in the argument parser's error messages, which repeat words of the command line unchanged.
 enum ArgumentMask {
     /// - Parameter arguments: all words of the line.
     static func masked(_ complaint: String, arguments: [String]) -> String {
@@ -21,10 +21,10 @@ enum ArgumentMask {
         return result
     }
 
-    /// Shorter pieces are found in the parser's own words, and are no secrets.
+    /// Shorter pieces are not masked: they occur in the parser's own words, and are no secrets.
     private static let shortest = 8
 
-    /// What stands for a word that holds a secret; nil for any other word.
+    /// The replacement for a word that holds a secret; nil for any other word.
     private static func mask(for word: String) -> String? {
         if ConfiguredFile.isContent(word) { return "[the content of a file]" }
         let bytes = Array(word.utf8)

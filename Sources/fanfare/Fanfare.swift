@@ -40,7 +40,7 @@ struct Fanfare: AsyncParsableCommand {
         }
     }
 
-    /// Ends the process as the parser would, with a complaint that shows no secret of the line.
+    /// Ends the process as the parser would, with an error message that shows no secret of the command line.
     private static func refuse(_ error: any Error, _ arguments: [String]) -> Never {
         guard exitCode(for: error) == .validationFailure else { exit(withError: error) }
         let complaint = fullMessage(for: error)

@@ -8,7 +8,7 @@ struct Groups: Equatable, Sendable {
         var name: String?
         /// In the order they joined.
         var members: [String]
-        /// An answer that no member was reached names the members.
+        /// Whether an answer that no member was reached names the members.
         var namesAll = false
     }
 
@@ -113,7 +113,7 @@ struct Groups: Equatable, Sendable {
         guard let id = GroupKey.id(in: key, secret: secret), let group = made[id], group.project == project else {
             throw .notFound
         }
-        // A group that a test described has no name, and so none that could differ.
+        // A group that a test described has no name, so there is nothing to compare.
         guard group.name == nil || name == group.name else { throw .nameMismatch }
         return id
     }

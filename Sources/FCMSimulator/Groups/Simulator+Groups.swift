@@ -4,9 +4,9 @@ import FanfareJSON
 enum GroupOutcome: Equatable, Sendable {
     /// The project has too many fan-outs under way.
     case tooMany
-    /// It has no members.
+    /// The group has no members.
     case empty
-    /// No member could take it.
+    /// No member could take the message.
     ///
     /// - Parameters:
     ///   - failed: all members, in the group's order.

@@ -58,7 +58,7 @@ extension Simulator {
         var from: String
         /// The group's key.
         var to: String
-        /// The sender's own.
+        /// The message id that the sender chose.
         var id: String
         var lifetimeSeconds: Int64
         var data: JSONObject

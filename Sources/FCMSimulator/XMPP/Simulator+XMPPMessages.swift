@@ -213,7 +213,7 @@ extension Simulator {
         switch outcome {
         case .tooMany: return .refused("TOPICS_MESSAGE_RATE_EXCEEDED")
         case .failed(let members, let areGone, let areNamed):
-            // A nack has no counts in the documents; with names it needs them to say whose these are.
+            // The documents show no counts in a nack. With names it needs them: they mark these as a group's members.
             let code = areGone ? "DEVICE_UNREGISTERED" : "SERVICE_UNAVAILABLE"
             return .refused(areNamed ? "SERVICE_UNAVAILABLE" : code, more: areNamed ? counts(0, members) : JSONObject())
         case .empty:

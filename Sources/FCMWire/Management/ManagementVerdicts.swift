@@ -4,7 +4,7 @@ internal import FanfareModel
 /// Verdicts that the management interfaces share. Whatever they are asked can be asked again without harm, so nothing
 /// here is ambiguous: an outcome that nobody knows is tried again, and no result says `maybe_dup`.
 ///
-/// An operation that its API refuses fails, and nothing else waits for it: the API of sends is another one.
+/// An operation that its API refuses fails; sends and other operations go on, because sends go to another API.
 struct ManagementVerdicts {
     let family: CodeFamily
     /// False for a server key, which cannot be renewed: an operation that is refused with it fails at once.
@@ -66,8 +66,8 @@ struct ManagementVerdicts {
         return row.action == .fixCredentials ? refused(verdict) : verdict
     }
 
-    /// An operation that its API refuses: the failure names the API beside the wire's code, because sends by the same
-    /// credentials may go on.
+    /// The verdict on an operation that its API refuses. The failure names the API beside the wire's code, because
+    /// sends with the same credentials may go on.
     func refused(_ verdict: Verdict) -> Verdict {
         switch verdict {
         case .refreshCredential(let failure) where canRefresh: .refreshCredential(named(failure))

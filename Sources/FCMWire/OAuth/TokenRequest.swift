@@ -55,11 +55,11 @@ public enum TokenRequest {
         return .success(AccessToken(value: value, expiresInSeconds: seconds, lifetimeTrouble: trouble))
     }
 
-    /// Shorter lifetimes are named as trouble: such a token ends before or just when it may be renewed.
+    /// Lifetimes below this are reported as trouble: such a token ends before it may be renewed, or soon after.
     private static let shortSeconds: Int64 = 20
 
-    /// Seconds, as a number or as text; an hour when it is missing or unreadable. And what is wrong with the endpoint's
-    /// word, if anything is.
+    /// The lifetime in seconds, from a number or a text, an hour if it is missing or unreadable; and the trouble with
+    /// it, nil if there is none.
     private static func lifetime(_ value: JSONValue?) -> (seconds: Int64, trouble: String?) {
         let (seconds, said): (Double?, String)
         switch value {
@@ -99,8 +99,7 @@ public struct AccessToken: Equatable, Sendable, CustomStringConvertible, CustomR
     public let value: String
     /// 0 to 86,400.
     public let expiresInSeconds: Int64
-    /// What the endpoint said of the lifetime, where that is missing, unreadable, nothing or too short to send by; nil
-    /// where it is in order.
+    /// The endpoint's `expires_in` if it is missing, unreadable, 0 or too short to send with; nil if it is in order.
     public let lifetimeTrouble: String?
 
     public init(value: String, expiresInSeconds: Int64, lifetimeTrouble: String? = nil) {

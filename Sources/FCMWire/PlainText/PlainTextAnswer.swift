@@ -2,11 +2,11 @@ internal import FanfareModel
 
 /// The body of a 200 to a plain-text request: lines of `name=value`, read no further than they prove themselves.
 enum PlainTextAnswer: Equatable, Sendable {
-    /// The id is empty where it is no text to keep; the canonical id is spelled like a token.
+    /// The id is empty if it cannot be kept as text; the canonical id is spelled like a token.
     case accepted(messageID: String, canonical: String?)
     /// `isWhole` is false when the code may have been cut short.
     case rejected(code: String, isWhole: Bool)
-    /// FCM's, but cut before its first line was whole: it says nothing.
+    /// FCM's answer, cut before the end of its first line: the outcome is not known.
     case lost
     /// Not FCM's: a portal or a proxy spoke.
     case foreign

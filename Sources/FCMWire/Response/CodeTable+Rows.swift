@@ -88,8 +88,8 @@ extension CodeTable {
             "notification_key_name doesn't match the group name of the notification_key",
         ].map { CodeRow(.deviceGroup, $0, .invalidArgument, .fixMessage) } + managementRows(.deviceGroup)
 
-    /// Statuses of the older management interfaces, which speak of the whole request. They block nothing: sends go by
-    /// another API, which may well be open.
+    /// Statuses of the older management interfaces, which concern the whole request. They block nothing: sends go to
+    /// another API, which may be open.
     private static func managementRows(_ family: CodeFamily) -> [CodeRow] {
         [
             CodeRow(family, "HTTP 400", .invalidArgument, .fixMessage),

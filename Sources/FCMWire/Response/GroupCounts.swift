@@ -18,8 +18,9 @@ struct GroupCounts: Equatable, Sendable {
         failedTokens = (object["failed_registration_ids"]?.array ?? []).compactMap(\.string).filter(TokenText.isToken)
     }
 
-    /// Members that FCM names as not reached are to be addressed one by one. If none was reached and not all are named,
-    /// the group is tried again as a whole: nothing was delivered, and a member without a name would be left out.
+    /// The verdict on a send to the group: members that FCM names as not reached are sent to one by one. If none was
+    /// reached and not all are named, the group is tried again as a whole: otherwise the members without a name would
+    /// be left out.
     ///
     /// - Parameter none: the verdict when no member got it.
     func verdict(messageID: String, httpStatus: Int, none: @autoclosure () -> Verdict) -> Verdict {
@@ -31,7 +32,7 @@ struct GroupCounts: Equatable, Sendable {
         }
     }
 
-    /// A verdict on a group that reached no member, with the members' names if the answer has all of them.
+    /// A verdict on a send that reached no member, with the members' names if the answer has all of them.
     func naming(_ verdict: Verdict) -> Verdict {
         guard case .retry(var retry) = verdict, success == 0, failure > 0, Int64(failedTokens.count) >= failure else {
             return verdict

@@ -5,9 +5,9 @@ internal import FanfareJSON
 /// A result counts when its closing brace has arrived and its text is valid JSON. The first byte that breaks the grammar
 /// ends the front.
 struct LegacyFront {
-    /// In the body's order, which is the request's.
+    /// The results, in the order of the request.
     private(set) var results: [LegacyAnswer.Entry] = []
-    /// The end of the array was read, so that no result is missing.
+    /// Whether the end of the array was read, so that no result is missing.
     private(set) var isWhole = false
 
     private let body: [UInt8]
@@ -40,7 +40,7 @@ struct LegacyFront {
         isWhole = pass("]")
     }
 
-    /// The next complete value; nil where the body ends within it, or where it is no JSON.
+    /// Reads the next complete value; nil if the body ends within it, or it is not JSON.
     private mutating func value() -> JSONValue? {
         skipSpace()
         guard let end = endOfValue(), let value = try? JSONParser.parse(body[next..<end]) else { return nil }

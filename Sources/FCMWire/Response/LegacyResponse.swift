@@ -38,7 +38,7 @@ public enum LegacyResponse {
             return context.verdicts(results, count: recipients.count)
         }
         guard AnswerBody.isJSON(answer) else { return all(context.unclear("not FCM's answer")) }
-        // An object that closes is whole, even where the stream did not end behind it.
+        // A closed object is whole, even if the stream did not end behind it.
         guard let value = try? JSONParser.parse(answer.body) else {
             return AnswerVerdicts(context.verdicts(LegacyFront(answer.body), recipients: Array(recipients)))
         }

@@ -54,7 +54,8 @@ struct LegacyVerdicts {
         return zip(results, recipients).map { verdict($0, recipient: $1) }
     }
 
-    /// What arrived of a body that was cut short. An array that ended must match the request, as in a whole body.
+    /// Verdicts from a body that was cut short. If its array ended, their number must match the request, as in a whole
+    /// body.
     func verdicts(_ front: LegacyFront, recipients: [String]) -> [Verdict] {
         let known = front.results.count
         guard known == recipients.count || (known < recipients.count && !front.isWhole) else {

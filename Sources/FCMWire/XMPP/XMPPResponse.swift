@@ -72,7 +72,7 @@ public enum XMPPResponse {
         }
         let row = CodeTable.row(.xmpp, code) ?? CodeTable.unknown(.xmpp)
         let verdict = SharedVerdicts.verdict(row.blaming(kind), rawError: code, httpStatus: 0, retryAfterMs: nil)
-        // A nack is the answer for a group of which no member was reached; it may say who they are.
+        // A nack answers a send to a group when no member was reached; it may name the members.
         guard kind == .group, let counts = GroupCounts(object) else { return verdict }
         return counts.naming(verdict)
     }

@@ -1,20 +1,20 @@
 public import FanfareModel
 
-/// Counts FCM's answers until Redis has confirmed that it heard of them. A report whose reply was lost is made again:
-/// counted twice it does no harm, lost it might.
+/// Counts FCM's answers until Redis has confirmed their report. A report whose reply was lost is repeated: answers that
+/// are counted twice are harmless, lost ones might hide an overload. Times are nanoseconds of a clock that only grows.
 public struct AnswerTally: Sendable {
     private var answers = 0
     private var refused = 0
-    /// Until when the refused ones were told to wait; nanoseconds, as all here.
+    /// The latest end of a Retry-After among the refused answers.
     private var toldUntil: UInt64 = 0
     private var firstAt: UInt64 = 0
-    /// What the claim under way reports.
+    /// The part of the counts that the claim in flight reports.
     private var reported = (answers: 0, refused: 0)
     private var firstAfterReport: UInt64 = 0
 
     public init() {}
 
-    /// An answer came.
+    /// Counts an answer.
     ///
     /// - Parameter refusedForMs: the Retry-After of a 5xx, in milliseconds; nil for any other answer.
     public mutating func add(refusedForMs: Int64?, now: UInt64) {
@@ -26,7 +26,7 @@ public struct AnswerTally: Sendable {
         toldUntil = max(toldUntil, now.adding(UInt64(max(0, min(refusedForMs, 86_400_000))) * 1_000_000))
     }
 
-    /// What the next claim reports.
+    /// The report for the next claim.
     public mutating func report(now: UInt64) -> AnswerReport {
         reported = (answers, refused)
         return AnswerReport(
@@ -37,7 +37,7 @@ public struct AnswerTally: Sendable {
         )
     }
 
-    /// Redis has heard of the last report.
+    /// Removes the answers of the last report, which Redis has confirmed.
     public mutating func confirm() {
         answers -= reported.answers
         refused -= reported.refused

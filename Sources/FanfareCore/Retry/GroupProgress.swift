@@ -1,7 +1,7 @@
 public import FanfareModel
 
-/// How far a send to a device group has come after FCM reached some of its members, or none: the others are addressed one
-/// by one. It waits in Redis in the place of the group's key, so that a crash loses none of it.
+/// The progress of a send to a device group after FCM reached some of its members, or none: the others are sent to one
+/// by one. Redis keeps it in place of the group's key, so that a crash loses none of it.
 public struct GroupProgress: Equatable, Sendable {
     /// The group's `notification_key`.
     public var key: String
@@ -11,7 +11,7 @@ public struct GroupProgress: Equatable, Sendable {
     public var pending: [String]
     /// Members whose last attempt failed for good, with the errors that say why.
     public private(set) var failed: [Member]
-    /// At least one member has got the message.
+    /// Whether at least one member has got the message.
     public private(set) var isReached: Bool
 
     public struct Member: Equatable, Sendable {
@@ -20,7 +20,7 @@ public struct GroupProgress: Equatable, Sendable {
         public var error: ErrorCode?
         /// The app should forget the token.
         public var isDead: Bool
-        /// An attempt went out that FCM did not answer.
+        /// Whether FCM did not answer an attempt that may have left the worker.
         public var isUnknown: Bool
 
         public init(token: String, error: ErrorCode?, isDead: Bool, isUnknown: Bool = false) {
@@ -79,7 +79,7 @@ public struct GroupProgress: Equatable, Sendable {
         if !failed.isEmpty, failed.allSatisfy(\.isDead) {
             return Failure(error: .emptyGroup, action: .none, rawError: raw, httpStatus: httpStatus)
         }
-        // One that was given up might have been reached later; otherwise the last refusal of a living member counts.
+        // A member whose retries ended might have been reached later; else the last refusal of a living one counts.
         let isGivenUp = failed.contains { $0.error == nil }
         let error = isGivenUp ? nil : failed.last { !$0.isDead }?.error
         return Failure(
@@ -111,7 +111,7 @@ extension ErrorCode {
 extension GroupProgress {
     /// As it is kept: key, pending and failed members, and the message's id, which may hold anything. Keys and tokens
     /// have neither blanks nor commas nor exclamation marks. A comma before the pending members says that no member was
-    /// reached yet, and a question mark in the place of an error that nobody knows; older workers read over both.
+    /// reached yet; a question mark stands for the error of an unknown outcome. Older workers ignore both.
     public var text: String {
         let lost = failed.map { member in
             "\(member.token)!\(member.isUnknown ? "?" : member.error?.rawValue ?? "")!\(member.isDead ? "1" : "0")"

@@ -1,25 +1,25 @@
 public import FanfareModel
 
-/// Answers that were reported within 50 ms of each other.
+/// The sum of the answers that were reported within 50 ms of each other.
 struct CountedAnswers: Equatable, Sendable {
     var atMs: Int64
     var answers: Int
     var refused: Int
-    /// The latest time that the refused ones were told to wait for.
+    /// The latest end of a Retry-After among the refused answers.
     var untilMs: Int64
 }
 
-/// The share rule: what FCM's answers say of the pace. A 5xx with Retry-After holds the project only on evidence: at
-/// least a tenth, and at least five, of its last 200 answers (or of those of the last second, if they are more; none
-/// older than 60 s). After a hold it recovers, until 20 answers that came after the hold have a share below a tenth; then
-/// it goes on at half the pace from before.
+/// The share rule: how FCM's answers change the pace. 5xx with Retry-After (refusals) hold the project only if they are
+/// at least a tenth, and at least five, of its last 200 answers (or of those of the last second, if they are more; none
+/// older than 60 s). After a hold the project recovers until 20 answers have come since the hold. If fewer than a tenth
+/// of them are refusals, it goes on at half the pace from before.
 extension QuotaGovernor {
     static let answersWithinMs: Int64 = 2_000
     static let refusalCountsMs: Int64 = 60_000
     private static let countedAnswers = 200
     private static let mostReports = 200
 
-    /// A worker's report.
+    /// Applies a worker's report of answers to the pace.
     ///
     /// - Parameter report: nil from a worker that counts no answers.
     public mutating func hear(_ report: AnswerReport?, nowMs: Int64) {

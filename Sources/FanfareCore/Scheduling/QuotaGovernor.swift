@@ -18,18 +18,18 @@ public struct QuotaGovernor: Equatable, Sendable {
     public internal(set) var have: Double?
     public internal(set) var atMs: Int64?
     public internal(set) var holdUntilMs: Int64 = 0
-    /// A hold is over, or under way, and FCM has not answered well since.
+    /// Whether the project is held, or recovers from a hold: FCM has not yet answered well since.
     public internal(set) var isRecovering = false
-    /// Permits that fan-outs were lent ahead, for requests of many.
+    /// Permits that fan-outs were lent in advance, for multicasts.
     public private(set) var debt = 0.0
     /// Permits that single recipients asked for and did not find, and until when they are kept for them.
     private var owed = 0
     private var owedUntilMs: Int64 = 0
-    /// Permits lent in each half second, where that is kept.
+    /// Permits lent in each half second; empty unless the project sends multicasts with a small quota.
     private var lent: [Int64: Int] = [:]
     private var keepsLent = false
 
-    // What the workers reported; see ``hear(_:nowMs:)``.
+    // The workers' reports; see ``hear(_:nowMs:)``.
     var reports: [CountedAnswers] = []
     var answeredAtMs: Int64 = 0
     var refusedAtMs: Int64 = 0
@@ -41,7 +41,7 @@ public struct QuotaGovernor: Equatable, Sendable {
     public var full: Double { 0.985 * Double(quota) / 60 }
     /// Where the climb begins. A rate of up to ten a second needs none.
     public var floor: Double { min(full, max(full / 50, 10)) }
-    /// Requests a second after a hold.
+    /// Requests a second of a project that recovers from a hold.
     public static let recoveryRate = 10.0
 
     /// Lends permits: to single recipients whatever there is; to fan-outs at most half of it, so that other workers find
@@ -96,9 +96,9 @@ public struct QuotaGovernor: Equatable, Sendable {
         return given + more
     }
 
-    /// Single recipients that found nothing come again in a moment; what comes in until then is theirs.
+    /// Reserves permits for single recipients that found none: they ask again in a moment.
     private mutating func owe(_ missing: Int, lent: Int, _ nowMs: Int64) {
-        // Only who asks in vain prolongs it: renewed by every call it would never end, and fan-outs never begin.
+        // Only a request that found too few permits prolongs it: if every call did, fan-outs would never begin.
         let debt = owedUntilMs > nowMs ? max(0, owed - lent) : 0
         owed = max(debt, missing)
         if missing > 0 { owedUntilMs = nowMs + 150 }
@@ -115,7 +115,7 @@ public struct QuotaGovernor: Equatable, Sendable {
         }
     }
 
-    /// Nothing is lent until the hold is over; then the project recovers. Of two holds the one that ends later counts.
+    /// Lends nothing until the hold is over; then the project recovers. If two holds overlap, the later end counts.
     public mutating func hold(milliseconds: Int64, nowMs: Int64) { hold(untilMs: nowMs + milliseconds) }
 
     mutating func hold(untilMs: Int64) {

@@ -39,7 +39,7 @@ public struct AudienceFormula: Equatable, Sendable {
         return stack.count == 1 ? stack[0] : nil
     }
 
-    /// As ``AudienceEstimate/counted(formula:)`` has it.
+    /// The formula as text, in the form of ``AudienceEstimate/counted(formula:)``.
     ///
     /// - Parameter known: the sizes that Redis need not count.
     public func text(known: (String) -> Int64?) -> String {
