@@ -58,9 +58,13 @@ struct ValueRules {
         for text in texts {
             let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard parts.count == 2 else { return "\(shown(text)) is not topic=size" }
-            guard isTopic(parts[0]) else { return "\(shown(String(parts[0]))) is no topic: 1 to 900 of A-Z a-z 0-9 - _ . ~ %" }
+            guard isTopic(parts[0]) else {
+                return "\(shown(String(parts[0]))) is no topic: 1 to 900 of A-Z a-z 0-9 - _ . ~ %"
+            }
             guard names.insert(parts[0]).inserted else { return "\(shown(String(parts[0]))) is given twice" }
-            if let reason = integer(String(parts[1]), 0...1_000_000_000_000) { return "\(shown(String(parts[0]))): \(reason)" }
+            if let reason = integer(String(parts[1]), 0...1_000_000_000_000) {
+                return "\(shown(String(parts[0]))): \(reason)"
+            }
         }
         return nil
     }

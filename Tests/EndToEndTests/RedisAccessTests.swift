@@ -174,7 +174,10 @@ import Testing
             for (change, reason) in [
                 (["FANFARE_REDIS_CERT_FILE": "", "FANFARE_REDIS_KEY_FILE": ""], "certificate"),
                 (["FANFARE_REDIS_PASSWORD_FILE": stranger], "WRONGPASS"),
-                (["FANFARE_REDIS_PASSWORD_FILE": "/nowhere"], "redis.password_file (FANFARE_REDIS_PASSWORD_FILE): No such file"),
+                (
+                    ["FANFARE_REDIS_PASSWORD_FILE": "/nowhere"],
+                    "redis.password_file (FANFARE_REDIS_PASSWORD_FILE): No such file"
+                ),
                 (["FANFARE_REDIS_PASSWORD_FILE": ""], "redis.user: without a password"),
                 (
                     ["FANFARE_REDIS_URL": "rediss://u:p@localhost:\(place.server.port)"],

@@ -19,7 +19,9 @@ extension Check {
             for finding in found where !own.contains(finding) && !others.contains(finding) { others.append(finding) }
             let file = project.transport == .v1 ? project.credentials : project.serverKeyFile
             findings += own.map { Finding(check: name(project), verdict: $0.verdict, text: $0.text, remedy: $0.remedy) }
-            if own.isEmpty { findings.append(.ok(name(project), "\(file.map { "\($0)" } ?? "none"): the file is fine")) }
+            if own.isEmpty {
+                findings.append(.ok(name(project), "\(file.map { "\($0)" } ?? "none"): the file is fine"))
+            }
         }
         if configuration.projects.isEmpty {
             let remedy = "name projects in the configuration, which a worker needs; this command takes it with -c"
