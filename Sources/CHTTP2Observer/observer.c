@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-// libcurl hands nghttp2 its callbacks by three functions. This file defines functions of the same names, and the
-// dynamic linker prefers an executable's to a library's: libcurl calls these, which pass nghttp2 a callback that
-// looks first and then calls libcurl's. Their types are nghttp2's public interface, which does not change.
+// libcurl registers its callbacks with three functions of nghttp2. This file defines functions of the same names, and
+// the dynamic linker prefers an executable's to a library's. So libcurl calls these. They register a callback that
+// records what it sees and then calls libcurl's. Their types are nghttp2's public interface, which does not change.
 
 typedef int (*close_callback)(void *session, int32_t stream, uint32_t error, void *context);
 typedef int (*frame_callback)(void *session, const void *frame, void *context);
@@ -19,7 +19,7 @@ typedef int (*header_callback)(
     size_t value_length, uint8_t flags, void *context
 );
 
-// What every nghttp2_frame begins with.
+// The head of every nghttp2_frame.
 struct frame_head {
     size_t length;
     int32_t stream;
@@ -38,7 +38,7 @@ static void *_Atomic handle_of;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct chttp2_stream *buckets[BUCKETS];
 
-// What is kept of the header block that is being received; no other frame comes between its fields.
+// The header block that is being received. No other frame comes between its fields.
 static _Thread_local struct {
     void *session;
     int32_t stream;
@@ -47,7 +47,7 @@ static _Thread_local struct {
     char content_type[sizeof ((struct chttp2_stream *)NULL)->content_type];
 } incoming;
 
-// Handles are hundreds of bytes long and allocated one by one: their low bits say little.
+// The bucket of a handle. Handles are hundreds of bytes long and allocated one by one, so their low bits differ little.
 static struct chttp2_stream **bucket(const void *handle) {
     uintptr_t number = (uintptr_t)handle >> 4;
     return &buckets[(number ^ (number >> 10)) % BUCKETS];
@@ -72,7 +72,8 @@ void chttp2_forget(struct chttp2_stream *stream) {
 
 bool chttp2_is_attached(void) { return atomic_load(&libcurl_closed) != NULL; }
 
-// libcurl gives each stream its easy handle for nghttp2 to keep. Another pointer is one that no request observes.
+// Records a report on a stream. libcurl stores its easy handle as the stream's user data in nghttp2; a pointer that no
+// request has registered is ignored.
 static void note(void *session, int32_t number, bool is_refused) {
     const void *(*find)(void *, int32_t) = (const void *(*)(void *, int32_t))atomic_load(&handle_of);
     const void *handle = find ? find(session, number) : NULL;
@@ -90,8 +91,8 @@ static void note(void *session, int32_t number, bool is_refused) {
     pthread_mutex_unlock(&lock);
 }
 
-// A stream above a GOAWAY's last one is closed with the same code as one that was reset by REFUSED_STREAM. nghttp2
-// gives that code to no request for a reason of its own.
+// Called when a stream closes. nghttp2 uses the code REFUSED_STREAM for a reset by the server and for a stream above
+// the last one of a GOAWAY, and for no reason of its own.
 static int closed(void *session, int32_t stream, uint32_t error, void *context) {
     if (error == REFUSED_STREAM) note(session, stream, true);
     return atomic_load_explicit(&libcurl_closed, memory_order_relaxed)(session, stream, error, context);
@@ -105,7 +106,7 @@ static int received_header(
         incoming.session = session;
         incoming.stream = ((const struct frame_head *)frame)->stream;
         incoming.type_length = 0;
-        // nghttp2 lets nothing but three digits through.
+        // nghttp2 has checked that the status has three digits.
         incoming.status = (value[0] - '0') * 100 + (value[1] - '0') * 10 + (value[2] - '0');
     } else if (name_length == 12 && value_length < sizeof incoming.content_type
                && memcmp(name, "content-type", 12) == 0) {
@@ -126,15 +127,15 @@ static int received_frame(void *session, const void *frame, void *context) {
     return atomic_load_explicit(&libcurl_received_frame, memory_order_relaxed)(session, frame, context);
 }
 
-// nghttp2's own function of that name.
+// Returns nghttp2's function of that name.
 static void *real(const char *name) {
     void *function = dlsym(RTLD_NEXT, name);
-    // Whoever called has linked nghttp2.
+    // The caller has linked nghttp2, so the function exists.
     if (!function) abort();
     return function;
 }
 
-// Callbacks other than the first are those of another kind of session, which stays unobserved.
+// Only the first callback is observed; any other one belongs to another kind of session.
 void nghttp2_session_callbacks_set_on_stream_close_callback(void *callbacks, close_callback theirs) {
     atomic_store(&handle_of, dlsym(RTLD_DEFAULT, "nghttp2_session_get_stream_user_data"));
     close_callback first = NULL;

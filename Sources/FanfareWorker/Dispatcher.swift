@@ -327,7 +327,7 @@ final class Dispatcher {
             if outcome.isAnswer { project.countAnswer(verdicts) }
             project.regulator.answered(verdicts, startedAt: flight.startedAt, inFlight: inFlight + 1)
             batch.isTroubled = verdicts.others.contains(where: \.verdict.isOverload)
-            // A stray one is no trouble.
+            // A single overload answer does not count; a share of them does.
             if batch.isTroubled, project.regulator.isOverloaded { lastTrouble = project.loop.now }
         }
         if let (round, member) = flight.member { return heard(verdicts[0], of: member, round, flight) }

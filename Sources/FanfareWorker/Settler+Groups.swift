@@ -63,9 +63,9 @@ extension Settler {
         finish(round.progress, position: position, of: batch)
     }
 
-    /// The group's result: `sent` if some of it was reached.
+    /// Writes the group's result: `sent` if at least one member was reached.
     ///
-    /// - Parameter unreached: the status of a group of which certainly no member was.
+    /// - Parameter unreached: the status if certainly no member was reached.
     func finish(
         _ progress: GroupProgress,
         position: Int,

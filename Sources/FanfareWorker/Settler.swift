@@ -355,7 +355,7 @@ final class Settler {
         endBlock(batch)
     }
 
-    /// The API of sends answers. That of an operation says nothing about it.
+    /// Reports that the API of sends answers, which ends a block. Operations do not count: they go to other APIs.
     private func endBlock(_ batch: ActiveBatch) {
         if project.blockReason != nil, !batch.job.isManagement { recorder.projectAnswers(batch) }
     }

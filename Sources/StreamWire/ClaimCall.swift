@@ -63,7 +63,7 @@ public struct ClaimCall: Equatable, Sendable {
         ]
         if let answers {
             arguments += ["answers", String(answers.answers)]
-            // Most claims have nothing more to say.
+            // Fields that are 0 in most claims are left out.
             if answers.answers > 0 { arguments += ["span", String(answers.spanMs)] }
             if answers.refused > 0 {
                 arguments += ["refused", String(answers.refused), "told", String(answers.toldMs)]

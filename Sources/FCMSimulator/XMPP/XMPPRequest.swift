@@ -24,7 +24,7 @@ struct XMPPNack: Error, Equatable, Sendable {
     var from: String?
     var error: String
     var text: String
-    /// What else it says.
+    /// Further members of the answer's JSON.
     var more = JSONObject()
 
     var json: JSONObject {
