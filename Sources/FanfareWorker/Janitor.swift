@@ -44,7 +44,7 @@ final class Janitor {
             project.meters.repaired(reply.jobs.count)
             for job in reply.jobs {
                 project.logger.warning(
-                    "A job was ended whose recipients all had their result while it counted some as open.",
+                    "A repair ended a job: all recipients had their result, but the job counted some as open.",
                     metadata: ["job": "\(job.id)", "unknown": "\(job.uncounted)"]
                 )
             }

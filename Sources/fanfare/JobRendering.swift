@@ -83,7 +83,7 @@ enum JobRendering {
             let left = PaceText.duration(progress.remainingSeconds ?? 0)
             return "FCM is busy with it for an estimated \(left)"
         case .holding(nil) where progress.jobClass == .aimed:
-            return "FCM fans it out by itself, for how long is not known: no size of its audience is"
+            return "FCM is fanning it out; the time left is not known, because the size of its audience is not"
         case .none, .holding(nil): break
         }
         if let seconds = progress.remainingSeconds { return "about \(PaceText.duration(seconds)) left" }
