@@ -162,11 +162,11 @@ end
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- The share rule: how FCM's answers change the pace. A 5xx with Retry-After, a refusal here, always makes its own
--- recipients wait. The project is held only on evidence, counted fleet-wide: at least a tenth, and at least five, of its
--- last 200 answers (or of those of the last second, if they are more; none older than 60 s) were refusals. The hold
+-- recipients wait. The project is held only on evidence, counted fleet-wide: at least a tenth, and at least five, of
+-- its last 200 answers (or of those of the last second, if they are more; none older than 60 s) were refusals. The hold
 -- lasts for the longest Retry-After among them. Below that share the pace is multiplied by one minus the share.
 -- After a hold the project recovers: it sends ten requests a second until 20 answers have come since the hold. If fewer
--- than a tenth of them are refusals, it goes on at half the pace from before the first hold; otherwise it is held again.
+-- than a tenth are refusals, it goes on at half the pace from before the first hold; otherwise it is held again.
 
 local COUNTED_ANSWERS = 200
 local MOST_REPORTS = 200
