@@ -103,7 +103,7 @@ import Testing
         #expect(OutcomeRule.reason(TransferFacts(code: nil, giveUp: "no answer in time")) == "no answer in time")
     }
 
-    /// libcurl wants to repeat a request whose connection it gave up itself, and names no error: nobody refused it.
+    /// libcurl tries to repeat a request whose connection it gave up, and reports no error: no server refused it.
     @Test func aRepeatThatWasPreventedIsNoRefusal() {
         for code in [0, 7, 16, 18, 56, 65] {
             var facts = TransferFacts(code: code, bytesHandedOut: 9)

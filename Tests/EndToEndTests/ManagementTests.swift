@@ -195,7 +195,7 @@ private let hello = #"{"notification":{"title":"Hello","body":"World"}}"#
         }
     }
 
-    /// A group without members, and over XMPP one of which nobody is left.
+    /// A group without members, over each transport.
     @Test(arguments: ["legacy", "xmpp"])
     func aGroupWithoutMembersFails(transport: String) async throws {
         try await withRig { rig in

@@ -14,7 +14,7 @@ private let data = #"{"data":{"k":"v"}}"#
         return (values.first?.string.flatMap { Int64($0) } ?? 0, values.last?.string == "1")
     }
 
-    /// One in a thousand is told to wait for half a minute: it waits, and nobody else does.
+    /// FCM tells one recipient in a thousand to wait for half a minute: only that one waits.
     @Test func aStrayRefusalStopsNoProject() async throws {
         try await withRig { rig in
             try await rig.startSandbox()

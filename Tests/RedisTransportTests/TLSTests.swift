@@ -108,7 +108,7 @@ import Testing
         #expect(without.isFailed || without.isUnavailable)
     }
 
-    /// As what they are for: a path may be a secret that somebody gave by mistake.
+    /// Messages name a file by its purpose: its path may be a secret that was given by mistake.
     @Test func missingFilesAreNamedWithoutTheirPath() throws {
         let authority = try Certificates()
         let server = try server(authority)

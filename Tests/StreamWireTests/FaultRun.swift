@@ -24,7 +24,7 @@ final class FaultRun {
     private(set) var sends: [String: Int] = [:]
     private(set) var retries: [String: Int] = [:]
 
-    /// What somebody does to Redis, and how it is undone.
+    /// A fault in Redis: how to set it, and how to undo it.
     struct Obstacle {
         let name: String
         let set: (LibraryBench) async throws -> Void
