@@ -44,7 +44,7 @@ extension MetricCatalogue {
     )
     public static let permitRate = shared(
         "fanfare_permit_rate",
-        "Sends a second that the project's quota allows at this point of its ramp, as it was last used."
+        "Sends a second that the project may make: its ramp, less the share of refusals; at most ten after a hold."
     )
     public static let quota = shared("fanfare_quota_per_minute", "The project's quota as its workers know it.")
     public static let deadJobs = shared("fanfare_dead_jobs", "Entries of the dead stream: jobs that need a person.")
