@@ -103,7 +103,7 @@ struct ConfigurationFile {
                 }
                 // A name with an equals sign is not a topic's; it would be read as a name and a size.
                 guard !topic.string.contains("=") else {
-                    problems.append("\(name)\(Self.line(key)): \(topic.string) is no topic")
+                    problems.append("\(name)\(Self.line(key)): \(ValueRules.shown(topic.string)) is no topic")
                     continue
                 }
                 texts.append("\(topic.string)=\(size.string)")

@@ -22,6 +22,7 @@ final class Scheduler {
     private(set) var newsCursor = "0"
     private var refusedCursor = "0"
     private var askedPermits = 0
+    private var nextLibraryReport: UInt64 = 0
     /// The last call lent fewer permits than were asked for.
     private var isShort = false
     private var wasStarved = false
@@ -132,6 +133,7 @@ final class Scheduler {
         }
         guard case .reply(let reply) = parsed else { return onFenced(name) }
         project.answers.confirm()
+        if !reply.countsAnswers { reportOldLibrary(askedAt) }
         // Asked under a name that is dead meanwhile: what came with it is for others.
         guard name == project.leaseName else { return askLater(0) }
         project.learnClock(projectMs: reply.nowMs, leadMs: reply.leadMs)
@@ -157,6 +159,14 @@ final class Scheduler {
         let due = reply.nextDueMs > reply.nowMs ? reply.nextDueMs - reply.nowMs : .max
         let hasWork = reply.unfinished > 0 || !planner.isIdle
         askLater(min(hasWork ? project.configuration.pollMs : project.configuration.idlePollMs, due))
+    }
+
+    /// A worker of an older version has loaded its library over this one. A user that may not load it back is told so every
+    /// ten seconds at most.
+    private func reportOldLibrary(_ now: UInt64) {
+        guard now >= nextLibraryReport else { return }
+        nextLibraryReport = now + 10_000_000_000
+        project.durable.onFunctionsMissing()
     }
 
     /// Registered anew: what was said up to here does not concern what is claimed from now on.

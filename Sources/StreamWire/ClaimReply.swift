@@ -27,6 +27,8 @@ public struct ClaimReply: Equatable, Sendable {
     public var newsCursor: String
     public var refusedCursor: String
     public var news: [News]
+    /// The library in Redis counts answers: false when a worker of an older version has loaded its own text.
+    public var countsAnswers = true
     public var claims: [Claim]
 
     public enum ParseResult: Equatable, Sendable {
@@ -66,6 +68,7 @@ public struct ClaimReply: Equatable, Sendable {
                 newsCursor: cursor,
                 refusedCursor: refused,
                 news: news,
+                countsAnswers: parts[13].array?.contains { $0.string == "library" } ?? false,
                 claims: claims
             )
         )

@@ -101,7 +101,10 @@ local CHANGED = 'audience: its length changed, must stay '
 -- Claims the first batch of a list of orphans. Returns false when the list is empty, nil when the batch cannot be
 -- taken, or the claim and its number of recipients.
 local function claim_orphan(base, list, worker, now, alone)
-  local name = redis.call('LRANGE', list, 0, 0)[1]
+  local name
+  for _, one in ipairs(redis.call('LRANGE', list, 0, next(stuck_jobs) and 99 or 0)) do
+    if not name and not stuck_jobs[split_name(one)] then name = one end
+  end
   if not name then return false end
   local id = split_name(name)
   local taken, count = in_step(base, id, take_over, base, name, worker, now, list, alone)
@@ -184,6 +187,9 @@ local function claim_retries(base, set, limit, most, worker, window, now, claims
     local spec = specs[id]
     if spec.gone or redis.call('HEXISTS', base .. 'wait:' .. id, index) == 0 then
       write('ZREM', base .. set, member)
+    elseif stuck_jobs[id] then
+      -- Behind the others, which need not wait for it.
+      write('ZADD', base .. set, int(now + 1000), member)
     elseif spec.paused or spec.parked then
       write('ZADD', base .. 'held:' .. id, due[i + 1], member)
       write('ZREM', base .. set, member)

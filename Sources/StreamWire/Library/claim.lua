@@ -64,18 +64,20 @@ end
 -- Jobs whose time has come: to end, or to begin.
 local function follow_the_time(base, now, wall)
   for _, id in ipairs(redis.call('ZRANGEBYSCORE', base .. 'expiring', '-inf', int(wall), 'LIMIT', 0, 100)) do
-    end_job(base, id, 'expired', now)
-    write('ZREM', base .. 'expiring', id)
+    if not stuck_jobs[id] then
+      end_job(base, id, 'expired', now)
+      write('ZREM', base .. 'expiring', id)
+    end
   end
   for _, id in ipairs(redis.call('ZRANGEBYSCORE', base .. 'sched', '-inf', int(wall), 'LIMIT', 0, 100)) do
     local spec = load_spec(base, id)
-    in_step(base, id, function()
+    if not stuck_jobs[id] then in_step(base, id, function()
       write('ZREM', base .. 'sched', id)
       if spec and not spec.parked and not spec.paused and not spec.ending then
         write('HSET', base .. 'job:' .. id, 'state', 'waiting')
         if redis.call('SISMEMBER', base .. 'copying', id) == 0 then enqueue(base, spec) end
       end
-    end)
+    end) end
   end
 end
 
@@ -85,7 +87,8 @@ local function claim_endings(order)
   local due = redis.call('ZRANGEBYSCORE', base .. 'ending', '-inf', int(now), 'LIMIT', 0, math.min(order.most, 8))
   for _, id in ipairs(due) do
     if #order.claims >= order.most or order.wanted_single + order.wanted <= 0 then break end
-    local taken, count = claim_ending(base, id, worker, window, now)
+    local taken, count
+    if not stuck_jobs[id] then taken, count = claim_ending(base, id, worker, window, now) end
     if taken then
       order.claims[#order.claims + 1] = taken
       order.wanted = order.wanted - count
@@ -98,7 +101,7 @@ end
 -- A step of what a job that goes on gets back.
 local function restore_one(base)
   local id = redis.call('SRANDMEMBER', base .. 'restoring')
-  if id then
+  if id and not stuck_jobs[id] then
     local spec = load_spec(base, id)
     if spec and not spec.paused and not spec.parked then
       in_step(base, id, unhold, base, id, spec)
@@ -164,13 +167,13 @@ local function claim_due(order)
     order.wanted_single = order.wanted_single - claim_waiting(order, 'again', limit)
   end
   if #order.claims < order.most and order.wanted_single > 0 and order.budget > 0 then
-    local limit = math.min(BATCH, order.wanted_single, order.budget)
+    -- The retry budget counts requests. Where recipients share a request, a claim has about as many requests as jobs.
+    local limit, claims = math.min(BATCH, order.wanted_single, order.shares_requests and BATCH or order.budget), #order.claims
     local given = claim_waiting(order, 'retry', limit)
-    order.budget = order.budget - given
+    order.budget = order.budget - (order.shares_requests and #order.claims - claims or given)
     order.wanted_single = order.wanted_single - given
   end
   if #order.claims < order.most and order.wanted > 0 and order.budget > 0 then
-    -- The retry budget counts requests. Where recipients share a request, a claim has about as many requests as jobs.
     local limit = math.min(BATCH, order.wanted, order.shares_requests and BATCH or order.budget)
     order.wanted = order.wanted - claim_waiting(order, 'retry_many', limit)
   end
@@ -180,18 +183,21 @@ end
 local function claim_queues(order)
   local base, worker, window, now = order.base, order.worker, order.window, order.now
   for _, queue in ipairs({ 'singles', 'groups' }) do
+    local skipped = 0
     for _ = 1, 2 * order.most do
       if #order.claims >= order.most or order.wanted_single <= 0 then break end
       if queue == 'groups' and redis.call('SCARD', base .. 'groups_on') >= MOST_GROUPS then break end
-      local head = redis.call('ZRANGE', base .. queue, 0, 0)[1]
+      local head = redis.call('ZRANGE', base .. queue, skipped, skipped)[1]
       if not head then break end
       local _, id = string.match(head, '^([^/]*)/(.*)$')
       local spec = load_spec(base, id)
       local taken, count
-      if spec and not spec.paused and not spec.parked and not spec.ending then
+      if not stuck_jobs[id] and spec and not spec.paused and not spec.parked and not spec.ending then
         taken, count = claim_first_pass(base, id, spec, worker, window, now, base .. queue, head)
       end
-      if taken then
+      if stuck_jobs[id] then
+        skipped = skipped + 1
+      elseif taken then
         order.claims[#order.claims + 1] = taken
         order.wanted_single = order.wanted_single - count
       else
@@ -211,7 +217,7 @@ local function claim_managed(order)
   end
   for _, head in ipairs(redis.call('ZRANGE', base .. 'managed', 0, 2 * order.most)) do
     local _, id = string.match(head, '^([^/]*)/(.*)$')
-    while #order.claims < order.most and order.wanted_managed > 0 do
+    while not stuck_jobs[id] and #order.claims < order.most and order.wanted_managed > 0 do
       local spec = load_spec(base, id)
       local taken, count
       if spec and not spec.paused and not spec.parked and not spec.ending then
@@ -234,7 +240,7 @@ local function claim_active(order)
     for _ = 1, order.most do
       if #order.claims >= order.most or order.wanted <= 0 then break end
       local spec = load_spec(base, id)
-      if not spec or spec.paused or spec.parked or spec.ending then break end
+      if stuck_jobs[id] or not spec or spec.paused or spec.parked or spec.ending then break end
       local taken, count = claim_orphan(base, base .. 'orphans:' .. id, worker, now)
       if taken == false then
         if spec.again == '1' then
@@ -366,6 +372,10 @@ function claim(keys, args)
   local unfinished = redis.call('SCARD', base .. 'jobs_open') + redis.call('XLEN', base .. 'jobs')
   local cursors = { args[14], args[15] }
   local news = hear(base, cursors)
+  if more.answers then
+    -- A worker that counts answers finds out here when a worker of an older version has loaded its own text again.
+    for _, word in ipairs({ 'library', '', '2' }) do news[#news + 1] = word end
+  end
   local reply = { 'ok', int(now), int(hold_ms), int(probe), ctl[3] or '', int(next_due_ms(base, now, wall)), copying,
     int(unfinished), int(permits), pause, press, cursors[1], cursors[2], news, int(now - wall) }
   for _, taken in ipairs(claims) do reply[#reply + 1] = taken end

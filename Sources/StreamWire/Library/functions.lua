@@ -1,8 +1,8 @@
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- A function that only frees or reports runs when memory is full, too: the way out must not be shut.
-redis.register_function{ function_name = 'fanfare_v1_register', callback = guarded(register), flags = { 'allow-oom' } }
-redis.register_function{ function_name = 'fanfare_v1_renew', callback = guarded(renew), flags = { 'allow-oom' } }
+redis.register_function{ function_name = 'fanfare_v1_register', callback = register, flags = { 'allow-oom' } }
+redis.register_function{ function_name = 'fanfare_v1_renew', callback = renew, flags = { 'allow-oom' } }
 redis.register_function{ function_name = 'fanfare_v1_reconcile', callback = guarded(reconcile), flags = { 'allow-oom' } }
 redis.register_function{ function_name = 'fanfare_v1_bury', callback = guarded(bury), flags = { 'allow-oom' } }
 redis.register_function{ function_name = 'fanfare_v1_leave', callback = guarded(leave), flags = { 'allow-oom' } }

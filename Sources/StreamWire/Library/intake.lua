@@ -265,11 +265,11 @@ local function copy(keys, args)
     redis.call('UNLINK', list)
     cursor = '0'
   end
-  local step = redis.call('SSCAN', values[1], cursor, 'COUNT', args[3])
-  for i = 1, #step[2], 500 do redis.call('RPUSH', list, unpack(step[2], i, math.min(i + 499, #step[2]))) end
+  local page = redis.call('SSCAN', values[1], cursor, 'COUNT', args[3])
+  for i = 1, #page[2], 500 do redis.call('RPUSH', list, unpack(page[2], i, math.min(i + 499, #page[2]))) end
   local copied = redis.call('LLEN', list)
-  redis.call('HSET', spec, 'cursor', step[1], 'run', args[2], 'copied', int(copied))
-  if step[1] ~= '0' then return { 'more', int(copied) } end
+  redis.call('HSET', spec, 'cursor', page[1], 'run', args[2], 'copied', int(copied))
+  if page[1] ~= '0' then return { 'more', int(copied) } end
   if redis.pcall('SCARD', values[1]) ~= total then
     park(base, id, 'audience: its size changed while it was read', now)
     return { 'parked' }

@@ -93,7 +93,8 @@ local SUSPECT = 3
 local LETTERS = { s = 'sent', f = 'failed', u = 'unknown', c = 'cancelled', x = 'expired' }
 
 -- Puts a batch without a holder into the list from which it is claimed next. Part of a step.
--- `known`: values that the same step writes, and Redis does not have yet: `spec` (as it will be), `crashes`, `upto`.
+-- `known`: values that the same step writes, and Redis does not have yet: `spec` (as it will be), `sent`, `crashes`,
+-- `upto`.
 local function orphan(base, name, now, known)
   known = known or {}
   local id = split_name(name)
@@ -105,7 +106,7 @@ local function orphan(base, name, now, known)
     return
   end
   local facts = redis.call('HMGET', batch, 'from', 'sent', 'crashes', 'upto')
-  facts[3], facts[4] = known.crashes or facts[3], known.upto or facts[4]
+  facts[2], facts[3], facts[4] = known.sent or facts[2], known.crashes or facts[3], known.upto or facts[4]
   -- Whoever held it decides nothing any more, also before somebody else takes it.
   write('HDEL', batch, 'epoch')
   if spec.paused or spec.parked or spec.ending then

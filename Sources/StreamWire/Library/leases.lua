@@ -59,10 +59,13 @@ end
 local function free(base, worker, dead, now)
   local names = redis.call('SMEMBERS', base .. 'claims:' .. worker)
   table.sort(names)
-  for _, name in ipairs(names) do
+  local waits = false
+  for _, name in ipairs(names) do if stuck_jobs[split_name(name)] then waits = true else
     local crashes = dead and crashed(base, name, worker, now) or nil
     in_step(base, (split_name(name)), free_batch, base, name, worker, now, crashes)
-  end
+  end end
+  -- What is stuck stays with the worker's name, and the next call frees it.
+  if waits then return #names end
   in_step(base, '', function()
     write('HDEL', base .. 'connections', worker)
     write('HDEL', base .. 'links', worker)
@@ -115,7 +118,9 @@ local function reconcile(keys, args)
     local batch = base .. 'b:' .. name
     local held = redis.call('HMGET', batch, 'owner', 'call', 'upto')
     known[name] = true
-    if held[1] == worker and tonumber(held[2] or '0') < call then
+    if stuck_jobs[split_name(name)] then
+      -- Asked again later.
+    elseif held[1] == worker and tonumber(held[2] or '0') < call then
       in_step(base, (split_name(name)), take_back, base, name, worker, now,
         int(math.max(tonumber(held[3]), tonumber(upto))), true)
       reply[#reply + 1] = name
@@ -135,7 +140,7 @@ local function reconcile(keys, args)
   local names = redis.call('SMEMBERS', base .. 'claims:' .. worker)
   table.sort(names)
   for _, name in ipairs(names) do
-    if not known[name] then
+    if not known[name] and not stuck_jobs[split_name(name)] then
       local batch = base .. 'b:' .. name
       -- A batch that was taken over may have been sent by the holder before.
       local is_unsent = args[3] == '1' and redis.call('HGET', batch, 'deliveries') == '1'

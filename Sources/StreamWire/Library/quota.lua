@@ -155,7 +155,7 @@ local function lend(base, ctl, quota, now, returned, single, fanout, unit)
   else
     bucket.have = bucket.have - more
   end
-  if lately then add_lent(base, lately, lent + more) end
+  if lately and lent + more > 0 then add_lent(base, lately, lent + more) end
   save(ctl, bucket)
   return lent + more
 end

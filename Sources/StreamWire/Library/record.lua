@@ -129,6 +129,7 @@ end
 local function pass(base, id, flush, known, progress, fields)
   local job, passed = base .. 'job:' .. id, (tonumber(progress[12]) or 0) + 1
   flush.fields[#flush.fields + 1], flush.fields[#flush.fields + 2] = 'sent', '1'
+  flush.has_passed = '1'
   fields[#fields + 1], fields[#fields + 2] = 'passed', int(passed)
   if passed * BATCH < tonumber(progress[4]) then return end
   if not known[6] then
@@ -152,7 +153,7 @@ local function close_batch(base, id, n, worker, flush, is_first_pass)
     flush.fields[#flush.fields + 1], flush.fields[#flush.fields + 2] = 'upto', count
     write('HSET', flush.batch, unpack(flush.fields))
     write('HDEL', flush.batch, 'alone')
-    orphan(base, name, flush.now(), { crashes = flush.crashes or '0', upto = count })
+    orphan(base, name, flush.now(), { sent = flush.has_passed, crashes = flush.crashes or '0', upto = count })
     flush.common.is_listed = nil
   end
   write('SREM', base .. 'claims:' .. worker, name)

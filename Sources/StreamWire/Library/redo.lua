@@ -14,6 +14,7 @@
 local step         -- writes of the step that is being decided; nil outside of a step
 local noted        -- the base, while the key `redo` holds a step of this call
 local making       -- {job, writes}: the step that is being made
+local made         -- how many of its writes were made
 local stuck        -- list of {job, writes}: steps that failed: a key has the wrong type, or a right is missing
 local stuck_jobs   -- job -> the error of its failed step; the job '' stands for the project
 
@@ -66,6 +67,7 @@ local function remove_over(op)
 end
 
 local function make_writes(writes, is_again)
+  made = 0
   for _, op in ipairs(writes) do
     if op[1] == 'over' then
       remove_over(op)
@@ -76,7 +78,16 @@ local function make_writes(writes, is_again)
       if is_again and op[1] == 'RPUSH' then redis.call('LREM', op[2], 0, op[3]) end
       redis.call(unpack(op))
     end
+    made = made + 1
   end
+end
+
+-- The writes of a failed step from the one that failed on. The ones before it are not made again: later calls may have
+-- written newer values to the same keys.
+local function rest(one)
+  local writes = {}
+  for i = made + 1, #one[2] do writes[#writes + 1] = one[2][i] end
+  return { one[1], writes }
 end
 
 -- Appends an entry to the news that every worker reads; inside a step, when the step is made.
@@ -135,7 +146,7 @@ end
 local function failed(base, raised)
   local reply = refusal(raised)
   if making then
-    stuck[#stuck + 1] = making
+    stuck[#stuck + 1] = rest(making)
     stuck_jobs[making[1]] = reply.err
   end
   step, making = nil, nil
@@ -152,13 +163,13 @@ local function redo(base)
   for _, one in ipairs(steps) do
     local is_made, raised = pcall(make_writes, one[2], true)
     if not is_made then
-      stuck[#stuck + 1] = one
+      stuck[#stuck + 1] = rest(one)
       stuck_jobs[one[1]] = refusal(raised).err
     end
   end
   if #stuck == 0 then
     redis.call('DEL', base .. 'redo')
-  elseif #stuck < #steps then
+  elseif cmsgpack.pack(stuck) ~= text then
     note_steps(base, stuck)
   end
   refuse_stuck('')

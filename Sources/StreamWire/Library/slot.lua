@@ -37,12 +37,15 @@ local function fill_slot(base, now, limit, smear)
       count = count + 1
     end
   end
+  local skipped = 0
   for _ = 1, 100 do
-    local head = redis.call('ZRANGE', base .. 'queue', 0, 0)[1]
+    local head = redis.call('ZRANGE', base .. 'queue', skipped, skipped)[1]
     if not head then return end
     local _, id = string.match(head, '^([^/]*)/(.*)$')
     local spec = load_spec(base, id)
-    if not spec or spec.paused or spec.parked or spec.ending or not has_first_pass(base, id, spec) then
+    if stuck_jobs[id] then
+      skipped = skipped + 1
+    elseif not spec or spec.paused or spec.parked or spec.ending or not has_first_pass(base, id, spec) then
       write('ZREM', base .. 'queue', head)
     else
       if smear and is_smeared(base) then return end
@@ -53,7 +56,7 @@ local function fill_slot(base, now, limit, smear)
           local other = load_spec(base, active[i])
           -- One that runs inside FCM cannot be called back.
           if string.sub(active[i + 1], -1) == '|' and redis.call('HEXISTS', base .. 'active', active[i]) == 1
-            and other and other.priority < 9 then victim = active[i] end
+            and other and other.priority < 9 and not stuck_jobs[active[i]] then victim = active[i] end
         end
         if not victim then return end
         in_step(base, victim, preempt, base, victim)
