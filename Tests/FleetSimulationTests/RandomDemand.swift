@@ -26,6 +26,7 @@ struct RandomDemand {
     private var unused = 0
     private(set) var units = 0
     private(set) var longestWaitMs = 0
+    /// Counts at most 500 ms of a step: in a longer one no worker asks, and the library can lend nothing.
     private var clockMs = 0
     private var isBusy = true
 
@@ -37,7 +38,7 @@ struct RandomDemand {
 
     mutating func nextStepMs() -> Int64 {
         let step = dice.chance(0.002) ? dice.int(1_000...30_000) : dice.int(5...120)
-        clockMs += step
+        clockMs += min(step, 500)
         // A hundredth of the quota wants to go to single recipients: below what is kept for them, at any pace.
         singlesPerCall += Double(quota) / 60_000 * 0.01 * Double(min(step, 500))
         return Int64(step)
