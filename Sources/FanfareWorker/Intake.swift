@@ -181,7 +181,6 @@ final class Intake {
     }
 
     private func reject(_ entry: StreamEntry, job: String, reason: String) {
-        project.logger.notice("A job was rejected.", metadata: ["job": "\(job)", "reason": "\(reason)"])
         let command = FunctionLibrary.reject(
             project.keys,
             entryID: entry.id,
@@ -198,7 +197,10 @@ final class Intake {
                 project.durable.onRefused(error)
                 rejectionFailed(entry, error)
             case .success(let value):
-                if value.array?.first?.string == "rejected" { project.meters.took(.rejected) }
+                if value.array?.first?.string == "rejected" {
+                    project.meters.took(.rejected)
+                    project.logger.notice("A job was rejected.", metadata: ["job": "\(job)", "reason": "\(reason)"])
+                }
                 finished(entry)
             }
         }
