@@ -68,7 +68,7 @@ public struct ClaimReply: Equatable, Sendable {
                 newsCursor: cursor,
                 refusedCursor: refused,
                 news: news,
-                countsAnswers: parts[13].array?.contains { $0.string == "library" } ?? false,
+                countsAnswers: News.tellsOfLibrary(parts[13]),
                 claims: claims
             )
         )
