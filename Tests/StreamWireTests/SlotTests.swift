@@ -46,6 +46,30 @@ import Testing
         }
     }
 
+    /// Of the last batch of a fan-out Redis has lost an earlier flush. Its first pass is over, so it needs no slot.
+    @Test func lastBatchWithALostFlushIsGivenOutAgain() async throws {
+        try await withBench { bench in
+            try await bench.intake("a", tokens(1_500))
+            let claims = try await bench.claim("w1").claims
+            #expect(claims.map(\.name) == ["a/0", "a/1"])
+            try await bench.finish(claims[0], "w1")
+            var rest = RecordCall(job: "a", batch: "1", epoch: claims[1].epoch)
+            rest.results = PackedResults((1_000..<1_499).map { bench.sent($0) })
+            rest.finish = true
+            rest.number = 2
+            #expect(try await bench.record(rest, "w1") == .ok(abort: ""))
+            let again = try #require(try await bench.claim("w2").claims.first)
+            #expect(again.name == "a/1")
+            let open = again.recipients.filter { $0.fate != .finished }
+            #expect(open.map(\.index) == [1_499] && open.map(\.fate) == [.maybeSent])
+            var last = again
+            last.recipients = open
+            try await bench.finish(last, "w2")
+            let job = try await bench.job("a")
+            #expect(job["state"] == "done" && job["sent"] == "1500")
+        }
+    }
+
     @Test func aNinePreemptsBetweenBatchesAndTheOtherResumesWhereItWas() async throws {
         try await withBench { bench in
             try await bench.intake("a", tokens(2_500))
