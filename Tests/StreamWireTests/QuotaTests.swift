@@ -116,6 +116,26 @@ import Testing
         }
     }
 
+    /// The budget of retries counts requests. Where recipients share one, those of a job of one batch are one or few.
+    @Test(arguments: [(nil, [2]), (0, [8])]) func budgetCountsARequestOfManyOnce(unit: Int?, given: [Int]) async throws
+    {
+        try await withBench { bench in
+            try await bench.intake("j", tokens(8))
+            let first = try #require(try await bench.claim("w1").claims.first)
+            for index in 0..<8 {
+                var record = RecordCall(job: "j", batch: first.batch, epoch: first.epoch)
+                let history = RecipientHistory(attempts: 1, firstAttemptMs: 1, maybeDuplicate: false)
+                record.retries = [.init(index: index, dueMs: 1, parked: false, packed: history.packed(with: "t"))]
+                record.number = index + 1
+                record.finish = index == 7
+                #expect(try await bench.record(record, "w1") == .ok(abort: ""))
+            }
+            var ask = call("w1", single: 10)
+            (ask.most, ask.wanted, ask.wantedSingle, ask.retries, ask.unit) = (10, 100, 100, 2, unit)
+            #expect(try await bench.claim(ask).claims.map(\.recipients.count) == given)
+        }
+    }
+
     @Test func aRefusedRateReachesEveryWorkerAndIsPaced() async throws {
         try await withBench { bench in
             try await bench.intake("j", tokens(2))
