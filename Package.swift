@@ -38,25 +38,41 @@ let package = Package(
     ],
     targets: [
         // C libraries. Each is imported by exactly one Swift target.
-        .target(name: "CLinux"),
-        .target(name: "CHTTP2Observer"),
-        .systemLibrary(name: "CCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
-        .systemLibrary(name: "CHiredis", providers: [.apt(["libhiredis-dev"])]),
-        .systemLibrary(name: "COpenSSL", providers: [.apt(["libssl-dev"])]),
-        .systemLibrary(name: "CExpat", providers: [.apt(["libexpat1-dev"])]),
+        .target(name: "CLinux", path: "Sources/CLibraries/CLinux"),
+        .target(name: "CHTTP2Observer", path: "Sources/CLibraries/CHTTP2Observer"),
+        .systemLibrary(name: "CCurl", path: "Sources/CLibraries/CCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .systemLibrary(name: "CHiredis", path: "Sources/CLibraries/CHiredis", providers: [.apt(["libhiredis-dev"])]),
+        .systemLibrary(name: "COpenSSL", path: "Sources/CLibraries/COpenSSL", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CExpat", path: "Sources/CLibraries/CExpat", providers: [.apt(["libexpat1-dev"])]),
 
         // The pure side: values and decisions. No I/O, no clock, no randomness of its own.
-        .target(name: "FanfareJSON", swiftSettings: pure),
-        .target(name: "FanfareXML", swiftSettings: pure),
-        .target(name: "FanfareModel", swiftSettings: pure),
+        .target(name: "FanfareJSON", path: "Sources/Core/FanfareJSON", swiftSettings: pure),
+        .target(name: "FanfareXML", path: "Sources/Core/FanfareXML", swiftSettings: pure),
+        .target(name: "FanfareModel", path: "Sources/Core/FanfareModel", swiftSettings: pure),
         // For apps: what a push holds. It is built without anything else of this package.
-        .target(name: "FanfareReceiving", dependencies: ["FanfareJSON"], swiftSettings: pure),
-        .target(name: "FanfareCore", dependencies: ["FanfareModel", "FanfareJSON"], swiftSettings: pure),
-        .target(name: "FCMWire", dependencies: ["FanfareModel", "FanfareJSON", "FanfareXML"], swiftSettings: pure),
+        .target(
+            name: "FanfareReceiving",
+            dependencies: ["FanfareJSON"],
+            path: "Sources/Clients/FanfareReceiving",
+            swiftSettings: pure
+        ),
+        .target(
+            name: "FanfareCore",
+            dependencies: ["FanfareModel", "FanfareJSON"],
+            path: "Sources/Core/FanfareCore",
+            swiftSettings: pure
+        ),
+        .target(
+            name: "FCMWire",
+            dependencies: ["FanfareModel", "FanfareJSON", "FanfareXML"],
+            path: "Sources/Core/FCMWire",
+            swiftSettings: pure
+        ),
         .target(
             name: "StreamWire",
             dependencies: ["FanfareModel"],
             // Embedded one by one: a folder cannot be.
+            path: "Sources/Core/StreamWire",
             resources: [
                 .embedInCode("Library/base.lua"),
                 .embedInCode("Library/redo.lua"),
@@ -81,27 +97,46 @@ let package = Package(
         ),
 
         // The I/O side.
-        .target(name: "EventLoop", dependencies: ["CLinux"], swiftSettings: strict),
+        .target(
+            name: "EventLoop",
+            dependencies: ["CLinux"],
+            path: "Sources/Transports/EventLoop",
+            swiftSettings: strict
+        ),
         .target(
             name: "CurlTransport",
             dependencies: ["FanfareModel", "EventLoop", "CCurl", "CHTTP2Observer"],
+            path: "Sources/Transports/CurlTransport",
             swiftSettings: strict
         ),
-        .target(name: "OpenSSLKit", dependencies: ["COpenSSL"], swiftSettings: strict),
-        .target(name: "ExpatKit", dependencies: ["FanfareXML", "CExpat"], swiftSettings: strict),
+        .target(
+            name: "OpenSSLKit",
+            dependencies: ["COpenSSL"],
+            path: "Sources/Transports/OpenSSLKit",
+            swiftSettings: strict
+        ),
+        .target(
+            name: "ExpatKit",
+            dependencies: ["FanfareXML", "CExpat"],
+            path: "Sources/Transports/ExpatKit",
+            swiftSettings: strict
+        ),
         .target(
             name: "XMPPTransport",
             dependencies: ["FanfareModel", "FanfareXML", "FCMWire", "ExpatKit", "EventLoop", "CurlTransport"],
+            path: "Sources/Transports/XMPPTransport",
             swiftSettings: strict
         ),
         .target(
             name: "RedisTransport",
             dependencies: ["EventLoop", "FanfareModel", "StreamWire", "OpenSSLKit", "CHiredis"],
+            path: "Sources/Transports/RedisTransport",
             swiftSettings: strict
         ),
         .target(
             name: "FanfareMetrics",
             dependencies: [.product(name: "CoreMetrics", package: "swift-metrics")],
+            path: "Sources/Worker/FanfareMetrics",
             swiftSettings: strict
         ),
         // What the HTTP servers of this package have in common.
@@ -112,6 +147,7 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ],
+            path: "Sources/Transports/FanfareHTTP",
             swiftSettings: strict
         ),
         .target(
@@ -124,6 +160,7 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "Logging", package: "swift-log"),
             ],
+            path: "Sources/Worker/FanfareAdmin",
             swiftSettings: strict
         ),
         .target(
@@ -134,17 +171,20 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Tracing", package: "swift-distributed-tracing"),
             ],
+            path: "Sources/Worker/FanfareWorker",
             swiftSettings: strict
         ),
 
         .target(
             name: "FanfareClient",
             dependencies: ["FanfareModel", "FanfareJSON", "FanfareReceiving", "StreamWire", "RedisTransport"],
+            path: "Sources/Clients/FanfareClient",
             swiftSettings: strict
         ),
         .target(
             name: "FanfareConfiguration",
             dependencies: ["FanfareModel", "FanfareJSON", .product(name: "Yams", package: "Yams")],
+            path: "Sources/Worker/FanfareConfiguration",
             swiftSettings: strict
         ),
 
@@ -158,6 +198,7 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "Logging", package: "swift-log"),
             ],
+            path: "Sources/Tools/FanfareDashboard",
             resources: [
                 .embedInCode("Page/index.html"),
                 .embedInCode("Page/app.css"),
@@ -182,11 +223,17 @@ let package = Package(
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "Logging", package: "swift-log"),
             ],
+            path: "Sources/Tools/fanfare",
             swiftSettings: strict
         ),
 
         // The other end of the wire, for trials and tests.
-        .target(name: "FCMSimulator", dependencies: ["FanfareJSON", "FanfareXML"], swiftSettings: pure),
+        .target(
+            name: "FCMSimulator",
+            dependencies: ["FanfareJSON", "FanfareXML"],
+            path: "Sources/Simulator/FCMSimulator",
+            swiftSettings: pure
+        ),
         .target(
             name: "FanfareSandbox",
             dependencies: [
@@ -207,24 +254,25 @@ let package = Package(
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
             ],
+            path: "Sources/Simulator/FanfareSandbox",
             swiftSettings: strict
         ),
         .target(
             name: "TestSupport",
             dependencies: ["EventLoop", "StreamWire", "RedisTransport"],
-            path: "Tests/TestSupport",
+            path: "Tests/Support/TestSupport",
             swiftSettings: strict
         ),
         .target(
             name: "FleetSimulation",
             dependencies: ["FanfareCore", "FanfareModel"],
-            path: "Tests/FleetSimulation",
+            path: "Tests/Simulation/FleetSimulation",
             swiftSettings: pure
         ),
         .executableTarget(
             name: "fleet-simulation",
             dependencies: ["FleetSimulation", .product(name: "ArgumentParser", package: "swift-argument-parser")],
-            path: "Tests/FleetSimulationCommand",
+            path: "Tests/Simulation/FleetSimulationCommand",
             swiftSettings: strict
         ),
         .testTarget(
@@ -232,27 +280,46 @@ let package = Package(
             dependencies: [
                 "FleetSimulation", "FanfareCore", "FanfareModel", "StreamWire", "RedisTransport", "TestSupport",
             ],
+            path: "Tests/Simulation/FleetSimulationTests",
             swiftSettings: strict
         ),
-        .testTarget(name: "OpenSSLKitTests", dependencies: ["OpenSSLKit", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "OpenSSLKitTests",
+            dependencies: ["OpenSSLKit", "TestSupport"],
+            path: "Tests/Unit/OpenSSLKitTests",
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "RedisTransportTests",
             dependencies: ["RedisTransport", "FanfareModel", "OpenSSLKit", "EventLoop", "StreamWire", "TestSupport"],
+            path: "Tests/Unit/RedisTransportTests",
             swiftSettings: strict
         ),
-        .testTarget(name: "ExpatKitTests", dependencies: ["ExpatKit", "FanfareXML"], swiftSettings: strict),
+        .testTarget(
+            name: "ExpatKitTests",
+            dependencies: ["ExpatKit", "FanfareXML"],
+            path: "Tests/Unit/ExpatKitTests",
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "XMPPTransportTests",
             dependencies: [
                 "XMPPTransport", "FanfareModel", "FanfareXML", "FCMWire", "ExpatKit", "EventLoop", "CurlTransport",
                 "TestSupport",
             ],
+            path: "Tests/Unit/XMPPTransportTests",
             swiftSettings: strict
         ),
-        .testTarget(name: "FanfareJSONTests", dependencies: ["FanfareJSON"], swiftSettings: strict),
+        .testTarget(
+            name: "FanfareJSONTests",
+            dependencies: ["FanfareJSON"],
+            path: "Tests/Unit/FanfareJSONTests",
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "FCMWireTests",
             dependencies: ["FCMWire", "FanfareJSON", "FanfareModel", "FanfareXML"],
+            path: "Tests/Unit/FCMWireTests",
             swiftSettings: strict
         ),
         .testTarget(
@@ -260,6 +327,7 @@ let package = Package(
             dependencies: [
                 "FanfareClient", "FanfareModel", "FanfareJSON", "StreamWire", "RedisTransport", "TestSupport",
             ],
+            path: "Tests/Unit/FanfareClientTests",
             swiftSettings: strict
         ),
         .testTarget(
@@ -270,6 +338,7 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ],
+            path: "Tests/System/CommandTests",
             swiftSettings: strict
         ),
         .testTarget(
@@ -279,26 +348,40 @@ let package = Package(
                 "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
             ],
+            path: "Tests/Unit/FanfareDashboardTests",
             swiftSettings: strict
         ),
-        .testTarget(name: "FanfareConfigurationTests", dependencies: ["FanfareConfiguration"], swiftSettings: strict),
+        .testTarget(
+            name: "FanfareConfigurationTests",
+            dependencies: ["TestSupport", "FanfareConfiguration"],
+            path: "Tests/Unit/FanfareConfigurationTests",
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
                 "fanfare", "FanfareClient", "FanfareModel", "StreamWire", "EventLoop", "OpenSSLKit", "RedisTransport",
                 "TestSupport",
             ],
+            path: "Tests/System/EndToEndTests",
             swiftSettings: strict
         ),
-        .testTarget(name: "DocumentationTests", dependencies: ["FanfareConfiguration"], swiftSettings: strict),
+        .testTarget(
+            name: "DocumentationTests",
+            dependencies: ["TestSupport", "FanfareConfiguration"],
+            path: "Tests/Unit/DocumentationTests",
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "StreamWireTests",
             dependencies: ["EventLoop", "StreamWire", "FanfareModel", "RedisTransport", "TestSupport"],
+            path: "Tests/Unit/StreamWireTests",
             swiftSettings: strict
         ),
         .testTarget(
             name: "FanfareMetricsTests",
-            dependencies: ["FanfareMetrics", .product(name: "CoreMetrics", package: "swift-metrics")],
+            dependencies: ["TestSupport", "FanfareMetrics", .product(name: "CoreMetrics", package: "swift-metrics")],
+            path: "Tests/Unit/FanfareMetricsTests",
             swiftSettings: strict
         ),
         .testTarget(
@@ -308,6 +391,7 @@ let package = Package(
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "Logging", package: "swift-log"),
             ],
+            path: "Tests/Unit/FanfareAdminTests",
             swiftSettings: strict
         ),
         .testTarget(
@@ -318,17 +402,25 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Tracing", package: "swift-distributed-tracing"),
             ],
+            path: "Tests/Unit/FanfareWorkerTests",
             swiftSettings: strict
         ),
-        .testTarget(name: "EventLoopTests", dependencies: ["EventLoop"], swiftSettings: strict),
+        .testTarget(
+            name: "EventLoopTests",
+            dependencies: ["EventLoop"],
+            path: "Tests/Unit/EventLoopTests",
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "CurlTransportTests",
-            dependencies: ["CurlTransport", "EventLoop", "FanfareModel"],
+            dependencies: ["TestSupport", "CurlTransport", "EventLoop", "FanfareModel"],
+            path: "Tests/Unit/CurlTransportTests",
             swiftSettings: strict
         ),
         .testTarget(
             name: "FCMSimulatorTests",
             dependencies: ["FCMSimulator", "FanfareJSON", "FanfareXML", "FanfareClient"],
+            path: "Tests/Unit/FCMSimulatorTests",
             swiftSettings: strict
         ),
         .testTarget(
@@ -337,6 +429,7 @@ let package = Package(
                 "FCMSimulator", "FCMWire", "FanfareCore", "FanfareReceiving", "FanfareModel", "FanfareJSON",
                 "FanfareXML", "ExpatKit", "TestSupport",
             ],
+            path: "Tests/Simulation/ScenarioTests",
             swiftSettings: strict
         ),
         .testTarget(
@@ -351,11 +444,13 @@ let package = Package(
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
             ],
+            path: "Tests/Unit/FanfareSandboxTests",
             swiftSettings: strict
         ),
         .testTarget(
             name: "FanfareCoreTests",
-            dependencies: ["FanfareCore", "FanfareModel", "FanfareJSON"],
+            dependencies: ["TestSupport", "FanfareCore", "FanfareModel", "FanfareJSON"],
+            path: "Tests/Unit/FanfareCoreTests",
             swiftSettings: strict
         ),
     ]

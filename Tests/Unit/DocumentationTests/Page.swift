@@ -1,0 +1,45 @@
+import Foundation
+import TestSupport
+
+/// A page of the documentation, as it stands in the source tree.
+struct Page: Sendable {
+    static let root = Repository.root
+    static let catalogue = root.appendingPathComponent("Sources/Worker/FanfareWorker/Fanfare.docc")
+    static let clientCatalogue = root.appendingPathComponent("Sources/Clients/FanfareClient/FanfareClient.docc")
+
+    var file: URL
+    var text: String
+
+    var label: String { file.lastPathComponent }
+    /// What `<doc:…>` calls it.
+    var name: String { file.deletingPathExtension().lastPathComponent }
+
+    init(_ file: URL) throws {
+        self.file = file
+        text = try String(contentsOf: file, encoding: .utf8)
+    }
+
+    static func inCatalogue(_ folder: URL = catalogue) throws -> [Page] {
+        try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+            .filter { $0.pathExtension == "md" }.sorted { $0.path < $1.path }.map { try Page($0) }
+    }
+
+    /// With the pages in the catalogue's folders, which a page of the catalogue lists.
+    static var all: [Page] {
+        get throws {
+            let runbook = try inCatalogue(catalogue.appendingPathComponent("Runbook"))
+            let others = ["README.md", "Benchmarks/README.md"].map { root.appendingPathComponent($0) }
+            return try inCatalogue() + runbook + inCatalogue(clientCatalogue) + others.map { try Page($0) }
+        }
+    }
+
+    /// The text of each fenced block of a language, without the fences.
+    func blocks(_ language: String) -> [String] {
+        text.matches(of: /```([a-z]+)\n((?:.*\n)*?)```/).filter { $0.1 == language }.map { String($0.2) }
+    }
+
+    /// The text without what stands in fences and between back quotes, where nothing is a link.
+    var prose: String {
+        text.replacing(/```(?:.*\n)*?```/, with: "").replacing(/`[^`\n]*`/, with: "")
+    }
+}

@@ -1,0 +1,41 @@
+import FanfareClient
+import FanfareJSON
+import FanfareModel
+import Foundation
+import TestSupport
+import Testing
+
+/// The library can say everything that a job may hold, and nothing else.
+@Suite struct SchemaFieldTests {
+    private static var jobs: [PushJob] {
+        var all = PushJob(target: .tokens(["a"]), message: "{}")
+        all.format = .legacy
+        all.id = "i"
+        all.priority = 9
+        all.notBefore = 1
+        all.expiresAt = 2
+        all.validateOnly = true
+        all.results = .all
+        all.delivery = .replace
+        all.audienceSize = 3
+        all.traceparent = "p"
+        all.tracestate = "s"
+        let targets: [Target] = [
+            .tokens(["a", "b"]), .fids(["a"]), .fids(["a", "b"]), .topic("t"), .condition("c"), .group("g"),
+            .audience(key: "k"),
+        ]
+        return [all] + targets.map { PushJob(target: $0, message: "{}") } + [
+            .subscribe(["a"], to: "t"), .unsubscribe(["a"], from: "t"), .createGroup("n", members: ["a"]),
+            .add(["a"], toGroup: "n", key: "k"), .remove(["a"], fromGroup: "n", key: "k"), .getGroup("n"),
+        ]
+    }
+
+    @Test func theFieldsAreThoseOfTheSchema() throws {
+        let root = Repository.root
+        let file = root.appendingPathComponent("Sources/Worker/FanfareWorker/Fanfare.docc/job.schema.json")
+        let schema = try JSONParser.parse(Array(Data(contentsOf: file)), limits: JSONLimits()).object
+        let known = try #require(schema?["properties"]?.object).members.map(\.key)
+        let said = Set(Self.jobs.flatMap { $0.fields.map(\.name) })
+        #expect(said == Set(known))
+    }
+}

@@ -1,0 +1,31 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import FanfareConfiguration
+
+@Suite struct ReferencePageTests {
+    /// The page of the documentation that lists every setting is made from the table: `fanfare config reference`.
+    @Test func thePageHoldsTheTableAsItIs() throws {
+        let root = Repository.root
+        let page = root.appendingPathComponent("Sources/Worker/FanfareWorker/Fanfare.docc/Configuration.md")
+        let text = try String(contentsOf: page, encoding: .utf8)
+        #expect(text.contains(SettingReference.markdown), "put the output of `fanfare config reference` into the page")
+    }
+
+    @Test func everySettingIsListedOnce() {
+        for setting in Settings.all {
+            #expect(SettingReference.markdown.components(separatedBy: "| `\(setting.path)` |").count == 2)
+        }
+        #expect(Set(Settings.all.map(\.path)).count == Settings.all.count)
+        #expect(Set(Settings.all.map(\.environmentName)).count == Settings.all.count)
+    }
+
+    @Test func everyDefaultIsAllowed() {
+        let rules = ValueRules(hosts: HostPolicy(allowed: []))
+        for setting in Settings.all where !setting.standard.isEmpty {
+            let value = SourcedValue(texts: [setting.standard], source: .standard)
+            #expect(rules.refusal(of: value, kind: setting.kind) == nil, "\(setting.path)")
+        }
+    }
+}

@@ -1,0 +1,21 @@
+import FanfareMetrics
+import Foundation
+import TestSupport
+import Testing
+
+@Suite struct MetricPageTests {
+    /// The page of the documentation that lists every metric is made from the catalogue: `fanfare config metrics`.
+    @Test func thePageHoldsTheTableAsItIs() throws {
+        let root = Repository.root
+        let page = root.appendingPathComponent("Sources/Worker/FanfareWorker/Fanfare.docc/Metrics.md")
+        let text = try String(contentsOf: page, encoding: .utf8)
+        #expect(text.contains(MetricReference.markdown), "put the output of `fanfare config metrics` into the page")
+        #expect(text.contains("**`sent` means accepted by FCM**"))
+    }
+
+    @Test func everyMetricIsListedOnce() {
+        for metric in MetricCatalogue.all {
+            #expect(MetricReference.markdown.components(separatedBy: "| `\(metric.name)` |").count == 2)
+        }
+    }
+}
