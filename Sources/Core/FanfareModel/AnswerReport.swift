@@ -5,14 +5,14 @@ public struct AnswerReport: Equatable, Sendable {
     /// Those among them that were a 5xx with Retry-After.
     public var refused: Int
     /// How long the longest of those still has to wait, in milliseconds.
-    public var toldMs: Int64
+    public var retryAfterMs: Int64
     /// How long ago the first of the answers came, in milliseconds.
     public var spanMs: Int64
 
-    public init(answers: Int = 0, refused: Int = 0, toldMs: Int64 = 0, spanMs: Int64 = 0) {
+    public init(answers: Int = 0, refused: Int = 0, retryAfterMs: Int64 = 0, spanMs: Int64 = 0) {
         self.answers = answers
         self.refused = refused
-        self.toldMs = toldMs
+        self.retryAfterMs = retryAfterMs
         self.spanMs = spanMs
     }
 }

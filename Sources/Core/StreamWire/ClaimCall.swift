@@ -66,7 +66,7 @@ public struct ClaimCall: Equatable, Sendable {
             // Fields that are 0 in most claims are left out.
             if answers.answers > 0 { arguments += ["span", String(answers.spanMs)] }
             if answers.refused > 0 {
-                arguments += ["refused", String(answers.refused), "told", String(answers.toldMs)]
+                arguments += ["refused", String(answers.refused), "told", String(answers.retryAfterMs)]
             }
         }
         if let unit { arguments += ["unit", String(unit)] }

@@ -6,7 +6,7 @@ public struct ClaimReply: Equatable, Sendable {
     /// The project's time in milliseconds: it goes on evenly when Redis' clock is set.
     public var nowMs: Int64
     /// The project's time less Redis TIME, Unix milliseconds.
-    public var leadMs: Int64
+    public var projectClockOffsetMs: Int64
     /// Every send of the project waits this long; 0 when nothing holds it.
     public var holdMs: Int64
     /// Time to the next probe of a blocked project; 0 when it is not blocked.
@@ -45,7 +45,7 @@ public struct ClaimReply: Equatable, Sendable {
             let reason = parts[4].string, let nextDueMs = parts[5].integer, let copying = parts[6].string,
             let unfinished = parts[7].integer, let permits = parts[8].integer, let pause = parts[9].string,
             let pressure = parts[10].string, let cursor = parts[11].string, let refused = parts[12].string,
-            let news = News.list(parts[13]), let leadMs = parts[14].integer
+            let news = News.list(parts[13]), let projectClockOffsetMs = parts[14].integer
         else { return nil }
         var claims: [Claim] = []
         for part in parts[15...] {
@@ -55,7 +55,7 @@ public struct ClaimReply: Equatable, Sendable {
         return .reply(
             ClaimReply(
                 nowMs: nowMs,
-                leadMs: leadMs,
+                projectClockOffsetMs: projectClockOffsetMs,
                 holdMs: holdMs,
                 probeMs: probeMs,
                 blockReason: reason,
@@ -96,7 +96,7 @@ public struct Claim: Equatable, Sendable {
     /// The status that every open recipient gets without a send, because the job ends; nil when it goes on.
     public var ending: String?
     /// The batch has taken its workers down, so it is run while nothing else is.
-    public var isAlone: Bool
+    public var isQuarantined: Bool
     /// The one recipient that is sent to while the project is blocked.
     public var isProbe: Bool
 
@@ -116,7 +116,7 @@ public struct Claim: Equatable, Sendable {
         self.deliveries = Int(deliveries)
         self.abort = abort
         self.ending = ending.isEmpty ? nil : ending
-        isAlone = how == "1"
+        isQuarantined = how == "1"
         isProbe = how == "2"
 
         guard var list = ClaimedRecipient.list(parts[10], pass: pass, from: Int(from)) else { return nil }
@@ -140,7 +140,7 @@ public struct Claim: Equatable, Sendable {
         deliveries = 1
         abort = ""
         ending = nil
-        isAlone = false
+        isQuarantined = false
         isProbe = false
         let recipients = recipients.withoutRest
         self.recipients = recipients.indices.map { ClaimedRecipient(index: $0, text: recipients.shared($0)) }

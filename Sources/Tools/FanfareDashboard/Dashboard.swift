@@ -12,8 +12,8 @@ internal import StreamWire
 /// Serves HTTP/1.1 without TLS: on an address that others reach, put a proxy with TLS before it.
 public struct Dashboard<Redis: RedisSending>: Sendable {
     private let options: DashboardOptions
-    private let routes: DashboardRoutes<RedisDoor<Redis>>
-    private let watch: FleetWatch<RedisDoor<Redis>>
+    private let routes: DashboardRoutes<LazyRedis<Redis>>
+    private let watch: FleetWatch<LazyRedis<Redis>>
     private let hub: FleetHub
     private let logger: Logger
 
@@ -36,7 +36,7 @@ public struct Dashboard<Redis: RedisSending>: Sendable {
         precondition(options.refusal == nil, "whoever starts it has looked at the refusal")
         self.options = options
         self.logger = logger
-        let redis = RedisDoor(connect: connect)
+        let redis = LazyRedis(connect: connect)
         hub = FleetHub(most: Self.mostBrowsers)
         let clock = ContinuousClock()
         let start = clock.now
@@ -80,7 +80,7 @@ public struct Dashboard<Redis: RedisSending>: Sendable {
                 return Self.response(.error(413, "too_large", "The body is too large."), hub)
             }
         }
-        let crowd = ConnectionCrowd(most: Self.mostConnections)
+        let crowd = ConnectionLimiter(most: Self.mostConnections)
         let application = Application(
             responder: responder,
             server: .http1(

@@ -33,7 +33,7 @@ struct DashboardRoutes<Redis: RedisSending>: Sendable {
     }
 
     func answer(_ request: WebRequest) async -> WebReply {
-        let doorkeeper = Doorkeeper(options: options)
+        let doorkeeper = RequestAuthorizer(options: options)
         if let refusal = await doorkeeper.refusal(of: request, sessions: sessions, now: now()) { return refusal }
         guard let parts = request.parts else { return .error(400, "bad_path", "The path cannot be read.") }
         do {
@@ -102,7 +102,7 @@ struct DashboardRoutes<Redis: RedisSending>: Sendable {
     /// What the page has to know before it asks for more; told to everybody.
     private func session(_ request: WebRequest) async -> WebReply {
         let isKnown =
-            await Doorkeeper(options: options).standing(of: request, sessions: sessions, now: now()) == .known
+            await RequestAuthorizer(options: options).standing(of: request, sessions: sessions, now: now()) == .known
         var object: JSONObject = [
             "needs_token": .bool(options.token != nil), "known": .bool(isKnown), "read_only": .bool(options.isReadOnly),
         ]
@@ -123,7 +123,7 @@ struct DashboardRoutes<Redis: RedisSending>: Sendable {
             let isSecure = request.headers["origin"]?.lowercased().hasPrefix("https://") == true
             return await login(body, peer: request.peer, isSecure: isSecure)
         case ["logout"]:
-            if let name = request.cookie(Doorkeeper.cookie) { await sessions.close(name) }
+            if let name = request.cookie(RequestAuthorizer.cookie) { await sessions.close(name) }
             var reply = WebReply.json(["outcome": "closed"])
             reply.headers = [("Set-Cookie", Self.cookie("", seconds: 0))]
             return reply
@@ -158,6 +158,6 @@ struct DashboardRoutes<Redis: RedisSending>: Sendable {
 
     /// Out of reach of scripts, and not sent along by other sites.
     private static func cookie(_ value: String, seconds: Int) -> String {
-        "\(Doorkeeper.cookie)=\(value); Path=/; Max-Age=\(seconds); HttpOnly; SameSite=Strict"
+        "\(RequestAuthorizer.cookie)=\(value); Path=/; Max-Age=\(seconds); HttpOnly; SameSite=Strict"
     }
 }

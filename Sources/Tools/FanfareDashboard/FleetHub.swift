@@ -23,9 +23,9 @@ actor FleetHub {
     private var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
     private var nextWaiter = 0
     private var isClosed = false
-    nonisolated let seats: Seats
+    nonisolated let seats: StreamSlots
 
-    init(most: Int) { seats = Seats(most: most) }
+    init(most: Int) { seats = StreamSlots(most: most) }
 
     // MARK: The reader's side
 

@@ -53,7 +53,7 @@ struct GroupArguments: ParsableArguments {
         var job = job
         job.id = id
         try await RedisSession.run(configuration) { client in
-            let desk = JobDesk(client: client, project: project, prefix: configuration.prefix)
+            let desk = JobSubmitter(client: client, project: project, prefix: configuration.prefix)
             let id = try await desk.push(job)
             guard wait else { return desk.printID(id, isJSON: json) }
             try await finish(id, desk)
@@ -61,7 +61,7 @@ struct GroupArguments: ParsableArguments {
     }
 
     /// The key alone goes to standard output, so that a script can take it from there.
-    private func finish(_ id: String, _ desk: JobDesk) async throws {
+    private func finish(_ id: String, _ desk: JobSubmitter) async throws {
         let wait = desk.wait(id)
         let progress = try await wait.watch()
         var results: [JobResult] = []

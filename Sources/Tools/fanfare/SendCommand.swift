@@ -54,7 +54,7 @@ struct SendCommand: AsyncParsableCommand {
             var push = PushJob(target: target, message: message)
             try await general.apply(to: &push, client)
             job.apply(to: &push)
-            let desk = JobDesk(client: client, project: project, prefix: configuration.prefix)
+            let desk = JobSubmitter(client: client, project: project, prefix: configuration.prefix)
             try await desk.push(push, waits: wait, isJSON: json)
         }
     }

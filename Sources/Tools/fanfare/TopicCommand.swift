@@ -82,7 +82,7 @@ struct TopicArguments: ParsableArguments {
         var job = make(try members.tokens(), topic)
         try await RedisSession.run(configuration) { client in
             try await general.apply(to: &job, client)
-            let desk = JobDesk(client: client, project: project, prefix: configuration.prefix)
+            let desk = JobSubmitter(client: client, project: project, prefix: configuration.prefix)
             try await desk.push(job, waits: wait, isJSON: json)
         }
     }

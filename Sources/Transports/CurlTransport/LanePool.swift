@@ -269,25 +269,27 @@ public final class LanePool {
     }
 
     private func end(_ transfer: Transfer, on lane: Lane, _ facts: TransferFacts, as ending: LaneState.Ending) {
-        let kind = OutcomeRule.classify(facts)
+        let kind = OutcomeClassifier.classify(facts)
         if facts.wasKeptFromRepeating, kind == .ambiguous { counts.resendsVetoed += 1 }
         if !isClosed, MoveRule.moves(kind, facts, refusals: transfer.refusals, moves: transfer.moves) {
             let refusals = transfer.refusals + (kind == .refused ? 1 : 0)
             counts.movedAfterRefusal += kind == .refused ? 1 : 0
-            queue.prepend(transfer.waiting(refusals: refusals, reason: OutcomeRule.reason(facts)))
+            queue.prepend(transfer.waiting(refusals: refusals, reason: OutcomeClassifier.reason(facts)))
         } else {
             complete(transfer.request.tag, outcome(kind, of: transfer, facts))
         }
         take(transfer, from: lane, ending)
     }
 
-    private func outcome(_ kind: OutcomeRule.Class, of transfer: Transfer, _ facts: TransferFacts) -> RequestOutcome {
+    private func outcome(_ kind: OutcomeClassifier.Class, of transfer: Transfer, _ facts: TransferFacts)
+        -> RequestOutcome
+    {
         switch kind {
         // Refused before and not sent since: the server has still not processed it.
-        case .unsent where transfer.refusals > 0: .refused(reason: OutcomeRule.reason(facts))
-        case .unsent: .unsent(reason: OutcomeRule.reason(facts))
-        case .refused: .refused(reason: OutcomeRule.reason(facts))
-        case .ambiguous: .ambiguous(reason: OutcomeRule.reason(facts))
+        case .unsent where transfer.refusals > 0: .refused(reason: OutcomeClassifier.reason(facts))
+        case .unsent: .unsent(reason: OutcomeClassifier.reason(facts))
+        case .refused: .refused(reason: OutcomeClassifier.reason(facts))
+        case .ambiguous: .ambiguous(reason: OutcomeClassifier.reason(facts))
         case .answered(let isComplete): .answered(transfer.answered(status: facts.status, isComplete: isComplete))
         }
     }

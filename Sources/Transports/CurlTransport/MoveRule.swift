@@ -6,7 +6,7 @@ enum MoveRule {
     static let mostRefusals = 2
     static let mostMoves = 5
 
-    static func moves(_ kind: OutcomeRule.Class, _ facts: TransferFacts, refusals: Int, moves: Int) -> Bool {
+    static func moves(_ kind: OutcomeClassifier.Class, _ facts: TransferFacts, refusals: Int, moves: Int) -> Bool {
         guard moves < mostMoves else { return false }
         switch kind {
         case .refused: return refusals < mostRefusals

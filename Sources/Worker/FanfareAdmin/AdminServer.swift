@@ -54,7 +54,7 @@ public struct AdminServer: Sendable {
         // The server's own word about every start is of no use to whoever reads the worker's log.
         var quiet = logger
         quiet.logLevel = .critical
-        let crowd = ConnectionCrowd(most: Self.mostConnections)
+        let crowd = ConnectionLimiter(most: Self.mostConnections)
         let application = Application(
             responder: callback,
             server: .http1(

@@ -138,7 +138,8 @@ final class Referee {
     }
 
     func claimed(_ claims: [Given], of state: ProjectState) {
-        for given in claims where given.ending == .none && !given.isAlone && !state.slot.isActive(given.name.job) {
+        for given in claims where given.ending == .none && !given.isQuarantined && !state.slot.isActive(given.name.job)
+        {
             guard let batch = state.batches[given.name], state.needsTurn(given.name, batch) else { continue }
             violate("\(given.name) is claimed without a turn")
         }

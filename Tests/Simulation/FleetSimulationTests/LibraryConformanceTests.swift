@@ -71,7 +71,7 @@ extension LibraryConformanceTests {
         return AnswerReport(
             answers: answers,
             refused: refused,
-            toldMs: refused > 0 ? Int64(dice.int(0...60)) : 0,
+            retryAfterMs: refused > 0 ? Int64(dice.int(0...60)) : 0,
             spanMs: Int64(dice.int(0...15))
         )
     }
@@ -85,10 +85,10 @@ extension LibraryConformanceTests {
             let keys = ProjectKeys(project: "p")
             var demand = RandomDemand(quota: quota, seed: seed)
             _ = try await client.send(FunctionLibrary.register(keys, worker: "w"))
-            var leadMs: Int64 = 0
-            while leadMs < 240_000 {
-                leadMs += demand.nextStepMs()
-                _ = try await client.send(RedisCommand("HSET", keys.base + "ctl", "lead", String(leadMs)))
+            var projectClockOffsetMs: Int64 = 0
+            while projectClockOffsetMs < 240_000 {
+                projectClockOffsetMs += demand.nextStepMs()
+                _ = try await client.send(RedisCommand("HSET", keys.base + "ctl", "lead", String(projectClockOffsetMs)))
                 let ask = demand.next()
                 var call = ClaimCall(
                     worker: "w",

@@ -213,7 +213,7 @@ struct Mirror {
             }
         }
         let name = claim.pass == .retry ? "retry" : claim.batch
-        return "\(claim.job)/\(name) \(claim.upto) \(claim.deliveries) \(claim.ending ?? "-") \(claim.isAlone) "
+        return "\(claim.job)/\(name) \(claim.upto) \(claim.deliveries) \(claim.ending ?? "-") \(claim.isQuarantined) "
             + fates.joined(separator: " ")
     }
 
@@ -227,7 +227,7 @@ struct Mirror {
         }
         let name = given.name.isRetry ? "retry" : "\(given.name.part)"
         let ending = given.ending == .none ? "-" : "\(given.ending)"
-        return "j\(given.name.job)/\(name) \(given.upto) \(given.deliveries) \(ending) \(given.isAlone) "
+        return "j\(given.name.job)/\(name) \(given.upto) \(given.deliveries) \(ending) \(given.isQuarantined) "
             + fates.joined(separator: " ")
     }
 
@@ -289,7 +289,7 @@ struct Mirror {
     private mutating func bury(_ worker: Int) async throws {
         guard !state.jobs.contains(where: \.isPaused),
             !held.contains(where: {
-                $0.worker == worker && $0.given.isAlone && state.jobs[$0.given.name.job].ending != .none
+                $0.worker == worker && $0.given.isQuarantined && state.jobs[$0.given.name.job].ending != .none
             })
         else { return }
         let lease = try #require(state.leases.first { $0.lease == worker })

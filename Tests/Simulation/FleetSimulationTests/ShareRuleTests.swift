@@ -15,10 +15,15 @@ import Testing
 
         init() { governor.hear(AnswerReport(), nowMs: nowMs) }
 
-        mutating func claim(_ answers: Int, refused: Int = 0, toldMs: Int64 = 10_000, fanout: Int = 100_000) {
+        mutating func claim(_ answers: Int, refused: Int = 0, retryAfterMs: Int64 = 10_000, fanout: Int = 100_000) {
             nowMs += 50
-            let told = refused > 0 ? toldMs : 0
-            let report = AnswerReport(answers: answers, refused: refused, toldMs: told, spanMs: answers > 0 ? 49 : 0)
+            let told = refused > 0 ? retryAfterMs : 0
+            let report = AnswerReport(
+                answers: answers,
+                refused: refused,
+                retryAfterMs: told,
+                spanMs: answers > 0 ? 49 : 0
+            )
             governor.hear(report, nowMs: nowMs)
             lent.append(governor.lend(returned: 0, single: 0, fanout: fanout, nowMs: nowMs))
         }
@@ -53,7 +58,7 @@ import Testing
         #expect(project.holdMs == 0, "10 of 200")
         project.claim(10, refused: 9)
         #expect(project.holdMs == 0, "19 of 200")
-        project.claim(10, refused: 1, toldMs: 20_000)
+        project.claim(10, refused: 1, retryAfterMs: 20_000)
         #expect(project.holdMs == 20_000, "20 of 200, for the longest that they were told")
         #expect(project.lent.last == 0)
     }
@@ -79,7 +84,7 @@ import Testing
     @Test func whatIsOlderThanAMinuteCountsNoMore() {
         var project = Project()
         for _ in 0..<10 { project.claim(10) }
-        for _ in 0..<4 { project.claim(1, refused: 1, toldMs: 100) }
+        for _ in 0..<4 { project.claim(1, refused: 1, retryAfterMs: 100) }
         project.nowMs += 61_000
         project.claim(1, refused: 1)
         #expect(project.holdMs == 0)
@@ -89,7 +94,7 @@ import Testing
         var project = Project()
         project.warmUp()
         let before = project.level
-        project.claim(300, refused: 300, toldMs: 5_000)
+        project.claim(300, refused: 300, retryAfterMs: 5_000)
         for _ in 0..<99 {
             project.claim(0)
             #expect(project.lent.last == 0)
@@ -110,10 +115,12 @@ import Testing
         project.warmUp()
         let before = project.level
         for round in 0..<5 {
-            project.claim(300, refused: 300, toldMs: 1_000)
+            project.claim(300, refused: 300, retryAfterMs: 1_000)
             for _ in 0..<21 { project.claim(0) }
             // Two of twenty are a tenth.
-            for answer in 0..<20 where round > 0 { project.claim(1, refused: answer > 17 ? 1 : 0, toldMs: 1_000) }
+            for answer in 0..<20 where round > 0 {
+                project.claim(1, refused: answer > 17 ? 1 : 0, retryAfterMs: 1_000)
+            }
             if round > 0 { #expect(project.holdMs > 900) }
             for _ in 0..<21 where round > 0 { project.claim(0) }
         }
@@ -125,7 +132,7 @@ import Testing
     @Test func answersOfBeforeAHoldsEndSayNothingOfAfterIt() {
         var project = Project()
         project.warmUp()
-        project.claim(300, refused: 300, toldMs: 1_000)
+        project.claim(300, refused: 300, retryAfterMs: 1_000)
         for _ in 0..<20 { project.claim(0) }
         project.nowMs += 20
         // Reported in one piece with what came during the hold.

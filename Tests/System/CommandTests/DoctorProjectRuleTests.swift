@@ -25,7 +25,7 @@ import Testing
 
     private func lease(_ name: String, version: String, silentMs: Int64 = 1) throws -> WorkerLease {
         let card = #"{"version":"\#(version)","host":"h","pid":1,"started_ms":1,"lease_ms":10000,"in_flight":0}"#
-        return WorkerLease(name: name, silentMs: silentMs, batches: 0, card: WorkerCard(card))
+        return WorkerLease(name: name, silentMs: silentMs, batches: 0, card: WorkerRegistration(card))
     }
 
     private func examine(

@@ -75,10 +75,10 @@ import Testing
         let positions = OneOrMore(0, [1, 2, 4, 5, 3])
         let (closed, others) = batch.closeSent(AnswerVerdicts(verdicts), of: positions, startedMs: 40)
         #expect(closed == [0, 4] && others == [1, 2, 3, 5])
-        var pending = PendingRecord()
+        var pending = FlushBuffer()
         let flight = Flight(batch: batch, positions: positions, member: nil)
         pending.append(closed[...], of: flight, AnswerVerdicts(verdicts), expected: 2)
-        var expected = PendingRecord()
+        var expected = FlushBuffer()
         for result in [
             PlainResult(index: 0, kind: .token, recipient: "a", messageID: "m0", attempts: 1),
             PlainResult(index: 5, kind: .token, recipient: "e", messageID: "m5", attempts: 3),

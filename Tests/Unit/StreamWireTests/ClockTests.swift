@@ -55,7 +55,7 @@ import Testing
             let reply = try await claim(bench, told: before + 5)
             #expect((before...before + 2_005).contains(reply.nowMs), "\(reply.nowMs - before)")
             #expect(reply.claims.isEmpty && (0...300).contains(reply.holdMs))
-            #expect(abs(reply.leadMs - stepMs) <= 60_000)
+            #expect(abs(reply.projectClockOffsetMs - stepMs) <= 60_000)
             try await until("j") { try await claim(bench, told: 0) }
         }
     }
@@ -67,13 +67,13 @@ import Testing
             let ahead = first.nowMs + Self.hour
             _ = try await bench.call(RedisCommand("HSET", bench.keys.base + "ctl", "clock", String(ahead)))
             let back = try await claim(bench, told: ahead)
-            #expect(abs(back.leadMs - Self.hour) < 5_000 && back.nowMs >= ahead)
+            #expect(abs(back.projectClockOffsetMs - Self.hour) < 5_000 && back.nowMs >= ahead)
             // And set forward: the same, seen from a project whose time is an hour behind.
             let ctl = RedisCommand("HSET", bench.keys.base + "ctl", "clock", String(first.nowMs), "lead", "0")
             _ = try await bench.call(ctl)
             _ = try await bench.call(RedisCommand("HINCRBY", bench.keys.base + "ctl", "lead", String(Self.hour)))
             let forward = try await claim(bench, told: first.nowMs)
-            #expect(abs(forward.leadMs) < 5_000 && abs(forward.nowMs - first.nowMs) < 5_000)
+            #expect(abs(forward.projectClockOffsetMs) < 5_000 && abs(forward.nowMs - first.nowMs) < 5_000)
         }
     }
 
@@ -99,7 +99,7 @@ import Testing
             // The worker's own clock went on; one that has just started knows none.
             let reply = try await claim(bench, told: isKnown ? before + Self.hour + 60_000 : 0)
             #expect(reply.nowMs >= before + Self.hour)
-            #expect(reply.leadMs == 0, "before \(before), now \(reply.nowMs)")
+            #expect(reply.projectClockOffsetMs == 0, "before \(before), now \(reply.nowMs)")
             #expect(reply.claims.count == 1 && reply.holdMs == 0)
         }
     }

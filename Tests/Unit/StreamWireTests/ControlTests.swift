@@ -129,7 +129,7 @@ import Testing
             try await bench.finish(Claim(job: "busy", epoch: epoch, upto: 128, taken: ["t0"]), "w1")
             let alone = try await bench.claim("w1").claims
             #expect(alone.map(\.job) == ["pill"])
-            #expect(alone.first?.isAlone == true)
+            #expect(alone.first?.isQuarantined == true)
             try await bench.intake("more", tokens(1))
             let stillAlone = try await bench.claim("w1").claims
             #expect(stillAlone.isEmpty)
@@ -150,7 +150,7 @@ import Testing
             #expect(replayed == ["resumed", "pill"])
             let back = try await bench.claim("w2").claims
             #expect(back.map(\.job) == ["pill"])
-            #expect(back.first?.isAlone == false)
+            #expect(back.first?.isQuarantined == false)
         }
     }
 
@@ -163,7 +163,7 @@ import Testing
                 let name = "c\(crash)"
                 try await bench.register(name)
                 for claim in try await bench.claim(name).claims {
-                    if claim.isAlone { alone = claim }
+                    if claim.isQuarantined { alone = claim }
                     let doubtful = claim.recipients.filter { $0.fate == .maybeSent }
                     guard alone == nil, !doubtful.isEmpty else { continue }
                     var call = RecordCall(job: "pill", batch: claim.batch, epoch: claim.epoch)
@@ -294,7 +294,7 @@ import Testing
                 let name = "c\(crash)"
                 try await bench.register(name)
                 let claim = try #require(try await bench.claim(name).claims.first)
-                #expect(!claim.isAlone)
+                #expect(!claim.isQuarantined)
                 var call = RecordCall(job: "a", batch: claim.batch, epoch: claim.epoch)
                 call.results = PackedResults([bench.sent(crash)])
                 #expect(try await bench.record(call, name) == .ok(abort: ""))

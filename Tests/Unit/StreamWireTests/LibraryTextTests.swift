@@ -80,7 +80,7 @@ import Testing
                 retries: 10,
                 quotaPerMinute: 600_000
             )
-            call.answers = AnswerReport(answers: 0, refused: 0, toldMs: 0, spanMs: 0)
+            call.answers = AnswerReport(answers: 0, refused: 0, retryAfterMs: 0, spanMs: 0)
             #expect(try await bench.claim(call).countsAnswers)
             let line = "for _, word in ipairs({ 'library', '', '2' }) do news[#news + 1] = word end"
             #expect(Self.text.ranges(of: line).count == 1)

@@ -122,8 +122,8 @@ import Testing
         #expect(parsed.news == [.end(job: "k", status: "cancelled")])
         #expect(parsed.newsCursor == "7-1")
         #expect(parsed.refusedCursor == "8-1")
-        #expect(parsed.leadMs == -9)
-        #expect(parsed.claims.first?.isAlone == true)
+        #expect(parsed.projectClockOffsetMs == -9)
+        #expect(parsed.claims.first?.isQuarantined == true)
         #expect(recipient == ClaimedRecipient(index: 4, value: condition, history: history))
     }
 

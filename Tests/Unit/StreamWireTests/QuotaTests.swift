@@ -86,7 +86,7 @@ import Testing
         try await withBench { bench in
             func report(_ worker: String, _ answers: Int, refused: Int) async throws -> ClaimReply {
                 var ask = call(worker, single: 10)
-                ask.answers = AnswerReport(answers: answers, refused: refused, toldMs: 5_000, spanMs: 0)
+                ask.answers = AnswerReport(answers: answers, refused: refused, retryAfterMs: 5_000, spanMs: 0)
                 return try await bench.claim(ask)
             }
             let few = try await report("w1", 30, refused: 3)

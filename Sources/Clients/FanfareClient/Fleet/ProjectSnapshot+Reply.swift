@@ -68,7 +68,7 @@ extension WorkerLease {
         guard let parts = value.array, parts.count >= 4, let name = parts[0].string else { return nil }
         self.name = name
         silentMs = parts[1].integer.map { ProjectSnapshot.count($0) }
-        card = parts[2].string.flatMap { WorkerCard($0) }
+        card = parts[2].string.flatMap { WorkerRegistration($0) }
         batches = ProjectSnapshot.count(parts[3].integer)
     }
 }

@@ -1,7 +1,7 @@
 internal import FanfareJSON
 
 /// What a worker says of itself.
-public struct WorkerCard: Equatable, Sendable {
+public struct WorkerRegistration: Equatable, Sendable {
     public var version: String
     public var host: String
     public var pid: Int64
@@ -34,7 +34,7 @@ public struct WorkerLease: Equatable, Sendable {
     public var silentMs: Int64?
     public var batches: Int64
     /// nil when it has said nothing yet, or is of an older version.
-    public var card: WorkerCard?
+    public var card: WorkerRegistration?
 
     /// False when it has been silent for longer than its lease: somebody will take over what it holds.
     public var isAlive: Bool {
@@ -56,7 +56,7 @@ public struct WorkerSnapshot: Equatable, Sendable {
     public var name: String
     public var projects: [Project]
 
-    public var card: WorkerCard? { projects.lazy.compactMap(\.lease.card).first }
+    public var card: WorkerRegistration? { projects.lazy.compactMap(\.lease.card).first }
     public var isAlive: Bool { projects.contains { $0.lease.isAlive } }
     public var inFlight: Int64 { projects.reduce(0) { $0 + ($1.lease.card?.inFlight ?? 0) } }
     public var batches: Int64 { projects.reduce(0) { $0 + $1.lease.batches } }

@@ -32,7 +32,7 @@ public struct AnswerTally: Sendable {
         return AnswerReport(
             answers: answers,
             refused: refused,
-            toldMs: refused > 0 ? Int64(toldUntil.subtracting(now) / 1_000_000) : 0,
+            retryAfterMs: refused > 0 ? Int64(toldUntil.subtracting(now) / 1_000_000) : 0,
             spanMs: answers > 0 ? Int64(now.subtracting(firstAt).adding(999_999) / 1_000_000) : 0
         )
     }

@@ -14,7 +14,7 @@ public struct CrashTally: Equatable, Sendable {
     public static let suspectAfter = 3
 
     public private(set) var crashes = 0
-    public private(set) var isAlone = false
+    public private(set) var isQuarantined = false
 
     /// - Parameter crashes: what the recipients bring along from the batches they were in before.
     public init(crashes: Int = 0) { self.crashes = max(0, crashes) }
@@ -23,10 +23,10 @@ public struct CrashTally: Equatable, Sendable {
     public var isSuspect: Bool { crashes >= Self.suspectAfter }
 
     /// A worker holds it, and nothing else.
-    public mutating func startAlone() { isAlone = true }
+    public mutating func startAlone() { isQuarantined = true }
 
     /// Its worker gave it back in good order.
-    public mutating func givenBack() { isAlone = false }
+    public mutating func givenBack() { isQuarantined = false }
 
     /// A result was recorded that was not there before.
     public mutating func progressed() { self = CrashTally() }
@@ -34,7 +34,7 @@ public struct CrashTally: Equatable, Sendable {
     /// The worker that held it died.
     public mutating func workerDied() -> Verdict {
         crashes += 1
-        if isAlone {
+        if isQuarantined {
             self = CrashTally()
             return .park
         }

@@ -53,7 +53,7 @@ extension QuotaGovernor {
     }
 
     private mutating func add(_ report: AnswerReport, since: Int64, _ nowMs: Int64) {
-        let untilMs = report.refused > 0 ? nowMs + max(0, report.toldMs) : 0
+        let untilMs = report.refused > 0 ? nowMs + max(0, report.retryAfterMs) : 0
         if let newest = reports.first, newest.atMs > since, newest.atMs <= nowMs, nowMs < newest.atMs + 50 {
             reports[0].answers += report.answers
             reports[0].refused += report.refused

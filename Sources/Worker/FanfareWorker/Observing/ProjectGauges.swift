@@ -9,7 +9,7 @@ final class ProjectGauges {
     private let project: ProjectContext
     private let dispatcher: Dispatcher
     private let recorder: Recorder
-    private let outlets: Outlets
+    private let router: TransportRouter
     private let credentials: any CredentialSource
     private let fleet: FleetGauges
     private let inFlight: GaugeCell
@@ -28,13 +28,13 @@ final class ProjectGauges {
         project: ProjectContext,
         dispatcher: Dispatcher,
         recorder: Recorder,
-        outlets: Outlets,
+        router: TransportRouter,
         credentials: any CredentialSource
     ) {
         self.project = project
         self.dispatcher = dispatcher
         self.recorder = recorder
-        self.outlets = outlets
+        self.router = router
         self.credentials = credentials
         let (id, registry) = (project.project.id, project.registry)
         fleet = FleetGauges(project: id, registry: registry)
@@ -48,9 +48,9 @@ final class ProjectGauges {
 
     func look() {
         inFlight.set(dispatcher.inFlight)
-        limit.set(project.regulator.limit)
+        limit.set(project.sendLimit.limit)
         unwritten.set(recorder.uncommitted)
-        let open = outlets.openConnections
+        let open = router.openConnections
         connections.set(open.sends)
         managementConnections.set(open.management)
         fleet.tellAge(now: project.loop.now)

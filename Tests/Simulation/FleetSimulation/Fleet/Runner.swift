@@ -15,7 +15,7 @@ final class Runner {
     private(set) var isRegistered = false
     var isRegistering = false
     private var leaseUntil: UInt64 = 0
-    var watch: LeaseWatch
+    var watch: FailureDetector
 
     // Asking.
     var isAsking = false
@@ -30,9 +30,9 @@ final class Runner {
     var nextDueMs: Int64 = 0
 
     // Sending.
-    var purse = PermitPurse()
+    var purse = LeasedPermits()
     var limit: ConcurrencyLimit
-    var accept: AcceptBudget
+    var accept: AdaptiveThrottle
     var budget = RetryBudget()
     var heldUntil = 0
     var answers = AnswerTally()
@@ -52,9 +52,9 @@ final class Runner {
         self.project = project
         self.number = number
         let scenario = world.scenario
-        watch = LeaseWatch(leaseMs: scenario.leaseMs - scenario.renewMs / 2)
+        watch = FailureDetector(leaseMs: scenario.leaseMs - scenario.renewMs / 2)
         limit = ConcurrencyLimit(maximum: scenario.maxInFlight)
-        accept = AcceptBudget(maximumInFlight: scenario.maxInFlight)
+        accept = AdaptiveThrottle(maximumInFlight: scenario.maxInFlight)
     }
 
     /// A process that starts knows nothing of its predecessor.
@@ -64,7 +64,7 @@ final class Runner {
         isRegistered = false
         isRegistering = false
         leaseUntil = 0
-        watch = LeaseWatch(leaseMs: scenario.leaseMs - scenario.renewMs / 2)
+        watch = FailureDetector(leaseMs: scenario.leaseMs - scenario.renewMs / 2)
         isAsking = false
         askToken += 1
         askDue = .max
@@ -73,9 +73,9 @@ final class Runner {
         clockOffsetMs = 0
         isProjectPaused = false
         nextDueMs = 0
-        purse = PermitPurse()
+        purse = LeasedPermits()
         limit = ConcurrencyLimit(maximum: scenario.maxInFlight)
-        accept = AcceptBudget(maximumInFlight: scenario.maxInFlight)
+        accept = AdaptiveThrottle(maximumInFlight: scenario.maxInFlight)
         budget = RetryBudget()
         heldUntil = 0
         answers = AnswerTally()

@@ -42,7 +42,7 @@ struct Given {
     var upto: Int
     var deliveries: Int
     var ending: Letter
-    var isAlone: Bool
+    var isQuarantined: Bool
     var indexes: [Int]
     var fates: [Fate]
     var histories: [History]

@@ -7,7 +7,7 @@ extension ProjectState {
         let before = governor.holdUntilMs
         governor.hear(report, nowMs: nowMs)
         if let report, report.refused > 0, referee.breaks(.holdOnOneRefusal) {
-            governor.hold(milliseconds: report.toldMs, nowMs: nowMs)
+            governor.hold(milliseconds: report.retryAfterMs, nowMs: nowMs)
         }
         if referee.breaks(.climbUnanswered), !governor.isRecovering { governor.hear(nil, nowMs: nowMs) }
         if let report, report.answers > 0 { referee.reported() }

@@ -18,7 +18,7 @@ extension ProjectState {
             if alone == request.lease {
                 if held(by: request.lease) == 0, let name = suspects.first {
                     suspects.removeFirst()
-                    _ = claimOrphan(name, &order, nowMs, isAlone: true)
+                    _ = claimOrphan(name, &order, nowMs, isQuarantined: true)
                 }
             } else {
                 claimOrphans(&order, nowMs)
@@ -146,7 +146,7 @@ extension ProjectState {
                 upto: order.window,
                 deliveries: 1,
                 ending: jobs[name.job].ending,
-                isAlone: false,
+                isQuarantined: false,
                 indexes: indexes,
                 fates: Array(repeating: .unsent, count: indexes.count),
                 histories: histories
@@ -174,7 +174,7 @@ extension ProjectState {
         _ name: BatchName,
         _ order: inout Order,
         _ nowMs: Int64,
-        isAlone: Bool = false
+        isQuarantined: Bool = false
     ) -> Int? {
         guard let batch = batches[name] else { return nil }
         let job = jobs[name.job]
@@ -201,7 +201,7 @@ extension ProjectState {
         batches[name]?.call = 0
         batches[name]?.owner = order.lease
         batches[name]?.epoch = epoch
-        if isAlone { batches[name]?.tally.startAlone() }
+        if isQuarantined { batches[name]?.tally.startAlone() }
         batches[name]?.deliveries += 1
         addClaim(name, of: order.lease)
         order.claims.append(
@@ -211,7 +211,7 @@ extension ProjectState {
                 upto: batch.upto,
                 deliveries: batch.deliveries + 1,
                 ending: job.ending,
-                isAlone: isAlone,
+                isQuarantined: isQuarantined,
                 indexes: batch.indexes,
                 fates: fates,
                 histories: histories

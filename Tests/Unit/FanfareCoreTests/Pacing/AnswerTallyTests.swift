@@ -12,7 +12,7 @@ import Testing
         tally.add(refusedForMs: nil, now: 100 * Self.ms)
         tally.add(refusedForMs: 10_000, now: 110 * Self.ms)
         tally.add(refusedForMs: 2_000, now: 120 * Self.ms)
-        let expected = AnswerReport(answers: 3, refused: 2, toldMs: 9_960, spanMs: 50)
+        let expected = AnswerReport(answers: 3, refused: 2, retryAfterMs: 9_960, spanMs: 50)
         #expect(tally.report(now: 150 * Self.ms) == expected)
     }
 
@@ -21,7 +21,7 @@ import Testing
         tally.add(refusedForMs: nil, now: 0)
         #expect(tally.report(now: 0).answers == 1)
         tally.add(refusedForMs: 1_000, now: 10 * Self.ms)
-        #expect(tally.report(now: 20 * Self.ms) == AnswerReport(answers: 2, refused: 1, toldMs: 990, spanMs: 20))
+        #expect(tally.report(now: 20 * Self.ms) == AnswerReport(answers: 2, refused: 1, retryAfterMs: 990, spanMs: 20))
     }
 
     @Test func whatCameAfterAReportStaysWhenItIsConfirmed() {
@@ -31,7 +31,7 @@ import Testing
         tally.add(refusedForMs: nil, now: 30 * Self.ms)
         tally.add(refusedForMs: nil, now: 40 * Self.ms)
         tally.confirm()
-        #expect(tally.report(now: 50 * Self.ms) == AnswerReport(answers: 2, refused: 0, toldMs: 0, spanMs: 20))
+        #expect(tally.report(now: 50 * Self.ms) == AnswerReport(answers: 2, refused: 0, retryAfterMs: 0, spanMs: 20))
         tally.confirm()
         #expect(tally.report(now: 60 * Self.ms) == AnswerReport())
     }
@@ -39,7 +39,7 @@ import Testing
     @Test func whatWasToldIsOverAtItsTime() {
         var tally = AnswerTally()
         tally.add(refusedForMs: 1_000, now: 0)
-        #expect(tally.report(now: 5_000 * Self.ms).toldMs == 0)
+        #expect(tally.report(now: 5_000 * Self.ms).retryAfterMs == 0)
         tally.add(refusedForMs: .max, now: .max - 1)
         tally.add(refusedForMs: .min, now: .max)
         #expect(tally.report(now: .max).refused == 3)

@@ -1,0 +1,89 @@
+internal import FanfareModel
+
+/// Finds recipients that a large fan-out names again and again, without remembering any: a count-min sketch over the
+/// last minute at most. It never counts too low; it may count too high, which only means that a recipient is paced
+/// (``RecipientPace``) that need not be.
+///
+/// Equal recipients of one batch are sent once, so only a fan-out of more than 240 batches can pass FCM's 240 messages a
+/// minute to one device (page "ProtocolFacts", "Quotas and fan-outs") by itself; smaller ones need no sketch.
+///
+/// 256 KiB; a count allocates nothing.
+public struct CountMinSketch: Sendable {
+    /// How long counts are kept, in nanoseconds: all are forgotten at once after it.
+    public static let windowNs: UInt64 = 60_000_000_000
+    /// The count from which a recipient should be paced, beginning with `RecipientPace(alreadySent: 2 * paceFrom, …)`:
+    /// the window before may have ended with as many that were not paced, and together they are a minute's worth.
+    public static let paceFrom = 120
+
+    private static let rows = 4
+    /// All of a recipient's cells stand in one block of 64 bytes, in two neighbouring lines of the processor's cache at
+    /// most: a count does not wait for memory once for each row. A row has this many cells in a block.
+    private static let columns = 16
+    private static let blocks = 4_096
+
+    private var cells = [UInt8](repeating: 0, count: blocks * rows * columns)
+    private var windowStart: UInt64?
+    private let seed: UInt64
+
+    /// - Parameter seed: gives each worker its own collisions; counts of the same recipients are otherwise the same in
+    ///   every run.
+    public init(seed: UInt64 = 0) { self.seed = seed }
+
+    /// Counts one more send to `recipient`.
+    ///
+    /// - Parameter now: nanoseconds on a clock that is never set.
+    /// - Returns: how often it was counted in this window, this time included: never too low up to 255, where counting
+    ///   stops.
+    public mutating func count(_ recipient: String, now: UInt64) -> Int {
+        count(hash: ByteHash.of(recipient), now: now)
+    }
+
+    /// - Parameter hash: of ``FanfareModel/ByteHash``, as of any text.
+    public mutating func count(hash: UInt64, now: UInt64) -> Int {
+        let start = windowStart ?? now
+        windowStart = start
+        if now >= start.adding(Self.windowNs) {
+            clear()
+            windowStart = now
+        }
+        let hash = ByteHash.mixed(hash ^ seed)
+        return unsafe cells.withUnsafeMutableBufferPointer { cells in
+            var least = UInt8.max
+            for row in 0..<Self.rows { least = min(least, unsafe cells[Self.cell(row, hash)]) }
+            guard least < .max else { return Int(least) }
+            // Only the cells that stand at the least are raised: the others hold somebody else's count already.
+            for row in 0..<Self.rows where unsafe cells[Self.cell(row, hash)] == least {
+                unsafe cells[Self.cell(row, hash)] = least + 1
+            }
+            return Int(least) + 1
+        }
+    }
+
+    /// As ``count(hash:now:)`` of each, in their order.
+    public mutating func count(hashes: [UInt64], now: UInt64) -> [Int] {
+        // Counted one by one, each would wait for memory by itself. Looked at one after the other and for nothing else, the
+        // cells come into the processor's caches together.
+        var seen: UInt8 = 0
+        for hash in hashes {
+            let hash = ByteHash.mixed(hash ^ seed)
+            // The two lines that a block may stand in.
+            seen ^= cells[Self.cell(0, hash)] ^ cells[Self.cell(Self.rows - 1, hash)]
+        }
+        lastSeen = seen
+        return hashes.map { count(hash: $0, now: now) }
+    }
+
+    /// Kept, or the compiler would leave out the look at what nobody needs.
+    private var lastSeen: UInt8 = 0
+
+    /// The low twelve bits of the hash choose the block, four more for each row its cell.
+    private static func cell(_ row: Int, _ hash: UInt64) -> Int {
+        let block = Int(truncatingIfNeeded: hash) & (blocks - 1)
+        let column = Int(truncatingIfNeeded: hash >> UInt64(12 + 4 * row)) & (columns - 1)
+        return (block * rows + row) * columns + column
+    }
+
+    private mutating func clear() {
+        for index in cells.indices { cells[index] = 0 }
+    }
+}

@@ -1,0 +1,88 @@
+internal import FanfareModel
+
+/// Everything that is known of a transfer when it ends.
+struct TransferFacts: Equatable {
+    /// What libcurl returned; nil when the pool ended the transfer itself.
+    var code: Int?
+    /// Empty unless libcurl wrote one.
+    var errorText = ""
+    /// False for a request that has no body, which libcurl sends without asking.
+    var hasBody = true
+    /// Bytes of the body that libcurl took. None at all is proof that the request was not sent; some is not proof
+    /// that it was.
+    var bytesHandedOut = 0
+    /// The server said that it did not process the request: REFUSED_STREAM, or a GOAWAY whose last stream is a lower one.
+    /// Nothing else proves it. That libcurl reports no error is no proof.
+    var refused = false
+    /// libcurl tried to send the request a second time, and the transfer refused.
+    var wasKeptFromRepeating = false
+    /// Of the last answer's headers; 0 when none arrived.
+    var status = 0
+    /// Only the answer's status is known: libcurl dropped the headers.
+    var isOnlyStatus = false
+    var receivedBytes = 0
+    /// Of the answer's `content-length`.
+    var declaredBytes: Int?
+    /// The answer's body passed the limit and was cut.
+    var overflowed = false
+    /// Why the pool ended the transfer.
+    var giveUp = ""
+}
+
+/// The class of an outcome, by proof. A return code alone proves nothing: libcurl 7.88 reports success for some answers
+/// that a reset cut short, and code 92 for an answer that is there in full.
+enum OutcomeClassifier {
+    enum Class: Equatable { case unsent, refused, ambiguous, answered(isComplete: Bool) }
+
+    static func classify(_ facts: TransferFacts) -> Class {
+        // An informational status promises an answer; it is none.
+        if facts.status >= 200 {
+            let lengthFits = facts.declaredBytes.map { $0 == facts.receivedBytes } ?? true
+            return .answered(isComplete: facts.code == 0 && lengthFits && !facts.overflowed && !facts.isOnlyStatus)
+        }
+        if facts.refused { return .refused }
+        if facts.hasBody { return facts.bytesHandedOut == 0 ? .unsent : .ambiguous }
+        return CurlCode.provesUnsent(facts.code) ? .unsent : .ambiguous
+    }
+
+    static func reason(_ facts: TransferFacts) -> String {
+        if !facts.giveUp.isEmpty { return facts.giveUp }
+        if facts.refused { return "the server refused the stream" }
+        // libcurl's code and text describe its failure to get a second connection, not the first one's end.
+        if facts.wasKeptFromRepeating { return "the connection ended without an answer" }
+        var reason = "libcurl \(facts.code ?? -1)"
+        if !facts.errorText.isEmpty { reason += ": \(printable(facts.errorText))" }
+        // Here the remedy is known, and a newcomer with a sandbox meets it first.
+        if facts.code == CurlCode.peerNotVerified { reason += "; a private authority is named by tls.ca_file" }
+        return reason
+    }
+
+    /// The error text may quote the peer.
+    private static func printable(_ text: String) -> String {
+        String(decoding: text.utf8.prefix(200).map { $0 < 0x20 || $0 >= 0x7f ? UInt8(ascii: "?") : $0 }, as: UTF8.self)
+    }
+}
+
+/// libcurl's return codes that a decision names, as the numbers that its interface fixes for ever.
+enum CurlCode {
+    static let ok = 0
+    static let operationTimedOut = 28
+    static let peerNotVerified = 60
+    static let streamError = 92
+
+    /// Name look-up, connect, TLS and local failures: they happen before a request is written.
+    static func provesUnsent(_ code: Int?) -> Bool {
+        switch code {
+        case 1, 2, 3, 5, 6, 7, 35, 58, 59, 60, 66, 77, 80, 83, 90, 91, 97, 98: true
+        default: false
+        }
+    }
+
+    /// A failure of one stream only; every other failure is taken for the connection's.
+    static func isOfStreamOnly(_ code: Int) -> Bool {
+        switch code {
+        case 0, 8, 23, 42, streamError: true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,54 @@
+internal import FanfareCore
+internal import FanfareModel
+internal import Glibc
+
+/// The last messages of a project that kept every rule, and how they travel: producers push one message to many people
+/// as jobs of one recipient each, and it need not be read anew for each of them.
+struct ValidatedMessageCache {
+    /// All that the verdict on a message and its request depend on, within one project.
+    private struct Entry {
+        let message: [UInt8]
+        let format: MessageFormat
+        let isBroadcast: Bool
+        let validateOnly: Bool
+        let adapter: ProtocolAdapter
+
+        init(_ job: Job, _ adapter: ProtocolAdapter) {
+            message = job.message
+            format = job.format
+            isBroadcast = job.target.kind.isBroadcast
+            validateOnly = job.validateOnly
+            self.adapter = adapter
+        }
+
+        func isFor(_ job: Job) -> Bool {
+            message.count == job.message.count && format == job.format && validateOnly == job.validateOnly
+                && isBroadcast == job.target.kind.isBroadcast && memcmp(message, job.message, message.count) == 0
+        }
+    }
+
+    /// A message and its request are at most some 130 KB together.
+    static let most = 16
+
+    private var entries: [Entry] = []
+    /// The oldest, which makes room.
+    private var next = 0
+
+    /// How a job's message travels when an equal one was noted; nil when it has to be checked.
+    func adapter(of job: Job) -> ProtocolAdapter? {
+        guard Self.isShared(job) else { return nil }
+        return entries.first { $0.isFor(job) }?.adapter
+    }
+
+    /// - Parameter job: accepted, with a message that ``adapter(of:)`` does not know.
+    mutating func note(_ job: Job, _ adapter: ProtocolAdapter) {
+        guard Self.isShared(job) else { return }
+        let entry = Entry(job, adapter)
+        guard entries.count == Self.most else { return entries.append(entry) }
+        entries[next] = entry
+        next = (next + 1) % Self.most
+    }
+
+    /// With `replace`, the request holds a mark made of the job's id.
+    private static func isShared(_ job: Job) -> Bool { job.operation == .send && job.delivery != .replace }
+}

@@ -1,0 +1,136 @@
+internal import EventLoop
+internal import RedisTransport
+internal import StreamWire
+
+/// Renews this process's leases on a thread and a connection of its own, which no load on the data path can starve.
+final class Heartbeat: Sendable {
+    enum Report: Sendable {
+        /// Every worker's renew counter in a project, as seen with our own renewal.
+        case counters(project: String, counters: [(worker: String, counter: String)])
+        /// This process was declared dead in a project.
+        case fenced(project: String, name: String)
+    }
+
+    private enum Order: Sendable { case stop }
+
+    private let orders = Inbox<Order>()
+    private let thread: LoopThread
+
+    init(
+        tls: TLSOptions,
+        configuration: WorkerConfiguration,
+        leases: LeaseTable,
+        reports: Inbox<Report>
+    ) throws(SystemError) {
+        let orders = orders
+        thread = try LoopThread(name: "fanfare-lease") { loop in
+            let driver = HeartbeatDriver(
+                loop: loop,
+                connect: { key in
+                    RedisConnection(
+                        loop: loop,
+                        deployment: configuration.redis,
+                        key: key,
+                        name: "fanfare-lease",
+                        tls: tls,
+                        timeouts: Self.timeouts(configuration),
+                        random: { Double.random(in: 0..<1) }
+                    )
+                },
+                configuration: configuration,
+                leases: leases,
+                reports: reports
+            )
+            loop.attach(orders) { _ in driver.stop() }
+            driver.start()
+        }
+    }
+
+    /// A pause that is longer than the lease lets a live worker be taken for dead.
+    private static func timeouts(_ configuration: WorkerConfiguration) -> RedisTimeouts {
+        var timeouts = RedisTimeouts()
+        timeouts.maxBackoffMs = min(timeouts.maxBackoffMs, configuration.renewMs)
+        timeouts.connectMs = min(timeouts.connectMs, configuration.renewMs)
+        return timeouts
+    }
+
+    func stop() {
+        orders.send(.stop)
+        thread.join()
+    }
+}
+
+private final class HeartbeatDriver {
+    private let loop: EventLoop
+    /// By project, in a cluster; otherwise one for all, under no name.
+    private let connections: [String: RedisConnection]
+    private let configuration: WorkerConfiguration
+    private let leases: LeaseTable
+    private let reports: Inbox<Heartbeat.Report>
+    private let card: WorkerRegistration
+
+    init(
+        loop: EventLoop,
+        connect: (_ key: String?) -> RedisConnection,
+        configuration: WorkerConfiguration,
+        leases: LeaseTable,
+        reports: Inbox<Heartbeat.Report>
+    ) {
+        self.loop = loop
+        if configuration.redis.form == .cluster {
+            connections = configuration.projects.reduce(into: [:]) { connections, project in
+                connections[project.id] = connect(
+                    ProjectKeys(prefix: configuration.prefix, project: project.id).base
+                )
+            }
+        } else {
+            connections = ["": connect(nil)]
+        }
+        self.configuration = configuration
+        self.leases = leases
+        self.reports = reports
+        card = WorkerRegistration(configuration)
+    }
+
+    func start() {
+        for connection in connections.values { connection.connect() }
+        beat()
+    }
+
+    func stop() {
+        for connection in connections.values { connection.close() }
+        loop.stop()
+    }
+
+    private func beat() {
+        for lease in leases.held { renew(lease.project, lease.name) }
+        loop.schedule(afterMilliseconds: configuration.renewMs) { self.beat() }
+    }
+
+    private func renew(_ project: String, _ name: String) {
+        let keys = ProjectKeys(prefix: configuration.prefix, project: project)
+        // Counted from before the call was sent: Redis may apply it any time after this, never before.
+        let sentAt = SystemClock.bootNs
+        let call = FunctionLibrary.renew(keys, worker: name, about: card.text(inFlight: leases.inFlight(in: project)))
+        (connections[project] ?? connections[""])?.send(call, timeoutMs: configuration.renewMs) { result in
+            guard case .success(let value) = result, let parts = value.array, let word = parts.first?.string else {
+                return
+            }
+            if word == "fenced" { return self.reports.send(.fenced(project: project, name: name)) }
+            self.leases.renewed(project, name: name, until: sentAt + self.configuration.leaseSpanNs)
+            var counters: [(worker: String, counter: String)] = []
+            for at in stride(from: 2, to: parts.count - 1, by: 2) {
+                if let worker = parts[at].string, let counter = parts[at + 1].string {
+                    counters.append((worker, counter))
+                }
+            }
+            self.reports.send(.counters(project: project, counters: counters))
+        }
+    }
+}
+
+extension WorkerConfiguration {
+    /// How long after a renewal sends may begin: the lease less a margin, so that a watcher never sees the lease run
+    /// out before its holder has stopped.
+    var leaseSpanNs: UInt64 { UInt64(max(leaseMs - renewMs, leaseMs / 2)) * 1_000_000 }
+}

@@ -1,0 +1,142 @@
+import Testing
+
+@testable import CurlTransport
+
+@Suite struct OutcomeClassifierTests {
+    struct Row: Sendable {
+        let name: String
+        let code: Int?
+        let status: Int
+        let handedOut: Int
+        var refused = false
+        var hasBody = true
+        var received = 0
+        var declared: Int?
+        var overflowed = false
+        let expected: OutcomeClassifier.Class
+    }
+
+    static let rows = [
+        Row(
+            name: "whole answer",
+            code: 0,
+            status: 200,
+            handedOut: 9,
+            received: 4,
+            expected: .answered(isComplete: true)
+        ),
+        Row(
+            name: "fits",
+            code: 0,
+            status: 503,
+            handedOut: 9,
+            received: 4,
+            declared: 4,
+            expected: .answered(isComplete: true)
+        ),
+        Row(
+            name: "ok but short",
+            code: 0,
+            status: 200,
+            handedOut: 9,
+            received: 4,
+            declared: 9,
+            expected: .answered(isComplete: false)
+        ),
+        Row(
+            name: "partial file",
+            code: 18,
+            status: 200,
+            handedOut: 9,
+            received: 4,
+            expected: .answered(isComplete: false)
+        ),
+        Row(name: "stream reset", code: 92, status: 200, handedOut: 9, expected: .answered(isComplete: false)),
+        Row(
+            name: "too long",
+            code: 23,
+            status: 200,
+            handedOut: 9,
+            overflowed: true,
+            expected: .answered(isComplete: false)
+        ),
+        Row(
+            name: "answered before the body",
+            code: 0,
+            status: 401,
+            handedOut: 0,
+            expected: .answered(isComplete: true)
+        ),
+        Row(name: "ok without a status", code: 0, status: 0, handedOut: 9, expected: .ambiguous),
+        Row(name: "only informational", code: 18, status: 103, handedOut: 9, expected: .ambiguous),
+        Row(name: "connect refused", code: 7, status: 0, handedOut: 0, expected: .unsent),
+        Row(name: "certificate", code: 60, status: 0, handedOut: 0, expected: .unsent),
+        Row(name: "held back", code: nil, status: 0, handedOut: 0, expected: .unsent),
+        Row(name: "closed before the body", code: 56, status: 0, handedOut: 0, expected: .unsent),
+        Row(name: "no answer", code: nil, status: 0, handedOut: 9, expected: .ambiguous),
+        Row(name: "closed", code: 18, status: 0, handedOut: 9, expected: .ambiguous),
+        Row(name: "reset", code: 56, status: 0, handedOut: 9, expected: .ambiguous),
+        Row(name: "resend vetoed", code: 65, status: 0, handedOut: 9, expected: .ambiguous),
+        Row(name: "refused", code: 65, status: 0, handedOut: 9, refused: true, expected: .refused),
+        Row(name: "connect refused after bytes", code: 7, status: 0, handedOut: 9, expected: .ambiguous),
+        Row(name: "GET, connect refused", code: 7, status: 0, handedOut: 0, hasBody: false, expected: .unsent),
+        Row(name: "GET, reset", code: 56, status: 0, handedOut: 0, hasBody: false, expected: .ambiguous),
+        Row(name: "GET, no answer", code: nil, status: 0, handedOut: 0, hasBody: false, expected: .ambiguous),
+    ]
+
+    @Test(arguments: rows) func everyOutcomeHasItsClass(row: Row) {
+        var facts = TransferFacts(code: row.code, hasBody: row.hasBody, bytesHandedOut: row.handedOut)
+        facts.status = row.status
+        facts.refused = row.refused
+        facts.receivedBytes = row.received
+        facts.declaredBytes = row.declared
+        facts.overflowed = row.overflowed
+        #expect(OutcomeClassifier.classify(facts) == row.expected, "\(row.name)")
+    }
+
+    @Test func aReasonQuotesThePeerWithoutItsControlBytes() {
+        let facts = TransferFacts(code: 56, errorText: "bad\r\n\u{1b}[2J")
+        #expect(OutcomeClassifier.reason(facts) == "libcurl 56: bad???[2J")
+        #expect(OutcomeClassifier.reason(TransferFacts(code: 18)) == "libcurl 18")
+        let unverified = OutcomeClassifier.reason(TransferFacts(code: 60))
+        #expect(unverified == "libcurl 60; a private authority is named by tls.ca_file")
+        #expect(OutcomeClassifier.reason(TransferFacts(code: nil, giveUp: "no answer in time")) == "no answer in time")
+    }
+
+    /// libcurl tries to repeat a request whose connection it gave up, and reports no error: no server refused it.
+    @Test func aRepeatThatWasPreventedIsNoRefusal() {
+        for code in [0, 7, 16, 18, 56, 65] {
+            var facts = TransferFacts(code: code, bytesHandedOut: 9)
+            facts.wasKeptFromRepeating = true
+            #expect(OutcomeClassifier.classify(facts) == .ambiguous)
+            #expect(OutcomeClassifier.reason(facts) == "the connection ended without an answer")
+            facts.refused = true
+            #expect(OutcomeClassifier.classify(facts) == .refused)
+            #expect(OutcomeClassifier.reason(facts) == "the server refused the stream")
+        }
+    }
+
+    @Test func aStatusWithoutItsHeadersIsNoWholeAnswer() {
+        var facts = TransferFacts(code: 0, bytesHandedOut: 9)
+        facts.status = 200
+        facts.isOnlyStatus = true
+        #expect(OutcomeClassifier.classify(facts) == .answered(isComplete: false))
+    }
+
+    @Test(arguments: [
+        (OutcomeClassifier.Class.refused, 65, 0, 0, true), (.refused, 65, 1, 1, true), (.refused, 65, 2, 2, false),
+        (.unsent, 56, 0, 4, true), (.unsent, 56, 0, 5, false), (.unsent, 7, 0, 0, false), (.unsent, 60, 0, 0, false),
+        (.unsent, 28, 0, 0, false), (.ambiguous, 56, 0, 0, false),
+        (.answered(isComplete: true), 0, 0, 0, false),
+    ])
+    func onlyWhatWasNotProcessedMoves(
+        row: (kind: OutcomeClassifier.Class, code: Int, refusals: Int, moves: Int, expected: Bool)
+    ) {
+        let facts = TransferFacts(code: row.code)
+        #expect(MoveRule.moves(row.kind, facts, refusals: row.refusals, moves: row.moves) == row.expected)
+    }
+
+    @Test func whatThePoolGaveUpStaysGivenUp() {
+        #expect(!MoveRule.moves(.unsent, TransferFacts(code: nil), refusals: 0, moves: 0))
+    }
+}

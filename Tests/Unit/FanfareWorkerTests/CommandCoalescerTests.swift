@@ -1,0 +1,162 @@
+import EventLoop
+import FanfareModel
+import Logging
+import RedisTransport
+import StreamWire
+import TestSupport
+import Testing
+
+@testable import FanfareWorker
+
+/// What a worker writes for several jobs within a turn.
+@Suite struct CommandCoalescerTests {
+    private let keys = ProjectKeys(project: "p")
+
+    private func call(_ job: String) -> RedisCommand {
+        RecordCall(job: job, batch: "0", epoch: "1").command(keys, worker: "w")
+    }
+
+    /// Forty calls of a turn are two of 32 and 8; what is sent after them comes after them.
+    @Test func callsOfATurnLeaveTogetherAndInOrder() throws {
+        let server = try RedisServer()
+        defer { server.stop() }
+        let heard = Locked<[String]>([])
+        try onRedis(server) { writes, redis, finish in
+            for number in 0..<40 {
+                writes.gather(call("j\(number)"), as: .record) { result in
+                    heard.withLock { $0.append(Self.word(result)) }
+                }
+            }
+            redis.send(RedisCommand("ECHO", "after")) { result in
+                heard.withLock { $0.append((try? result.get())?.string ?? "") }
+                finish()
+            }
+        }
+        #expect(heard.withLock { $0 } == Array(repeating: "gone", count: 40) + ["after"])
+        #expect(try server.calls(of: "fcall") == 2)
+    }
+
+    /// Nothing follows that would make it leave: the loop's next timers do.
+    @Test func aSingleCallLeavesByItself() throws {
+        let server = try RedisServer()
+        defer { server.stop() }
+        let heard = Locked<[String]>([])
+        try onRedis(server) { writes, _, finish in
+            writes.gather(call("j"), as: .record) { result in
+                heard.withLock { $0.append(Self.word(result)) }
+                finish()
+            }
+        }
+        #expect(heard.withLock { $0 } == ["gone"])
+    }
+
+    /// Another worker has loaded an older library, or somebody deleted it: each of them hears why, and whoever can load it
+    /// hears of it.
+    @Test(arguments: [nil, "'fanfare_v1_unheard_of'"]) func functionsThatAreMissingAreToldOf(_ other: String?) throws {
+        let server = try RedisServer()
+        defer { server.stop() }
+        let heard = Locked<[String]>([])
+        let library = String(decoding: FunctionLibrary.source, as: UTF8.self)
+        try onRedis(server, library: other.map { library.replacing("'fanfare_v1_records'", with: $0) }) {
+            writes,
+            _,
+            finish in
+            writes.onFunctionsMissing = { heard.withLock { $0.append("missing") } }
+            for number in 0..<3 {
+                writes.gather(call("j\(number)"), as: .record) { result in
+                    guard case .failure(let error) = result else { return }
+                    heard.withLock { $0.append("\(error.code)") }
+                    if number == 2 { finish() }
+                }
+            }
+        }
+        #expect(heard.withLock { $0 } == ["missing"] + Array(repeating: "function_not_found", count: 3))
+    }
+
+    /// What hand-overs and results ask for in common is not the same; what is large goes by itself. All of it in order.
+    @Test func onlyCallsOfOneKindLeaveTogether() throws {
+        let server = try RedisServer()
+        defer { server.stop() }
+        let heard = Locked<[String]>([])
+        try onRedis(server) { writes, redis, finish in
+            var large = RecordCall(job: "large", batch: "0", epoch: "1")
+            large.badAnswer = String(repeating: "x", count: 8_000)
+            let calls: [(String, RedisCommand, FunctionLibrary.Gathered)] = [
+                ("a", call("a"), .record), ("b", call("b"), .record),
+                ("c", FunctionLibrary.spec(keys, job: "c"), .intake),
+                ("d", call("d"), .record), ("large", large.command(keys, worker: "w"), .record),
+                ("e", call("e"), .record),
+            ]
+            for (name, call, function) in calls {
+                writes.gather(call, as: function) { _ in
+                    heard.withLock { $0.append(name) }
+                    if name == "e" { finish() }
+                }
+            }
+        }
+        #expect(heard.withLock { $0 } == ["a", "b", "c", "d", "large", "e"])
+        #expect(try server.calls(of: "fcall") == 5)
+    }
+
+    /// A connection that is lost before they leave: each hears of it, and may be sent again.
+    @Test func withoutAConnectionEachOfThemFails() throws {
+        let server = try RedisServer()
+        defer { server.stop() }
+        let heard = Locked<[String]>([])
+        try onRedis(server) { writes, _, finish in
+            for number in 0..<3 {
+                writes.gather(call("j\(number)"), as: .record) { result in
+                    guard case .failure(let error) = result else { return }
+                    withExtendedLifetime(writes) { heard.withLock { $0.append("\(error.code)") } }
+                }
+            }
+            finish()
+        }
+        #expect(heard.withLock { $0 } == Array(repeating: "not_connected", count: 3))
+    }
+
+    private static func word(_ result: Result<RedisValue, RedisError>) -> String {
+        (try? result.get()).flatMap(RecordReply.init).map { "\($0)" } ?? "nothing"
+    }
+
+    private func onRedis(
+        _ server: RedisServer,
+        library: String? = String(decoding: FunctionLibrary.source, as: UTF8.self),
+        _ body: @escaping @Sendable (CommandCoalescer, ProjectConnection, _ finish: @escaping () -> Void) -> Void
+    ) throws {
+        let keys = keys
+        try runLoop { loop in
+            let connection = RedisConnection(loop: loop, endpoint: server.endpoint, name: "a test", random: { 0.5 })
+            let redis = ProjectConnection(connection)
+            let writes = CommandCoalescer(
+                loop: loop,
+                redis: redis,
+                keys: keys,
+                replicas: 0,
+                logger: Logger(label: "test")
+            )
+            let finish = {
+                withExtendedLifetime(writes) { connection.close() }
+                connection.onStateChange = { _ in }
+                loop.stop()
+            }
+            connection.onStateChange = { state in
+                guard state == .ready else { return }
+                guard let library else { return body(writes, redis, finish) }
+                redis.send(RedisCommand("FUNCTION", "LOAD", library)) { _ in body(writes, redis, finish) }
+            }
+            connection.connect()
+        }
+    }
+}
+
+extension RedisServer {
+    /// How often a command was carried out.
+    fileprivate func calls(of command: String) throws -> Int {
+        let lines = try cli("INFO", "commandstats").split(whereSeparator: \.isNewline)
+        guard let line = lines.first(where: { $0.hasPrefix("cmdstat_\(command):") }),
+            let part = line.split(separator: ",").first, let text = part.split(separator: "=").last
+        else { return 0 }
+        return Int(text) ?? 0
+    }
+}

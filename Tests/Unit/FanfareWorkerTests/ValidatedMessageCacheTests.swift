@@ -1,0 +1,86 @@
+import FCMWire
+import FanfareModel
+import StreamWire
+import Testing
+
+@testable import FanfareWorker
+
+@Suite struct ValidatedMessageCacheTests {
+    private let text = #"{"notification":{"title":"t"}}"#
+
+    private func job(_ message: String, id: String = "j") -> Job {
+        Job(id: id, hasOwnID: true, entryID: "1-0", target: .tokens(["a"]), message: Array(message.utf8))
+    }
+
+    private func adapter(_ job: Job) throws -> ProtocolAdapter {
+        try ProtocolAdapter(JobSpec(job: job, total: 1), job: job.id, project: .init(id: "p"))
+    }
+
+    private func body(_ adapter: ProtocolAdapter?) -> String? {
+        guard case .v1(let template)? = adapter else { return nil }
+        var body: [UInt8] = []
+        template.render(kind: .token, recipient: "b", nowMs: 0, into: &body)
+        return String(decoding: body, as: UTF8.self)
+    }
+
+    @Test func anEqualMessageOfAnotherJobTravelsAlike() throws {
+        var known = ValidatedMessageCache()
+        let first = job(text)
+        #expect(known.adapter(of: first) == nil)
+        known.note(first, try adapter(first))
+        let other = job(text, id: "other")
+        #expect(body(known.adapter(of: other)) == body(try adapter(other)))
+        #expect(known.adapter(of: job(text + " ")) == nil)
+        #expect(known.adapter(of: job(#"{"notification":{"title":"u"}}"#)) == nil)
+    }
+
+    /// Each of these changes what is allowed in a message, or the request that is made of it.
+    @Test func whatElseTheMessageIsJudgedByIsCompared() throws {
+        var known = ValidatedMessageCache()
+        let plain = job(text)
+        known.note(plain, try adapter(plain))
+        let changes: [(inout Job) -> Void] = [
+            { $0.format = .legacy },
+            { $0.validateOnly = true },
+            { $0.target = .topic("t") },
+            { $0.target = .condition("'t' in topics") },
+            { $0.delivery = .replace },
+            { $0.operation = .subscribe },
+        ]
+        for (index, change) in changes.enumerated() {
+            var changed = plain
+            change(&changed)
+            #expect(known.adapter(of: changed) == nil, "change \(index)")
+        }
+        #expect(known.adapter(of: plain) != nil)
+    }
+
+    @Test func otherRecipientsOfOneKindShareAMessage() throws {
+        var known = ValidatedMessageCache()
+        let first = job(text)
+        known.note(first, try adapter(first))
+        var group = first
+        group.target = .group("g")
+        group.delivery = .atMostOnce
+        #expect(known.adapter(of: group) != nil)
+    }
+
+    /// The request holds a mark made of the first job's id, which would replace the second job's on the device.
+    @Test func aRequestMadeForOneJobIsNotNoted() throws {
+        var known = ValidatedMessageCache()
+        var first = job(text)
+        first.delivery = .replace
+        known.note(first, try adapter(first))
+        #expect(known.adapter(of: first) == nil)
+        first.delivery = .atLeastOnce
+        #expect(known.adapter(of: first) == nil)
+    }
+
+    @Test func theOldestMakesRoom() throws {
+        var known = ValidatedMessageCache()
+        let jobs = (0...ValidatedMessageCache.most).map { job(#"{"data":{"n":"\#($0)"}}"#) }
+        for job in jobs { known.note(job, try adapter(job)) }
+        #expect(known.adapter(of: jobs[0]) == nil)
+        #expect(jobs.dropFirst().allSatisfy { known.adapter(of: $0) != nil })
+    }
+}
