@@ -1,5 +1,3 @@
-internal import FanfareCore
-
 /// What a run came to, besides whether the rules held.
 public struct Tally: Equatable, Sendable {
     public var sends = 0

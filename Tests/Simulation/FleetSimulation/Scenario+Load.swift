@@ -1,5 +1,3 @@
-internal import FanfareCore
-
 extension Scenario {
     /// A fan-out of a minute, from idle, sent by three workers; FCM refuses a share of it. A share of half lasts 40 s and
     /// follows some seconds without any answer; a smaller one lasts.

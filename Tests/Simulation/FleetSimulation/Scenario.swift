@@ -1,5 +1,3 @@
-internal import FanfareCore
-
 /// Everything that is drawn before a run begins. All times in microseconds of true time unless said otherwise.
 struct Scenario {
     struct Push {

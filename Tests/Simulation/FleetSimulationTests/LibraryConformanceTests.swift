@@ -1,4 +1,3 @@
-import FanfareCore
 import FanfareModel
 import RedisTransport
 import StreamWire
@@ -48,7 +47,7 @@ import Testing
                 guard case .reply(let reply)? = ClaimReply.parse(try await client.send(call.command(keys))) else {
                     throw TestFailure("no claim")
                 }
-                governor.hear(call.answers, nowMs: reply.nowMs)
+                governor.apply(call.answers, nowMs: reply.nowMs)
                 let lent = governor.lend(
                     returned: call.returned,
                     single: call.permitsSingle,

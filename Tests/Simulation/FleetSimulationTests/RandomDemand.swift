@@ -1,4 +1,3 @@
-import FanfareCore
 import FanfareModel
 import Testing
 

@@ -1,4 +1,3 @@
-import FanfareCore
 import FanfareModel
 import Testing
 
@@ -13,7 +12,7 @@ import Testing
         /// Permits lent in each claim.
         var lent: [Int] = []
 
-        init() { governor.hear(AnswerReport(), nowMs: nowMs) }
+        init() { governor.apply(AnswerReport(), nowMs: nowMs) }
 
         mutating func claim(_ answers: Int, refused: Int = 0, retryAfterMs: Int64 = 10_000, fanout: Int = 100_000) {
             nowMs += 50
@@ -24,7 +23,7 @@ import Testing
                 retryAfterMs: told,
                 spanMs: answers > 0 ? 49 : 0
             )
-            governor.hear(report, nowMs: nowMs)
+            governor.apply(report, nowMs: nowMs)
             lent.append(governor.lend(returned: 0, single: 0, fanout: fanout, nowMs: nowMs))
         }
 
@@ -136,7 +135,7 @@ import Testing
         for _ in 0..<20 { project.claim(0) }
         project.nowMs += 20
         // Reported in one piece with what came during the hold.
-        project.governor.hear(AnswerReport(answers: 500, spanMs: 40), nowMs: project.nowMs)
+        project.governor.apply(AnswerReport(answers: 500, spanMs: 40), nowMs: project.nowMs)
         #expect(project.governor.isRecovering)
     }
 
@@ -158,7 +157,7 @@ import Testing
         project.warmUp()
         project.governor.hold(milliseconds: 1_000, nowMs: project.nowMs)
         project.nowMs += 1_001
-        project.governor.hear(nil, nowMs: project.nowMs)
+        project.governor.apply(nil, nowMs: project.nowMs)
         _ = project.governor.lend(returned: 0, single: 0, fanout: 100, nowMs: project.nowMs)
         #expect(!project.governor.isRecovering && project.level < project.governor.floor + 10)
     }
@@ -169,7 +168,7 @@ import Testing
         var requests: [Int64] = []
         var singles = 0
         while requests.count < 3 {
-            governor.hear(AnswerReport(answers: 1), nowMs: nowMs)
+            governor.apply(AnswerReport(answers: 1), nowMs: nowMs)
             let lent = governor.lend(returned: 0, single: 1, fanout: 2_500, unit: 1_000, nowMs: nowMs)
             #expect([1, 1_001].contains(lent))
             if lent > 1 { requests.append(nowMs) }
@@ -190,7 +189,7 @@ import Testing
         while nowMs < 1_000_300_000 {
             nowMs += demand.nextStepMs()
             let ask = demand.next()
-            governor.hear(ask.report, nowMs: nowMs)
+            governor.apply(ask.report, nowMs: nowMs)
             let lent = governor.lend(
                 returned: ask.returned,
                 single: ask.single,

@@ -1,5 +1,3 @@
-internal import FanfareCore
-
 /// The server: one step after the other, a clock of its own, and sometimes a state of a moment ago.
 final class RedisModel {
     let clock: Clock

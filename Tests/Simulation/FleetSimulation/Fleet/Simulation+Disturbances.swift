@@ -1,5 +1,3 @@
-internal import FanfareCore
-
 /// What goes wrong, and who sees to it.
 extension Simulation {
     func disturb(_ what: Scenario.Disturbance) {

@@ -1,5 +1,3 @@
-internal import FanfareCore
-
 enum JobClass: Sendable {
     case single, group, fanout, aimed
 

@@ -1,5 +1,3 @@
-internal import FanfareCore
-
 /// Work for a worker, permits to send, and news.
 extension ProjectState {
     mutating func claim(_ request: ClaimRequest, _ nowMs: Int64, referee: Referee) -> ClaimReply? {

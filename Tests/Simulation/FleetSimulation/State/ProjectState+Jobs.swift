@@ -1,5 +1,3 @@
-internal import FanfareCore
-
 /// How jobs begin, stop, go on and end.
 extension ProjectState {
     static func hasFirstPass(_ job: JobRecord) -> Bool {

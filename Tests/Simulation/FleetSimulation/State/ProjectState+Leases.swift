@@ -1,5 +1,3 @@
-internal import FanfareCore
-
 /// Who is alive, and what becomes of what the dead held.
 extension ProjectState {
     mutating func register(_ lease: Int, referee: Referee) {

@@ -1,5 +1,3 @@
-internal import FanfareCore
-
 /// Ways in, and what became of recipients.
 extension ProjectState {
     enum IntakeReply {

@@ -1,5 +1,3 @@
-internal import FanfareCore
-
 /// One project in Redis: what the library's functions read and write, and the functions themselves, each a single step.
 /// A value, so that the state of a moment ago can be put back.
 struct ProjectState {

@@ -3,24 +3,24 @@
 ///
 /// A value without time of its own: what `claim` does in Redis, in one step for the whole fleet, is what ``fill`` does
 /// here. Jobs are known by a number that the caller chooses.
-public struct FanoutSlot: Equatable, Sendable {
+struct FanoutSlot: Equatable, Sendable {
     /// A place in the queue: the higher priority first, then the older entry of the job stream.
-    public struct Turn: Equatable, Comparable, Sendable {
+    struct Turn: Equatable, Comparable, Sendable {
         /// 0 to 9.
-        public var priority: Int
+        var priority: Int
         /// The stream id's two parts.
-        public var entryMs: Int64
-        public var entrySequence: Int64
-        public var job: Int
+        var entryMs: Int64
+        var entrySequence: Int64
+        var job: Int
 
-        public init(priority: Int, entryMs: Int64, entrySequence: Int64, job: Int) {
+        init(priority: Int, entryMs: Int64, entrySequence: Int64, job: Int) {
             self.priority = priority
             self.entryMs = entryMs
             self.entrySequence = entrySequence
             self.job = job
         }
 
-        public static func < (left: Turn, right: Turn) -> Bool {
+        static func < (left: Turn, right: Turn) -> Bool {
             if left.priority != right.priority { return left.priority > right.priority }
             if left.entryMs != right.entryMs { return left.entryMs < right.entryMs }
             if left.entrySequence != right.entrySequence { return left.entrySequence < right.entrySequence }
@@ -28,36 +28,36 @@ public struct FanoutSlot: Equatable, Sendable {
         }
     }
 
-    public struct Holder: Equatable, Sendable {
-        public var turn: Turn
-        public var epoch: UInt64
+    struct Holder: Equatable, Sendable {
+        var turn: Turn
+        var epoch: UInt64
         /// Unix milliseconds until which FCM is estimated to be busy with it; nil while it is being sent.
-        public var untilMs: Int64?
+        var untilMs: Int64?
     }
 
     /// What one look changed, in order.
-    public struct Changes: Equatable, Sendable {
-        public var activated: [Holder] = []
-        public var preempted: [Holder] = []
+    struct Changes: Equatable, Sendable {
+        var activated: [Holder] = []
+        var preempted: [Holder] = []
         /// Jobs whose time inside FCM is over.
-        public var ended: [Int] = []
+        var ended: [Int] = []
     }
 
     /// The only priority that does not wait for the active fan-out to finish.
-    public static let urgent = 9
+    static let urgent = 9
 
     /// In the order in which they will have their turn.
-    public private(set) var waiting: [Turn] = []
-    public private(set) var active: [Holder] = []
+    private(set) var waiting: [Turn] = []
+    private(set) var active: [Holder] = []
 
-    public init() {}
+    init() {}
 
-    public func isActive(_ job: Int) -> Bool { active.contains { $0.turn.job == job } }
+    func isActive(_ job: Int) -> Bool { active.contains { $0.turn.job == job } }
 
-    public func epoch(of job: Int) -> UInt64? { active.first { $0.turn.job == job }?.epoch }
+    func epoch(of job: Int) -> UInt64? { active.first { $0.turn.job == job }?.epoch }
 
     /// Joins the queue, where its priority and age put it. Joining twice changes nothing.
-    public mutating func wait(_ turn: Turn) {
+    mutating func wait(_ turn: Turn) {
         var low = 0
         var high = waiting.count
         while low < high {
@@ -69,15 +69,15 @@ public struct FanoutSlot: Equatable, Sendable {
     }
 
     /// Leaves the queue; the turn that it has, if any, stays.
-    public mutating func stopWaiting(_ job: Int) { waiting.removeAll { $0.job == job } }
+    mutating func stopWaiting(_ job: Int) { waiting.removeAll { $0.job == job } }
 
     /// Gives the slot up: every first-pass send has begun, or the job was paused, parked or ended. A job that runs
     /// inside FCM keeps it until its time is over.
-    public mutating func release(_ job: Int) { active.removeAll { $0.turn.job == job && $0.untilMs == nil } }
+    mutating func release(_ job: Int) { active.removeAll { $0.turn.job == job && $0.untilMs == nil } }
 
     /// A topic or condition was sent to, or may have been: FCM is busy with it for `milliseconds`. 0 or less (it was
     /// refused) frees the slot. Without a turn nothing happens.
-    public mutating func hold(_ job: Int, milliseconds: Int64, nowMs: Int64) {
+    mutating func hold(_ job: Int, milliseconds: Int64, nowMs: Int64) {
         guard let at = active.firstIndex(where: { $0.turn.job == job }) else { return }
         if milliseconds <= 0 { active.remove(at: at) } else { active[at].untilMs = nowMs + milliseconds }
     }
@@ -90,7 +90,7 @@ public struct FanoutSlot: Equatable, Sendable {
     ///   - canRun: the job may be sent and has something of its first pass left that no worker holds. One that cannot
     ///     leaves the queue, and joins it again when that changes.
     ///   - nextEpoch: a number greater than every one before.
-    public mutating func fill(
+    mutating func fill(
         nowMs: Int64,
         limit: Int,
         isQuiet: Bool = false,

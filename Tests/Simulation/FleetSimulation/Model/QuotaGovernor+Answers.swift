@@ -1,4 +1,4 @@
-public import FanfareModel
+internal import FanfareModel
 
 /// The sum of the answers that were reported within 50 ms of each other.
 struct CountedAnswers: Equatable, Sendable {
@@ -22,7 +22,7 @@ extension QuotaGovernor {
     /// Applies a worker's report of answers to the pace.
     ///
     /// - Parameter report: nil from a worker that counts no answers.
-    public mutating func hear(_ report: AnswerReport?, nowMs: Int64) {
+    mutating func apply(_ report: AnswerReport?, nowMs: Int64) {
         guard let report else {
             answeredAtMs = nowMs
             guard isRecovering, holdUntilMs <= nowMs else { return }

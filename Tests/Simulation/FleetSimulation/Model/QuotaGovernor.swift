@@ -7,21 +7,21 @@ internal import FanfareModel
 /// quarter of a second) stays within the rest. From idle the rate climbs over 60 s, while it is really used and FCM
 /// answers: it climbs while the bucket is being drained and falls by the same slope while the bucket stands full.
 ///
-/// The value lives in Redis and is worked with inside `claim`; all times are the project's, in milliseconds. This is the
-/// model that the fleet simulation runs and that the library is compared with.
-public struct QuotaGovernor: Equatable, Sendable {
+/// In production this state is in Redis, and `claim` changes it. This is the model of it that the fleet simulation runs and
+/// that the library is compared with. All times are the project's, in milliseconds.
+struct QuotaGovernor: Equatable, Sendable {
     /// Messages a minute.
-    public let quota: Int
+    let quota: Int
     /// Permits a second now; nil before the first look.
-    public internal(set) var level: Double?
+    var level: Double?
     /// Permits in the bucket; nil before the first look.
-    public internal(set) var have: Double?
-    public internal(set) var atMs: Int64?
-    public internal(set) var holdUntilMs: Int64 = 0
+    var have: Double?
+    var atMs: Int64?
+    var holdUntilMs: Int64 = 0
     /// Whether the project is held, or recovers from a hold: FCM has not yet answered well since.
-    public internal(set) var isRecovering = false
+    var isRecovering = false
     /// Permits that fan-outs were lent in advance, for multicasts.
-    public private(set) var debt = 0.0
+    private(set) var debt = 0.0
     /// Permits that single recipients asked for and did not find, and until when they are kept for them.
     private var owed = 0
     private var owedUntilMs: Int64 = 0
@@ -29,20 +29,20 @@ public struct QuotaGovernor: Equatable, Sendable {
     private var lent: [Int64: Int] = [:]
     private var keepsLent = false
 
-    // The workers' reports; see ``hear(_:nowMs:)``.
+    // The workers' reports; see ``apply(_:nowMs:)``.
     var reports: [CountedAnswers] = []
     var answeredAtMs: Int64 = 0
     var refusedAtMs: Int64 = 0
     var share = 0.0
 
-    public init(quota: Int) { self.quota = max(1, quota) }
+    init(quota: Int) { self.quota = max(1, quota) }
 
     /// Permits a second that the quota carries in the long run.
-    public var full: Double { 0.985 * Double(quota) / 60 }
+    var full: Double { 0.985 * Double(quota) / 60 }
     /// Where the climb begins. A rate of up to ten a second needs none.
-    public var floor: Double { min(full, max(full / 50, 10)) }
+    var floor: Double { min(full, max(full / 50, 10)) }
     /// Requests a second of a project that recovers from a hold.
-    public static let recoveryRate = 10.0
+    static let recoveryRate = 10.0
 
     /// Lends permits: to single recipients whatever there is; to fan-outs at most half of it, so that other workers find
     /// something too, and never the last tenth of the bucket, which is for single recipients.
@@ -54,7 +54,7 @@ public struct QuotaGovernor: Equatable, Sendable {
     ///   - unit: recipients of the fan-out's next request, which cannot be divided: all of them are lent, or none, and the
     ///     fan-out share may go into debt for them. nil where requests carry one each.
     /// - Returns: how many may be used, for 250 ms from before the call.
-    public mutating func lend(returned: Int, single: Int, fanout: Int, unit: Int? = nil, nowMs: Int64) -> Int {
+    mutating func lend(returned: Int, single: Int, fanout: Int, unit: Int? = nil, nowMs: Int64) -> Int {
         var bucket = refill(nowMs)
         guard bucket.cap > 0 else {
             save(bucket)
@@ -116,7 +116,7 @@ public struct QuotaGovernor: Equatable, Sendable {
     }
 
     /// Lends nothing until the hold is over; then the project recovers. If two holds overlap, the later end counts.
-    public mutating func hold(milliseconds: Int64, nowMs: Int64) { hold(untilMs: nowMs + milliseconds) }
+    mutating func hold(milliseconds: Int64, nowMs: Int64) { hold(untilMs: nowMs + milliseconds) }
 
     mutating func hold(untilMs: Int64) {
         holdUntilMs = max(holdUntilMs, untilMs)
@@ -126,7 +126,7 @@ public struct QuotaGovernor: Equatable, Sendable {
     }
 
     /// How long every send of the project still has to wait, in milliseconds.
-    public func holdMs(nowMs: Int64) -> Int64 { max(0, holdUntilMs - nowMs) }
+    func holdMs(nowMs: Int64) -> Int64 { max(0, holdUntilMs - nowMs) }
 
     private struct Bucket {
         var level: Double
