@@ -1,8 +1,8 @@
 internal import FanfareModel
 
 /// Finds recipients that a large fan-out names again and again, without remembering any: a count-min sketch over the
-/// last minute at most. It never counts too low; it may count too high, which only means that a recipient is paced
-/// (``RecipientPace``) that need not be.
+/// last minute at most. It never counts too low; it may count too high, which only means that a recipient is rate limited
+/// that need not be.
 ///
 /// Equal recipients of one batch are sent once, so only a fan-out of more than 240 batches can pass FCM's 240 messages a
 /// minute to one device (page "ProtocolFacts", "Quotas and fan-outs") by itself; smaller ones need no sketch.
@@ -11,8 +11,8 @@ internal import FanfareModel
 public struct CountMinSketch: Sendable {
     /// How long counts are kept, in nanoseconds: all are forgotten at once after it.
     public static let windowNs: UInt64 = 60_000_000_000
-    /// The count from which a recipient should be paced, beginning with `RecipientPace(alreadySent: 2 * paceFrom, …)`:
-    /// the window before may have ended with as many that were not paced, and together they are a minute's worth.
+    /// The count from which a recipient is rate limited: the window before may have ended with as many sends that were
+    /// not, and together they are a minute's worth.
     public static let paceFrom = 120
 
     private static let rows = 4
