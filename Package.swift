@@ -23,6 +23,7 @@ let package = Package(
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-collections", from: "1.3.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
@@ -58,7 +59,10 @@ let package = Package(
         ),
         .target(
             name: "FanfareCore",
-            dependencies: ["FanfareModel", "FanfareJSON"],
+            dependencies: [
+                "FanfareModel", "FanfareJSON",
+                .product(name: "DequeModule", package: "swift-collections"),
+            ],
             path: "Sources/Core/FanfareCore",
             swiftSettings: pure
         ),

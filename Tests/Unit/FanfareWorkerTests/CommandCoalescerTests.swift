@@ -23,7 +23,7 @@ import Testing
         let heard = Locked<[String]>([])
         try onRedis(server) { writes, redis, finish in
             for number in 0..<40 {
-                writes.gather(call("j\(number)"), as: .record) { result in
+                writes.append(call("j\(number)"), as: .record) { result in
                     heard.withLock { $0.append(Self.word(result)) }
                 }
             }
@@ -42,7 +42,7 @@ import Testing
         defer { server.stop() }
         let heard = Locked<[String]>([])
         try onRedis(server) { writes, _, finish in
-            writes.gather(call("j"), as: .record) { result in
+            writes.append(call("j"), as: .record) { result in
                 heard.withLock { $0.append(Self.word(result)) }
                 finish()
             }
@@ -63,7 +63,7 @@ import Testing
             finish in
             writes.onFunctionsMissing = { heard.withLock { $0.append("missing") } }
             for number in 0..<3 {
-                writes.gather(call("j\(number)"), as: .record) { result in
+                writes.append(call("j\(number)"), as: .record) { result in
                     guard case .failure(let error) = result else { return }
                     heard.withLock { $0.append("\(error.code)") }
                     if number == 2 { finish() }
@@ -88,7 +88,7 @@ import Testing
                 ("e", call("e"), .record),
             ]
             for (name, call, function) in calls {
-                writes.gather(call, as: function) { _ in
+                writes.append(call, as: function) { _ in
                     heard.withLock { $0.append(name) }
                     if name == "e" { finish() }
                 }
@@ -105,7 +105,7 @@ import Testing
         let heard = Locked<[String]>([])
         try onRedis(server) { writes, _, finish in
             for number in 0..<3 {
-                writes.gather(call("j\(number)"), as: .record) { result in
+                writes.append(call("j\(number)"), as: .record) { result in
                     guard case .failure(let error) = result else { return }
                     withExtendedLifetime(writes) { heard.withLock { $0.append("\(error.code)") } }
                 }

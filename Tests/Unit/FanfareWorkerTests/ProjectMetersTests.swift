@@ -1,3 +1,4 @@
+import FanfareCore
 import FanfareMetrics
 import FanfareModel
 import StreamWire
@@ -62,7 +63,7 @@ import Testing
         for status in ResultStatus.allCases { meters.finished(status, nil, maybeDup: status == .unknown) }
         for error in ErrorCode.allCases { meters.finished(.failed, error, maybeDup: false) }
         for cause in [Retry.Cause.unsent, .refused, .answered, .unanswered] { meters.retried(cause, delayMs: 45_000) }
-        for outcome in ProjectMeters.JobOutcome.allCases { meters.took(outcome) }
+        for outcome in IntakeOutcome.allCases { meters.count(outcome) }
         for outcome in ProjectMeters.BatchOutcome.allCases { meters.letGo(outcome, afterNs: 2_000_000_000) }
         meters.waited(-5, recipients: 7)
         for status in ResultStatus.allCases {

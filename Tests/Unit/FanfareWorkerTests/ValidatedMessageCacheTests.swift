@@ -27,7 +27,7 @@ import Testing
         var known = ValidatedMessageCache()
         let first = job(text)
         #expect(known.adapter(of: first) == nil)
-        known.note(first, try adapter(first))
+        known.insert(first, try adapter(first))
         let other = job(text, id: "other")
         #expect(body(known.adapter(of: other)) == body(try adapter(other)))
         #expect(known.adapter(of: job(text + " ")) == nil)
@@ -38,7 +38,7 @@ import Testing
     @Test func whatElseTheMessageIsJudgedByIsCompared() throws {
         var known = ValidatedMessageCache()
         let plain = job(text)
-        known.note(plain, try adapter(plain))
+        known.insert(plain, try adapter(plain))
         let changes: [(inout Job) -> Void] = [
             { $0.format = .legacy },
             { $0.validateOnly = true },
@@ -58,7 +58,7 @@ import Testing
     @Test func otherRecipientsOfOneKindShareAMessage() throws {
         var known = ValidatedMessageCache()
         let first = job(text)
-        known.note(first, try adapter(first))
+        known.insert(first, try adapter(first))
         var group = first
         group.target = .group("g")
         group.delivery = .atMostOnce
@@ -70,7 +70,7 @@ import Testing
         var known = ValidatedMessageCache()
         var first = job(text)
         first.delivery = .replace
-        known.note(first, try adapter(first))
+        known.insert(first, try adapter(first))
         #expect(known.adapter(of: first) == nil)
         first.delivery = .atLeastOnce
         #expect(known.adapter(of: first) == nil)
@@ -79,7 +79,7 @@ import Testing
     @Test func theOldestMakesRoom() throws {
         var known = ValidatedMessageCache()
         let jobs = (0...ValidatedMessageCache.most).map { job(#"{"data":{"n":"\#($0)"}}"#) }
-        for job in jobs { known.note(job, try adapter(job)) }
+        for job in jobs { known.insert(job, try adapter(job)) }
         #expect(known.adapter(of: jobs[0]) == nil)
         #expect(jobs.dropFirst().allSatisfy { known.adapter(of: $0) != nil })
     }

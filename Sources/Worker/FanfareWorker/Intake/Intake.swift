@@ -7,16 +7,19 @@ internal import RedisTransport
 internal import StreamWire
 
 /// Checks what producers pushed and hands it over: to the queue, to this worker when it is one batch, or to `dead`.
+/// ``IntakeMachine`` decides; this class calls Redis.
 final class Intake {
     private let project: ProjectContext
     private let validator: IntakeValidator
     private let claimer: Claimer
     private let planner: Planner
     private var messages = ValidatedMessageCache()
-    private var queue = IntakeBuffer<StreamEntry>()
-    private var nextComplaint: UInt64 = 0
+    private var machine = IntakeMachine<PendingEntry>()
+    private var actions: [IntakeMachine<PendingEntry>.Action] = []
+    private var isPerforming = false
+    private var nextFailureReport: UInt64 = 0
+    private var nextRejectionReport: UInt64 = 0
     private var audienceWarnings = AudienceWarnings()
-    private var nextRejectionComplaint: UInt64 = 0
 
     /// Called when entries were handed over, so that reading may go on.
     var onHandedOver: () -> Void = {}
@@ -34,135 +37,120 @@ final class Intake {
         )
     }
 
-    /// Entries being handed over, those that wait for it included.
-    var underWay: Int { queue.underWay }
+    /// No entry waits for its hand-over or is being handed over.
+    var isIdle: Bool { machine.isIdle }
 
-    /// Entries that may be read now.
-    var room: Int {
-        guard project.isReady, !project.isDraining, project.pressure == nil else { return 0 }
-        return queue.room(now: project.loop.now)
+    /// What may be read now.
+    var demand: ReadPlan.Demand {
+        var demand = machine.demand(now: project.loop.now)
+        if !project.isReady || project.isDraining || project.pressure != nil { demand.room = 0 }
+        return demand
     }
 
-    /// Nothing can be read now, and soon can.
-    var isFull: Bool { queue.isFull(now: project.loop.now) }
+    var hasLeftovers: Bool { demand.leftovers != .none }
 
-    /// This consumer was given entries that it is to read.
-    func noteLeftovers() { queue.noteLeftovers(now: project.loop.now) }
+    func receive(_ entries: [StreamEntry]) { handle(.received(entries.map(PendingEntry.init))) }
 
-    /// Of the entries that this consumer was given some were not handed over.
-    var hasLeftovers: Bool { queue.hasLeftovers }
-    /// They come before new ones.
-    var leftoversAreDue: Bool { queue.leftoversAreDue(now: project.loop.now) }
+    /// Entries of dead consumers were given to this one.
+    func leftoversFound() { handle(.leftoversFound) }
 
-    /// True once, when they are to be read.
-    func takeLeftovers() -> Bool { room > 0 && queue.takeLeftovers(now: project.loop.now) }
+    /// The entries that are left over are being read.
+    func leftoversReread() { handle(.leftoversReread) }
 
-    func receive(_ entries: [StreamEntry]) {
-        for entry in entries { queue.add(entry, bytes: entry.byteCount) }
-        handOver()
-    }
-
-    private func handOver() { while let entry = queue.next() { take(entry) } }
-
-    private func finished(_ entry: StreamEntry) {
-        queue.finished(bytes: entry.byteCount)
-        handOver()
-        onHandedOver()
-    }
-
-    /// Redis did not take the entry: it stays this consumer's, and is read again.
-    private func failed(_ entry: StreamEntry, _ sentence: String, _ error: RedisError) {
-        queue.failed(bytes: entry.byteCount, now: project.loop.now)
-        project.meters.redisFailed()
-        if project.loop.now >= nextComplaint {
-            nextComplaint = project.loop.now + 1_000_000_000
-            project.logger.warning("\(sentence)", metadata: ["entry": "\(entry.id)", "error": "\(error)"])
+    private func handle(_ event: IntakeMachine<PendingEntry>.Event) {
+        machine.handle(event, now: project.loop.now, into: &actions)
+        guard !isPerforming else { return }
+        isPerforming = true
+        var next = 0
+        while next < actions.count {
+            perform(actions[next])
+            next += 1
         }
-        onHandedOver()
+        actions.removeAll(keepingCapacity: true)
+        isPerforming = false
     }
 
-    /// Logs, once a minute, that a rejection could not be written: the entry stays in `jobs` and is tried again.
-    private func rejectionFailed(_ entry: StreamEntry, _ error: RedisError) {
-        queue.failed(bytes: entry.byteCount, now: project.loop.now)
-        project.meters.redisFailed()
-        if project.loop.now >= nextRejectionComplaint {
-            nextRejectionComplaint = project.loop.now + 60_000_000_000
-            project.logger.warning(
-                "Redis does not take a rejection; the entry stays in `jobs` and is tried again.",
-                metadata: ["entry": "\(entry.id)", "error": "\(error)"]
-            )
+    private func perform(_ action: IntakeMachine<PendingEntry>.Action) {
+        switch action {
+        case .check(let entry): check(entry)
+        case .reject(let entry, let reason): reject(entry, reason: reason)
+        case .creditPermits(let permits, let entry): project.permits.lent(permits, askedAt: entry.sentAt)
+        case .activate(let entry, let epoch):
+            if let call = entry.call, let adapter = entry.adapter { planner.taken(call, adapter, epoch: epoch) }
+        case .claim(let entry):
+            claimer.askLater(0)
+            if let job = entry.call?.job, let audience = entry.audience { warn(audience, of: job) }
+        case .count(let outcome): project.meters.count(outcome)
+        case .reportUnreadable:
+            project.logger.error("Redis answered intake with something else: are the functions this version's?")
+        case .read: onHandedOver()
         }
-        onHandedOver()
     }
 
-    private func take(_ entry: StreamEntry) {
-        var known: ProtocolAdapter?
-        let decision = validator.decide(entryID: entry.id, fields: entry.fields) { job in
-            known = messages.adapter(of: job)
-            return known != nil
+    // MARK: Hand-over
+
+    private func check(_ pending: PendingEntry) {
+        let decision = validator.decide(entryID: pending.entry.id, fields: pending.entry.fields) { job in
+            pending.adapter = messages.adapter(of: job)
+            return pending.adapter != nil
         }
         switch decision {
-        case .accept(let job): accept(job, known, entry)
-        case .reject(let job, let reason): reject(entry, job: job, reason: reason)
+        case .accept(let job):
+            pending.job = job.id
+            handOver(pending, job)
+        case .reject(let job, let reason):
+            pending.job = job
+            reject(pending, reason: reason)
         }
     }
 
-    private func accept(_ job: Job, _ known: ProtocolAdapter?, _ entry: StreamEntry) {
+    private func handOver(_ pending: PendingEntry, _ job: Job) {
+        let call = call(for: job, pending)
+        // A message that has no counterpart on the project's transport is rejected before anything is sent.
+        do throws(TranslationError) {
+            if pending.adapter == nil {
+                let adapter = try ProtocolAdapter(call.spec, job: job.id, project: project.project)
+                messages.insert(job, adapter)
+                pending.adapter = adapter
+            }
+        } catch {
+            return reject(pending, reason: error.reason)
+        }
+        pending.call = call
+        pending.sentAt = project.loop.now
+        let leaseName = project.leaseName
+        project.coalescer.append(call.command(project.keys), as: .intake) { [weak self] result in
+            guard let self else { return }
+            switch result {
+            case .failure(let error):
+                reportFailure(pending, error)
+                handle(.failed(pending))
+            case .success(let value):
+                let reply = IntakeReply(value)
+                if reply == .queued { pending.audience = AudienceReply(value) }
+                handle(.handedOver(pending, reply.handOver(isOurs: leaseName == project.leaseName)))
+            }
+        }
+    }
+
+    private func call(for job: Job, _ pending: PendingEntry) -> IntakeCall {
         let configuration = project.configuration
         let takes = claimer.canTake && project.blockReason == nil && !project.isHeld
-        let name = project.leaseName
         var call = IntakeCall(
             job: job,
             dedupeMs: configuration.dedupeMs,
             keepMs: configuration.keepJobMs,
-            taker: takes ? name : nil,
+            taker: takes ? project.leaseName : nil,
             window: project.window,
             quotaPerMinute: project.project.quotaPerMinute,
             fanoutRate: project.project.fanoutRate,
-            originals: entry.fields
+            originals: pending.entry.fields
         )
         if call.recipients?.count == 1, !job.hasOwnID { call.keepMs = configuration.keepSingleJobMs }
         call.audience = AudienceEstimate(of: job, topics: project.project.topics)
         call.connection = project.connection
         call.nowMs = project.workerClockMs
-        let adapter: ProtocolAdapter
-        // A message that has no counterpart on the project's transport is refused before anything is sent.
-        do throws(TranslationError) {
-            adapter =
-                if let known { known } else { try ProtocolAdapter(call.spec, job: job.id, project: project.project) }
-        } catch {
-            return reject(entry, job: job.id, reason: error.reason)
-        }
-        if known == nil { messages.note(job, adapter) }
-        let handOver = HandOver(entry: entry, call: call, adapter: adapter, askedAt: project.loop.now, name: name)
-        project.coalescer.gather(call.command(project.keys), as: .intake) { [weak self] result in
-            self?.handedOver(handOver, result)
-        }
-    }
-
-    private func handedOver(_ handOver: HandOver, _ result: Result<RedisValue, RedisError>) {
-        switch result {
-        case .failure(let error): failed(handOver.entry, "Entries cannot be handed over yet.", error)
-        case .success(let value):
-            let reply = IntakeReply(value)
-            if let outcome = reply?.outcome { project.meters.took(outcome) }
-            switch reply {
-            case .taken(let epoch, let permits):
-                project.permits.lent(permits, askedAt: handOver.askedAt)
-                // Taken under a name that is dead meanwhile, it is for others.
-                if handOver.name == project.leaseName {
-                    planner.taken(handOver.call, handOver.adapter, epoch: epoch)
-                }
-            case .queued:
-                claimer.askLater(0)
-                if let audience = AudienceReply(value) { warn(audience, of: handOver.call.job) }
-            case .reject(let reason): return reject(handOver.entry, job: handOver.call.job.id, reason: reason)
-            case .gone, .duplicate, .done: break
-            case nil:
-                project.logger.error("Redis answered intake with something else: are the functions this version's?")
-            }
-            finished(handOver.entry)
-        }
+        return call
     }
 
     private func warn(_ audience: AudienceReply, of job: Job) {
@@ -181,58 +169,88 @@ final class Intake {
         )
     }
 
-    private func reject(_ entry: StreamEntry, job: String, reason: String) {
+    private func reportFailure(_ pending: PendingEntry, _ error: RedisError) {
+        project.meters.redisFailed()
+        guard project.loop.now >= nextFailureReport else { return }
+        nextFailureReport = project.loop.now + 1_000_000_000
+        project.logger.warning(
+            "Entries cannot be handed over yet.",
+            metadata: ["entry": "\(pending.entry.id)", "error": "\(error)"]
+        )
+    }
+
+    // MARK: Rejection
+
+    private func reject(_ pending: PendingEntry, reason: String) {
         let command = FunctionLibrary.reject(
             project.keys,
-            entryID: entry.id,
-            job: job,
+            entryID: pending.entry.id,
+            job: pending.job,
             reason: reason,
             keepMs: project.configuration.keepJobMs,
-            fields: entry.fields,
-            undecodedNames: entry.undecodedNames
+            fields: pending.entry.fields,
+            undecodedNames: pending.entry.undecodedNames
         )
         project.redis.send(command) { [weak self] result in
             guard let self else { return }
             switch result {
             case .failure(let error):
                 project.coalescer.onRefused(error)
-                rejectionFailed(entry, error)
+                reportRejectionFailure(pending, error)
+                handle(.failed(pending))
             case .success(let value):
-                if value.array?.first?.string == "rejected" {
-                    project.meters.took(.rejected)
-                    project.logger.notice("A job was rejected.", metadata: ["job": "\(job)", "reason": "\(reason)"])
+                let isNew = value.array?.first?.string == "rejected"
+                if isNew {
+                    project.logger.notice(
+                        "A job was rejected.",
+                        metadata: ["job": "\(pending.job)", "reason": "\(reason)"]
+                    )
                 }
-                finished(entry)
+                handle(.rejected(pending, isNew: isNew))
             }
         }
+    }
+
+    private func reportRejectionFailure(_ pending: PendingEntry, _ error: RedisError) {
+        project.meters.redisFailed()
+        guard project.loop.now >= nextRejectionReport else { return }
+        nextRejectionReport = project.loop.now + 60_000_000_000
+        project.logger.warning(
+            "Redis does not take a rejection; the entry stays in `jobs` and is tried again.",
+            metadata: ["entry": "\(pending.entry.id)", "error": "\(error)"]
+        )
     }
 }
 
 /// An entry on its way to its job's own keys.
-private final class HandOver {
+private final class PendingEntry: IntakeEntry {
     let entry: StreamEntry
-    let call: IntakeCall
-    let adapter: ProtocolAdapter
-    let askedAt: UInt64
-    /// The name that it is taken under.
-    let name: String
+    let byteCount: Int
+    /// The job's id, once the entry was checked.
+    var job = ""
+    var adapter: ProtocolAdapter?
+    var call: IntakeCall?
+    /// Loop time of the hand-over.
+    var sentAt: UInt64 = 0
+    /// The audience as Redis estimates it; nil for a job that starts no fan-out inside FCM.
+    var audience: AudienceReply?
 
-    init(entry: StreamEntry, call: IntakeCall, adapter: ProtocolAdapter, askedAt: UInt64, name: String) {
+    init(_ entry: StreamEntry) {
         self.entry = entry
-        self.call = call
-        self.adapter = adapter
-        self.askedAt = askedAt
-        self.name = name
+        byteCount = entry.byteCount
     }
 }
 
-extension IntakeReply {
-    /// nil where it is not this worker that took the job out of the stream.
-    fileprivate var outcome: ProjectMeters.JobOutcome? {
+extension IntakeReply? {
+    fileprivate func handOver<Entry>(isOurs: Bool) -> IntakeMachine<Entry>.HandOver {
         switch self {
-        case .taken, .queued, .done: return .accepted
-        case .duplicate: return .duplicate
-        case .gone, .reject: return nil
+        case .taken(let epoch, let permits): .claimed(epoch: epoch, permits: permits, isOurs: isOurs)
+        case .queued: .queued
+        case .done: .closed
+        case .duplicate: .duplicate
+        case .gone: .gone
+        case .reject(let reason): .refused(reason: reason)
+        case nil: .unreadable
         }
     }
 }

@@ -34,14 +34,14 @@ struct ValidatedMessageCache {
     /// The oldest, which makes room.
     private var next = 0
 
-    /// How a job's message travels when an equal one was noted; nil when it has to be checked.
+    /// How a job's message travels when the cache holds an equal one; nil when it has to be checked.
     func adapter(of job: Job) -> ProtocolAdapter? {
         guard Self.isShared(job) else { return nil }
         return entries.first { $0.isFor(job) }?.adapter
     }
 
     /// - Parameter job: accepted, with a message that ``adapter(of:)`` does not know.
-    mutating func note(_ job: Job, _ adapter: ProtocolAdapter) {
+    mutating func insert(_ job: Job, _ adapter: ProtocolAdapter) {
         guard Self.isShared(job) else { return }
         let entry = Entry(job, adapter)
         guard entries.count == Self.most else { return entries.append(entry) }

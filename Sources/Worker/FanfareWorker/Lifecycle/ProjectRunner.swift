@@ -212,7 +212,7 @@ final class ProjectRunner {
     }
 
     private var lastReconciled: UInt64 = 0
-    private var isQuietToRedis: Bool { !claimer.isAskingNow && intake.underWay == 0 }
+    private var isQuietToRedis: Bool { !claimer.isAskingNow && intake.isIdle }
 
     /// What only Redis believes to be ours, because an answer was not understood or a call failed, is given back.
     private func reconcileNowAndThen() {
@@ -341,7 +341,7 @@ final class ProjectRunner {
 
     /// Nothing to do, nothing due, nothing under way.
     var isIdle: Bool {
-        claimer.foundNothing && intake.underWay == 0 && !intake.hasLeftovers && planner.isIdle && dispatcher.isIdle
+        claimer.foundNothing && intake.isIdle && !intake.hasLeftovers && planner.isIdle && dispatcher.isIdle
             && recorder.isIdle
     }
 
@@ -356,7 +356,7 @@ final class ProjectRunner {
 
     var isDrained: Bool {
         needsPump = true
-        return intake.underWay == 0 && !claimer.isAskingNow && planner.isSettled && dispatcher.inFlight == 0
+        return intake.isIdle && !claimer.isAskingNow && planner.isSettled && dispatcher.inFlight == 0
             && recorder.isIdle
     }
 

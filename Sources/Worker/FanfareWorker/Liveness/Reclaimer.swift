@@ -53,7 +53,7 @@ final class Reclaimer {
     }
 
     /// Not before those that were claimed last are being read: other workers have room, too.
-    private var mayClaim: Bool { intake.room > 0 && !intake.hasLeftovers }
+    private var mayClaim: Bool { intake.demand.room > 0 && !intake.hasLeftovers }
 
     /// Entries idle for a whole lease in another consumer's list. Only a hint: the hand-over itself decides, and says
     /// `gone` when their reader was merely slow.
@@ -64,7 +64,7 @@ final class Reclaimer {
             worker: project.configuration.name,
             minIdleMs: project.configuration.leaseMs,
             start: cursor,
-            count: min(64, intake.room)
+            count: min(64, intake.demand.room)
         )
         project.redis.send(command) { [weak self] result in
             guard let self, case .success(let value) = result, let parts = value.array, parts.count >= 2 else { return }
@@ -76,7 +76,7 @@ final class Reclaimer {
                     metadata: ["count": "\(lost.count)"]
                 )
             }
-            if count > 0 { intake.noteLeftovers() }
+            if count > 0 { intake.leftoversFound() }
             // A consumer that died with thousands of entries must not be emptied by a handful a lease.
             if count >= 32 || cursor != "0-0" { askAgain() }
         }

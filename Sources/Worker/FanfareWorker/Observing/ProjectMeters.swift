@@ -16,7 +16,6 @@ final class ProjectMeters {
         }
     }
 
-    enum JobOutcome: String, CaseIterable { case accepted, duplicate, rejected }
     enum BatchOutcome: String, CaseIterable { case closed, returned, lost }
 
     private let sends: Way
@@ -29,7 +28,7 @@ final class ProjectMeters {
     private let projects: CounterCell
     private let devices: CounterCell
     private let servers: CounterCell
-    private let jobs: [JobOutcome: CounterCell]
+    private let jobs: [IntakeOutcome: CounterCell]
     private let batches: [BatchOutcome: CounterCell]
     private let takeovers: CounterCell
     private let batchTime: HistogramCell
@@ -50,7 +49,7 @@ final class ProjectMeters {
         devices = counter(MetricCatalogue.refusals, "device")
         servers = counter(MetricCatalogue.refusals, "server")
         jobs = Dictionary(
-            uniqueKeysWithValues: JobOutcome.allCases.map { ($0, counter(MetricCatalogue.jobs, $0.rawValue)) }
+            uniqueKeysWithValues: IntakeOutcome.allCases.map { ($0, counter(MetricCatalogue.jobs, $0.rawValue)) }
         )
         batches = Dictionary(
             uniqueKeysWithValues: BatchOutcome.allCases.map { ($0, counter(MetricCatalogue.batches, $0.rawValue)) }
@@ -107,7 +106,7 @@ final class ProjectMeters {
 
     // MARK: Once a job, a batch, a mishap
 
-    func took(_ outcome: JobOutcome) { jobs[outcome]?.add() }
+    func count(_ outcome: IntakeOutcome) { jobs[outcome]?.add() }
 
     func tookOver() { takeovers.add() }
 

@@ -221,7 +221,7 @@ final class Recorder {
         let completion: CommandCoalescer.Completion = { [weak self] result in self?.completed(id, result) }
         // A few results: what they ask for in common is most of what they cost.
         if flush.count <= Self.few {
-            project.coalescer.gather(command, as: .record, completion)
+            project.coalescer.append(command, as: .record, completion)
         } else {
             project.coalescer.send(command, completion)
         }

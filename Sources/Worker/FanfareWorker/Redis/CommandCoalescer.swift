@@ -47,7 +47,7 @@ final class CommandCoalescer {
     /// whatever is sent after it.
     ///
     /// - Parameter completion: as for ``send(_:_:)``.
-    func gather(_ call: RedisCommand, as function: FunctionLibrary.Gathered, _ completion: @escaping Completion) {
+    func append(_ call: RedisCommand, as function: FunctionLibrary.Gathered, _ completion: @escaping Completion) {
         guard call.byteCount < Self.large else { return send(call, completion) }
         if function != gatheredFunction || gathered.count >= Self.mostGathered
             || gatheredBytes + call.byteCount > Self.mostBytes

@@ -1,4 +1,5 @@
 internal import EventLoop
+internal import FanfareCore
 internal import FanfareMetrics
 internal import Logging
 internal import OpenSSLKit
@@ -77,7 +78,7 @@ final class ServerLink {
     func start() {
         for runner in runners {
             runner.onFunctionsMissing = { [weak self] in self?.functionsAreMissing() }
-            runner.intake.onHandedOver = { [weak self] in self?.reader.read() }
+            runner.intake.onHandedOver = { [weak self] in self?.reader.readIfPossible() }
             runner.start()
         }
         redis.onStateChange = { [weak self] state in self?.changed(state) }
@@ -214,7 +215,7 @@ final class ServerLink {
             hindrance = ""
             logger.info("The worker is connected.", metadata: ["worker": "\(configuration.name)"])
             for runner in runners { runner.connected(isSameServer: isSameServer) }
-            reader.read()
+            reader.readIfPossible()
         }
     }
 

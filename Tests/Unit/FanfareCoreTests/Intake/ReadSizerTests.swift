@@ -4,41 +4,41 @@ import Testing
 @Suite struct ReadSizerTests {
     /// A stream that has given such entries for a while.
     private func stream(of bytes: Int) -> ReadSizer {
-        var allowance = ReadSizer()
-        for _ in 0..<20 { allowance.took(largest: bytes) }
-        return allowance
+        var sizer = ReadSizer()
+        for _ in 0..<20 { sizer.received(largest: bytes) }
+        return sizer
     }
 
-    private func count(_ allowance: ReadSizer) -> Int { ReadSizer.count([allowance]) }
+    private func count(_ sizer: ReadSizer) -> Int { ReadSizer.count([sizer]) }
 
-    @Test func aStreamThatNobodyKnowsIsAskedForOne() {
+    @Test func unknownStreamIsReadOneEntryAtATime() {
         #expect(count(ReadSizer()) == 1)
         let many = [ReadSizer](repeating: ReadSizer(), count: 100)
         #expect(ReadSizer.streams(many) == 1 && ReadSizer.count(many) == 1)
     }
 
-    @Test func smallEntriesAreSoonAskedForByTheHundreds() {
-        var allowance = ReadSizer()
+    @Test func smallEntriesAreSoonReadByTheHundreds() {
+        var sizer = ReadSizer()
         var counts: [Int] = []
         for _ in 0..<9 {
-            allowance.took(largest: 400)
-            counts.append(count(allowance))
+            sizer.received(largest: 400)
+            counts.append(count(sizer))
         }
         #expect(counts == [2, 4, 8, 16, 32, 64, 128, 256, 256])
         let many = [ReadSizer](repeating: stream(of: 400), count: 80)
         #expect(ReadSizer.streams(many) == 80 && ReadSizer.count(many) == 256)
     }
 
-    @Test func entriesLargerThanAnAnswerAreAskedForOneByOne() {
-        var allowance = stream(of: 400)
-        allowance.took(largest: 100_000_000)
-        #expect(count(allowance) == 1)
+    @Test func largeEntriesAreReadOneByOne() {
+        var sizer = stream(of: 400)
+        sizer.received(largest: 100_000_000)
+        #expect(count(sizer) == 1)
         // The next large one is not met by 256 at once.
-        allowance.took(largest: 400)
-        #expect(count(allowance) == 2)
+        sizer.received(largest: 400)
+        #expect(count(sizer) == 2)
     }
 
-    @Test(arguments: [1, 2, 5]) func whatIsAskedForFitsIfEntriesStayAsTheyAre(streams: Int) {
+    @Test(arguments: [1, 2, 5]) func entriesOfKnownSizeFitTheAnswer(streams: Int) {
         for size in stride(from: 1_000, through: 1 << 20, by: 997) {
             let all = [ReadSizer](repeating: stream(of: size), count: streams)
             #expect(ReadSizer.streams(all) == streams)
@@ -47,7 +47,7 @@ import Testing
     }
 
     /// Small entries of one project say nothing of another's.
-    @Test func aStreamOfLargeEntriesIsAskedAlone() {
+    @Test func streamOfLargeEntriesIsReadAlone() {
         let (small, large) = (stream(of: 400), stream(of: 50_000_000))
         #expect(ReadSizer.streams([large, small, small]) == 1)
         #expect(ReadSizer.streams([small, small, large, small]) == 2)
@@ -56,9 +56,9 @@ import Testing
         #expect(ReadSizer.count([medium, medium]) == 1)
     }
 
-    @Test func anAnswerWithoutEntriesSaysLittle() {
+    @Test func emptyAnswersChangeLittle() {
         var never = ReadSizer()
-        for _ in 0..<100 { never.took(largest: 0) }
+        for _ in 0..<100 { never.received(largest: 0) }
         // Many such are asked together, and each may give one that is large.
         #expect(ReadSizer.streams([ReadSizer](repeating: never, count: 100)) == 32)
         #expect(ReadSizer.count([ReadSizer](repeating: never, count: 32)) == 1)
@@ -68,13 +68,13 @@ import Testing
         #expect(ReadSizer.streams([busy, never, never]) == 1 && count(busy) == 256)
         #expect(ReadSizer.streams([never, never, busy]) == 2)
         var large = stream(of: 50_000_000)
-        for _ in 0..<100 { large.took(largest: 0) }
+        for _ in 0..<100 { large.received(largest: 0) }
         #expect(count(large) == 1)
     }
 
-    @Test func anAnswerThatWasTooMuchIsAskedForAgainInParts() {
-        var allowance = stream(of: 400)
-        allowance.tookTooMuch()
-        #expect(count(allowance) == 1)
+    @Test func tooLargeAnswerIsFollowedByReadsOfOneEntry() {
+        var sizer = stream(of: 400)
+        sizer.answerWasTooLarge()
+        #expect(count(sizer) == 1)
     }
 }

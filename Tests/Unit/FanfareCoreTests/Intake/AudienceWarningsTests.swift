@@ -1,12 +1,12 @@
 import FanfareModel
 import Testing
 
-@testable import FanfareWorker
+@testable import FanfareCore
 
 @Suite struct AudienceWarningsTests {
     private static let hour = AudienceWarnings.pauseNs
 
-    @Test func aTopicIsWarnedOfOnceAnHour() {
+    @Test func warnsOnceAnHourForEachTopic() {
         var warnings = AudienceWarnings()
         #expect(warnings.sentence(.none, name: "a", now: 5)?.contains("is not known") == true)
         #expect(warnings.sentence(.none, name: "a", now: 4 + Self.hour) == nil)
@@ -15,14 +15,14 @@ import Testing
         #expect(warnings.sentence(.counted, name: "a", now: 6 + Self.hour) == nil)
     }
 
-    @Test func aSizeThatSomebodyNamedNeedsNoWarning() {
+    @Test func knownSizeNeedsNoWarning() {
         var warnings = AudienceWarnings()
         #expect(warnings.sentence(.job, name: "a", now: 1) == nil)
         #expect(warnings.sentence(.config, name: "a", now: 1) == nil)
         #expect(warnings.sentence(.none, name: "a", now: 1) != nil)
     }
 
-    @Test func theNamesAreBounded() {
+    @Test func remembersABoundedNumberOfNames() {
         var warnings = AudienceWarnings()
         for index in 0..<AudienceWarnings.most {
             #expect(warnings.sentence(.none, name: "\(index)", now: 1) != nil)

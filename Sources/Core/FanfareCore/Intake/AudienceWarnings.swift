@@ -1,13 +1,15 @@
-internal import FanfareModel
+public import FanfareModel
 
 /// Decides when the log says that the size of an audience is counted or not known: once an hour for each topic and each
 /// condition.
-struct AudienceWarnings {
+public struct AudienceWarnings: Sendable {
     static let pauseNs: UInt64 = 3_600_000_000_000
     /// The most names that are remembered. Further names within an hour get no warning.
     static let most = 10_000
 
     private var warned: [String: UInt64] = [:]
+
+    public init() {}
 
     /// The warning for a job's audience; nil if none is due: the size was given, or the warning was logged within the
     /// hour.
@@ -15,7 +17,7 @@ struct AudienceWarnings {
     /// - Parameters:
     ///   - name: the topic or the condition.
     ///   - now: nanoseconds of a clock that only grows.
-    mutating func sentence(_ source: AudienceEstimate.Source, name: String, now: UInt64) -> String? {
+    public mutating func sentence(_ source: AudienceEstimate.Source, name: String, now: UInt64) -> String? {
         let text: String
         switch source {
         case .job, .config: return nil

@@ -1,0 +1,78 @@
+internal import DequeModule
+
+/// An entry of a job stream, of which only its size counts here.
+public protocol IntakeEntry {
+    /// Bytes of all names and values.
+    var byteCount: Int { get }
+}
+
+/// Entries between reading and hand-over. Each is held twice on its way, so that many large ones at once are more than a
+/// machine has: they begin as far as bytes allow, and the others wait.
+///
+/// Times are nanoseconds on a clock that is never set.
+struct IntakeBuffer<Entry: IntakeEntry> {
+    /// Entries that may be in flight, those that wait included.
+    static var mostEntries: Int { 256 }
+    /// Bytes of entries in flight from which no other begins.
+    static var mostBytes: Int { 8 << 20 }
+    /// After a failure nothing is read for this time: it would only pile up.
+    static var pauseNs: UInt64 { 500_000_000 }
+    /// From a failure until leftovers are read again. Longer than the pause: an entry that always fails leaves room for
+    /// others in between.
+    static var rereadNs: UInt64 { 1_000_000_000 }
+
+    private var waiting: Deque<Entry> = []
+    private var inFlight = 0
+    private var bytes = 0
+    private var failedAt: UInt64?
+    private var leftoversAt: UInt64?
+
+    /// Entries that are handed over or wait for it.
+    var count: Int { inFlight + waiting.count }
+
+    mutating func append(_ entry: Entry) { waiting.append(entry) }
+
+    /// The next entry to hand over; nil when none waits, or those in flight are enough. It counts until ``finish(_:)`` or
+    /// ``fail(_:now:)``.
+    mutating func next() -> Entry? {
+        guard bytes < Self.mostBytes, let next = waiting.popFirst() else { return nil }
+        inFlight += 1
+        bytes += next.byteCount
+        return next
+    }
+
+    /// The entry is out of the stream.
+    mutating func finish(_ entry: Entry) {
+        inFlight -= 1
+        bytes -= entry.byteCount
+    }
+
+    /// The entry could not be handed over. Those that wait would fare no better and are dropped: all of them stay pending
+    /// and are left over.
+    mutating func fail(_ entry: Entry, now: UInt64) {
+        finish(entry)
+        waiting.removeAll(keepingCapacity: true)
+        failedAt = now
+        leftoversAt = min(leftoversAt ?? .max, now.adding(Self.rereadNs))
+    }
+
+    /// Entries that may be read now.
+    func room(now: UInt64) -> Int {
+        if let failedAt, now < failedAt.adding(Self.pauseNs) { return 0 }
+        return waiting.isEmpty && bytes < Self.mostBytes ? max(0, Self.mostEntries - inFlight) : 0
+    }
+
+    /// There is no room, but there will be when entries in flight are handed over.
+    func isFull(now: UInt64) -> Bool { inFlight > 0 && room(now: now) == 0 }
+
+    /// Entries of dead consumers were given to this one.
+    mutating func addLeftovers(now: UInt64) { leftoversAt = now }
+
+    func leftovers(now: UInt64) -> ReadPlan.Leftovers {
+        guard let leftoversAt else { return .none }
+        guard leftoversAt <= now else { return .later }
+        return count == 0 && room(now: now) > 0 ? .readable : .due
+    }
+
+    mutating func rereadLeftovers() { leftoversAt = nil }
+}

@@ -1,0 +1,119 @@
+/// Decides what happens to each entry of a job stream, from its delivery to the step in Redis that takes it out.
+///
+/// ```
+/// received ─► waiting ─► handing over ─► out of the stream: a batch of this worker, a waiting or closed job, a duplicate
+///                │          │    └─► rejecting ─► out of the stream, and in `dead`
+///                └──────────┴───────────┴─► left over: still pending, and read again
+/// ```
+///
+/// Times are nanoseconds on a clock that is never set.
+public struct IntakeMachine<Entry: IntakeEntry> {
+    /// What a hand-over did.
+    public enum HandOver: Equatable, Sendable {
+        /// The job has one batch, and this worker was given it with permits for its sends.
+        ///
+        /// - Parameter isOurs: the name that it was given to is still this worker's.
+        case claimed(epoch: String, permits: Int, isOurs: Bool)
+        case queued
+        /// The job had no recipient.
+        case closed
+        case duplicate
+        /// Another worker handed it over.
+        case gone
+        case refused(reason: String)
+        /// Another version of the library may have answered.
+        case unreadable
+    }
+
+    public enum Event {
+        case received([Entry])
+        case handedOver(Entry, HandOver)
+        /// - Parameter isNew: this call took the entry out of the stream.
+        case rejected(Entry, isNew: Bool)
+        /// Redis did not do it: the entry stays pending.
+        case failed(Entry)
+        /// Entries of dead consumers were given to this one.
+        case leftoversFound
+        case leftoversReread
+    }
+
+    public enum Action {
+        /// Check the entry and hand it over, or reject it.
+        case check(Entry)
+        case reject(Entry, reason: String)
+        case creditPermits(Int, Entry)
+        /// This worker holds the job's batch.
+        case activate(Entry, epoch: String)
+        /// A job waits for a worker.
+        case claim(Entry)
+        case count(IntakeOutcome)
+        case reportUnreadable
+        /// There may be room to read.
+        case read
+    }
+
+    private var buffer = IntakeBuffer<Entry>()
+
+    public init() {}
+
+    /// No entry waits or is in flight.
+    public var isIdle: Bool { buffer.count == 0 }
+
+    public func demand(now: UInt64) -> ReadPlan.Demand {
+        ReadPlan.Demand(
+            room: buffer.room(now: now),
+            isFull: buffer.isFull(now: now),
+            leftovers: buffer.leftovers(now: now)
+        )
+    }
+
+    public mutating func handle(_ event: Event, now: UInt64, into actions: inout [Action]) {
+        switch event {
+        case .received(let entries):
+            for entry in entries { buffer.append(entry) }
+            begin(&actions)
+        case .handedOver(let entry, .refused(let reason)): actions.append(.reject(entry, reason: reason))
+        case .handedOver(let entry, let handOver):
+            apply(handOver, of: entry, &actions)
+            finish(entry, &actions)
+        case .rejected(let entry, let isNew):
+            if isNew { actions.append(.count(.rejected)) }
+            finish(entry, &actions)
+        case .failed(let entry):
+            buffer.fail(entry, now: now)
+            actions.append(.read)
+        case .leftoversFound: buffer.addLeftovers(now: now)
+        case .leftoversReread: buffer.rereadLeftovers()
+        }
+    }
+
+    private func apply(_ handOver: HandOver, of entry: Entry, _ actions: inout [Action]) {
+        switch handOver {
+        case .claimed(let epoch, let permits, let isOurs):
+            actions.append(.count(.accepted))
+            actions.append(.creditPermits(permits, entry))
+            // Given to a name that was declared dead meanwhile, the batch is for others.
+            if isOurs { actions.append(.activate(entry, epoch: epoch)) }
+        case .queued:
+            actions.append(.count(.accepted))
+            actions.append(.claim(entry))
+        case .closed: actions.append(.count(.accepted))
+        case .duplicate: actions.append(.count(.duplicate))
+        case .unreadable: actions.append(.reportUnreadable)
+        case .gone, .refused: break
+        }
+    }
+
+    private mutating func finish(_ entry: Entry, _ actions: inout [Action]) {
+        buffer.finish(entry)
+        begin(&actions)
+        actions.append(.read)
+    }
+
+    private mutating func begin(_ actions: inout [Action]) {
+        while let entry = buffer.next() { actions.append(.check(entry)) }
+    }
+}
+
+/// How a job left its stream, as metrics name it.
+public enum IntakeOutcome: String, CaseIterable, Sendable { case accepted, duplicate, rejected }

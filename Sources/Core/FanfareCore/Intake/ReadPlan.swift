@@ -1,0 +1,244 @@
+/// Decides which job streams a worker reads next, from which entry on, how many entries, and how long the read blocks.
+///
+/// ```
+///                 connected                  read
+/// disconnected ─────────────► idle ───────────────────────► reading
+///       ▲                      │ ▲                           │  │
+///       └── disconnected ──────┘ └── answered, failed ───────┘  │        stopped, from anywhere
+///       ▲                                                       │
+///       └──────────────────────── disconnected ─────────────────┘
+/// ```
+///
+/// A stream's pending entries come first: those that Redis delivered to this consumer and that may not have been handed
+/// over. They are read page by page after each connection and whenever entries are left over. Then follow new entries.
+public struct ReadPlan: Sendable {
+    /// Entries that were delivered to this consumer and have to be read again.
+    public enum Leftovers: Equatable, Sendable {
+        case none
+        case later
+        /// Due, but entries in flight may be among them: nothing else is read.
+        case due
+        case readable
+    }
+
+    /// What one project allows now.
+    public struct Demand: Equatable, Sendable {
+        /// Entries that may be read; 0 unless the stream's group exists and the worker is registered.
+        public var room: Int
+        /// There is no room, but there will be when entries in flight are handed over.
+        public var isFull: Bool
+        public var leftovers: Leftovers
+        /// Entries of dead consumers are being taken over.
+        public var isReclaiming: Bool
+
+        public init(
+            room: Int,
+            isFull: Bool = false,
+            leftovers: Leftovers = .none,
+            isReclaiming: Bool = false
+        ) {
+            self.room = room
+            self.isFull = isFull
+            self.leftovers = leftovers
+            self.isReclaiming = isReclaiming
+        }
+    }
+
+    /// One read. Streams are named by their position among the projects.
+    public struct Read: Equatable, Sendable {
+        public var streams: [Int]
+        /// Entries of each stream at most.
+        public var count: Int
+        /// nil for a read that answers at once.
+        public var blockMs: Int64?
+        /// Reads pending entries behind this one; nil for new entries.
+        public var after: EntryID?
+
+        /// Entries that the answer may hold.
+        public var mostEntries: Int { count * streams.count }
+    }
+
+    public struct Answer: Equatable, Sendable {
+        /// Bytes of the largest entry of each stream that was read, in the read's order; 0 where there was none.
+        public var largest: [Int]
+        /// The last pending entry that the answer names, also where it is deleted; nil when it names none.
+        public var last: EntryID?
+        public var isEmpty: Bool
+
+        public init(largest: [Int], last: EntryID? = nil, isEmpty: Bool) {
+            self.largest = largest
+            self.last = last
+            self.isEmpty = isEmpty
+        }
+    }
+
+    public enum Failure: Sendable {
+        /// A stream or its group was deleted.
+        case groupMissing
+        case answerTooLarge
+        case other
+    }
+
+    /// `[Demand]` is the demand of each project now, in their order.
+    public enum Event: Sendable {
+        case connected([Demand])
+        case disconnected
+        case stopped
+        /// There may be room now.
+        case ready([Demand])
+        /// The time of the last ``Action/wait(ms:)`` is over.
+        case waited([Demand])
+        /// The entries have been received.
+        case answered(Answer, [Demand])
+        case failed(Failure)
+    }
+
+    public enum Action: Equatable, Sendable {
+        case read(Read)
+        /// At most one such wait lasts at any time.
+        case wait(ms: Int64)
+        /// The stream's leftovers are read from now on.
+        case rereadLeftovers(Int)
+        case createGroups([Int])
+    }
+
+    private struct Stream {
+        var sizer = ReadSizer()
+        /// All pending entries have been read.
+        var isRecovered = false
+        /// The last pending entry that was read; nil before the first page.
+        var page: EntryID?
+        /// Where reading of pending entries continues after the first page was read again.
+        var resumesAfter: EntryID?
+
+        mutating func recoverFromStart() { (isRecovered, page, resumesAfter) = (false, nil, nil) }
+
+        /// Reads the first page once more and then continues where reading was: a page that always fails must not keep
+        /// the reader from those behind it, nor from new entries.
+        mutating func rereadFirstPage() { (isRecovered, resumesAfter, page) = (false, page, nil) }
+
+        /// - Parameter last: the last entry of the page; nil when the page was empty.
+        mutating func recovered(to last: EntryID?) {
+            page = last.map { max($0, resumesAfter ?? $0) }
+            resumesAfter = nil
+            if last == nil { isRecovered = true }
+        }
+    }
+
+    public static let blockMs: Int64 = 500
+    /// While entries are being taken over or are left over, which has to be noticed soon.
+    public static let shortBlockMs: Int64 = 20
+    private static let pauseMs: Int64 = 20
+    private static let failurePauseMs: Int64 = 200
+
+    private var streams: [Stream]
+    private var isConnected = false
+    private var isStopped = false
+    private var isWaiting = false
+    private var reading: Read?
+    /// Whose turn it is while entries may be too large to read all streams at once.
+    private var turn = 0
+    /// Streams in a row that had nothing.
+    private var emptyInARow = 0
+    /// The last read of all streams found nothing, and no later read found anything.
+    public private(set) var foundNothing = false
+
+    /// A read may begin.
+    public var isIdle: Bool { isConnected && !isStopped && reading == nil }
+
+    public init(streams count: Int) { streams = Array(repeating: Stream(), count: count) }
+
+    public mutating func handle(_ event: Event, into actions: inout [Action]) {
+        switch event {
+        case .connected(let demands):
+            // The last answer may have been lost with the connection; its entries are pending.
+            for index in streams.indices { streams[index].recoverFromStart() }
+            (isConnected, reading, foundNothing, emptyInARow) = (true, nil, false, 0)
+            choose(demands, &actions)
+        case .disconnected: isConnected = false
+        case .stopped: isStopped = true
+        case .ready(let demands): choose(demands, &actions)
+        case .waited(let demands):
+            isWaiting = false
+            choose(demands, &actions)
+        case .answered(let answer, let demands):
+            guard let read = reading else { return }
+            reading = nil
+            if apply(answer, of: read) { wait(Self.pauseMs, &actions) } else { choose(demands, &actions) }
+        case .failed(let failure):
+            guard let read = reading else { return }
+            reading = nil
+            switch failure {
+            case .groupMissing: actions.append(.createGroups(read.streams))
+            case .answerTooLarge: for index in read.streams { streams[index].sizer.answerWasTooLarge() }
+            case .other: break
+            }
+            wait(Self.failurePauseMs, &actions)
+        }
+    }
+
+    /// - Returns: whether the same read would find nothing again.
+    private mutating func apply(_ answer: Answer, of read: Read) -> Bool {
+        for (index, largest) in zip(read.streams, answer.largest) { streams[index].sizer.received(largest: largest) }
+        if read.after != nil {
+            streams[read.streams[0]].recovered(to: answer.last)
+            return false
+        }
+        emptyInARow = answer.isEmpty ? emptyInARow + read.streams.count : 0
+        if read.blockMs != nil || !answer.isEmpty { foundNothing = answer.isEmpty }
+        return answer.isEmpty && read.blockMs == nil && emptyInARow >= read.streams.count + streams.count
+    }
+
+    private mutating func choose(_ demands: [Demand], _ actions: inout [Action]) {
+        guard isIdle else { return }
+        var demands = demands
+        for index in streams.indices where demands[index].leftovers == .readable && demands[index].room > 0 {
+            streams[index].rereadFirstPage()
+            demands[index].leftovers = .none
+            actions.append(.rereadLeftovers(index))
+        }
+        if let index = streams.indices.first(where: { !streams[$0].isRecovered && demands[$0].room > 0 }) {
+            foundNothing = false
+            let after = streams[index].page ?? EntryID("0")
+            return read([index], demands, blockMs: nil, after: after, &actions)
+        }
+        let ready = streams.indices.filter { demands[$0].room > 0 && demands[$0].leftovers != .due }
+        guard !ready.isEmpty else { return wait(Self.pauseMs, &actions) }
+        turn %= ready.count
+        let inTurn = Array(ready[turn...] + ready[..<turn])
+        let most = ReadSizer.streams(inTurn.map { streams[$0].sizer })
+        // Once nothing waits, one read blocks on all streams: the first push ends it.
+        guard most < ready.count, emptyInARow < ready.count else {
+            return read(ready, demands, blockMs: blockMs(demands), after: nil, &actions)
+        }
+        turn += most
+        read(Array(inTurn[..<most]), demands, blockMs: nil, after: nil, &actions)
+    }
+
+    private func blockMs(_ demands: [Demand]) -> Int64? {
+        // A full project has room in a moment, and its entries would wait for those of others.
+        if demands.contains(where: \.isFull) { return nil }
+        let isAwaited = demands.contains { $0.isReclaiming || $0.leftovers != .none }
+        return isAwaited ? Self.shortBlockMs : Self.blockMs
+    }
+
+    private mutating func read(
+        _ indices: [Int],
+        _ demands: [Demand],
+        blockMs: Int64?,
+        after: EntryID?,
+        _ actions: inout [Action]
+    ) {
+        let room = indices.map { demands[$0].room }.min() ?? 1
+        let count = min(ReadSizer.count(indices.map { streams[$0].sizer }), room)
+        let read = Read(streams: indices, count: count, blockMs: blockMs, after: after)
+        reading = read
+        actions.append(.read(read))
+    }
+
+    private mutating func wait(_ milliseconds: Int64, _ actions: inout [Action]) {
+        guard !isWaiting else { return }
+        isWaiting = true
+        actions.append(.wait(ms: milliseconds))
+    }
+}
