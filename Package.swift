@@ -410,6 +410,12 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
+            name: "FanfareModelTests",
+            dependencies: ["FanfareModel"],
+            path: "Tests/Unit/FanfareModelTests",
+            swiftSettings: strict
+        ),
+        .testTarget(
             name: "EventLoopTests",
             dependencies: ["EventLoop"],
             path: "Tests/Unit/EventLoopTests",
