@@ -22,8 +22,8 @@ let package = Package(
         .library(name: "FanfareReceiving", targets: ["FanfareReceiving"]),
     ],
     dependencies: [
+        .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-        .package(url: "https://github.com/apple/swift-collections", from: "1.3.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
@@ -103,7 +103,7 @@ let package = Package(
         // The I/O side.
         .target(
             name: "EventLoop",
-            dependencies: ["CLinux"],
+            dependencies: ["CLinux", .product(name: "HeapModule", package: "swift-collections")],
             path: "Sources/Transports/EventLoop",
             swiftSettings: strict
         ),

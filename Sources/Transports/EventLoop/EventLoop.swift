@@ -123,6 +123,17 @@ public final class EventLoop {
         schedule(afterNanoseconds: UInt64(max(0, min(delay, 1 << 40))) * 1_000_000, body)
     }
 
+    /// Runs `body` again and again until ``cancel(_:)``: first after `interval`, then an interval after the turn of each
+    /// run began.
+    ///
+    /// - Parameter interval: milliseconds; less than 1 counts as 1.
+    @discardableResult
+    public func every(milliseconds interval: Int64, _ body: @escaping () -> Void) -> TimerID {
+        let interval = UInt64(max(1, min(interval, 1 << 40))) * 1_000_000
+        return timers.add(at: now &+ interval, interval: interval, body)
+    }
+
+    /// Safe to call twice, and from the timer's own body.
     public func cancel(_ id: TimerID) { timers.cancel(id) }
 
     // MARK: Turns

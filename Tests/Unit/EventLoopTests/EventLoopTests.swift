@@ -77,6 +77,22 @@ import Testing
         #expect(result.hooks >= 1)
     }
 
+    @Test func repeatingTimerRunsUntilItsBodyCancelsIt() throws {
+        let runs = Locked(0)
+        try run { loop in
+            var timer: TimerID?
+            timer = loop.every(milliseconds: 2) {
+                let count = runs.withLock { count in
+                    count += 1
+                    return count
+                }
+                if count == 3, let timer { loop.cancel(timer) }
+            }
+            loop.schedule(afterMilliseconds: 40) { loop.stop() }
+        }
+        #expect(runs.withLock { $0 } == 3)
+    }
+
     @Test func anEventForADescriptorThatWasClosedAndReusedInTheSameTurnIsSkipped() throws {
         let stale = Locked(0)
         try run { loop in

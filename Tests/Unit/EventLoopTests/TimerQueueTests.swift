@@ -33,6 +33,28 @@ import Testing
         #expect(queue.popDue(10, before: queue.horizon) != nil)
     }
 
+    @Test func repeatingTimerIsDueAnIntervalAfterEachRunUntilCancelled() {
+        var queue = TimerQueue()
+        var runs = 0
+        let id = queue.add(at: 10, interval: 10) { runs += 1 }
+        for now in stride(from: 5, through: 50, by: 5) as StrideThrough<UInt64> {
+            while let body = queue.popDue(now, before: queue.horizon) { body() }
+        }
+        #expect(runs == 5)
+        #expect(queue.nextDeadline == 60)
+        queue.cancel(id)
+        #expect(queue.nextDeadline == nil)
+        #expect(queue.popDue(60, before: queue.horizon) == nil)
+    }
+
+    @Test func repeatingTimerThatIsLateRunsOnceAndSkipsTheMissedRuns() {
+        var queue = TimerQueue()
+        _ = queue.add(at: 10, interval: 10) {}
+        #expect(queue.popDue(95, before: queue.horizon) != nil)
+        #expect(queue.popDue(95, before: queue.horizon) == nil)
+        #expect(queue.nextDeadline == 105)
+    }
+
     @Test(arguments: [1, 2, 3, 4, 5] as [UInt64])
     func keepsOrderUnderADrawnLoad(seed: UInt64) {
         var state = seed
