@@ -26,7 +26,7 @@ import Tracing
         return ActiveBatch(claim: Claim(job: "news", epoch: "77", upto: 3, taken: ["a", "b", "c"]), job: context)
     }
 
-    @Test func aBatchsSpanIsPartOfTheProducersTrace() throws {
+    @Test func spanOfABatchBelongsToTheProducersTrace() throws {
         let tracer = TestTracer()
         let batch = batch(traceparent: "00-\(Self.trace)-00f067aa0ba902b7-01", tracestate: "vendor=1")
         let span = BatchTracer(tracer).begin(batch, project: "demo", deliveries: 2)
@@ -45,20 +45,20 @@ import Tracing
         #expect(seen.status == nil)
     }
 
-    @Test func withoutAParentItBeginsATrace() throws {
+    @Test func spanWithoutAParentBeginsATrace() throws {
         let tracer = TestTracer()
         BatchTracer(tracer).begin(batch(), project: "demo", deliveries: 1)?.end(.returned)
         let seen = try #require(tracer.spans.first)
         #expect(seen.trace == nil && seen.ends == 1 && seen.status == nil)
     }
 
-    @Test func aBatchThatWasTakenAwayIsAnError() throws {
+    @Test func spanOfALostBatchIsAnError() throws {
         let tracer = TestTracer()
         BatchTracer(tracer).begin(batch(), project: "demo", deliveries: 1)?.end(.lost)
         #expect(try #require(tracer.spans.first).status?.code == .error)
     }
 
-    @Test func noRecipientIsNamed() throws {
+    @Test func spanNamesNoRecipient() throws {
         let tracer = TestTracer()
         BatchTracer(tracer).begin(batch(), project: "demo", deliveries: 1)?.end(.closed)
         let seen = try #require(tracer.spans.first)
@@ -67,7 +67,7 @@ import Tracing
         }
     }
 
-    @Test func whereNobodyTracesNothingIsMade() {
+    @Test func noTracerMakesNoSpan() {
         #expect(BatchTracer(NoOpTracer()).begin(batch(), project: "demo", deliveries: 1) == nil)
         #expect(BatchTracer().begin(batch(), project: "demo", deliveries: 1) == nil)
     }

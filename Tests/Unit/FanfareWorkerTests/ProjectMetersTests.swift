@@ -47,7 +47,7 @@ import Testing
         #expect(lines.contains("fanfare_send_latency_seconds_count{project=\"p\",transport=\"management\"} 0"))
     }
 
-    @Test func aRequestThatIsRefusedCountsOnceHoweverManyItCarried() {
+    @Test func refusedRequestIsCountedOnceForAllItsRecipients() {
         let meters = ProjectMeters(project: "p", transport: .legacy, registry: registry)
         let outage = (0..<1_000).map { _ in retry(.recipient, status: 503) }
         meters.answered(answer(outage), isManagement: false, afterNs: 1)
@@ -83,7 +83,7 @@ import Testing
     }
 
     /// What is exposed is what the catalogue says: a dashboard may count on it before anything has happened.
-    @Test func everySeriesOfTheCatalogueIsThereFromTheStart() {
+    @Test func everySeriesOfTheCatalogueExistsFromTheStart() {
         _ = ProjectMeters(project: "p", transport: .v1, registry: registry)
         let text = PrometheusText.render(registry)
         for metric in [MetricCatalogue.sends, .results, .failures, .retries, .refusals, .jobs, .batches] {
@@ -93,12 +93,12 @@ import Testing
         }
     }
 
-    @Test func theFleetIsReadFromOneReply() {
+    @Test func fleetGaugesAreReadFromOneReply() {
         let gauges = FleetGauges(project: "p", registry: registry)
         func flat(_ fields: [(String, String)]) -> RedisValue {
             .array(fields.flatMap { [RedisValue.bulk(Array($0.utf8)), .bulk(Array($1.utf8))] })
         }
-        let isTaken = gauges.take(
+        let isTaken = gauges.update(
             flat([
                 ("now_ms", "1"), ("left", "600000"), ("entries", "0"), ("oldest_ms", "90500"), ("hold_ms", "2000"),
                 ("quota", "600000"), ("rate", "9850.000000"), ("have", "2462.5"), ("active", "job-1"), ("block", ""),
@@ -106,7 +106,7 @@ import Testing
             ]),
             now: 5_000_000_000
         )
-        gauges.tellAge(now: 12_000_000_000)
+        gauges.updateAge(now: 12_000_000_000)
         #expect(isTaken)
         for (name, value) in [
             ("recipients_waiting", "600000"), ("oldest_wait_seconds", "90.5"), ("cooldown_seconds", "2"),
@@ -124,13 +124,13 @@ import Testing
         RedisValue.null, .integer(3), .array([]), .array([.integer(1)]), .array([.bulk([0xFF]), .null]),
         .array([.bulk(Array("left".utf8)), .bulk(Array("5".utf8))]),
     ])
-    func aReplyThatIsNoneChangesNothing(_ reply: RedisValue) {
+    func unreadableReplyChangesNoGauge(_ reply: RedisValue) {
         let gauges = FleetGauges(project: "p", registry: registry)
-        #expect(!gauges.take(reply, now: 1))
+        #expect(!gauges.update(reply, now: 1))
         #expect(lines.contains("fanfare_recipients_waiting{project=\"p\"} 0"))
     }
 
-    @Test func theMachineKnowsTheProcess() {
+    @Test func processMetersAreAboveZero() {
         ProcessMeters.register(in: registry, version: "1.2.3")
         #expect(lines.contains("fanfare_build_info{version=\"1.2.3\"} 1"))
         #expect(ProcessMeters.residentBytes() > 1_000_000)

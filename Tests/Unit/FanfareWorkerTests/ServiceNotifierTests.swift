@@ -52,7 +52,7 @@ private final class Manager {
 
 @Suite struct ServiceNotifierTests {
     @Test(arguments: [false, true])
-    func messagesAreInTheManagersWords(abstract: Bool) throws {
+    func messagesFollowTheManagersProtocol(abstract: Bool) throws {
         let manager = try Manager(abstract: abstract)
         let notifier = try #require(ServiceNotifier(environment: ["NOTIFY_SOCKET": manager.name]))
         notifier.ready(status: "up\nWATCHDOG=trigger")
@@ -66,7 +66,7 @@ private final class Manager {
         #expect(notifier.watchdogNs == nil)
     }
 
-    @Test func nobodyWhoListensIsNoTrouble() throws {
+    @Test func missingManagerIsIgnored() throws {
         #expect(ServiceNotifier(environment: [:]) == nil)
         for path in ["", "relative", "/", "@", "/" + String(repeating: "a", count: 200)] {
             #expect(ServiceNotifier(environment: ["NOTIFY_SOCKET": path]) == nil)
@@ -75,7 +75,7 @@ private final class Manager {
         gone.alive()
     }
 
-    @Test func theWatchdogIsForTheProcessThatItNames() {
+    @Test func watchdogBelongsToTheProcessThatItNames() {
         func watchdog(_ pid: String?) -> UInt64? {
             var environment = ["NOTIFY_SOCKET": "/tmp/x", "WATCHDOG_USEC": "5000000"]
             environment["WATCHDOG_PID"] = pid
@@ -87,7 +87,7 @@ private final class Manager {
     }
 
     /// The life of a worker as its manager hears it.
-    @Test func aLoopThatTurnsSaysSo() throws {
+    @Test func monitorReportsTheWorkersLifeToTheManager() throws {
         let manager = try Manager()
         let notifier = ServiceNotifier(
             environment: ["NOTIFY_SOCKET": manager.name, "WATCHDOG_USEC": "1000000"]
@@ -125,7 +125,7 @@ private final class Manager {
         #expect(!status.current.isReady)
     }
 
-    @Test func aWorkerIsReadyWhenOneOfItsProjectsCanSend() {
+    @Test func workerIsReadyWhenOneProjectCanSend() {
         var snapshot = WorkerStatus.Snapshot()
         #expect(!snapshot.isReady && Monitor.sentence(snapshot) == "Redis: starting")
         snapshot.isConnected = true

@@ -81,11 +81,12 @@ final class Planner {
                 metadata: ["job": "\(claim.job)", "batch": "\(claim.batch)"]
             )
             quarantined.append(claim)
-            project.quarantine.enter(project.project.id) { [weak self] in self?.beginAlone() }
+            project.quarantine.enter(project.project.id)
         }
     }
 
-    private func beginAlone() {
+    /// Nothing else runs in this process now.
+    func beginQuarantined() {
         let claims = quarantined
         quarantined = []
         for claim in claims { take(claim) }

@@ -36,7 +36,7 @@ final class ProjectContext {
     var pressure: String?
     let permits: Permits
     let sendLimit: AdaptiveSendLimit
-    let quarantine: QuarantineGate
+    let quarantine: Quarantine
     let registry: MetricRegistry
     let meters: ProjectMeters
     let tracer = BatchTracer()
@@ -47,7 +47,7 @@ final class ProjectContext {
         configuration: WorkerConfiguration,
         project: WorkerConfiguration.Project,
         leases: LeaseTable,
-        quarantine: QuarantineGate,
+        quarantine: Quarantine,
         registry: MetricRegistry,
         logger: Logger
     ) {

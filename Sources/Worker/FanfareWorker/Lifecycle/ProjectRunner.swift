@@ -113,9 +113,6 @@ final class ProjectRunner {
         dispatcher.onDemand = { [weak self] in self?.claimer.askLater(0) }
         dispatcher.onStarved = { [weak self] in self?.claimer.starved() }
         claimer.onNews = { [weak self] news in self?.heard(news) }
-        context.quarantine.join(id) { [weak self] in
-            self.map { $0.dispatcher.inFlight == 0 && $0.recorder.isIdle } ?? true
-        }
         refresher?.onChange = { [weak self] in
             guard let self else { return }
             needsPump = true
@@ -145,9 +142,11 @@ final class ProjectRunner {
 
     /// What a turn has confirmed is acted on once, at its end. Room that answers have made is filled as they come.
     private func turnEnded() {
+        if context.quarantine.isAwaited {
+            context.quarantine.report(id, isQuiet: dispatcher.inFlight == 0 && recorder.isIdle)
+        }
         guard needsPump else { return }
         needsPump = false
-        context.quarantine.tick()
         planner.sweep()
         dispatcher.pump()
     }
@@ -160,7 +159,7 @@ final class ProjectRunner {
         every(milliseconds: context.configuration.leaseMs / 2) { [weak self] in self?.reclaimer.claimEntries() }
         every(milliseconds: 1_000) { [weak self] in
             guard let self else { return }
-            context.leases.note(inFlight: dispatcher.inFlight, in: id)
+            context.leases.setInFlight(dispatcher.inFlight, in: id)
         }
         if context.configuration.awaitsReplicas {
             every(milliseconds: 1_000) { [weak self] in self?.recorder.checkReplicas() }
@@ -319,6 +318,9 @@ final class ProjectRunner {
 
     func observed(_ counters: [(worker: String, counter: String)]) { reclaimer.observe(counters) }
 
+    /// This project runs alone from now on.
+    func beginQuarantined() { planner.beginQuarantined() }
+
     /// Declared dead: nothing is ours any more, what is known goes in as late facts, and we come back under a new name.
     func fenced(name: String) {
         guard name == context.leaseName else { return }
@@ -337,7 +339,7 @@ final class ProjectRunner {
     // MARK: Ending
 
     /// Entries that a dead reader left are being taken over.
-    var isClaiming: Bool { reclaimer.isAskingAgain }
+    var isClaiming: Bool { reclaimer.isClaiming }
 
     /// Nothing to do, nothing due, nothing under way.
     var isIdle: Bool {

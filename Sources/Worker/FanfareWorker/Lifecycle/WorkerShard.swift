@@ -12,6 +12,7 @@ final class WorkerShard {
     private let leases: LeaseTable
     private let links: [ServerLink]
     private let register: ProjectRegister
+    private let quarantine: Quarantine
     private var runners: [ProjectRunner] { links.flatMap(\.runners) }
     private let monitor: Monitor
     private let finished: (WorkerEnd) -> Void
@@ -34,7 +35,8 @@ final class WorkerShard {
         self.leases = leases
         self.logger = logger
         self.finished = finished
-        let quarantine = QuarantineGate()
+        quarantine = Quarantine(projects: configuration.projects.map(\.id))
+        let quarantine = quarantine
         func link(_ projects: [WorkerConfiguration.Project], key: String?) throws -> ServerLink {
             try ServerLink(
                 loop: loop,
@@ -72,6 +74,7 @@ final class WorkerShard {
 
     func start() {
         monitor.snapshot = { [weak self] in self?.snapshot ?? WorkerStatus.Snapshot() }
+        quarantine.onBegin = { [weak self] id in self?.runners.first { $0.id == id }?.beginQuarantined() }
         for link in links {
             link.onReconnected = { [weak self] in self?.monitor.reconnected() }
             link.start()
@@ -91,7 +94,7 @@ final class WorkerShard {
     }
 
     private var snapshot: WorkerStatus.Snapshot {
-        for runner in runners { runner.gauges.look() }
+        for runner in runners { runner.gauges.update() }
         return WorkerStatus.Snapshot(
             redis: links.first { !$0.isLoaded }?.condition ?? "connected",
             isConnected: links.allSatisfy(\.isLoaded),
@@ -118,7 +121,7 @@ final class WorkerShard {
     func drain() {
         guard !isDraining else { return }
         isDraining = true
-        monitor.lookNow()
+        monitor.updateNow()
         logger.info("Draining.", metadata: ["worker": "\(configuration.name)"])
         drainDeadline = loop.now + UInt64(configuration.drainMs) * 1_000_000
         for runner in runners { runner.drain() }

@@ -5,7 +5,7 @@ internal import StreamWire
 /// Renews this process's leases on a thread and a connection of its own, which no load on the data path can starve.
 final class Heartbeat: Sendable {
     enum Report: Sendable {
-        /// Every worker's renew counter in a project, as seen with our own renewal.
+        /// Every worker's renew counter in a project, as the answer to this worker's renewal lists them.
         case counters(project: String, counters: [(worker: String, counter: String)])
         /// This process was declared dead in a project.
         case fenced(project: String, name: String)
@@ -46,7 +46,7 @@ final class Heartbeat: Sendable {
         }
     }
 
-    /// A pause that is longer than the lease lets a live worker be taken for dead.
+    /// Bounded by the renewal interval: after a pause longer than the lease a live worker would be declared dead.
     private static func timeouts(_ configuration: WorkerConfiguration) -> RedisTimeouts {
         var timeouts = RedisTimeouts()
         timeouts.maxBackoffMs = min(timeouts.maxBackoffMs, configuration.renewMs)
@@ -62,7 +62,7 @@ final class Heartbeat: Sendable {
 
 private final class HeartbeatDriver {
     private let loop: EventLoop
-    /// By project, in a cluster; otherwise one for all, under no name.
+    /// By project in a cluster; otherwise one for all, with the key "".
     private let connections: [String: RedisConnection]
     private let configuration: WorkerConfiguration
     private let leases: LeaseTable
@@ -94,7 +94,8 @@ private final class HeartbeatDriver {
 
     func start() {
         for connection in connections.values { connection.connect() }
-        beat()
+        renewAll()
+        loop.every(milliseconds: configuration.renewMs) { self.renewAll() }
     }
 
     func stop() {
@@ -102,14 +103,11 @@ private final class HeartbeatDriver {
         loop.stop()
     }
 
-    private func beat() {
-        for lease in leases.held { renew(lease.project, lease.name) }
-        loop.schedule(afterMilliseconds: configuration.renewMs) { self.beat() }
-    }
+    private func renewAll() { for lease in leases.held { renew(lease.project, lease.name) } }
 
     private func renew(_ project: String, _ name: String) {
         let keys = ProjectKeys(prefix: configuration.prefix, project: project)
-        // Counted from before the call was sent: Redis may apply it any time after this, never before.
+        // The lease begins before the call is sent: Redis may apply it at any time after this.
         let sentAt = SystemClock.bootNs
         let call = FunctionLibrary.renew(keys, worker: name, about: card.text(inFlight: leases.inFlight(in: project)))
         (connections[project] ?? connections[""])?.send(call, timeoutMs: configuration.renewMs) { result in

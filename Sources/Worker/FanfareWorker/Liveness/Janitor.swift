@@ -3,8 +3,8 @@ internal import Logging
 internal import RedisTransport
 internal import StreamWire
 
-/// Trims what has served its time from the outgoing streams, removes consumers that left nothing behind, and ends jobs that
-/// an error of an earlier version left open.
+/// Trims the outgoing streams, removes idle consumers without pending entries, and ends jobs that an error of an earlier
+/// version left open.
 final class Janitor {
     private let project: ProjectContext
     /// Cursor of the search for jobs to repair.
@@ -18,16 +18,13 @@ final class Janitor {
     init(project: ProjectContext) { self.project = project }
 
     func start() {
-        project.loop.schedule(afterMilliseconds: Self.everyMs) { [weak self] in
-            self?.clean()
-            self?.start()
-        }
+        project.loop.every(milliseconds: Self.everyMs) { [weak self] in self?.clean() }
     }
 
     func clean() {
         guard project.redis.state == .ready else { return }
         for stream in ["results", "feedback", "dead", "upstream"] {
-            // A dead job waits for a person; only a reader of the stream lets it go.
+            // A dead job waits for an operator, longer than the other streams' readers need.
             let keep = stream == "dead" ? project.configuration.keepJobMs : project.configuration.keepOutgoingMs
             project.redis.send(FunctionLibrary.trim(project.keys, stream: stream, keepMs: keep)) { _ in }
         }

@@ -1,13 +1,13 @@
 internal import EventLoop
 
-/// This process's leases, one a project: written by the heartbeat's thread, asked before every send by the loop.
+/// This process's leases, one for each project. The heartbeat's thread renews them; the loop reads them before every send.
 final class LeaseTable: Sendable {
     private struct Lease {
         let generation: Int
         /// Nanoseconds since boot; sends begin only before it.
         var validUntil: UInt64 = 0
         var isHeld = false
-        /// What ``LeaseTable/name(in:)`` answers: asked with every call to Redis.
+        /// Stored, because every call to Redis reads it.
         let name: String
 
         init(of worker: String, generation: Int = 1) {
@@ -16,16 +16,15 @@ final class LeaseTable: Sendable {
         }
     }
 
-    /// The worker's name and a part that no other process has: one that is started again under the same name must not
-    /// be taken for its predecessor, whose batches nobody would take over then.
+    /// The worker's name and a nonce: a process that is started again under the same name must not be taken for its
+    /// predecessor, whose batches would never be taken over then.
     private let worker: String
     private let leases = Locked<[String: Lease]>([:])
     private let loads = Locked<[String: Int]>([:])
 
     init(worker: String, nonce: UInt32) { self.worker = "\(worker).\(String(nonce, radix: 36))" }
 
-    /// The name this process goes by in a project. A new one after it was declared dead, because the old name's
-    /// batches belong to others now.
+    /// This process's name in a project. It changes after each death, because batches of the old name belong to others.
     func name(in project: String) -> String {
         leases.withLock { $0[project]?.name } ?? Lease(of: worker).name
     }
@@ -60,8 +59,8 @@ final class LeaseTable: Sendable {
         }
     }
 
-    /// Sends under way, as the loop has counted them last: said of this worker with each renewal, for people.
-    func note(inFlight count: Int, in project: String) { loads.withLock { $0[project] = count } }
+    /// Stores the number of sends in flight, which each renewal reports to the fleet.
+    func setInFlight(_ count: Int, in project: String) { loads.withLock { $0[project] = count } }
     func inFlight(in project: String) -> Int { loads.withLock { $0[project] ?? 0 } }
 
     func validUntil(_ project: String) -> UInt64 { leases.withLock { $0[project]?.validUntil ?? 0 } }

@@ -4,12 +4,13 @@ internal import Logging
 internal import RedisTransport
 internal import StreamWire
 
-/// Finds workers that are gone, frees their batches, and takes entries over that they read and never handed on.
+/// Declares silent workers dead, which frees their batches, and takes over entries that they read and did not hand over.
+/// ``FailureDetector`` and ``ReclaimPlan`` decide; this class calls Redis.
 final class Reclaimer {
     private let project: ProjectContext
     private let intake: Intake
-    private var watch: FailureDetector
-    private var cursor = "0-0"
+    private var detector: FailureDetector
+    private var plan = ReclaimPlan()
 
     /// Called when batches were freed.
     var onFreed: () -> Void = {}
@@ -17,68 +18,77 @@ final class Reclaimer {
     init(project: ProjectContext, intake: Intake) {
         self.project = project
         self.intake = intake
-        // A holder begins nothing after its lease less a renewal, so half a renewal before the end is late enough, and
-        // leaves the look that comes next within the lease and two seconds.
+        // A holder begins no send in the last renewal interval of its lease, so half an interval before the end is late
+        // enough. The observation after it is then within the lease and two seconds.
         let configuration = project.configuration
-        watch = FailureDetector(leaseMs: configuration.leaseMs - configuration.renewMs / 2)
+        detector = FailureDetector(leaseMs: configuration.leaseMs - configuration.renewMs / 2)
     }
 
+    /// - Parameter counters: the renew counters of all workers in the project.
     func observe(_ counters: [(worker: String, counter: String)]) {
-        let dead = watch.observe(counters, own: project.leaseName, now: SystemClock.bootNs)
-        for verdict in dead {
+        for dead in detector.observe(counters, own: project.leaseName, now: SystemClock.bootNs) {
             project.redis.send(
-                FunctionLibrary.bury(project.keys, worker: verdict.worker, counter: verdict.counter)
+                FunctionLibrary.bury(project.keys, worker: dead.name, counter: dead.counter)
             ) { [weak self] result in
                 guard let self, case .success(let value) = result, let freed = value.integer, freed >= 0 else { return }
                 project.logger.warning(
-                    "A worker is gone; its batches are taken over.",
-                    metadata: ["worker": "\(verdict.worker)", "batches": "\(freed)"]
+                    "A worker was declared dead; its batches are taken over.",
+                    metadata: ["worker": "\(dead.name)", "batches": "\(freed)"]
                 )
                 onFreed()
             }
         }
     }
 
-    /// There are more entries of others to be claimed.
-    private(set) var isAskingAgain = false
+    /// There are more entries to take over.
+    var isClaiming: Bool { plan.isWaiting }
 
-    private func askAgain() {
-        guard !isAskingAgain, !project.isDraining else { return }
-        isAskingAgain = true
-        project.loop.schedule(afterMilliseconds: 20) { [weak self] in
-            guard let self else { return }
-            isAskingAgain = false
-            if mayClaim { claimEntries() } else { askAgain() }
+    /// Takes over entries that are idle for a whole lease in another consumer's list. Their hand-over says `gone` when
+    /// that consumer was merely slow.
+    func claimEntries() { handle(.due(demand)) }
+
+    private var demand: ReclaimPlan.Demand {
+        ReclaimPlan.Demand(
+            read: intake.demand,
+            isConnected: project.redis.state == .ready,
+            isDraining: project.isDraining
+        )
+    }
+
+    private func handle(_ event: ReclaimPlan.Event) {
+        var actions: [ReclaimPlan.Action] = []
+        plan.handle(event, into: &actions)
+        for action in actions {
+            switch action {
+            case .claim(let cursor, let count): claim(from: cursor, count)
+            case .wait(let milliseconds):
+                project.loop.schedule(afterMilliseconds: milliseconds) { [weak self] in
+                    guard let self else { return }
+                    handle(.waited(demand))
+                }
+            case .leftoversFound: intake.leftoversFound()
+            }
         }
     }
 
-    /// Not before those that were claimed last are being read: other workers have room, too.
-    private var mayClaim: Bool { intake.demand.room > 0 && !intake.hasLeftovers }
-
-    /// Entries idle for a whole lease in another consumer's list. Only a hint: the hand-over itself decides, and says
-    /// `gone` when their reader was merely slow.
-    func claimEntries() {
-        guard mayClaim, project.redis.state == .ready, !project.isDraining else { return }
+    private func claim(from cursor: String, _ count: Int) {
         let command = JobStream.autoclaim(
             project.keys,
             worker: project.configuration.name,
             minIdleMs: project.configuration.leaseMs,
             start: cursor,
-            count: min(64, intake.demand.room)
+            count: count
         )
         project.redis.send(command) { [weak self] result in
             guard let self, case .success(let value) = result, let parts = value.array, parts.count >= 2 else { return }
-            cursor = parts[0].string ?? "0-0"
-            let count = parts[1].array?.count ?? 0
             if parts.count > 2, let lost = parts[2].array, !lost.isEmpty {
                 project.logger.error(
                     "Entries were deleted from the job stream while they were pending.",
                     metadata: ["count": "\(lost.count)"]
                 )
             }
-            if count > 0 { intake.leftoversFound() }
-            // A consumer that died with thousands of entries must not be emptied by a handful a lease.
-            if count >= 32 || cursor != "0-0" { askAgain() }
+            let count = parts[1].array?.count ?? 0
+            handle(.answered(cursor: parts[0].string ?? "0-0", count: count, isDraining: project.isDraining))
         }
     }
 }

@@ -2,12 +2,12 @@ internal import FanfareModel
 internal import StreamWire
 internal import Tracing
 
-/// Begins and ends the span of each batch that this worker holds, in whatever tracer the process was started with;
-/// without one it does nothing. Where the producer gave its job a trace context, the span is that trace's.
+/// Begins and ends a span for each batch that this worker holds, with the process' tracer; without one it does nothing. If
+/// the producer gave the job a trace context, the span belongs to that trace.
 struct BatchTracer {
     private let tracer: (any Tracer)?
 
-    /// Takes the tracer that `InstrumentationSystem` has at this moment.
+    /// Uses the tracer that `InstrumentationSystem` has now.
     init() { self.init(InstrumentationSystem.tracer) }
 
     init(_ tracer: any Tracer) { self.tracer = tracer is NoOpTracer ? nil : tracer }
@@ -25,13 +25,13 @@ struct BatchTracer {
         return BatchSpan(tracer, context, batch, project: project, deliveries: deliveries)
     }
 
-    /// The names are those of W3C's headers, in whatever case a tracer asks for them.
+    /// Reads W3C's header names in any case.
     private struct FieldExtractor: Extractor {
         func extract(key: String, from carrier: [String: String]) -> String? { carrier[key.lowercased()] }
     }
 }
 
-/// The span of one batch, from when it was taken until it is let go. No recipient is named in it.
+/// The span of one batch, from its claim to its end or release. It names no recipient.
 final class BatchSpan {
     private let span: any Span
 
@@ -57,7 +57,7 @@ final class BatchSpan {
         self.span = span
     }
 
-    /// - Parameter outcome: how the worker let go of it; anything but `closed` means that others go on with it.
+    /// - Parameter outcome: anything but `closed` means that another worker goes on with the batch.
     func end(_ outcome: ProjectMeters.BatchOutcome) {
         span.attributes["fanfare.outcome"] = outcome.rawValue
         if outcome == .lost {

@@ -33,9 +33,10 @@ final class FleetGauges {
         age = gauge(MetricCatalogue.fleetAge)
     }
 
-    /// Takes the answer of `fleet`, a flat map. What is missing in it, or no number, counts as 0; false for what is no map.
+    /// - Parameter reply: the answer of `fleet`, a flat map. A field that is missing or no number counts as 0.
+    /// - Returns: false for a reply that is no map, which changes nothing.
     @discardableResult
-    func take(_ reply: RedisValue, now: UInt64) -> Bool {
+    func update(_ reply: RedisValue, now: UInt64) -> Bool {
         guard let flat = reply.array, flat.count >= 2, flat.count.isMultiple(of: 2) else { return false }
         var fields: [String: RedisValue] = [:]
         for at in stride(from: 0, to: flat.count, by: 2) { fields[flat[at].string ?? ""] = flat[at + 1] }
@@ -56,5 +57,5 @@ final class FleetGauges {
         return true
     }
 
-    func tellAge(now: UInt64) { age.set(readAt.map { Double(now - min(now, $0)) / 1e9 } ?? -1) }
+    func updateAge(now: UInt64) { age.set(readAt.map { Double(now - min(now, $0)) / 1e9 } ?? -1) }
 }

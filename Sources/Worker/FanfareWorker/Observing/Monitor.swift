@@ -1,15 +1,16 @@
 internal import EventLoop
+internal import FanfareCore
 internal import FanfareMetrics
 
-/// Those who watch a worker.
+/// Where a worker's state is published.
 struct WorkerWatch {
     let registry: MetricRegistry
     let status: WorkerStatus
     let notifier: ServiceNotifier?
 }
 
-/// Looks at the worker from its own loop, and tells those who watch it: gauges, probes, the service manager. That it does
-/// so is itself the sign of life: a loop that hangs tells nobody anything.
+/// Publishes the worker's state from its own loop, four times a second: to gauges, probes and the service manager. A loop
+/// that hangs publishes nothing.
 final class Monitor {
     private let loop: EventLoop
     private let status: WorkerStatus
@@ -19,48 +20,46 @@ final class Monitor {
     private let turnTime: GaugeCell
     private var longestTurns: (earlier: UInt64, now: UInt64) = (0, 0)
     private var nextWindow: UInt64 = 0
-    private var nextSignOfLife: UInt64 = 0
-    private var nextStatus: UInt64 = 0
-    private var wasReady = false
-    private var saidStopping = false
+    private var reports: ServiceReports
 
-    /// What is so now; asked for with every look.
+    /// Reads the present state.
     var snapshot: () -> WorkerStatus.Snapshot = { WorkerStatus.Snapshot() }
 
-    private static let lookMs: Int64 = 250
-    /// Half of the time for which a long turn is shown at least.
+    private static let updateMs: Int64 = 250
+    /// The gauge shows the longest turn of this window and of the one before.
     private static let windowNs: UInt64 = 30_000_000_000
-    private static let statusNs: UInt64 = 10_000_000_000
 
     init(loop: EventLoop, registry: MetricRegistry, status: WorkerStatus, notifier: ServiceNotifier?) {
         self.loop = loop
         self.status = status
         self.notifier = notifier
+        reports = ServiceReports(watchdogNs: notifier?.watchdogNs)
         redisConnected = registry.gauge(MetricCatalogue.redisConnected)
         reconnects = registry.counter(MetricCatalogue.redisReconnects)
         turnTime = registry.gauge(MetricCatalogue.loopTurn)
     }
 
-    /// The last of all hooks of the turn's end is to be this one, so that it sees the whole turn.
+    /// Called after all other hooks of the turn's end are added, so that it measures whole turns.
     func start() {
         loop.onTurnEnd { [weak self] in
             guard let self else { return }
             let length = EventLoop.readClock() - loop.now
             if length > longestTurns.now { longestTurns.now = length }
         }
-        look()
+        update()
+        loop.every(milliseconds: Self.updateMs) { [weak self] in self?.update() }
     }
 
     func reconnected() { reconnects.add() }
 
-    /// Something has changed that is not to wait for the next look: an idle worker's drain is over before it.
-    func lookNow() {
+    /// Publishes a change that must not wait for the next update: an idle worker's drain is over before it.
+    func updateNow() {
         let snapshot = snapshot()
         status.update(snapshot)
-        if let notifier { tell(notifier, snapshot, loop.now) }
+        notify(snapshot)
     }
 
-    private func look() {
+    private func update() {
         let now = loop.now
         status.turned(at: EventLoop.readClock())
         if now >= nextWindow {
@@ -71,32 +70,21 @@ final class Monitor {
         let snapshot = snapshot()
         redisConnected.set(snapshot.isConnected)
         status.update(snapshot)
-        if let notifier { tell(notifier, snapshot, now) }
-        loop.schedule(afterMilliseconds: Self.lookMs) { [weak self] in self?.look() }
+        notify(snapshot)
     }
 
-    private func tell(_ notifier: ServiceNotifier, _ snapshot: WorkerStatus.Snapshot, _ now: UInt64) {
-        if let interval = notifier.watchdogNs, now >= nextSignOfLife {
-            // Half of it, as the manager's own documentation advises.
-            nextSignOfLife = now + interval / 2
-            notifier.alive()
-        }
-        if snapshot.isDraining, !saidStopping {
-            saidStopping = true
-            return notifier.stopping(status: Self.sentence(snapshot))
-        }
-        if snapshot.isReady, !wasReady {
-            wasReady = true
-            nextStatus = now + Self.statusNs
-            return notifier.ready(status: Self.sentence(snapshot))
-        }
-        guard now >= nextStatus else { return }
-        nextStatus = now + Self.statusNs
-        if wasReady || saidStopping {
-            notifier.status(Self.sentence(snapshot))
-        } else {
-            // Waiting for Redis is no failure to start: killed for it, the process would only begin to wait anew.
-            notifier.extend(milliseconds: 3 * Int64(Self.statusNs / 1_000_000), status: Self.sentence(snapshot))
+    private func notify(_ snapshot: WorkerStatus.Snapshot) {
+        guard let notifier else { return }
+        let due = reports.next(isReady: snapshot.isReady, isDraining: snapshot.isDraining, now: loop.now)
+        for report in due {
+            switch report {
+            case .alive: notifier.alive()
+            case .extendTimeout(let milliseconds):
+                notifier.extend(milliseconds: milliseconds, status: Self.sentence(snapshot))
+            case .ready: notifier.ready(status: Self.sentence(snapshot))
+            case .status: notifier.status(Self.sentence(snapshot))
+            case .stopping: notifier.stopping(status: Self.sentence(snapshot))
+            }
         }
     }
 

@@ -1,9 +1,9 @@
 public import FanfareMetrics
 internal import Glibc
 
-/// What the machine knows of this process, read when somebody asks.
+/// Metrics of this process from the operating system, read when metrics are collected.
 public enum ProcessMeters {
-    /// - Parameter version: what runs.
+    /// - Parameter version: Fanfare's version.
     public static func register(in registry: MetricRegistry, version: String) {
         registry.gauge(MetricCatalogue.buildInfo, version).set(1)
         registry.gauge(MetricCatalogue.startTime).set(startSeconds())
@@ -24,7 +24,7 @@ public enum ProcessMeters {
         return seconds(usage.ru_utime) + seconds(usage.ru_stime)
     }
 
-    /// 0 where /proc does not tell.
+    /// 0 if /proc cannot be read.
     static func residentBytes() -> Double {
         let pages = read("/proc/self/statm").split(separator: " ")
         guard pages.count > 1, let resident = Double(pages[1]) else { return 0 }
@@ -36,13 +36,13 @@ public enum ProcessMeters {
         defer { closedir(folder) }
         var count = 0
         while readdir(folder) != nil { count += 1 }
-        // Itself, its parent, and the folder that is being read.
+        // Without `.`, `..` and the descriptor of the folder itself.
         return max(0, count - 3)
     }
 
-    /// Unix seconds: ticks since boot, and when that was.
+    /// Unix seconds: the boot time plus ticks since boot.
     static func startSeconds() -> Double {
-        // The name in brackets may hold anything, so that what follows is counted from its end.
+        // The name in brackets may hold any character, so fields are counted from its end.
         let status = read("/proc/self/stat")
         guard let end = status.lastIndex(of: ")") else { return 0 }
         let fields = status[end...].split(separator: " ")

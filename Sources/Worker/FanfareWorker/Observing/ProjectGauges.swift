@@ -4,7 +4,7 @@ internal import FanfareModel
 internal import RedisTransport
 internal import StreamWire
 
-/// How one project fares in this worker, looked at a few times a second, and in the fleet, asked of Redis now and then.
+/// Updates the gauges of one project: from this worker's roles with each call, from Redis once in five seconds.
 final class ProjectGauges {
     private let project: ProjectContext
     private let dispatcher: Dispatcher
@@ -18,11 +18,11 @@ final class ProjectGauges {
     private let ready: GaugeCell
     private let connections: GaugeCell
     private let managementConnections: GaugeCell
-    private var isAsking = false
-    private var nextQuestion: UInt64 = 0
+    private var isReading = false
+    private var nextRead: UInt64 = 0
 
-    /// Redis is asked this often for what is so of the whole fleet; the question is small and bounded.
-    private static let questionNs: UInt64 = 5_000_000_000
+    /// Time between two calls of `fleet`, whose answer is small and bounded.
+    private static let readNs: UInt64 = 5_000_000_000
 
     init(
         project: ProjectContext,
@@ -46,18 +46,18 @@ final class ProjectGauges {
         managementConnections = registry.gauge(MetricCatalogue.connections, id, "management")
     }
 
-    func look() {
+    func update() {
         inFlight.set(dispatcher.inFlight)
         limit.set(project.sendLimit.limit)
         unwritten.set(recorder.uncommitted)
         let open = router.openConnections
         connections.set(open.sends)
         managementConnections.set(open.management)
-        fleet.tellAge(now: project.loop.now)
-        askFleet()
+        fleet.updateAge(now: project.loop.now)
+        readFleet()
     }
 
-    /// With why nothing is sent, if anything stands in the way.
+    /// The project's state, with the reason why nothing is sent if there is one.
     func status() -> WorkerStatus.Project {
         var (canSend, state) = (false, "")
         switch credentials.readiness() {
@@ -72,23 +72,23 @@ final class ProjectGauges {
         return WorkerStatus.Project(id: project.project.id, canSend: canSend, state: state)
     }
 
-    /// What passes by itself.
+    /// A reason that ends by itself.
     private var hindrance: String? {
         if let pressure = project.pressure { return "pressure: \(pressure)" }
         if project.isHeld { return "held: FCM asked for a pause" }
         return project.leaseHolds ? nil : "no lease"
     }
 
-    private func askFleet() {
+    private func readFleet() {
         let now = project.loop.now
-        guard now >= nextQuestion, !isAsking, project.isReady, project.redis.state == .ready else { return }
-        isAsking = true
-        nextQuestion = now + Self.questionNs
+        guard now >= nextRead, !isReading, project.isReady, project.redis.state == .ready else { return }
+        isReading = true
+        nextRead = now + Self.readNs
         project.redis.send(FunctionLibrary.fleet(project.keys, most: 1)) { [weak self] result in
             guard let self else { return }
-            isAsking = false
+            isReading = false
             switch result {
-            case .success(let value): fleet.take(value, now: project.loop.now)
+            case .success(let value): fleet.update(value, now: project.loop.now)
             case .failure: project.meters.redisFailed()
             }
         }

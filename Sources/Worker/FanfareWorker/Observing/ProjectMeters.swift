@@ -2,11 +2,11 @@ internal import FanfareCore
 internal import FanfareMetrics
 internal import FanfareModel
 
-/// What the roles of one project count. Every series is made at the start; to count is an addition to a number at hand,
-/// without a look-up, a lock or an allocation.
+/// The counters and histograms of one project. Every series is made at the start; counting adds to a number, without a
+/// look-up, a lock or an allocation.
 final class ProjectMeters {
-    /// Attempts that travel the same way.
-    private struct Way {
+    /// The series of sends, or those of management requests.
+    private struct Series {
         let verdicts: [CounterCell]
         let latency: HistogramCell
 
@@ -18,8 +18,8 @@ final class ProjectMeters {
 
     enum BatchOutcome: String, CaseIterable { case closed, returned, lost }
 
-    private let sends: Way
-    private let management: Way
+    private let sends: Series
+    private let management: Series
     private let statuses: [CounterCell]
     private let errors: [CounterCell]
     private let causes: [CounterCell]
@@ -38,8 +38,8 @@ final class ProjectMeters {
 
     init(project: String, transport: Transport, registry: MetricRegistry) {
         func counter(_ metric: Metric, _ value: String) -> CounterCell { registry.counter(metric, project, value) }
-        sends = Way(registry, project: project, transport: transport.rawValue)
-        management = Way(registry, project: project, transport: "management")
+        sends = Series(registry, project: project, transport: transport.rawValue)
+        management = Series(registry, project: project, transport: "management")
         statuses = ResultStatus.allCases.map { counter(MetricCatalogue.results, $0.rawValue) }
         errors = ErrorCode.allCases.map { counter(MetricCatalogue.failures, $0.rawValue) }
         causes = Retry.Cause.names.map { counter(MetricCatalogue.retries, $0) }
@@ -65,11 +65,11 @@ final class ProjectMeters {
 
     /// A request was answered, or given up.
     func answered(_ verdicts: AnswerVerdicts, isManagement: Bool, afterNs: UInt64) {
-        let way = isManagement ? management : sends
+        let series = isManagement ? management : sends
         var held = (project: false, server: false)
-        if verdicts.sent > 0 { way.verdicts[Verdict.sentIndex].add(verdicts.sent) }
+        if verdicts.sent > 0 { series.verdicts[Verdict.sentIndex].add(verdicts.sent) }
         for other in verdicts.others {
-            way.verdicts[other.verdict.index].add()
+            series.verdicts[other.verdict.index].add()
             switch other.verdict.refusal {
             case .project: held.project = true
             case .server: held.server = true
@@ -77,10 +77,10 @@ final class ProjectMeters {
             case nil: break
             }
         }
-        // However many recipients the request had, it was refused once.
+        // A request is refused once, however many recipients it had.
         if held.project { projects.add() }
         if held.server { servers.add() }
-        way.latency.observe(Double(afterNs) / 1e9)
+        series.latency.observe(Double(afterNs) / 1e9)
     }
 
     /// Recipients got the usual result.
@@ -104,7 +104,7 @@ final class ProjectMeters {
         queueWait.observe(Double(max(0, milliseconds)) / 1_000, times: recipients)
     }
 
-    // MARK: Once a job, a batch, a mishap
+    // MARK: Once a job, a batch or a failure
 
     func count(_ outcome: IntakeOutcome) { jobs[outcome]?.add() }
 
@@ -141,7 +141,7 @@ extension Verdict {
 
     fileprivate enum Refusal { case project, device, server }
 
-    /// Whose limit or trouble holds sends back; nil where nothing does.
+    /// Whose limit or failure holds sends back; nil where nothing does.
     fileprivate var refusal: Refusal? {
         switch self {
         case .retry(let retry):

@@ -1,26 +1,26 @@
 internal import EventLoop
 internal import Synchronization
 
-/// What a worker says of itself while it runs, for whoever watches it. Any thread may ask.
+/// A worker's state while it runs, for probes and status pages. Any thread may read it.
 public final class WorkerStatus: Sendable {
     /// One project, as this worker sees it.
     public struct Project: Equatable, Sendable {
         public var id: String
-        /// Its credentials let this worker send.
+        /// The credentials of the project work.
         public var canSend: Bool
-        /// Why nothing of it is sent; `ready` when nothing stands in the way.
+        /// Why nothing of it is sent; `ready` if sends may begin.
         public var state: String
     }
 
     public struct Snapshot: Equatable, Sendable {
-        /// `starting`, `connected`, or why Redis is not there.
+        /// `starting`, `connected`, or why Redis cannot be used.
         public var redis = "starting"
         /// Redis answers, and has Fanfare's functions.
         public var isConnected = false
         public var isDraining = false
         public var projects: [Project] = []
 
-        /// The worker can do what it is there for: Redis is at hand and at least one project's credentials work.
+        /// The worker can send: Redis is connected and the credentials of at least one project work.
         public var isReady: Bool { isConnected && !isDraining && projects.contains(where: \.canSend) }
     }
 
@@ -31,8 +31,8 @@ public final class WorkerStatus: Sendable {
 
     public var current: Snapshot { snapshot.withLock { $0 } }
 
-    /// Milliseconds since the worker's loop last said that it turns, which it does four times a second. Counted from the
-    /// start where it has not begun yet; time in which the machine sleeps does not count.
+    /// Milliseconds since the worker's loop last reported a turn, which it does four times a second, or since the start.
+    /// Time in which the machine sleeps does not count.
     public var silentMs: Int64 {
         let now = EventLoop.readClock()
         return Int64((now - min(now, turnedAt.load(ordering: .relaxed))) / 1_000_000)

@@ -133,8 +133,10 @@ final class ChaosRun {
     private func obituary(_ name: String) -> Date? {
         let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
         return everyone.flatMap { process in
-            process.stderr.split(separator: "\n").filter { $0.contains("A worker is gone") && $0.contains(name) }
-                .compactMap { line in line.split(separator: " ").first.flatMap { try? style.parse(String($0)) } }
+            process.stderr.split(separator: "\n").filter {
+                $0.contains("A worker was declared dead") && $0.contains(name)
+            }
+            .compactMap { line in line.split(separator: " ").first.flatMap { try? style.parse(String($0)) } }
         }.min()
     }
 

@@ -1,18 +1,18 @@
 import Testing
 
-@testable import FanfareWorker
+@testable import FanfareCore
 
 @Suite struct FailoverPauseTests {
     private static let second: UInt64 = 1_000_000_000
 
-    @Test func theSameServerNeedsNoPause() {
+    @Test func sameServerNeedsNoPause() {
         var pause = FailoverPause()
         #expect(pause.remainingNs(now: 0) == 0)
         pause.connected(isSameServer: true, now: 10 * Self.second)
         #expect(pause.remainingNs(now: 10 * Self.second) == 0)
     }
 
-    @Test func anotherServerIsGivenThreeSeconds() {
+    @Test func anotherServerBeginsAPauseOfThreeSeconds() {
         var pause = FailoverPause()
         pause.connected(isSameServer: false, now: 10 * Self.second)
         #expect(pause.remainingNs(now: 10 * Self.second) == 3 * Self.second)
@@ -20,14 +20,14 @@ import Testing
         #expect(pause.remainingNs(now: 13 * Self.second) == 0)
     }
 
-    @Test func aConnectionThatIsMadeAgainDoesNotEndThePause() {
+    @Test func reconnectionDoesNotEndThePause() {
         var pause = FailoverPause()
         pause.connected(isSameServer: false, now: 10 * Self.second)
         pause.connected(isSameServer: true, now: 11 * Self.second)
         #expect(pause.remainingNs(now: 12 * Self.second) == Self.second)
     }
 
-    @Test func aSecondFailoverBeginsThePauseAnew() {
+    @Test func secondFailoverBeginsThePauseAnew() {
         var pause = FailoverPause()
         pause.connected(isSameServer: false, now: 10 * Self.second)
         pause.connected(isSameServer: false, now: 12 * Self.second)

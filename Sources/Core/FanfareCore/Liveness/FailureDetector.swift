@@ -1,5 +1,5 @@
-/// Judges other workers by their renew counters on this worker's own clock: a counter that did not move for a whole
-/// lease belongs to a worker that is gone. No clock of another machine is asked, so no step of one can matter.
+/// Decides which workers are dead: those whose renew counter did not move for a whole lease on this worker's own clock.
+/// No other machine's clock is read, so a step of one does not matter.
 public struct FailureDetector: Sendable {
     private struct Sighting {
         var counter: String
@@ -8,30 +8,30 @@ public struct FailureDetector: Sendable {
 
     private let leaseNs: UInt64
     private var sightings: [String: Sighting] = [:]
-    private var lastLook: UInt64?
+    private var lastObservation: UInt64?
 
     public init(leaseMs: Int64) { leaseNs = UInt64(max(1, leaseMs)) * 1_000_000 }
 
     /// - Parameters:
     ///   - counters: what Redis shows now; a worker that left is absent.
-    ///   - own: this worker's name, which is never judged.
+    ///   - own: this worker's name, which is never declared dead.
     ///   - now: nanoseconds on a clock that is never set.
     /// - Returns: the workers to declare dead, each with the counter it was last seen with.
     public mutating func observe(
         _ counters: [(worker: String, counter: String)],
         own: String,
         now: UInt64
-    ) -> [Verdict] {
-        // After a gap in looking (Redis was away, or this process was frozen) nobody could renew, or nobody was seen
-        // renewing: what stood still then says nothing.
-        if let lastLook, now - lastLook >= leaseNs / 2 { sightings = [:] }
-        lastLook = now
+    ) -> [DeadWorker] {
+        // After a gap (Redis was away, or this process was frozen) no renewal was possible, or none was seen: counters
+        // that did not move meanwhile prove nothing.
+        if let lastObservation, now - lastObservation >= leaseNs / 2 { sightings = [:] }
+        lastObservation = now
         var seen: [String: Sighting] = [:]
-        var dead: [Verdict] = []
+        var dead: [DeadWorker] = []
         for (worker, counter) in counters where worker != own {
             if let before = sightings[worker], before.counter == counter {
                 seen[worker] = before
-                if now - before.since >= leaseNs { dead.append(Verdict(worker: worker, counter: counter)) }
+                if now - before.since >= leaseNs { dead.append(DeadWorker(name: worker, counter: counter)) }
             } else {
                 seen[worker] = Sighting(counter: counter, since: now)
             }
@@ -39,14 +39,15 @@ public struct FailureDetector: Sendable {
         sightings = seen
         return dead
     }
+}
 
-    public struct Verdict: Equatable, Sendable {
-        public var worker: String
-        public var counter: String
+public struct DeadWorker: Equatable, Sendable {
+    public var name: String
+    /// Its renew counter when it was seen last.
+    public var counter: String
 
-        public init(worker: String, counter: String) {
-            self.worker = worker
-            self.counter = counter
-        }
+    public init(name: String, counter: String) {
+        self.name = name
+        self.counter = counter
     }
 }

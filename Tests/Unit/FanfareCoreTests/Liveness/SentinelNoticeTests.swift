@@ -1,6 +1,6 @@
 import Testing
 
-@testable import FanfareWorker
+@testable import FanfareCore
 
 @Suite struct SentinelNoticeTests {
     private static let second: UInt64 = 1_000_000_000
@@ -18,7 +18,7 @@ import Testing
         #expect(notice.observe(isConfirmed: false, now: 132 * Self.second) == nil, "the five seconds begin anew")
     }
 
-    @Test func aShortGapIsNotReported() {
+    @Test func shortGapIsNotReported() {
         var notice = SentinelNotice()
         for second in 0..<100 as Range<UInt64> {
             #expect(notice.observe(isConfirmed: second % 5 == 4, now: second * Self.second) == nil)

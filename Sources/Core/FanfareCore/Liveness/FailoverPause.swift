@@ -3,17 +3,19 @@
 /// Each worker leaves the old primary within about a second. It has to hand in the results of its sends until then
 /// before another worker claims the same recipients, or these get an unflagged second copy. Times are nanoseconds of a
 /// clock that only grows.
-struct FailoverPause {
+public struct FailoverPause: Sendable {
     private var endsAt: UInt64 = 0
 
-    static let lengthNs: UInt64 = 3_000_000_000
+    public init() {}
+
+    public static let lengthNs: UInt64 = 3_000_000_000
 
     /// Begins the pause if a new connection is to another server. A reconnection to the same one does not end the
     /// pause.
-    mutating func connected(isSameServer: Bool, now: UInt64) {
+    public mutating func connected(isSameServer: Bool, now: UInt64) {
         if !isSameServer { endsAt = now + Self.lengthNs }
     }
 
     /// 0 when sends and claims may begin.
-    func remainingNs(now: UInt64) -> UInt64 { endsAt > now ? endsAt - now : 0 }
+    public func remainingNs(now: UInt64) -> UInt64 { endsAt > now ? endsAt - now : 0 }
 }

@@ -1,0 +1,62 @@
+/// Decides which project of this process runs a batch while nothing else runs: a batch that took its workers down must
+/// not take others' recipients with it. Projects that ask at the same time are served in turn.
+///
+/// ```
+///                  enter                     all others quiet
+/// open to all ───────────────► closed to all ─────────────────► open to the holder
+///      ▲                             ▲                                │ leave
+///      └───── nobody waits ──────────┴────── another waits ───────────┘
+/// ```
+public struct QuarantineGate: Sendable {
+    public enum Event: Equatable, Sendable {
+        /// The project has a batch that has to run alone.
+        case enter(String)
+        /// The project has no such batch any more.
+        case leave(String)
+        /// The project has nothing in flight: no request and no result that is not written. Reported only while
+        /// ``isAwaited``, at the end of each turn of the loop.
+        case quiet(String)
+        case busy(String)
+    }
+
+    public enum Action: Equatable, Sendable {
+        /// The project runs alone from now on. Given once more to a holder that enters again.
+        case begin(String)
+    }
+
+    /// The project that runs alone now.
+    public private(set) var holder: String?
+    private var waiting: [String] = []
+    private let projects: Set<String>
+    /// Projects that were quiet when they last reported, since the first project began to wait.
+    private var quiet: Set<String> = []
+
+    public init(projects: [String]) { self.projects = Set(projects) }
+
+    /// A project waits until the others are quiet.
+    public var isAwaited: Bool { holder == nil && !waiting.isEmpty }
+
+    /// The project may begin something new.
+    public func admits(_ project: String) -> Bool { holder == project || (holder == nil && waiting.isEmpty) }
+
+    public mutating func handle(_ event: Event) -> Action? {
+        switch event {
+        // The holder leaves only when it holds nothing: its second batch would wait for itself.
+        case .enter(let project) where holder == project: return .begin(project)
+        case .enter(let project): if !waiting.contains(project) { waiting.append(project) }
+        case .leave(let project):
+            waiting.removeAll { $0 == project }
+            if holder == project { holder = nil }
+            if waiting.isEmpty { quiet = [] }
+        case .quiet(let project): quiet.insert(project)
+        case .busy(let project): quiet.remove(project)
+        }
+        guard holder == nil, let next = waiting.first, projects.subtracting([next]).isSubset(of: quiet) else {
+            return nil
+        }
+        waiting.removeFirst()
+        holder = next
+        quiet = []
+        return .begin(next)
+    }
+}
