@@ -1,7 +1,7 @@
-/// When to fetch an access token: five minutes before the old one ends, one fetch at a time however many sends wait,
-/// and again at once when FCM refuses the current one. Times are milliseconds on a clock that is never set.
+/// Decides when to fetch an access token: five minutes before the current one ends, one fetch at a time however many
+/// sends wait, and at once when FCM refuses the current one. Times are milliseconds on a clock that is never set.
 public struct CredentialMachine: Equatable, Sendable {
-    /// Which token a send used. A refusal of an older one says nothing of the current one.
+    /// Counts the tokens. A refusal of an older one than the current one is ignored.
     public typealias Generation = Int
 
     public enum Action: Equatable, Sendable {
@@ -11,9 +11,9 @@ public struct CredentialMachine: Equatable, Sendable {
 
     public enum Readiness: Equatable, Sendable {
         case ready(Generation)
-        /// A fetch is under way, or will be made by the next ``poll(nowMs:)``.
+        /// A fetch is in flight, or the next ``poll(nowMs:)`` begins one.
         case wait
-        /// The token endpoint refused the credential: nothing can be sent until a person acts.
+        /// The token endpoint refused the credential: nothing can be sent until an operator acts.
         case failed(reason: String)
     }
 
@@ -45,7 +45,7 @@ public struct CredentialMachine: Equatable, Sendable {
 
     public init() {}
 
-    /// Asked before sends and on a timer; at most one fetch is under way at any time.
+    /// Called before sends and on a timer; at most one fetch is in flight at any time.
     public mutating func poll(nowMs: Int64) -> Action {
         switch state {
         case .none where nowMs >= notBeforeMs:
@@ -84,7 +84,7 @@ public struct CredentialMachine: Equatable, Sendable {
         state = .valid(endsMs: nowMs + lifetime, renewMs: max(nowMs + lifetime - early, notBeforeMs))
     }
 
-    /// The endpoint could not be reached or asked for patience: tried again after 1 s, doubling up to a minute.
+    /// The endpoint could not be reached or refused for now: tried again after 1 s, doubling up to a minute.
     public mutating func fetchDelayed(nowMs: Int64) {
         failures += 1
         let wait = min(60_000, 1_000 << min(failures - 1, 6))
@@ -93,7 +93,7 @@ public struct CredentialMachine: Equatable, Sendable {
         state = .retrying(atMs: nowMs + Int64(wait), endsMs: old)
     }
 
-    /// The endpoint refused the times that the request named, and they can be put right: asked again at once.
+    /// The endpoint refused the times in the request, and they can be corrected: tried again at once.
     public mutating func fetchAgain() {
         switch state {
         case .fetching: state = .none
@@ -102,29 +102,28 @@ public struct CredentialMachine: Equatable, Sendable {
         }
     }
 
-    /// There is no token, and it is not known when there will be one: what this worker would send is better sent by
-    /// another.
+    /// There is no token, and it is not known when there will be one: other workers should send instead.
     public func isStuck(nowMs: Int64) -> Bool { failures > 0 && readiness(nowMs: nowMs) == .wait }
 
     /// The endpoint refused the credential itself.
     public mutating func fetchRefused(reason: String, nowMs: Int64) {
-        // While the old token works there is no reason to stop; the endpoint is asked again.
+        // Sends go on with the old token while it works; the fetch is tried again.
         if case .refreshing(let ends) = state, nowMs < ends { return fetchDelayed(nowMs: nowMs) }
         state = .failed(reason: reason)
     }
 
-    /// FCM refused a token. Only a refusal of the current one means anything.
+    /// FCM refused a token. A refusal of an older one is ignored.
     public mutating func refused(_ refused: Generation) {
         guard refused == generation else { return }
         switch state {
         case .valid, .retrying: state = .none
-        // A fetch is under way already; its token is the next one.
+        // The token of the fetch in flight is the next one.
         case .refreshing: state = .fetching
         case .none, .fetching, .failed: break
         }
     }
 
-    /// Fetches a newer token while sends go on with the current one, which another API than that of sends refused.
+    /// Fetches a newer token while sends go on with the current one: another API refused it.
     public mutating func renew(_ refused: Generation) {
         guard refused == generation, case .valid(let ends, let renew) = state else { return }
         state = .valid(endsMs: ends, renewMs: min(renew, notBeforeMs))

@@ -4,7 +4,7 @@ import Testing
 @Suite struct CredentialMachineTests {
     private static let hour: Int64 = 3_600_000
 
-    @Test func oneFetchHoweverManyAsk() {
+    @Test func oneFetchIsInFlightHoweverOftenItIsPolled() {
         var machine = CredentialMachine()
         #expect(machine.poll(nowMs: 0) == .fetch)
         #expect(machine.poll(nowMs: 0) == .none)
@@ -13,7 +13,7 @@ import Testing
         #expect(machine.readiness(nowMs: 100) == .ready(1))
     }
 
-    @Test func renewsFiveMinutesEarlyWhileTheOldOneWorks() {
+    @Test func tokenIsRenewedFiveMinutesEarlyWhileTheOldOneWorks() {
         var machine = CredentialMachine()
         _ = machine.poll(nowMs: 0)
         machine.fetched(lifetimeMs: Self.hour, nowMs: 0)
@@ -23,7 +23,7 @@ import Testing
         #expect(machine.readiness(nowMs: Self.hour) == .wait)
     }
 
-    @Test func aShortTokenIsRenewedInItsLastTenth() {
+    @Test func shortTokenIsRenewedInItsLastTenth() {
         var machine = CredentialMachine()
         _ = machine.poll(nowMs: 0)
         machine.fetched(lifetimeMs: 30_000, nowMs: 0)
@@ -75,7 +75,7 @@ import Testing
         #expect(machine.poll(nowMs: 20_100) == .fetch)
     }
 
-    @Test func onlyARefusalOfTheCurrentTokenCounts() {
+    @Test func refusalOfAnOlderTokenIsIgnored() {
         var machine = CredentialMachine()
         _ = machine.poll(nowMs: 0)
         machine.fetched(lifetimeMs: Self.hour, nowMs: 0)
@@ -88,7 +88,7 @@ import Testing
         #expect(machine.poll(nowMs: 10_000) == .none)
     }
 
-    @Test func anUnreachableEndpointIsAskedAgainWithGrowingPatience() {
+    @Test func unreachableEndpointIsTriedAgainWithGrowingPauses() {
         var machine = CredentialMachine()
         var now: Int64 = 0
         _ = machine.poll(nowMs: now)
@@ -101,7 +101,7 @@ import Testing
     }
 
     /// The times in the request were wrong and are known now: no patience is needed, and no person.
-    @Test(arguments: [false, true]) func wrongTimesAreAskedWithAgainAtOnce(hasToken: Bool) {
+    @Test(arguments: [false, true]) func refusedTimesAreTriedAgainAtOnce(hasToken: Bool) {
         var machine = CredentialMachine()
         _ = machine.poll(nowMs: 0)
         if hasToken {
@@ -115,7 +115,7 @@ import Testing
         #expect(!machine.isStuck(nowMs: Self.hour - 300_000))
     }
 
-    @Test func aWorkerThatGetsNoTokenIsStuckUntilItHasOne() {
+    @Test func workerWithoutATokenIsStuckUntilItHasOne() {
         var machine = CredentialMachine()
         #expect(!machine.isStuck(nowMs: 0))
         _ = machine.poll(nowMs: 0)
@@ -133,7 +133,7 @@ import Testing
         #expect(machine.isStuck(nowMs: Self.hour + 1_000))
     }
 
-    @Test func aRefusedCredentialWaitsForTheProbe() {
+    @Test func refusedCredentialWaitsForTheProbe() {
         var machine = CredentialMachine()
         _ = machine.poll(nowMs: 0)
         machine.fetchRefused(reason: "invalid_grant", nowMs: 0)
@@ -143,7 +143,7 @@ import Testing
         #expect(machine.poll(nowMs: 1_000_000) == .fetch)
     }
 
-    @Test func aRefusalWhileTheOldTokenWorksStopsNothing() {
+    @Test func refusalWhileTheOldTokenWorksStopsNothing() {
         var machine = CredentialMachine()
         _ = machine.poll(nowMs: 0)
         machine.fetched(lifetimeMs: Self.hour, nowMs: 0)

@@ -6,7 +6,8 @@ internal import FanfareModel
 internal import Logging
 internal import OpenSSLKit
 
-/// Keeps a project's OAuth access token: fetches it five minutes early, one request at a time.
+/// Keeps a project's OAuth access token: fetches it five minutes early, one request at a time. ``CredentialMachine`` and
+/// ``TokenEndpointClock`` decide; this class signs and sends the requests.
 final class TokenRefresher: CredentialSource {
     private let project: ProjectContext
     private let account: ServiceAccount
@@ -14,22 +15,15 @@ final class TokenRefresher: CredentialSource {
     private let lanes: LanePool
     private var machine = CredentialMachine()
     private var nextTag: UInt64 = 0
-    /// The endpoint's time less this machine's time since boot, once the machine's own time of day was refused.
-    private var endpointOffsetMs: Int64?
-    private var signedMs: Int64 = 0
-    /// Times of the endpoint that were tried since the last token.
-    private var corrections = 0
-    /// The earliest machine time of the next warning about the endpoint's `expires_in`.
-    private var nextComplaintMs = Int64.min
-    /// A smaller difference is not what a claim is refused for.
-    private static let skewMs: Int64 = 30_000
+    private var clock = TokenEndpointClock()
+    private var lifetimeWarnings = LogThrottle(seconds: 60)
 
     private(set) var generation = 0
     private(set) var headers: RequestHeaders
     let canRefresh = true
     var projectID: String? { account.projectID }
 
-    /// Called when a token has arrived, or was refused for good.
+    /// Called when a token has arrived, or when fetching one failed.
     var onChange: () -> Void = {}
 
     init(project: ProjectContext, account: ServiceAccount, lanes: LanePool) throws(OpenSSLError) {
@@ -41,7 +35,10 @@ final class TokenRefresher: CredentialSource {
         lanes.onCompletion = { [weak self] _, outcome in self?.completed(outcome) }
     }
 
-    func start() { tick() }
+    func start() {
+        poll()
+        project.loop.every(milliseconds: 1_000) { [weak self] in self?.poll() }
+    }
 
     func readiness() -> CredentialReadiness {
         poll()
@@ -61,19 +58,14 @@ final class TokenRefresher: CredentialSource {
     func renew(_ generation: Int) { machine.renew(generation) }
     func retryFailed() { machine.forceRetry() }
 
-    private func tick() {
-        poll()
-        project.loop.schedule(afterMilliseconds: 1_000) { [weak self] in self?.tick() }
-    }
-
     private func poll() {
         if machine.poll(nowMs: SystemClock.bootMs) == .fetch { fetch() }
     }
 
     private func fetch() {
         // About a millisecond of CPU once an hour: not worth a thread to hand the key to.
-        signedMs = endpointOffsetMs.map { SystemClock.bootMs + $0 } ?? SystemClock.nowMs
-        let input = TokenRequest.signingInput(account: account, nowSeconds: signedMs / 1_000)
+        let unixMs = clock.sign(nowMs: SystemClock.bootMs, machineUnixMs: SystemClock.nowMs)
+        let input = TokenRequest.signingInput(account: account, nowSeconds: unixMs / 1_000)
         do {
             let signature = try signer.sign(input)
             nextTag += 1
@@ -85,7 +77,7 @@ final class TokenRefresher: CredentialSource {
                 body: TokenRequest.body(signingInput: input, signature: signature),
                 timeoutMs: project.configuration.requestTimeoutMs
             )
-            // By it the endpoint says what time it takes it for.
+            // The clock is corrected by it.
             request.asksForDate = true
             lanes.send(request)
         } catch {
@@ -103,8 +95,8 @@ final class TokenRefresher: CredentialSource {
         }
         switch TokenRequest.parse(answer) {
         case .success(let token):
-            corrections = 0
-            complain(of: token, nowMs: nowMs)
+            clock.accepted()
+            warn(of: token)
             machine.fetched(lifetimeMs: token.lifetimeMs, nowMs: nowMs)
             if case .ready(let current) = machine.readiness(nowMs: nowMs) { generation = current }
             headers = RequestHeaders(
@@ -114,18 +106,20 @@ final class TokenRefresher: CredentialSource {
             )
             onChange()
         case .failure(let error) where error.isRetryable:
-            project.logger.warning("The token endpoint asks for patience.", metadata: ["error": "\(error)"])
+            project.logger.warning(
+                "The token endpoint refuses for now; the token is fetched again later.",
+                metadata: ["error": "\(error)"]
+            )
             machine.fetchDelayed(nowMs: nowMs)
             onChange()
-        case .failure(let error) where error.code == "invalid_grant" && correct(by: answer, nowMs: nowMs):
+        case .failure(let error) where error.code == "invalid_grant" && correctClock(by: answer, nowMs: nowMs):
             machine.fetchAgain()
             poll()
         case .failure(let error) where error.isAboutTime:
-            // Other workers' clocks may be right, so the project is not to blame.
-            endpointOffsetMs = nil
-            corrections = 0
+            // Other workers' clocks may be right, so the credential has not failed.
+            clock.reset()
             project.logger.error(
-                "The token endpoint takes this machine's clock for wrong, so this worker sends nothing: set it by NTP.",
+                "The token endpoint refuses this machine's time, so this worker sends nothing: set its clock by NTP.",
                 metadata: ["error": "\(error)", "machine_time_ms": "\(SystemClock.nowMs)"]
             )
             machine.fetchDelayed(nowMs: nowMs)
@@ -137,26 +131,22 @@ final class TokenRefresher: CredentialSource {
         }
     }
 
-    /// Warns once a minute: sends wait for the next token when one is granted for few seconds or none.
-    private func complain(of token: AccessToken, nowMs: Int64) {
-        guard let trouble = token.lifetimeTrouble, nowMs >= nextComplaintMs else { return }
-        nextComplaintMs = nowMs + 60_000
+    /// Sends wait for the next token when one is granted for a few seconds or none.
+    private func warn(of token: AccessToken) {
+        guard let trouble = token.lifetimeTrouble, lifetimeWarnings.admits(now: project.loop.now) else { return }
         project.logger.warning(
             "The token endpoint's expires_in is unusable: a token is fetched once in 10 s at most. Check token_uri.",
             metadata: ["expires_in": "\(trouble)", "used_for_s": "\(token.expiresInSeconds)"]
         )
     }
 
-    /// A refused claim that was signed by another time than the answer's: signed again by the answer's.
-    private func correct(by answer: HTTPAnswer, nowMs: Int64) -> Bool {
-        guard let theirMs = answer.date.flatMap({ HTTPDate.milliseconds($0.utf8) }), corrections < 2,
-            abs(theirMs - signedMs) > Self.skewMs
-        else { return false }
-        corrections += 1
-        endpointOffsetMs = theirMs - nowMs
+    /// - Returns: whether a new request will be signed by another time than the refused one.
+    private func correctClock(by answer: HTTPAnswer, nowMs: Int64) -> Bool {
+        let endpointUnixMs = answer.date.flatMap { HTTPDate.milliseconds($0.utf8) }
+        guard let aheadMs = clock.correct(endpointUnixMs: endpointUnixMs, nowMs: nowMs) else { return false }
         project.logger.warning(
-            "This machine's clock is not the token endpoint's, whose time is signed with: set it by NTP.",
-            metadata: ["ahead_ms": "\(signedMs - theirMs)"]
+            "This machine's clock differs from the token endpoint's, whose time is signed with: set it by NTP.",
+            metadata: ["ahead_ms": "\(aheadMs)"]
         )
         return true
     }
