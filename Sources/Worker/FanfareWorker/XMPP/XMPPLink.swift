@@ -39,7 +39,7 @@ final class XMPPLink {
             self?.connections = count
             self?.tellConnections()
         }
-        pool.onIncoming = { [weak self] incoming, reply in self?.upstream.add(incoming, reply) }
+        pool.onIncoming = { [weak self] incoming, reply in self?.upstream.append(incoming, reply) }
         pool.onRefusedCredential = { [weak self] reason in self?.refused(reason) }
         pool.onReady = { [weak self] in self?.accepted() }
         pool.onTrouble = { [weak self] text in
