@@ -17,7 +17,7 @@ import Testing
     }
 
     /// Forty calls of a turn are two of 32 and 8; what is sent after them comes after them.
-    @Test func callsOfATurnLeaveTogetherAndInOrder() throws {
+    @Test func callsOfATurnAreSentTogetherAndInOrder() throws {
         let server = try RedisServer()
         defer { server.stop() }
         let heard = Locked<[String]>([])
@@ -37,7 +37,7 @@ import Testing
     }
 
     /// Nothing follows that would make it leave: the loop's next timers do.
-    @Test func aSingleCallLeavesByItself() throws {
+    @Test func singleCallIsSentByTheNextTimers() throws {
         let server = try RedisServer()
         defer { server.stop() }
         let heard = Locked<[String]>([])
@@ -52,7 +52,7 @@ import Testing
 
     /// Another worker has loaded an older library, or somebody deleted it: each of them hears why, and whoever can load it
     /// hears of it.
-    @Test(arguments: [nil, "'fanfare_v1_unheard_of'"]) func functionsThatAreMissingAreToldOf(_ other: String?) throws {
+    @Test(arguments: [nil, "'fanfare_v1_unheard_of'"]) func missingFunctionsAreReported(_ other: String?) throws {
         let server = try RedisServer()
         defer { server.stop() }
         let heard = Locked<[String]>([])
@@ -74,7 +74,7 @@ import Testing
     }
 
     /// What hand-overs and results ask for in common is not the same; what is large goes by itself. All of it in order.
-    @Test func onlyCallsOfOneKindLeaveTogether() throws {
+    @Test func onlyCallsOfOneFunctionAreSentTogether() throws {
         let server = try RedisServer()
         defer { server.stop() }
         let heard = Locked<[String]>([])
@@ -99,7 +99,7 @@ import Testing
     }
 
     /// A connection that is lost before they leave: each hears of it, and may be sent again.
-    @Test func withoutAConnectionEachOfThemFails() throws {
+    @Test func eachCallFailsWithoutAConnection() throws {
         let server = try RedisServer()
         defer { server.stop() }
         let heard = Locked<[String]>([])

@@ -8,7 +8,7 @@ import Testing
 
 @Suite struct ServerLinkTests {
     /// It is tried again many times a second at first; that is not for people.
-    @Test func anOutageIsSaidOnce() throws {
+    @Test func outageIsLoggedOnce() throws {
         let server = try RedisServer()
         defer { server.stop() }
         server.kill9()

@@ -23,7 +23,7 @@ import Testing
         return String(decoding: body, as: UTF8.self)
     }
 
-    @Test func anEqualMessageOfAnotherJobTravelsAlike() throws {
+    @Test func equalMessageOfAnotherJobSharesTheAdapter() throws {
         var known = ValidatedMessageCache()
         let first = job(text)
         #expect(known.adapter(of: first) == nil)
@@ -35,7 +35,7 @@ import Testing
     }
 
     /// Each of these changes what is allowed in a message, or the request that is made of it.
-    @Test func whatElseTheMessageIsJudgedByIsCompared() throws {
+    @Test func formatTargetAndModeAreCompared() throws {
         var known = ValidatedMessageCache()
         let plain = job(text)
         known.insert(plain, try adapter(plain))
@@ -55,7 +55,7 @@ import Testing
         #expect(known.adapter(of: plain) != nil)
     }
 
-    @Test func otherRecipientsOfOneKindShareAMessage() throws {
+    @Test func recipientsOfOneKindShareAMessage() throws {
         var known = ValidatedMessageCache()
         let first = job(text)
         known.insert(first, try adapter(first))
@@ -66,7 +66,7 @@ import Testing
     }
 
     /// The request holds a mark made of the first job's id, which would replace the second job's on the device.
-    @Test func aRequestMadeForOneJobIsNotNoted() throws {
+    @Test func requestMadeForOneJobIsNotCached() throws {
         var known = ValidatedMessageCache()
         var first = job(text)
         first.delivery = .replace
@@ -76,7 +76,7 @@ import Testing
         #expect(known.adapter(of: first) == nil)
     }
 
-    @Test func theOldestMakesRoom() throws {
+    @Test func oldestMessageMakesRoom() throws {
         var known = ValidatedMessageCache()
         let jobs = (0...ValidatedMessageCache.most).map { job(#"{"data":{"n":"\#($0)"}}"#) }
         for job in jobs { known.insert(job, try adapter(job)) }

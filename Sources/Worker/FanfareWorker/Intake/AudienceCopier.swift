@@ -2,13 +2,16 @@ internal import Logging
 internal import RedisTransport
 internal import StreamWire
 
-/// Copies a SET audience to a private list, a step a call. The progress is in Redis, so any worker may make any step.
+/// Copies a SET audience to a private list, a part with each call. The progress is in Redis, so any worker may copy any
+/// part.
 final class AudienceCopier {
     private let project: ProjectContext
     private var job: String?
 
+    /// Called when a job's audience is copied, or cannot be.
     var onWhole: () -> Void = {}
 
+    /// Members in one call.
     private static let step = 2_000
 
     init(project: ProjectContext) { self.project = project }
@@ -18,15 +21,16 @@ final class AudienceCopier {
         self.job = job
         project.redis.send(RedisCommand("INFO", "server")) { [weak self] result in
             guard let self else { return }
-            guard case .success(let value) = result, let runID = Self.runID(value.string ?? "") else {
+            // A cursor of another run of the server means nothing.
+            guard let runID = (try? result.get())?.string.flatMap({ ServerInfo($0).runID }) else {
                 self.job = nil
                 return
             }
-            next(runID)
+            copyPart(runID)
         }
     }
 
-    private func next(_ runID: String) {
+    private func copyPart(_ runID: String) {
         guard let job, !project.isDraining else {
             self.job = nil
             return
@@ -38,20 +42,12 @@ final class AudienceCopier {
                 self.job = nil
                 return
             }
-            if word == "more" { return next(runID) }
+            if word == "more" { return copyPart(runID) }
             if word == "parked" {
                 project.logger.error("A job is parked: its audience cannot be read.", metadata: ["job": "\(job)"])
             }
             self.job = nil
             onWhole()
         }
-    }
-
-    /// The server's run id: a cursor of another run means nothing.
-    static func runID(_ info: String) -> String? {
-        for line in info.split(whereSeparator: \.isNewline) where line.hasPrefix("run_id:") {
-            return String(line.dropFirst("run_id:".count))
-        }
-        return nil
     }
 }

@@ -17,8 +17,8 @@ final class Intake {
     private var machine = IntakeMachine<PendingEntry>()
     private var actions: [IntakeMachine<PendingEntry>.Action] = []
     private var isPerforming = false
-    private var nextFailureReport: UInt64 = 0
-    private var nextRejectionReport: UInt64 = 0
+    private var failureReports = LogThrottle(seconds: 1)
+    private var rejectionReports = LogThrottle(seconds: 60)
     private var audienceWarnings = AudienceWarnings()
 
     /// Called when entries were handed over, so that reading may go on.
@@ -171,8 +171,7 @@ final class Intake {
 
     private func reportFailure(_ pending: PendingEntry, _ error: RedisError) {
         project.meters.redisFailed()
-        guard project.loop.now >= nextFailureReport else { return }
-        nextFailureReport = project.loop.now + 1_000_000_000
+        guard failureReports.admits(now: project.loop.now) else { return }
         project.logger.warning(
             "Entries cannot be handed over yet.",
             metadata: ["entry": "\(pending.entry.id)", "error": "\(error)"]
@@ -213,8 +212,7 @@ final class Intake {
 
     private func reportRejectionFailure(_ pending: PendingEntry, _ error: RedisError) {
         project.meters.redisFailed()
-        guard project.loop.now >= nextRejectionReport else { return }
-        nextRejectionReport = project.loop.now + 60_000_000_000
+        guard rejectionReports.admits(now: project.loop.now) else { return }
         project.logger.warning(
             "Redis does not take a rejection; the entry stays in `jobs` and is tried again.",
             metadata: ["entry": "\(pending.entry.id)", "error": "\(error)"]

@@ -1,11 +1,12 @@
 internal import EventLoop
+internal import FanfareModel
 internal import Logging
 internal import RedisTransport
 internal import StreamWire
 
-/// Writes that sends and results rest on. With the `safe` profile each counts only when replicas have confirmed it, so
-/// that a failover cannot forget a mark that a send relied on; see <doc:Guarantees>. Small calls of one function leave
-/// together.
+/// Sends the writes that sends and results depend on, small calls of one function together. With the `safe` profile a
+/// write succeeds only when replicas have confirmed it, so that a failover cannot forget a watermark that a send relied
+/// on; see <doc:Guarantees>.
 final class CommandCoalescer {
     typealias Completion = RedisConnection.Completion
 
@@ -14,24 +15,24 @@ final class CommandCoalescer {
     private let keys: ProjectKeys
     private let replicas: Int
     private let logger: Logger
-    private var lastComplaint: UInt64 = 0
-    /// Calls of one function that leave together.
-    private var gathered: [(call: RedisCommand, completion: Completion)] = []
-    private var gatheredFunction = FunctionLibrary.Gathered.intake
-    private var gatheredBytes = 0
+    private var replicaReports = LogThrottle(seconds: 10)
+    /// Calls of one function that will be sent together.
+    private var calls: [(call: RedisCommand, completion: Completion)] = []
+    private var function = FunctionLibrary.Gathered.intake
+    private var bytes = 0
 
     /// Called when Redis lacks a function, or has the library of an older worker.
     var onFunctionsMissing: () -> Void = {}
     /// Called when Redis refuses a write of the project.
     var onRefused: (RedisError) -> Void = { _ in }
 
-    /// How long one question to the replicas may take, in milliseconds. It is asked again until they answer.
+    /// Timeout of one WAIT, in milliseconds. It is repeated until the replicas confirm.
     private static let waitMs = 1_000
-    /// Calls that may leave together, and their bytes: for so many Redis is busy for two to four milliseconds, in which
-    /// nobody else is served.
-    private static let mostGathered = 32
+    /// Calls that are sent together, and their bytes: Redis needs two to four milliseconds for them, in which it serves
+    /// no other client.
+    private static let mostCalls = 32
     private static let mostBytes = 24_576
-    /// Bytes from which a call leaves by itself: what calls share is little beside what such a one says.
+    /// Bytes from which a call is sent by itself: it would save little.
     private static let large = 4_096
 
     init(loop: EventLoop, redis: ProjectConnection, keys: ProjectKeys, replicas: Int, logger: Logger) {
@@ -40,35 +41,32 @@ final class CommandCoalescer {
         self.keys = keys
         self.replicas = replicas
         self.logger = logger
-        redis.beforeSend = { [weak self] in self?.sendGathered() }
+        redis.beforeSend = { [weak self] in self?.flush() }
     }
 
-    /// Sends a call with others of its function that are made before the loop's timers run next, in their order, and before
-    /// whatever is sent after it.
+    /// Sends a call together with other calls of its function, at the latest when the loop's timers run next. The order of
+    /// calls and of later commands stays.
     ///
     /// - Parameter completion: as for ``send(_:_:)``.
     func append(_ call: RedisCommand, as function: FunctionLibrary.Gathered, _ completion: @escaping Completion) {
         guard call.byteCount < Self.large else { return send(call, completion) }
-        if function != gatheredFunction || gathered.count >= Self.mostGathered
-            || gatheredBytes + call.byteCount > Self.mostBytes
-        {
-            sendGathered()
-        }
-        // A timer, not a hook of the turn's end: in those, too, calls are made, and they may come after one of ours.
-        if gathered.isEmpty { loop.schedule(afterNanoseconds: 0) { [weak self] in self?.sendGathered() } }
-        gatheredFunction = function
-        gathered.append((call, completion))
-        gatheredBytes += call.byteCount
+        let isFull = calls.count >= Self.mostCalls || bytes + call.byteCount > Self.mostBytes
+        if function != self.function || isFull { flush() }
+        // A timer, because hooks at the end of the turn append calls, too, and may run after a hook of this class.
+        if calls.isEmpty { loop.schedule(afterNanoseconds: 0) { [weak self] in self?.flush() } }
+        self.function = function
+        calls.append((call, completion))
+        bytes += call.byteCount
     }
 
-    private func sendGathered() {
-        // Sending comes by here again, by `beforeSend`, and finds nothing left.
-        guard let first = gathered.first else { return }
-        let calls = gathered
-        gathered.removeAll(keepingCapacity: true)
-        gatheredBytes = 0
+    private func flush() {
+        // `send` calls this once more, by `beforeSend`, and finds nothing left.
+        guard let first = calls.first else { return }
+        let calls = calls
+        self.calls.removeAll(keepingCapacity: true)
+        bytes = 0
         guard calls.count > 1 else { return send(first.call, first.completion) }
-        send(FunctionLibrary.together(gatheredFunction, keys, calls.map(\.call))) { [weak self] result in
+        send(FunctionLibrary.together(function, keys, calls.map(\.call))) { [weak self] result in
             let answers = (try? result.get())?.array ?? []
             for (index, call) in calls.enumerated() {
                 switch (result, answers.indices.contains(index) ? answers[index] : .null) {
@@ -107,18 +105,18 @@ final class CommandCoalescer {
             case .failure(let error): completion(error)
             case .success(let value):
                 if (value.integer ?? 0) >= Int64(replicas) { return completion(nil) }
-                complain(value.integer ?? 0)
-                // The write is there and must not be made again: only the question is repeated.
+                report(value.integer ?? 0)
+                // The write is done and must not be repeated: only WAIT is.
                 confirm(completion)
             }
         }
     }
 
-    private func complain(_ count: Int64) {
-        guard lastComplaint == 0 || loop.now > lastComplaint + 10_000_000_000 else { return }
-        lastComplaint = loop.now
+    /// - Parameter count: replicas that confirmed.
+    private func report(_ count: Int64) {
+        guard replicaReports.admits(now: loop.now) else { return }
         logger.error(
-            "Too few replicas confirm what is written, so nothing is sent: bring them back, or configure the fast profile.",
+            "Too few replicas confirm writes, so nothing is sent: bring them back, or configure the fast profile.",
             metadata: ["confirmed": "\(count)", "wanted": "\(replicas)"]
         )
     }

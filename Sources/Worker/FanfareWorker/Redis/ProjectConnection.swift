@@ -1,11 +1,11 @@
 internal import RedisTransport
 internal import StreamWire
 
-/// A project's commands on a connection that other projects may share. What ``CommandCoalescer`` has gathered leaves before
-/// whatever is sent after it, so that Redis hears of things in the order in which they happened.
+/// Sends a project's commands on a connection that other projects may share. Calls that ``CommandCoalescer`` holds are
+/// sent before any later command, so that Redis receives all of them in order.
 final class ProjectConnection {
     private let connection: RedisConnection
-    /// ``CommandCoalescer`` sets it.
+    /// Called before each command; ``CommandCoalescer`` sends its calls then.
     var beforeSend: () -> Void = {}
 
     init(_ connection: RedisConnection) { self.connection = connection }

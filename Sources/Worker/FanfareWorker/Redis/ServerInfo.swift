@@ -1,7 +1,7 @@
-/// What a worker has to know of the redis-server that answers it, from `INFO server memory`.
+/// The fields of `INFO` that a worker needs.
 struct ServerInfo: Equatable {
-    /// Names one run of one server: another one may lack the last seconds.
-    let run: String?
+    /// Identifies one run of one server: another one may lack the last seconds of writes.
+    let runID: String?
     let evictionPolicy: String?
     let isInCluster: Bool
 
@@ -11,14 +11,14 @@ struct ServerInfo: Equatable {
             guard let colon = line.firstIndex(of: ":") else { continue }
             values[line[..<colon]] = String(line[line.index(after: colon)...])
         }
-        run = values["run_id"]
+        runID = values["run_id"]
         evictionPolicy = values["maxmemory_policy"]
         isInCluster = values["redis_mode"] == "cluster"
     }
 
-    /// What has to be changed before this server can be relied on; nil when nothing has.
+    /// What an operator has to change before workers can use this server; nil if it can be used as it is.
     ///
-    /// - Parameter knowsCluster: the worker was told that this is a cluster.
+    /// - Parameter knowsCluster: the worker's configuration names a cluster.
     func remedy(knowsCluster: Bool) -> String? {
         if isInCluster, !knowsCluster {
             return "begin redis.url with redis-cluster:// (it names one node of a cluster as if it were alone)"

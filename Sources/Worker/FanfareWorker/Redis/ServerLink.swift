@@ -1,15 +1,16 @@
 internal import EventLoop
 internal import FanfareCore
 internal import FanfareMetrics
+internal import FanfareModel
 internal import Logging
 internal import OpenSSLKit
 internal import RedisTransport
 internal import StreamWire
 
-/// One place in Redis as this worker uses it: a connection for work, one that reads, and the projects that live there.
+/// This worker's connections to one Redis server, one for commands and one that reads, and the projects that use them.
 ///
-/// One server, or the primary that Sentinels name, is one place for all projects. In a cluster each project has a place of
-/// its own, since its slot may move without the others.
+/// All projects share one link to a single server, or to the primary that Sentinels name. In a cluster each project has a
+/// link of its own, since its slot may move without the others.
 final class ServerLink {
     let redis: RedisConnection
     let reader: StreamReader
@@ -17,19 +18,17 @@ final class ServerLink {
     private let loop: EventLoop
     private let configuration: WorkerConfiguration
     private let logger: Logger
-    /// The server has the functions and can be relied on; projects may work.
+    /// The server has the functions and a usable configuration; projects may work.
     private(set) var isLoaded = false
-    /// Why Redis serves nobody though it is there; empty when it does.
+    /// Why the connected server cannot be used; empty if it can.
     private var hindrance = ""
-    /// Which run of which server was connected last.
-    private var serverRun: String?
+    /// The server that was connected last.
+    private var serverRunID: String?
     private var wasConnected = false
     private var isLoading = false
-    /// Loop time at which functions were last found missing.
-    private var missedAt: UInt64?
-    /// Loop time at which it was last said that Redis is away; 0 once it is back.
-    private var saidAway: UInt64 = 0
-    private static let repeatNs: UInt64 = 10_000_000_000
+    /// Every command reports missing functions; they are loaded again once in this time.
+    private var reloads = LogThrottle(seconds: 2)
+    private var outageReports = LogThrottle(seconds: 10)
     /// Changes of the connection's state so far.
     private var changes = 0
     private var notice = SentinelNotice()
@@ -38,8 +37,8 @@ final class ServerLink {
     var onReconnected: () -> Void = {}
 
     /// - Parameters:
-    ///   - key: in a cluster, a key of the slot that this is about.
-    ///   - runners: makes the projects, which write over the connection that it is given.
+    ///   - key: in a cluster, a key of the slot whose server this is.
+    ///   - runners: makes the projects, which write on the connection that it is given.
     init(
         loop: EventLoop,
         configuration: WorkerConfiguration,
@@ -77,36 +76,36 @@ final class ServerLink {
 
     func start() {
         for runner in runners {
-            runner.onFunctionsMissing = { [weak self] in self?.functionsAreMissing() }
+            runner.onFunctionsMissing = { [weak self] in self?.reloadFunctions() }
             runner.intake.onHandedOver = { [weak self] in self?.reader.readIfPossible() }
             runner.start()
         }
         redis.onStateChange = { [weak self] state in self?.changed(state) }
         redis.connect()
         reader.start()
-        if configuration.usesSentinels { checkSentinels() }
+        if configuration.usesSentinels {
+            loop.every(milliseconds: 1_000) { [weak self] in self?.checkSentinels() }
+        }
     }
 
     private func checkSentinels() {
-        if isLoaded, let state = redis.sentinelState {
-            sentinelsAgree?.set(state.isConfirmed)
-            let metadata: Logger.Metadata = [
-                "answering": "\(state.answering)", "configured": "\(state.configured)", "primary": "\(redis.endpoint)",
-            ]
-            switch notice.observe(isConfirmed: state.isConfirmed, now: loop.now) {
-            case .warn:
-                logger.warning(
-                    "Too few Sentinels confirm the primary in use. Sending goes on, but a failover may go unnoticed: check the Sentinels and the route to them.",
-                    metadata: metadata
-                )
-            case .recover: logger.notice("A majority of the Sentinels confirms the primary again.", metadata: metadata)
-            case nil: break
-            }
+        guard isLoaded, let state = redis.sentinelState else { return }
+        sentinelsAgree?.set(state.isConfirmed)
+        let metadata: Logger.Metadata = [
+            "answering": "\(state.answering)", "configured": "\(state.configured)", "primary": "\(redis.endpoint)",
+        ]
+        switch notice.observe(isConfirmed: state.isConfirmed, now: loop.now) {
+        case .warn:
+            logger.warning(
+                "Too few Sentinels confirm the primary in use. Sending goes on, but a failover may go unnoticed: check the Sentinels and the route to them.",
+                metadata: metadata
+            )
+        case .recover: logger.notice("A majority of the Sentinels confirms the primary again.", metadata: metadata)
+        case nil: break
         }
-        loop.schedule(afterMilliseconds: 1_000) { [weak self] in self?.checkSentinels() }
     }
 
-    /// How it stands, in words for people.
+    /// The link's state as status pages print it.
     var condition: String {
         if isLoaded { return "connected" }
         switch redis.state {
@@ -132,49 +131,49 @@ final class ServerLink {
         case .unavailable(let error) where error.code == .moved || error.code == .ask:
             isLoaded = false
             isLoading = false
-            logger.notice("A project's slot of the cluster moves; the worker follows it.", metadata: about(error))
+            logger.notice(
+                "A project's cluster slot moves to another node; the worker follows it.",
+                metadata: metadata(error)
+            )
         case .unavailable(let error):
             isLoaded = false
             isLoading = false
-            guard saidAway == 0 || loop.now >= saidAway + Self.repeatNs else { break }
-            saidAway = loop.now
-            logger.warning("Redis is not available.", metadata: about(error))
+            guard outageReports.admits(now: loop.now) else { break }
+            logger.warning("Redis is not available.", metadata: metadata(error))
         default: break
         }
     }
 
-    private func about(_ error: RedisError) -> Logger.Metadata {
+    private func metadata(_ error: RedisError) -> Logger.Metadata {
         var metadata: Logger.Metadata = ["error": "\(error)"]
         if configuration.redis.form == .cluster, let runner = runners.first { metadata["project"] = "\(runner.id)" }
         return metadata
     }
 
-    /// All that a worker asks hears of it, so it is acted on once in a while.
-    private func functionsAreMissing() {
-        guard !isLoading, missedAt.map({ loop.now >= $0 + 2_000_000_000 }) ?? true else { return }
-        missedAt = loop.now
+    private func reloadFunctions() {
+        guard !isLoading, reloads.admits(now: loop.now) else { return }
         logger.error("Redis lacks functions of this worker's version; they are loaded again.")
         loadFunctions()
     }
 
-    /// A worker that may, loads the functions. One that may not relies on a deploy user who did, and says so if not.
+    /// Loads the functions. A user without that right relies on a deploy user who has loaded them.
     private func loadFunctions() {
         guard !isLoading else { return }
         isLoading = true
         redis.send(FunctionLibrary.load()) { [weak self] result in
             guard let self else { return }
             isLoading = false
-            if case .success = result { return connected() }
+            if case .success = result { return checkServer() }
             checkFunctions()
         }
     }
 
     private func checkFunctions() {
         guard let keys = runners.first?.context.keys else { return }
-        // Asked through a call that any worker may make: FUNCTION LIST is not among a worker's commands.
+        // By a call that every worker may make: FUNCTION LIST is not among a worker's commands.
         redis.send(FunctionLibrary.spec(keys, job: "-")) { [weak self] result in
             guard let self else { return }
-            if case .success = result { return connected() }
+            if case .success = result { return checkServer() }
             if case .failure(let error) = result, !error.isTransient {
                 hindrance = "lacks Fanfare's functions"
                 logger.error(
@@ -182,36 +181,38 @@ final class ServerLink {
                     metadata: ["error": "\(error)", "library": "\(FunctionLibrary.name)"]
                 )
             }
-            again(afterMs: 2_000) { $0.loadFunctions() }
+            repeatStep(afterMs: 2_000) { $0.loadFunctions() }
         }
     }
 
-    private func connected() {
+    private func checkServer() {
         redis.send(RedisCommand("INFO", "server", "memory")) { [weak self] result in
             guard let self else { return }
             if case .failure(let error) = result, error.code != .noPerm {
-                return again(afterMs: 500) { $0.connected() }
+                return repeatStep(afterMs: 500) { $0.checkServer() }
             }
-            // A user that may not ask is a choice of whoever wrote its rules, who has to watch over the policy too.
+            // Without the right to run INFO the server is taken as it is: the operator chose the user's rules.
             let server = ServerInfo((try? result.get())?.string ?? "")
             if let remedy = server.remedy(knowsCluster: configuration.redis.form == .cluster) {
-                hindrance = "cannot be relied on: \(remedy)"
+                hindrance = "cannot be used: \(remedy)"
                 logger.error(
-                    "Redis cannot be relied on as it is, so no job is taken.",
+                    "Redis cannot be used with its present configuration, so no job is taken.",
                     metadata: ["remedy": "\(remedy)"]
                 )
-                return again(afterMs: 5_000) { $0.connected() }
+                return repeatStep(afterMs: 5_000) { $0.checkServer() }
             }
-            // Who may not ask which run it is has to take it for another: what is handed in again does no harm.
-            let isSameServer = !wasConnected || (server.run != nil && serverRun == server.run)
-            if !isSameServer, server.run != nil {
-                logger.notice("Redis was restarted or is another server; its last seconds are handed in again.")
+            // Without a run id it is taken for another server: handing results in again does no harm.
+            let isSameServer = !wasConnected || (server.runID != nil && serverRunID == server.runID)
+            if !isSameServer, server.runID != nil {
+                logger.notice(
+                    "Redis was restarted or is another server; the results of the last seconds are handed in again."
+                )
             }
             if wasConnected, !isLoaded { onReconnected() }
             wasConnected = true
-            serverRun = server.run
+            serverRunID = server.runID
             isLoaded = true
-            saidAway = 0
+            outageReports.reset()
             hindrance = ""
             logger.info("The worker is connected.", metadata: ["worker": "\(configuration.name)"])
             for runner in runners { runner.connected(isSameServer: isSameServer) }
@@ -219,10 +220,10 @@ final class ServerLink {
         }
     }
 
-    private func again(afterMs pause: Int64, _ body: @escaping (ServerLink) -> Void) {
+    private func repeatStep(afterMs pause: Int64, _ body: @escaping (ServerLink) -> Void) {
         let connection = changes
         loop.schedule(afterMilliseconds: pause) { [weak self] in
-            // What a lost connection had begun, the next one begins by itself.
+            // After a reconnection these steps begin anew by themselves.
             guard let self, changes == connection, redis.state == .ready, !isLoaded else { return }
             body(self)
         }
