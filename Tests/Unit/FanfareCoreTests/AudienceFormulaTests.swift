@@ -24,20 +24,20 @@ import Testing
         #expect(try formula(condition).size { Self.sizes[$0] } == size)
     }
 
-    @Test func aTopicHasItsOwnSize() throws {
+    @Test func topicHasItsOwnSize() throws {
         let formula = try #require(AudienceFormula(.topic("a")))
         #expect(formula.size { Self.sizes[$0] } == 100)
         #expect(formula.text { _ in nil } == "a")
     }
 
-    @Test func otherTargetsHaveNone() {
+    @Test func otherTargetsHaveNoFormula() {
         for target in [Target.tokens(["a"]), .fids(["a"]), .group("a"), .audience(key: "{p}a")] {
             #expect(AudienceFormula(target) == nil)
         }
         #expect(AudienceFormula(.condition("!('a' in topics)")) == nil)
     }
 
-    @Test func whatIsKnownStandsInTheFormulaAsANumber() throws {
+    @Test func knownSizesAreNumbersInTheFormula() throws {
         let formula = try formula("'a' in topics || ('x' in topics && 'b' in topics)")
         #expect(formula.text { Self.sizes[$0] } == "#100 x #30 < +")
         #expect(formula.text { _ in nil } == "a x b < +")
@@ -49,20 +49,20 @@ import Testing
         Job(id: "j", hasOwnID: true, entryID: "1-1", target: target, message: [], audienceSize: size)
     }
 
-    @Test func theJobsOwnSizeComesBeforeTheConfigurations() {
+    @Test func sizeOfTheJobPrecedesTheConfiguredOne() {
         #expect(AudienceEstimate(of: job(.topic("a"), size: 5), topics: Self.sizes) == .known(5, .job))
         #expect(AudienceEstimate(of: job(.topic("a"), size: 0), topics: Self.sizes) == .known(0, .job))
         #expect(AudienceEstimate(of: job(.topic("a")), topics: Self.sizes) == .known(100, .config))
     }
 
-    @Test func whatNobodyNamedIsCounted() {
+    @Test func unknownSizeIsCounted() {
         #expect(AudienceEstimate(of: job(.topic("x")), topics: Self.sizes) == .counted(formula: "x"))
         let condition = Target.condition("'a' in topics || 'x' in topics")
         #expect(AudienceEstimate(of: job(condition), topics: Self.sizes) == .counted(formula: "#100 x +"))
         #expect(AudienceEstimate(of: job(condition), topics: [:]) == .counted(formula: "a x +"))
     }
 
-    @Test func aJobThatStartsNoFanOutInsideFCMHasNone() {
+    @Test func jobWithoutAFanOutInsideFCMHasNoEstimate() {
         #expect(AudienceEstimate(of: job(.tokens(["a"])), topics: Self.sizes) == nil)
         #expect(AudienceEstimate(of: job(.group("a")), topics: Self.sizes) == nil)
         var checked = job(.topic("a"), size: 5)

@@ -18,7 +18,7 @@ import Testing
         return (decision, asked)
     }
 
-    @Test func itIsNotCheckedAgain() {
+    @Test func knownMessageIsNotCheckedAgain() {
         let (decision, asked) = decide(["message": Self.broken, "format": "legacy"])
         guard case .accept(let job) = decision else {
             Issue.record("\(decision)")
@@ -28,7 +28,7 @@ import Testing
         #expect(job.message == Array(Self.broken.utf8) && job.format == .legacy)
     }
 
-    @Test func oneThatIsNotKnownIsChecked() {
+    @Test func unknownMessageIsChecked() {
         let validator = EntryBuilder.validator()
         let fields = EntryBuilder.fields(["message": Self.broken])
         let decision = validator.decide(entryID: EntryBuilder.entryID, fields: fields) { _ in false }
@@ -49,7 +49,7 @@ import Testing
         #expect(reason.hasPrefix(name) && asked.isEmpty)
     }
 
-    @Test func anOperationWithoutAMessageIsNotAskedAbout() {
+    @Test func operationWithoutAMessageIsNotLookedUp() {
         let (decision, asked) = decide(["op": "subscribe", "topic": "t", "tokens": #"["a"]"#])
         guard case .accept = decision else {
             Issue.record("\(decision)")

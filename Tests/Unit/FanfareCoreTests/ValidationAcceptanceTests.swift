@@ -108,12 +108,12 @@ import Testing
         #"{"data":{"message_typ":false}}"#, everyLegacyField,
     ]
 
-    @Test(arguments: messages) func aV1MessageIsAcceptedByteForByte(_ message: String) {
+    @Test(arguments: messages) func v1MessageIsAcceptedByteForByte(_ message: String) {
         #expect(EntryBuilder.reason(["message": message]) == nil)
         #expect(EntryBuilder.job(["message": message, "format": "v1"])?.message == Array(message.utf8))
     }
 
-    @Test(arguments: legacyMessages) func aLegacyMessageIsAcceptedByteForByte(_ message: String) {
+    @Test(arguments: legacyMessages) func legacyMessageIsAcceptedByteForByte(_ message: String) {
         #expect(EntryBuilder.reason(["message": message, "format": "legacy"]) == nil)
         let job = EntryBuilder.job(["message": message, "format": "legacy"], over: .legacy)
         #expect(job?.message == Array(message.utf8))
@@ -144,7 +144,7 @@ import Testing
         #expect(job.target == target)
     }
 
-    @Test func whatIsLeftOutHasItsDefault() {
+    @Test func missingFieldsHaveTheirDefaults() {
         #expect(
             EntryBuilder.job(["token": "t"])
                 == Job(
@@ -186,7 +186,7 @@ import Testing
         )
     }
 
-    @Test func aLaterTraceVersionMayBeLonger() {
+    @Test func laterTraceVersionMayBeLonger() {
         let later = "01" + ValidationEntryTests.trace.dropFirst(2) + "-more"
         #expect(EntryBuilder.job(["traceparent": later])?.traceparent == later)
         #expect(EntryBuilder.job(["validate_only": "0"])?.validateOnly == false)

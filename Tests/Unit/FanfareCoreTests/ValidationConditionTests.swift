@@ -40,7 +40,7 @@ import Testing
         BadEntry(["condition": conjunction(of: 4)], over: .xmpp, "condition: 3 operators, at most 2"),
     ]
 
-    @Test(arguments: bad) func isRejectedWithItsPlace(_ row: BadEntry) {
+    @Test(arguments: bad) func badConditionIsRejectedWithItsPosition(_ row: BadEntry) {
         #expect(row.decision == .reject(jobID: EntryBuilder.entryID, reason: row.reason))
     }
 
@@ -54,13 +54,13 @@ import Testing
         #expect(EntryBuilder.job(["condition": condition], over: .legacy)?.target == .condition(condition))
     }
 
-    @Test func fiveTopicsOverV1AndThreeOverTheOlderProtocols() {
+    @Test func v1AllowsFiveTopicsAndLegacyThree() {
         #expect(EntryBuilder.reason(["condition": Self.conjunction(of: 5)]) == nil)
         #expect(EntryBuilder.reason(["condition": Self.conjunction(of: 3)], over: .legacy) == nil)
     }
 
     /// Conditions made by the grammar are taken; with one word, operator or parenthesis removed, they are not.
-    @Test func whatTheGrammarMakesIsTakenAndWhatBreaksItIsNot() {
+    @Test func generatedConditionsAreAcceptedAndBrokenOnesRejected() {
         var random = SeededGenerator(seed: 41)
         for _ in 0..<2_000 {
             var pieces: [String] = []

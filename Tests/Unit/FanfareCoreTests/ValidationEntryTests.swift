@@ -132,14 +132,14 @@ import Testing
         BadEntry(["audience": "{demo}" + long], "audience: 1031 bytes, at most 1024"),
     ]
 
-    @Test(arguments: names + scalars + targets) func isRejectedByName(_ row: BadEntry) {
+    @Test(arguments: names + scalars + targets) func badEntryIsRejectedByFieldName(_ row: BadEntry) {
         let id = row.fields.first { $0.name == "id" }.map { String(decoding: $0.value, as: UTF8.self) }
         // Every `id` in these tables is a bad one.
         #expect(id == nil || row.reason.hasPrefix("id: "))
         #expect(row.decision == .reject(jobID: EntryBuilder.entryID, reason: row.reason))
     }
 
-    @Test func aRejectedJobIsKnownByItsOwnIDWhereThatIsUsable() {
+    @Test func rejectedJobKeepsItsOwnValidID() {
         #expect(
             EntryBuilder.decide(["id": "mine", "priority": "x"])
                 == .reject(jobID: "mine", reason: "priority: \"x\" is not a whole number")
@@ -154,7 +154,7 @@ import Testing
         )
     }
 
-    @Test func theFirstFaultWinsInTheDocumentedOrder() {
+    @Test func firstFaultInTheDocumentedOrderIsReported() {
         let all: KeyValuePairs<String, String?> = [
             "message": "[]", "topic": "a b", "priority": "x", "format": "x", "op": "x", "id": "", "zzz": "1",
         ]

@@ -379,11 +379,13 @@ import Testing
         ),
     ]
 
-    @Test(arguments: syntax + fields + types + images + headers + legacy) func isRejectedByName(_ row: BadEntry) {
+    @Test(arguments: syntax + fields + types + images + headers + legacy) func badMessageIsRejectedByMemberName(
+        _ row: BadEntry
+    ) {
         #expect(row.decision == .reject(jobID: EntryBuilder.entryID, reason: row.reason))
     }
 
-    @Test func aMessageThatIsNotUTF8IsNotJSON() {
+    @Test func messageThatIsNotUTF8IsNotJSON() {
         let fields: [(name: String, value: [UInt8])] = [
             ("token", Array("a".utf8)), ("message", Array("{\"data\":{\"a\":\"".utf8) + [0xFF] + Array("\"}}".utf8)),
         ]

@@ -85,7 +85,7 @@ import Testing
         ),
     ]
 
-    @Test(arguments: missing + excess + values) func isRejectedByName(_ row: BadEntry) {
+    @Test(arguments: missing + excess + values) func badOperationIsRejectedByFieldName(_ row: BadEntry) {
         #expect(row.decision == .reject(jobID: EntryBuilder.entryID, reason: row.reason))
     }
 
@@ -123,7 +123,7 @@ import Testing
         (.groupGet, ["op": "group.get", "group_name": "é\u{A0}À n"], "", []),
     ]
 
-    @Test(arguments: groups.indices) func aGroupOperationIsTaken(_ row: Int) {
+    @Test(arguments: groups.indices) func groupOperationIsAccepted(_ row: Int) {
         let (operation, fields, key, members) = Self.groups[row]
         #expect(
             EntryBuilder.job(fields)
@@ -140,7 +140,7 @@ import Testing
         )
     }
 
-    @Test func theGeneralFieldsBelongToEveryOperation() {
+    @Test func generalFieldsBelongToEveryOperation() {
         let job = EntryBuilder.job([
             "op": "group.get", "group_name": "n", "id": "mine", "priority": "9", "not_before": "5", "expires_at": "9",
             "results": "failures", "traceparent": ValidationEntryTests.trace, "tracestate": "a=1",
@@ -165,7 +165,7 @@ import Testing
         )
     }
 
-    @Test func twentyMembersAndAnySubscriberCountAreTaken() {
+    @Test func twentyMembersAndAnySubscriberCountAreAccepted() {
         let tokens = "[" + Array(repeating: "\"a\"", count: 20).joined(separator: ",") + "]"
         #expect(EntryBuilder.job(["op": "group.create", "group_name": "n", "tokens": tokens])?.members.count == 20)
         let many = "[" + Array(repeating: "\"a\"", count: 5_000).joined(separator: ",") + "]"
@@ -174,7 +174,7 @@ import Testing
     }
 
     /// Requests about groups name the sender; those about topics do not.
-    @Test func aGroupOperationNeedsTheSenderID() {
+    @Test func groupOperationNeedsTheSenderID() {
         let validator = EntryBuilder.validator(hasSenderID: false)
         func decide(_ fields: KeyValuePairs<String, String?>) -> IntakeDecision {
             validator.decide(entryID: "1-1", fields: EntryBuilder.fields(fields))
@@ -190,7 +190,7 @@ import Testing
         }
     }
 
-    @Test func aGroupNameMustBeText() {
+    @Test func groupNameMustBeUTF8WithoutControlCharacters() {
         let fields: [(name: String, value: [UInt8])] = [("op", Array("group.get".utf8)), ("group_name", [0x61, 0xFF])]
         #expect(
             EntryBuilder.validator().decide(entryID: "1-1", fields: fields)

@@ -8,31 +8,31 @@ import Testing
     /// A key of one byte and a value that brings the data to so many bytes.
     private static func data(_ total: Int) -> String { "{\"data\":{\"k\":\"\(text(total - 1))\"}}" }
 
-    @Test(arguments: [1, 4_095, 4_096]) func fitsAToken(_ bytes: Int) {
+    @Test(arguments: [1, 4_095, 4_096]) func messageUpTo4096BytesFitsAToken(_ bytes: Int) {
         #expect(EntryBuilder.reason(["message": Self.data(bytes)]) == nil)
         #expect(EntryBuilder.reason(["group": "K", "message": Self.data(bytes)]) == nil)
         #expect(EntryBuilder.reason(["message": Self.data(bytes), "format": "legacy"]) == nil)
     }
 
-    @Test(arguments: [4_097, 5_012]) func isTooLargeForAToken(_ bytes: Int) {
+    @Test(arguments: [4_097, 5_012]) func messageAbove4096BytesIsTooLargeForAToken(_ bytes: Int) {
         let reason = "message.data: \(bytes) bytes, at most 4096"
         #expect(EntryBuilder.reason(["message": Self.data(bytes)]) == reason)
         #expect(EntryBuilder.reason(["message": Self.data(bytes), "format": "legacy"]) == reason)
     }
 
-    @Test(arguments: [2_047, 2_048]) func fitsATopic(_ bytes: Int) {
+    @Test(arguments: [2_047, 2_048]) func messageUpTo2048BytesFitsATopic(_ bytes: Int) {
         #expect(EntryBuilder.reason(["topic": "t", "message": Self.data(bytes)]) == nil)
         #expect(EntryBuilder.reason(["condition": "'t' in topics", "message": Self.data(bytes)]) == nil)
     }
 
-    @Test func isTooLargeForATopic() {
+    @Test func messageAbove2048BytesIsTooLargeForATopic() {
         let reason = "message.data: 2049 bytes, at most 2048 for a topic"
         #expect(EntryBuilder.reason(["topic": "t", "message": Self.data(2_049)]) == reason)
         #expect(EntryBuilder.reason(["condition": "'t' in topics", "message": Self.data(2_049)]) == reason)
         #expect(EntryBuilder.reason(["topic": "t", "message": Self.data(2_049), "format": "legacy"]) == reason)
     }
 
-    @Test func countsBytesNotCharactersAndNotTheirEscapes() {
+    @Test func sizeCountsBytesAndNeitherCharactersNorEscapes() {
         // 2,047 two-byte characters and a key of two bytes make 4,096.
         let umlauts = String(repeating: "ü", count: 2_047)
         #expect(EntryBuilder.reason(["message": "{\"data\":{\"ü\":\"\(umlauts)\"}}"]) == nil)
@@ -61,7 +61,7 @@ import Testing
         )
     }
 
-    @Test func aPlatformInheritsWhatItDoesNotReplace() {
+    @Test func platformInheritsFieldsThatItDoesNotReplace() {
         let half = Self.text(2_047)
         let more = Self.text(2_048)
         // Replaced data does not count for that platform, and platforms do not add up.
@@ -103,7 +103,7 @@ import Testing
         )
     }
 
-    @Test func anAlertReplacesTitleAndBodyOnApple() {
+    @Test func alertReplacesTitleAndBodyOnApple() {
         func message(alert: String) -> String {
             """
             {"notification":{"title":"\(Self.text(2_000))","body":"\(Self.text(1_000))"},
@@ -117,7 +117,7 @@ import Testing
         )
     }
 
-    @Test func legacyValuesCountAsTheTextTheyBecome() {
+    @Test func legacyValuesCountAsTheirJSONText() {
         func message(_ count: Int) -> String {
             "{\"data\": {\"n\": 12.50, \"b\" : true, \"o\": {\"a\": [1, null]}, \"k\":\"\(Self.text(count))\"}}"
         }

@@ -9,7 +9,7 @@ import Testing
         return Array(tokens)
     }
 
-    @Test func keepsOrderAndRepetition() {
+    @Test func scanKeepsOrderAndRepetition() {
         #expect(tokens("[\"b\",\"a\",\"b\"]") == ["b", "a", "b"])
         #expect(tokens(" [ \"x_:.-9\"\n,\t\"y\" ] ") == ["x_:.-9", "y"])
         #expect(tokens("[\"\\u0061\\u003Ab\"]") == ["a:b"])
@@ -17,7 +17,7 @@ import Testing
     }
 
     /// Eight bytes are looked at together: each byte has to be told apart wherever it stands among them.
-    @Test func everyByteOfATokenIsLookedAt() {
+    @Test func everyByteOfATokenIsChecked() {
         let alphabet = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_:.-".utf8)
         for byte in UInt8.min ... .max {
             for (before, behind) in [
@@ -48,7 +48,7 @@ import Testing
         #expect(!RecipientRules.isToken(String(repeating: "t", count: 1_025)))
     }
 
-    @Test func aMillionTokensAreOnePass() {
+    @Test func millionTokensAreScannedInOnePass() {
         var text = Array("[".utf8)
         for index in 0..<1_000_000 { text.append(contentsOf: "\"token-\(index)\",".utf8) }
         text.append(contentsOf: "\"last\"]".utf8)
@@ -66,7 +66,7 @@ import Testing
 
     /// The general parser is the model: whatever it takes as an array of good tokens, the scanner takes, and nothing
     /// else.
-    @Test func agreesWithTheGeneralParser() {
+    @Test func scannerAgreesWithTheJSONParser() {
         var random = SeededGenerator(seed: 17)
         let pieces = [
             "[", "]", ",", "\"", "\"ab\"", "\"c\"", " ", "\\", "\\u0061", "é", "1", "null", "{", "\n", "\"\"",

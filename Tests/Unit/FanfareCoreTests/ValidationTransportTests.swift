@@ -80,11 +80,11 @@ import Testing
         )
     }
 
-    @Test(arguments: options + texts + conditions) func isRejectedByName(_ row: BadEntry) {
+    @Test(arguments: options + texts + conditions) func memberWithoutCounterpartIsRejectedByName(_ row: BadEntry) {
         #expect(row.decision == .reject(jobID: EntryBuilder.entryID, reason: row.reason))
     }
 
-    @Test func plainTextHasFourOptionsAndData() {
+    @Test func plainTextAllowsFourOptionsAndData() {
         let message =
             #"{"collapse_key":"k","time_to_live":0,"restricted_package_name":"p","dry_run":true,"data":{"a":1}}"#
         let fields: KeyValuePairs<String, String?> = [
@@ -98,7 +98,7 @@ import Testing
         #expect(EntryBuilder.reason(["topic": "t"], over: .xmpp, as: .text) == nil)
     }
 
-    @Test func xmppHasEveryOtherLegacyFieldAndReceipts() {
+    @Test func xmppAllowsEveryOtherLegacyFieldAndReceipts() {
         let message = ValidationAcceptanceTests.everyLegacyField
             .replacing(#""restricted_package_name": "p""#, with: #""delivery_receipt_requested": true"#)
         for target in ["token", "topic", "group"] {

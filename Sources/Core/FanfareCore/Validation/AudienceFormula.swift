@@ -3,10 +3,10 @@ public import FanfareModel
 /// The size of a topic's or a condition's audience as a function of its topics' sizes: a condition takes the sum for `||`
 /// and the minimum for `&&`, in FCM's order, parentheses first and then from left to right.
 ///
-/// The sum is an upper bound, since a device may have both topics; so is the minimum. `!` cannot occur: FCM supports it no
-/// more, and the validator refuses it.
+/// Both are upper bounds, since a device may have both topics or only one. `!` cannot occur: FCM no longer supports it, and
+/// the validator rejects it.
 public struct AudienceFormula: Equatable, Sendable {
-    /// One word of the formula; an operator stands behind its two operands.
+    /// One step of the formula in postfix order: an operator follows its two operands.
     enum Step: Equatable, Sendable { case topic(String), sum, minimum }
 
     private let steps: [Step]

@@ -1,4 +1,4 @@
-/// Which Redis keys may be an audience: those in the project's own slot that are not Fanfare's.
+/// Checks the Redis key of an audience: it has to be in the project's slot, and not one of Fanfare's keys.
 struct AudienceRules: Equatable, Sendable {
     static let keyLength = 1_024
 

@@ -1,4 +1,4 @@
-/// How much a topic condition may ask for.
+/// How many topics and operators a condition may have.
 struct ConditionLimits: Equatable, Sendable {
     var topics: Int
     var operators: Int
@@ -6,10 +6,10 @@ struct ConditionLimits: Equatable, Sendable {
     /// HTTP v1 counts topics, the older protocols operators.
     static let v1 = ConditionLimits(topics: 5, operators: .max)
     static let legacy = ConditionLimits(topics: .max, operators: 2)
-    /// For a condition that was checked before.
+    /// For a condition that has passed validation.
     static let none = ConditionLimits(topics: .max, operators: .max)
 
-    /// Far more than any condition within the other limits needs.
+    /// Bytes, far above what a condition within the other limits needs.
     static let length = 8_192
     static let depth = 16
 }
@@ -21,8 +21,8 @@ struct ConditionLimits: Equatable, Sendable {
 /// term      = "(" condition ")" / "'" name "'" "in" "topics"
 /// ```
 ///
-/// FCM evaluates from left to right without precedence; nothing here depends on it, since a condition is passed on as
-/// it was written.
+/// FCM evaluates from left to right without precedence. The parser does not depend on it: a condition is sent as it was
+/// written.
 struct ConditionParser {
     private let bytes: [UInt8]
     private let limits: ConditionLimits
@@ -30,7 +30,7 @@ struct ConditionParser {
     private var depth = 0
     private var operators = 0
     private(set) var topics: [String] = []
-    /// Topics and operators, each operator behind its operands.
+    /// Topics and operators in postfix order.
     private(set) var steps: [AudienceFormula.Step] = []
 
     init(_ bytes: [UInt8], limits: ConditionLimits) {
@@ -51,7 +51,7 @@ struct ConditionParser {
         }
         skipSpace()
         guard next < bytes.count else { throw fault("empty") }
-        try condition()
+        try readCondition()
         guard next == bytes.count else { throw expected("&& or ||") }
         guard operators <= limits.operators else {
             throw fault("\(operators) operators, at most \(limits.operators)")
@@ -61,43 +61,43 @@ struct ConditionParser {
         }
     }
 
-    private mutating func condition() throws(EntryFault) {
-        try term()
-        while let step = takeOperator() {
+    private mutating func readCondition() throws(EntryFault) {
+        try readTerm()
+        while let step = readOperator() {
             operators += 1
-            try term()
+            try readTerm()
             steps.append(step)
         }
     }
 
-    private mutating func term() throws(EntryFault) {
+    private mutating func readTerm() throws(EntryFault) {
         skipSpace()
-        if take("(") {
+        if consume("(") {
             guard depth < ConditionLimits.depth else {
                 throw fault("nested deeper than \(ConditionLimits.depth) levels")
             }
             depth += 1
-            try condition()
+            try readCondition()
             depth -= 1
-            guard take(")") else { throw expected("&&, || or )") }
+            guard consume(")") else { throw expected("&&, || or )") }
             skipSpace()
             return
         }
         if next < bytes.count, bytes[next] == UInt8(ascii: "!") {
             throw fault("! at byte \(next) is not supported by FCM any more")
         }
-        guard take("'") else { throw expected("( or a topic in single quotes") }
-        let name = try name()
+        guard consume("'") else { throw expected("( or a topic in single quotes") }
+        let name = try readName()
         topics.append(name)
         steps.append(.topic(name))
         skipSpace()
-        try word("in")
+        try consumeWord("in")
         skipSpace()
-        try word("topics")
+        try consumeWord("topics")
         skipSpace()
     }
 
-    private mutating func name() throws(EntryFault) -> String {
+    private mutating func readName() throws(EntryFault) -> String {
         let start = next
         guard let end = bytes[start...].firstIndex(of: UInt8(ascii: "'")) else {
             throw fault("the quote at byte \(start - 1) is not closed")
@@ -111,7 +111,7 @@ struct ConditionParser {
         return String(decoding: bytes[start..<end], as: UTF8.self)
     }
 
-    private mutating func word(_ word: String) throws(EntryFault) {
+    private mutating func consumeWord(_ word: String) throws(EntryFault) {
         let end = next + word.utf8.count
         guard end <= bytes.count, zip(bytes[next..<end], word.utf8).allSatisfy({ $0 | 0x20 == $1 }),
             end == bytes.count || !RecipientRules.isTopicByte(bytes[end])
@@ -119,7 +119,7 @@ struct ConditionParser {
         next = end
     }
 
-    private mutating func takeOperator() -> AudienceFormula.Step? {
+    private mutating func readOperator() -> AudienceFormula.Step? {
         guard bytes.count - next >= 2, bytes[next] == bytes[next + 1],
             bytes[next] == UInt8(ascii: "&") || bytes[next] == UInt8(ascii: "|")
         else { return nil }
@@ -128,7 +128,7 @@ struct ConditionParser {
         return step
     }
 
-    private mutating func take(_ character: Unicode.Scalar) -> Bool {
+    private mutating func consume(_ character: Unicode.Scalar) -> Bool {
         guard next < bytes.count, bytes[next] == UInt8(ascii: character) else { return false }
         next += 1
         return true

@@ -1,4 +1,4 @@
-/// The first rule that an entry breaks. Its text goes to `dead` and the job hash, where people and programs read it.
+/// The first rule that an entry breaks. Its text is written to `dead` and to the job hash.
 struct EntryFault: Error, Equatable {
     /// The field, as the producer wrote it, such as `tokens[17]` or `message.android.ttl`.
     let path: String
@@ -12,14 +12,14 @@ struct EntryFault: Error, Equatable {
     var reason: String { "\(path): \(rule)" }
 }
 
-/// Pieces of a producer's text that are safe to repeat: short, on one line, without invisible characters.
+/// Excerpts of a producer's text that are safe in errors and logs: short, on one line, without invisible characters.
 enum Excerpt {
-    /// Characters shown at most; a secret or a flood of text never fits.
+    /// Characters at most; a token never fits.
     static let limit = 40
 
     /// For values: in quotes.
     static func quoted(_ text: some StringProtocol) -> String {
-        "\"\(shown(text))\""
+        "\"\(plain(text))\""
     }
 
     /// For values that have not been checked to be UTF-8.
@@ -29,7 +29,7 @@ enum Excerpt {
     }
 
     /// For names within a path.
-    static func shown(_ text: some StringProtocol) -> String {
+    static func plain(_ text: some StringProtocol) -> String {
         var result = ""
         for (index, scalar) in text.unicodeScalars.enumerated() {
             guard index < limit else { return result + "…" }

@@ -18,14 +18,14 @@ enum EntryField: String, CaseIterable {
 
 /// An entry's fields by name, each at most once, none unknown.
 struct EntryFields {
-    /// A few, looked through more quickly than hashed.
+    /// An array, because a linear search through a few fields is faster than hashing.
     private var values: [(field: EntryField, value: [UInt8])] = []
 
     /// - Throws: the first repeated or unknown field, in the order of the entry.
     init(_ fields: [(name: String, value: [UInt8])]) throws(EntryFault) {
         for (name, value) in fields {
             guard let field = EntryField(rawValue: name) else {
-                throw EntryFault(Excerpt.shown(name), "unknown field")
+                throw EntryFault(Excerpt.plain(name), "unknown field")
             }
             guard self[field] == nil else { throw EntryFault(name, "given more than once") }
             values.append((field, value))
@@ -55,11 +55,11 @@ struct EntryFields {
         let outside = { (number: String) in
             EntryFault(
                 field.rawValue,
-                "\(Excerpt.shown(number)) is not \(range.lowerBound) to \(range.upperBound)"
+                "\(Excerpt.plain(number)) is not \(range.lowerBound) to \(range.upperBound)"
             )
         }
         guard let number = DecimalText.parse(value) else {
-            // One beyond 64 bits is a whole number, too.
+            // A number beyond 64 bits is a whole number, too.
             guard DecimalText.isDigits(value) else {
                 throw EntryFault(field.rawValue, "\(Excerpt.quoted(value)) is not a whole number")
             }

@@ -1,6 +1,6 @@
 internal import FanfareJSON
 
-/// What a member of a message may hold. A message's rules are data: tables of these, read by ``SchemaChecker``.
+/// What a member of a message may hold. The rules of a message are a table of these, which ``SchemaChecker`` applies.
 indirect enum FieldRule: Sendable {
     case text(TextRule)
     case boolean
@@ -13,29 +13,29 @@ indirect enum FieldRule: Sendable {
     /// An object whose values are all strings.
     case texts(TextsRule)
     case object(ObjectSchema)
-    /// An object of the platform's own; only its size counts.
+    /// An object that the platform defines; only its size is checked.
     case anyObject
     case textOrAnyObject
-    /// An object whose names are subject to the rules of data, and whose values may be anything that has a text form.
+    /// An object whose names follow the rules of `data`, with values of any kind but null.
     case anyData
-    /// May be there only where `transport` is XMPP.
+    /// Allowed only with the `xmpp` transport.
     case onlyOverXMPP(FieldRule)
-    /// May be there only where `transport` is not XMPP.
+    /// Not allowed with the `xmpp` transport.
     case notOverXMPP(FieldRule)
-    /// May be there only where a request is not plain text.
+    /// Not allowed in plain-text requests of the legacy transport.
     case notAsText(FieldRule)
-    /// Known, and refused with this rule.
+    /// A known member that is never allowed, for this reason.
     case refused(String)
 }
 
-/// What a string may say.
+/// The grammar of a string.
 enum TextRule: Sendable {
     case any
     /// `#rrggbb`.
     case color
     case analyticsLabel
     case httpsLink
-    /// An `http://` or `https://` URL, or nothing: to protobuf an empty text is an absent one.
+    /// An `http://` or `https://` URL, or empty, which protobuf reads as absent.
     case image
     case digits
     /// Seconds with up to nine decimals and an `s`, from 0 to so many seconds.
@@ -46,12 +46,12 @@ enum TextRule: Sendable {
     case arrayText
 }
 
-/// What the names and values of an object of strings may be.
+/// Which names and values an object of strings may have.
 enum TextsRule: Sendable {
     case data, webPushHeaders, apnsHeaders
 }
 
-/// A kind of object: its members, and what they demand of each other.
+/// The schema of an object: its members, and which of them are required.
 struct ObjectSchema: Sendable {
     struct Member: Sendable {
         /// The canonical name.

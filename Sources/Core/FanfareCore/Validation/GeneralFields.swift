@@ -1,6 +1,6 @@
 internal import FanfareModel
 
-/// The fields that every job may have, whatever it asks for.
+/// The fields that a job of any operation may have.
 struct GeneralFields {
     /// 9999-12-31T23:59:59.999Z.
     static let latestTime: Int64 = 253_402_300_799_999
@@ -18,13 +18,13 @@ struct GeneralFields {
     private let traceparent: String?
     private let tracestate: String?
 
-    /// All but the `id`, which is checked before anything else.
+    /// Checks all of them but `id`, which the validator checks first.
     init(_ fields: EntryFields, entryID: String) throws(EntryFault) {
         id = fields[.id].map { String(decoding: $0, as: UTF8.self) }
         self.entryID = entryID
         priority = Int(try fields.number(.priority, in: 0...9) ?? Int64(Job.usualPriority))
         notBefore = try fields.number(.notBefore, in: 0...Self.latestTime) ?? 0
-        // 0 stands for no end within a job, so a producer cannot mean it.
+        // Within a job 0 means that it never expires, so a producer may not give it.
         expiresAt = try fields.number(.expiresAt, in: 1...Self.latestTime) ?? 0
         guard expiresAt == 0 || expiresAt > notBefore else {
             throw EntryFault(EntryField.expiresAt.rawValue, "\(expiresAt) is not after not_before \(notBefore)")
@@ -41,7 +41,7 @@ struct GeneralFields {
         tracestate = fields[.tracestate].map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// A job with these fields; what else it has is for the caller to fill in.
+    /// A job with these fields; the caller fills in the others.
     func job(_ operation: Operation, target: Target) -> Job {
         Job(
             id: id ?? entryID,

@@ -1,5 +1,5 @@
-/// The header fields of web push (RFC 8030) and APNs requests that a message may set. Names count in any case, each
-/// once. One value serves one set of headers.
+/// Checks the header fields of web push (RFC 8030) and APNs requests that a message sets. Names are compared in lower
+/// case, and each may occur once. One value checks one set of headers.
 struct HeaderRules {
     static let collapseIDLength = 64
     static let webTopicLength = 32
@@ -13,7 +13,7 @@ struct HeaderRules {
                 throw EntryFault(path(), "\(Excerpt.quoted(value)) is not a number of seconds")
             }
             guard let seconds = DecimalText.parse(Array(value.utf8)), seconds <= MessageSchema.maximumLifetime else {
-                throw EntryFault(path(), "\(Excerpt.shown(value)) is not 0 to \(MessageSchema.maximumLifetime)")
+                throw EntryFault(path(), "\(Excerpt.plain(value)) is not 0 to \(MessageSchema.maximumLifetime)")
             }
         case "urgency": try checkOneOf(["very-low", "low", "normal", "high"], value, at: path())
         case "topic":

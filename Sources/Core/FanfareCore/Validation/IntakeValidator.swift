@@ -1,7 +1,7 @@
 internal import FanfareJSON
 public import FanfareModel
 
-/// What becomes of an entry of `jobs`.
+/// Whether an entry of `jobs` becomes a job.
 public enum IntakeDecision: Equatable, Sendable {
     case accept(Job)
     /// - Parameters:
@@ -10,7 +10,7 @@ public enum IntakeDecision: Equatable, Sendable {
     case reject(jobID: String, reason: String)
 }
 
-/// Checks every field of an entry before anything is sent: a request that FCM refuses uses up quota all the same.
+/// Checks every field of an entry before anything is sent: a request that FCM refuses also uses quota.
 ///
 /// The first broken rule is the reason, in this order: repeated and unknown fields as they stand in the entry, `id`,
 /// `op`, the choice of target, the other fields, the target's value, the message.
@@ -21,7 +21,7 @@ public struct IntakeValidator: Sendable {
     private let audience: AudienceRules
 
     /// - Parameters:
-    ///   - transport: how this project's sends travel.
+    ///   - transport: the transport of this project's sends.
     ///   - legacyBody: what the requests of the legacy transport hold.
     ///   - hasSenderID: whether the project's sender id is known, which operations on groups have to name.
     ///   - projectKeyTag: the project's id in braces.
@@ -39,9 +39,8 @@ public struct IntakeValidator: Sendable {
         audience = AudienceRules(projectKeyTag: projectKeyTag, prefix: prefix)
     }
 
-    /// - Parameter knowsMessage: whether the message of this job, otherwise checked, is known to keep the rules. It is
-    ///   when a job of this project was accepted whose message is the same in its bytes, its format, and whether it goes
-    ///   to a broadcast.
+    /// - Parameter knowsMessage: whether this job's message has been checked before. It has when a job of this project
+    ///   with the same message bytes, format and kind of target (broadcast or not) was accepted.
     public func decide(
         entryID: String,
         fields: [(name: String, value: [UInt8])],
@@ -57,7 +56,7 @@ public struct IntakeValidator: Sendable {
         }
     }
 
-    /// The id by which even a rejected job is known: there must be one, once, and well-formed.
+    /// The producer's id, by which a rejected job is recorded; nil unless there is exactly one and it is valid.
     private static func usableID(_ fields: [(name: String, value: [UInt8])]) -> String? {
         let ids = fields.filter { $0.name == EntryField.id.rawValue }
         guard ids.count == 1, let id = ids.first?.value, (try? RecipientRules.checkID(id, at: "id")) != nil else {
@@ -66,7 +65,7 @@ public struct IntakeValidator: Sendable {
         return String(decoding: id, as: UTF8.self)
     }
 
-    /// All of it checked but the message itself.
+    /// Checks everything but the message.
     private func job(entryID: String, fields: EntryFields) throws(EntryFault) -> Job {
         if let id = fields[.id] { try RecipientRules.checkID(id, at: EntryField.id.rawValue) }
         let operation = try ManagementRules.operation(fields)
@@ -120,7 +119,7 @@ public struct IntakeValidator: Sendable {
         switch field {
         case .tokens, .fids:
             var scanner = TokenListScanner(field: path, bytes: value)
-            let recipients = try scanner.tokens()
+            let recipients = try scanner.scan()
             return field == .fids ? .fids(recipients) : .tokens(recipients)
         case .topic: return .topic(try RecipientRules.topicName(value, at: path))
         case .condition:
@@ -137,6 +136,6 @@ public struct IntakeValidator: Sendable {
 }
 
 extension RecipientKind {
-    /// True where FCM itself finds the recipients; such a message may be half as large.
+    /// FCM itself finds the recipients; such a message may be half as large.
     public var isBroadcast: Bool { self == .topic || self == .condition }
 }

@@ -9,7 +9,7 @@ enum LegacySchema {
             "time_to_live": .integer(0...MessageSchema.maximumLifetime),
             "restricted_package_name": .notOverXMPP(text),
             "dry_run": .boolean,
-            // Of Google Cloud Messaging; FCM ignores it.
+            // A field of Google Cloud Messaging, which FCM ignores.
             "delay_while_idle": .notAsText(.boolean),
             "data": .anyData,
             "notification": .notAsText(.object(notification)),
@@ -31,7 +31,7 @@ enum LegacySchema {
             "title": text,
             "body": text,
             "subtitle": text,
-            // Apple's critical alerts have a dictionary.
+            // An object for Apple's critical alerts.
             "sound": .textOrAnyObject,
             "badge": .text(.digits),
             "icon": text,

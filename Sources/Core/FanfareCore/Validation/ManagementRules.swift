@@ -1,18 +1,18 @@
 internal import FanfareModel
 
-/// The operations besides `send`: the fields that each takes, and what these may hold.
+/// Checks the fields of every operation but `send`.
 struct ManagementRules {
     /// FCM's limit for one group.
     static let groupMembers = 20
     static let groupNameLength = 1_024
 
-    /// Whether the project's sender id is known: requests about groups name it.
+    /// The project's sender id is configured; requests about groups need it.
     let hasSenderID: Bool
 
     static func operation(_ fields: EntryFields) throws(EntryFault) -> Operation {
         var operation = Operation.send
         if let name = fields[.op] {
-            // Byte for byte: a string would take another spelling of the same characters.
+            // By bytes: String comparison also accepts other encodings of the same characters.
             guard let found = Operation.allCases.first(where: { $0.rawValue.utf8.elementsEqual(name) }) else {
                 throw EntryFault(EntryField.op.rawValue, "\(Excerpt.quoted(name)) is not an operation")
             }
@@ -29,7 +29,7 @@ struct ManagementRules {
             let rule = "\(operation.rawValue) needs the project's sender_id, not configured"
             throw EntryFault(EntryField.op.rawValue, rule)
         }
-        try checkChoice(operation, fields)
+        try checkFieldNames(operation, fields)
         let general = try GeneralFields(fields, entryID: entryID)
         if operation.isSubscription {
             let topic = try RecipientRules.topicName(fields[.topic] ?? [], at: EntryField.topic.rawValue)
@@ -54,8 +54,8 @@ struct ManagementRules {
         return job
     }
 
-    /// Every field that the operation has of its own, and no other of that kind.
-    private func checkChoice(_ operation: Operation, _ fields: EntryFields) throws(EntryFault) {
+    /// The operation's own fields are required, and those of other operations are not allowed.
+    private func checkFieldNames(_ operation: Operation, _ fields: EntryFields) throws(EntryFault) {
         let own = Self.ownFields(operation)
         for field in EntryField.allCases where fields[field] != nil {
             guard own.contains(field) || GeneralFields.names.contains(field) else {
@@ -80,10 +80,10 @@ struct ManagementRules {
 
     private func tokens(_ fields: EntryFields) throws(EntryFault) -> RecipientList {
         var scanner = TokenListScanner(field: EntryField.tokens.rawValue, bytes: fields[.tokens] ?? [])
-        return try scanner.tokens()
+        return try scanner.scan()
     }
 
-    /// FCM gives no alphabet. What would break a line or a log stays out.
+    /// FCM names no alphabet; control characters are refused because they break lines and logs.
     private func groupName(_ bytes: [UInt8]) throws(EntryFault) -> String {
         let path = EntryField.groupName.rawValue
         guard !bytes.isEmpty else { throw EntryFault(path, "empty") }

@@ -4,7 +4,7 @@ internal import FanfareModel
 /// Checks a job's `message`: that it is JSON, then each member by its schema, then what the members mean together,
 /// then the size.
 struct MessageChecker {
-    /// What is read at all. A message within FCM's limits stays far below, whatever its white space and escapes.
+    /// Larger messages are not parsed. A message within FCM's limits is far smaller, with any white space and escapes.
     static let maximumBytes = 65_536
     static let maximumDepth = 64
 
@@ -25,7 +25,7 @@ struct MessageChecker {
         let schema = format == .v1 ? MessageSchema.message : LegacySchema.message
         let checker = SchemaChecker(transport: transport, legacyBody: legacyBody)
         try checker.check(value, .object(schema), at: Self.path)
-        // The schema has made sure of it.
+        // Always an object: the schema checked it.
         guard let message = value.object else { return }
         if format == .v1 {
             try checkAndroid(message)
@@ -43,15 +43,15 @@ struct MessageChecker {
         }
     }
 
-    /// Readers differ in which of two equal names they take, so none may be repeated, at any depth.
+    /// No name may be repeated, at any depth: parsers differ in which of two equal names they use.
     private func checkDuplicates(_ value: JSONValue, at path: @autoclosure () -> String) throws(EntryFault) {
         switch value {
         case .object(let object):
             if let key = object.duplicateKey {
-                throw EntryFault("\(path()).\(Excerpt.shown(key))", "given more than once")
+                throw EntryFault("\(path()).\(Excerpt.plain(key))", "given more than once")
             }
             for member in object.members {
-                try checkDuplicates(member.value, at: "\(path()).\(Excerpt.shown(member.key))")
+                try checkDuplicates(member.value, at: "\(path()).\(Excerpt.plain(member.key))")
             }
         case .array(let elements):
             for (index, element) in elements.enumerated() {
@@ -66,13 +66,13 @@ struct MessageChecker {
         throw EntryFault("\(Self.path).\(spelling)", "not together with android")
     }
 
-    /// FCM refuses a message that shows nothing on Apple devices but claims to be urgent.
+    /// FCM refuses priority 10 for a message that shows nothing on Apple devices.
     private func checkApplePriority(_ message: JSONObject) throws(EntryFault) {
         guard let apns = message["apns"]?.object, let headers = apns["headers"]?.object,
             let priority = headers.header("apns-priority"), priority.value == "10"
         else { return }
         let pushType = headers.header("apns-push-type")?.value
-        // Live activities, calls and the like show what they carry without an alert.
+        // Live activities, calls and similar pushes show their content without an alert.
         guard apns.spelling("liveActivityToken") == nil, [nil, "alert", "background"].contains(pushType) else { return }
         let aps = apns["payload"]?.object?["aps"]?.object
         let shows = ["alert", "badge", "sound"].contains { aps?[$0] != nil }

@@ -4,8 +4,8 @@ internal import FanfareModel
 /// How large a message is, as FCM counts: the UTF-8 bytes of the keys and values of data and notification. White
 /// space, quotes, escapes, options and headers do not count.
 ///
-/// What a platform gets is counted for that platform: its own `data` stands in for the common one, a field of its own
-/// notification for the common one of that name. The largest platform decides.
+/// Each platform is counted separately: its own `data` replaces the common one, and a field of its own notification
+/// replaces the common field of that name. Every platform has to be within the limit.
 struct MessageSize {
     static let limit = 4_096
     static let broadcastLimit = 2_048

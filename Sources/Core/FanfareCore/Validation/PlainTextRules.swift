@@ -1,4 +1,4 @@
-/// What plain-text requests of the legacy transport can name at all: one token, data, and four options.
+/// Plain-text requests of the legacy transport can carry one token, data, and four options.
 enum PlainTextRules {
     static let noCounterpart = "has no counterpart in plain text"
 

@@ -37,22 +37,22 @@ public enum RecipientRules {
         }
     }
 
-    /// What ``checkToken(_:at:)`` accepts; asked for every send.
+    /// Whether ``checkToken(_:at:)`` accepts the text. Called for every send.
     public static func isToken(_ text: String) -> Bool {
         (1...tokenLength).contains(text.utf8.count) && WideBytes.none(of: text, othersThanToken)
     }
 
-    /// As ``isToken(_:)``, of UTF-8.
+    /// The same for UTF-8 bytes.
     public static func isToken(_ text: SharedText) -> Bool {
         guard (1...tokenLength).contains(text.count) else { return false }
         return unsafe text.withUnsafeBytes { unsafe WideBytes.none(of: $0, othersThanToken) }
     }
 
-    /// The first byte from `start` on that is none of a token; the count where there is none.
+    /// The position of the first byte from `start` on that a token may not have; the count if there is none.
     static func endOfToken(in bytes: [UInt8], from start: Int) -> Int {
         unsafe bytes.withUnsafeBytes { bytes in
             var at = start
-            // As a rule all of two words belongs to the token.
+            // Usually both words belong to the token.
             while at + 16 <= bytes.count {
                 let one = UInt64(littleEndian: unsafe bytes.loadUnaligned(fromByteOffset: at, as: UInt64.self))
                 let two = UInt64(littleEndian: unsafe bytes.loadUnaligned(fromByteOffset: at &+ 8, as: UInt64.self))
@@ -73,7 +73,7 @@ public enum RecipientRules {
     /// The high bit of each byte of the part that ``isTokenByte(_:)`` does not allow.
     @inline(__always)
     private static func othersThanToken(_ part: UInt64) -> UInt64 {
-        // A bit of one byte must not run into the next: what is not ASCII is told first.
+        // Non-ASCII bytes are cleared first, so that no carry crosses into the next byte.
         let ascii = part & ~WideBytes.highs
         let allowed =
             WideBytes.within("a", "z", in: ascii | 0x2020_2020_2020_2020)
@@ -89,7 +89,7 @@ public enum RecipientRules {
         }
     }
 
-    /// Never repeats the text itself: a token is a secret.
+    /// The fault never quotes the text: a token is a secret.
     private static func check(
         _ bytes: some Collection<UInt8>,
         at path: String,

@@ -1,10 +1,10 @@
 internal import FanfareJSON
 internal import FanfareModel
 
-/// Holds a JSON value against a ``FieldRule``. Faults are found in the order in which the message was written.
+/// Checks a JSON value by a ``FieldRule``. The first fault in the order of the message is reported.
 struct SchemaChecker {
     let transport: Transport
-    /// Counts only where ``transport`` is legacy.
+    /// Ignored unless ``transport`` is legacy.
     let legacyBody: LegacyBody
 
     func check(_ value: JSONValue, _ rule: FieldRule, at path: @autoclosure () -> String) throws(EntryFault) {
@@ -16,7 +16,7 @@ struct SchemaChecker {
         case .fraction:
             guard let number = value.number else { throw mismatch("a number", value, path()) }
             guard let double = number.double, (0...1).contains(double) else {
-                throw EntryFault(path(), "\(Excerpt.shown(number.text)) is not 0 to 1")
+                throw EntryFault(path(), "\(Excerpt.plain(number.text)) is not 0 to 1")
             }
         case .choice(let names, let anyCase):
             try checkChoice(try text(value, at: path()), names, anyCase: anyCase, at: path())
@@ -35,7 +35,7 @@ struct SchemaChecker {
                 try DataKeyRules.check(member.key, at: path())
                 guard member.value != .null else {
                     throw EntryFault(
-                        "\(path()).\(Excerpt.shown(member.key))",
+                        "\(path()).\(Excerpt.plain(member.key))",
                         "must not be null, which has no text form"
                     )
                 }
@@ -60,11 +60,11 @@ struct SchemaChecker {
     private func checkObject(_ object: JSONObject, _ schema: ObjectSchema, at path: @autoclosure () -> String)
         throws(EntryFault)
     {
-        // As few as the schema has, because no name is there twice.
+        // Searched linearly: it has at most one member for each of the schema, because no name is repeated.
         var given: [(name: String, spelling: String)] = []
         given.reserveCapacity(object.count)
         for member in object.members {
-            var memberPath: String { "\(path()).\(Excerpt.shown(member.key))" }
+            var memberPath: String { "\(path()).\(Excerpt.plain(member.key))" }
             guard let field = schema.member(member.key) else { throw EntryFault(memberPath, "unknown field") }
             if let other = given.first(where: { $0.name == field.name }) {
                 throw EntryFault(memberPath, "also given as \(other.spelling)")
@@ -84,7 +84,7 @@ struct SchemaChecker {
     {
         var headers = HeaderRules()
         for member in object.members {
-            var memberPath: String { "\(path()).\(Excerpt.shown(member.key))" }
+            var memberPath: String { "\(path()).\(Excerpt.plain(member.key))" }
             if case .data = rule { try DataKeyRules.check(member.key, at: path()) }
             let value = try text(member.value, at: memberPath)
             switch rule {
@@ -100,7 +100,7 @@ struct SchemaChecker {
     {
         guard let number = value.number else { throw mismatch("a whole number", value, path()) }
         guard let integer = number.int64 else {
-            throw EntryFault(path(), "\(Excerpt.shown(number.text)) is not a whole number of 64 bits")
+            throw EntryFault(path(), "\(Excerpt.plain(number.text)) is not a whole number of 64 bits")
         }
         guard range.contains(integer) else {
             throw EntryFault(path(), "\(integer) is not \(range.lowerBound) to \(range.upperBound)")
@@ -136,7 +136,7 @@ struct SchemaChecker {
     }
 }
 
-/// The names that FCM keeps for itself among data keys: the union of what its documents list.
+/// The keys of `data` that FCM reserves: the union of its documents' lists.
 enum DataKeyRules {
     private static let names = ["from", "message_type"]
     private static let prefixes = ["google", "gcm"]
@@ -144,6 +144,6 @@ enum DataKeyRules {
     static func check(_ key: String, at path: @autoclosure () -> String) throws(EntryFault) {
         let isReserved =
             names.contains { key.utf8.elementsEqual($0.utf8) } || prefixes.contains { key.utf8.starts(with: $0.utf8) }
-        guard !isReserved else { throw EntryFault("\(path()).\(Excerpt.shown(key))", "reserved key") }
+        guard !isReserved else { throw EntryFault("\(path()).\(Excerpt.plain(key))", "reserved key") }
     }
 }

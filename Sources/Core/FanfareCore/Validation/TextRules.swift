@@ -1,6 +1,6 @@
 internal import FanfareJSON
 
-/// Strings with a grammar of their own.
+/// Checks strings that have a grammar.
 enum TextRules {
     static let labelLength = 50
 
@@ -27,7 +27,7 @@ enum TextRules {
                 throw EntryFault(path(), "\(Excerpt.quoted(text)) is not a number in digits")
             }
             guard DecimalText.parse(bytes) != nil else {
-                throw EntryFault(path(), "\(Excerpt.shown(text)), at most \(Int64.max)")
+                throw EntryFault(path(), "\(Excerpt.plain(text)), at most \(Int64.max)")
             }
         case .duration(let maxSeconds): try checkDuration(bytes, maxSeconds: maxSeconds, at: path())
         case .timestamp:
@@ -51,10 +51,10 @@ enum TextRules {
             guard parts[1].count <= 9, let digits = DecimalText.parse(parts[1]) else { throw malformed }
             fraction = digits
         }
-        // Digits beyond 64 bits are as much too long as any other excess.
+        // A number beyond 64 bits is too long, too.
         let seconds = DecimalText.parse(parts[0])
         guard let seconds, seconds < maxSeconds || seconds == maxSeconds && fraction == 0 else {
-            throw EntryFault(path(), "\(Excerpt.shown(String(decoding: bytes, as: UTF8.self))), at most \(maxSeconds)s")
+            throw EntryFault(path(), "\(Excerpt.plain(String(decoding: bytes, as: UTF8.self))), at most \(maxSeconds)s")
         }
     }
 

@@ -2,7 +2,7 @@ internal import FanfareJSON
 internal import FanfareModel
 
 /// Reads a JSON array of tokens in one pass. An entry may hold a million of them: no tree of values is built, and the
-/// first bad one ends the reading.
+/// first fault ends the scan.
 struct TokenListScanner {
     private let field: String
     private let bytes: [UInt8]
@@ -13,22 +13,22 @@ struct TokenListScanner {
         self.bytes = bytes
     }
 
-    mutating func tokens() throws(EntryFault) -> RecipientList {
+    mutating func scan() throws(EntryFault) -> RecipientList {
         skipSpace()
         guard next < bytes.count else { throw broken("the text ends where an array should be") }
-        guard take("[") else {
+        guard consume("[") else {
             throw kindOfValue().map { EntryFault(field, "must be an array, not \($0)") } ?? broken("expected an array")
         }
         skipSpace()
-        if take("]") { throw EntryFault(field, "empty, at least 1") }
-        // They stay where they are: a second copy of an entry of many megabytes costs more than to look at all of it.
+        if consume("]") { throw EntryFault(field, "empty, at least 1") }
+        // Tokens are not copied: a second copy of an entry of many megabytes costs more than this scan.
         var tokens = RecipientList(within: bytes)
         while true {
             skipSpace()
-            try token(into: &tokens)
+            try readToken(into: &tokens)
             skipSpace()
-            if take(",") { continue }
-            guard take("]") else { throw broken("missing comma or closing bracket in an array") }
+            if consume(",") { continue }
+            guard consume("]") else { throw broken("missing comma or closing bracket in an array") }
             break
         }
         skipSpace()
@@ -36,8 +36,8 @@ struct TokenListScanner {
         return tokens
     }
 
-    private mutating func token(into tokens: inout RecipientList) throws(EntryFault) {
-        guard take("\"") else {
+    private mutating func readToken(into tokens: inout RecipientList) throws(EntryFault) {
+        guard consume("\"") else {
             guard next < bytes.count else { throw broken("the text ends where a string should be") }
             guard let kind = kindOfValue() else { throw broken("unexpected character where a value should be") }
             throw EntryFault("\(field)[\(tokens.count)]", "must be a string, not \(kind)")
@@ -52,13 +52,13 @@ struct TokenListScanner {
             next += 1
             return
         }
-        let text = try wholeString(from: start - 1)
+        let text = try readString(from: start - 1)
         try RecipientRules.checkToken(Array(text.utf8), at: "\(field)[\(tokens.count)]")
         tokens.append(text)
     }
 
     /// The string literal that opens at `start`, escapes resolved; `next` moves behind it.
-    private mutating func wholeString(from start: Int) throws(EntryFault) -> String {
+    private mutating func readString(from start: Int) throws(EntryFault) -> String {
         next = start + 1
         while next < bytes.count, bytes[next] != UInt8(ascii: "\"") {
             next += bytes[next] == UInt8(ascii: "\\") ? 2 : 1
@@ -100,7 +100,7 @@ struct TokenListScanner {
         }
     }
 
-    private mutating func take(_ character: Unicode.Scalar) -> Bool {
+    private mutating func consume(_ character: Unicode.Scalar) -> Bool {
         guard next < bytes.count, bytes[next] == UInt8(ascii: character) else { return false }
         next += 1
         return true
