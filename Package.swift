@@ -60,7 +60,7 @@ let package = Package(
         .target(
             name: "FanfareCore",
             dependencies: [
-                "FanfareModel", "FanfareJSON",
+                "FanfareModel", "FanfareJSON", "StreamWire",
                 .product(name: "DequeModule", package: "swift-collections"),
             ],
             path: "Sources/Core/FanfareCore",
@@ -459,7 +459,7 @@ let package = Package(
         ),
         .testTarget(
             name: "FanfareCoreTests",
-            dependencies: ["TestSupport", "FanfareCore", "FanfareModel", "FanfareJSON"],
+            dependencies: ["TestSupport", "FanfareCore", "FanfareModel", "FanfareJSON", "StreamWire"],
             path: "Tests/Unit/FanfareCoreTests",
             swiftSettings: strict
         ),

@@ -40,6 +40,15 @@ public struct StreamEntry: Sendable {
         (value.array ?? []).allSatisfy { $0.array?.last?.array?.isEmpty ?? true }
     }
 
+    /// Whether one entry's id comes behind another's. Ids that are none count as 0.
+    public static func isLater(_ id: String, than other: String) -> Bool {
+        func parts(_ id: String) -> (UInt64, UInt64) {
+            let parts = id.split(separator: "-").map { UInt64($0) ?? 0 }
+            return (parts.first ?? 0, parts.count > 1 ? parts[1] : 0)
+        }
+        return parts(id) > parts(other)
+    }
+
     /// The last id that such a reply of one stream names, also where the entry itself is deleted; nil when it names none.
     public static func lastID(_ value: RedisValue) -> String? {
         value.array?.first?.array?.last?.array?.last?.array?.first?.string

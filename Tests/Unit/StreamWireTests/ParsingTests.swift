@@ -76,6 +76,12 @@ import Testing
         #expect(parsed.news == (news.first == "end" ? [.end(job: news[1], status: "cancelled")] : []))
     }
 
+    @Test func idsAreOrderedAsNumbers() {
+        #expect(StreamEntry.isLater("10-0", than: "9-5") && !StreamEntry.isLater("9-5", than: "10-0"))
+        #expect(StreamEntry.isLater("7-10", than: "7-9") && !StreamEntry.isLater("7-9", than: "7-9"))
+        #expect(StreamEntry.isLater("1-0", than: "0") && !StreamEntry.isLater("x", than: "0-0"))
+    }
+
     private static func streams(_ entries: [RedisValue]) -> RedisValue {
         .array([.array([.bulk(Array("stream".utf8)), .array(entries)])])
     }

@@ -1,3 +1,5 @@
+public import StreamWire
+
 /// Decides what happens to each entry of a job stream, from its delivery to the step in Redis that takes it out.
 ///
 /// ```
@@ -8,26 +10,12 @@
 ///
 /// Times are nanoseconds on a clock that is never set.
 public struct IntakeMachine<Entry: IntakeEntry> {
-    /// What a hand-over did.
-    public enum HandOver: Equatable, Sendable {
-        /// The job has one batch, and this worker was given it with permits for its sends.
-        ///
-        /// - Parameter isOurs: the name that it was given to is still this worker's.
-        case claimed(epoch: String, permits: Int, isOurs: Bool)
-        case queued
-        /// The job had no recipient.
-        case closed
-        case duplicate
-        /// Another worker handed it over.
-        case gone
-        case refused(reason: String)
-        /// Another version of the library may have answered.
-        case unreadable
-    }
-
     public enum Event {
         case received([Entry])
-        case handedOver(Entry, HandOver)
+        /// - Parameters:
+        ///   - reply: nil for an answer that cannot be read: another version of the library may have written it.
+        ///   - isOurs: the job was handed over under the name that is still this worker's.
+        case handedOver(Entry, reply: IntakeReply?, isOurs: Bool)
         /// - Parameter isNew: this call took the entry out of the stream.
         case rejected(Entry, isNew: Bool)
         /// Redis did not do it: the entry stays pending.
@@ -72,9 +60,9 @@ public struct IntakeMachine<Entry: IntakeEntry> {
         case .received(let entries):
             for entry in entries { buffer.append(entry) }
             begin(&actions)
-        case .handedOver(let entry, .refused(let reason)): actions.append(.reject(entry, reason: reason))
-        case .handedOver(let entry, let handOver):
-            apply(handOver, of: entry, &actions)
+        case .handedOver(let entry, .reject(let reason), _): actions.append(.reject(entry, reason: reason))
+        case .handedOver(let entry, let reply, let isOurs):
+            apply(reply, isOurs: isOurs, to: entry, &actions)
             finish(entry, &actions)
         case .rejected(let entry, let isNew):
             if isNew { actions.append(.count(.rejected)) }
@@ -87,9 +75,9 @@ public struct IntakeMachine<Entry: IntakeEntry> {
         }
     }
 
-    private func apply(_ handOver: HandOver, of entry: Entry, _ actions: inout [Action]) {
-        switch handOver {
-        case .claimed(let epoch, let permits, let isOurs):
+    private func apply(_ reply: IntakeReply?, isOurs: Bool, to entry: Entry, _ actions: inout [Action]) {
+        switch reply {
+        case .taken(let epoch, let permits):
             actions.append(.count(.accepted))
             actions.append(.creditPermits(permits, entry))
             // Given to a name that was declared dead meanwhile, the batch is for others.
@@ -97,10 +85,10 @@ public struct IntakeMachine<Entry: IntakeEntry> {
         case .queued:
             actions.append(.count(.accepted))
             actions.append(.claim(entry))
-        case .closed: actions.append(.count(.accepted))
+        case .done: actions.append(.count(.accepted))
         case .duplicate: actions.append(.count(.duplicate))
-        case .unreadable: actions.append(.reportUnreadable)
-        case .gone, .refused: break
+        case nil: actions.append(.reportUnreadable)
+        case .gone, .reject: break
         }
     }
 

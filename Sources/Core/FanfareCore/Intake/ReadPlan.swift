@@ -1,3 +1,5 @@
+internal import StreamWire
+
 /// Decides which job streams a worker reads next, from which entry on, how many entries, and how long the read blocks.
 ///
 /// ```
@@ -26,22 +28,10 @@ public struct ReadPlan: Sendable {
         /// Entries that may be read; 0 unless the stream's group exists and the worker is registered.
         public var room: Int
         /// There is no room, but there will be when entries in flight are handed over.
-        public var isFull: Bool
-        public var leftovers: Leftovers
+        public var isFull = false
+        public var leftovers = Leftovers.none
         /// Entries of dead consumers are being taken over.
-        public var isReclaiming: Bool
-
-        public init(
-            room: Int,
-            isFull: Bool = false,
-            leftovers: Leftovers = .none,
-            isReclaiming: Bool = false
-        ) {
-            self.room = room
-            self.isFull = isFull
-            self.leftovers = leftovers
-            self.isReclaiming = isReclaiming
-        }
+        public var isReclaiming = false
     }
 
     /// One read. Streams are named by their position among the projects.
@@ -52,7 +42,7 @@ public struct ReadPlan: Sendable {
         /// nil for a read that answers at once.
         public var blockMs: Int64?
         /// Reads pending entries behind this one; nil for new entries.
-        public var after: EntryID?
+        public var after: String?
 
         /// Entries that the answer may hold.
         public var mostEntries: Int { count * streams.count }
@@ -62,10 +52,10 @@ public struct ReadPlan: Sendable {
         /// Bytes of the largest entry of each stream that was read, in the read's order; 0 where there was none.
         public var largest: [Int]
         /// The last pending entry that the answer names, also where it is deleted; nil when it names none.
-        public var last: EntryID?
+        public var last: String?
         public var isEmpty: Bool
 
-        public init(largest: [Int], last: EntryID? = nil, isEmpty: Bool) {
+        public init(largest: [Int], last: String? = nil, isEmpty: Bool) {
             self.largest = largest
             self.last = last
             self.isEmpty = isEmpty
@@ -107,9 +97,9 @@ public struct ReadPlan: Sendable {
         /// All pending entries have been read.
         var isRecovered = false
         /// The last pending entry that was read; nil before the first page.
-        var page: EntryID?
+        var page: String?
         /// Where reading of pending entries continues after the first page was read again.
-        var resumesAfter: EntryID?
+        var resumesAfter: String?
 
         mutating func recoverFromStart() { (isRecovered, page, resumesAfter) = (false, nil, nil) }
 
@@ -118,8 +108,10 @@ public struct ReadPlan: Sendable {
         mutating func rereadFirstPage() { (isRecovered, resumesAfter, page) = (false, page, nil) }
 
         /// - Parameter last: the last entry of the page; nil when the page was empty.
-        mutating func recovered(to last: EntryID?) {
-            page = last.map { max($0, resumesAfter ?? $0) }
+        mutating func recovered(to last: String?) {
+            page = last.map { last in
+                resumesAfter.map { StreamEntry.isLater($0, than: last) ? $0 : last } ?? last
+            }
             resumesAfter = nil
             if last == nil { isRecovered = true }
         }
@@ -199,7 +191,7 @@ public struct ReadPlan: Sendable {
         }
         if let index = streams.indices.first(where: { !streams[$0].isRecovered && demands[$0].room > 0 }) {
             foundNothing = false
-            let after = streams[index].page ?? EntryID("0")
+            let after = streams[index].page ?? "0"
             return read([index], demands, blockMs: nil, after: after, &actions)
         }
         let ready = streams.indices.filter { demands[$0].room > 0 && demands[$0].leftovers != .due }
@@ -226,7 +218,7 @@ public struct ReadPlan: Sendable {
         _ indices: [Int],
         _ demands: [Demand],
         blockMs: Int64?,
-        after: EntryID?,
+        after: String?,
         _ actions: inout [Action]
     ) {
         let room = indices.map { demands[$0].room }.min() ?? 1

@@ -5,7 +5,7 @@
 ///                  enter                     all others quiet
 /// open to all ───────────────► closed to all ─────────────────► open to the holder
 ///      ▲                             ▲                                │ leave
-///      └───── nobody waits ──────────┴────── another waits ───────────┘
+///      └───── no project waits ──────┴────── another waits ───────────┘
 /// ```
 public struct QuarantineGate: Sendable {
     public enum Event: Equatable, Sendable {

@@ -3,29 +3,15 @@
 /// A worker asks once every half lease. While there is more, it asks again 20 ms after the answer, but not before it has
 /// read what it was given: other workers have room, too.
 public struct ReclaimPlan: Sendable {
-    public struct Demand: Equatable, Sendable {
-        public var read: ReadPlan.Demand
-        public var isConnected: Bool
-        public var isDraining: Bool
-
-        public init(read: ReadPlan.Demand, isConnected: Bool, isDraining: Bool) {
-            self.read = read
-            self.isConnected = isConnected
-            self.isDraining = isDraining
-        }
-
-        fileprivate var hasRoom: Bool { read.room > 0 && read.leftovers == .none }
-    }
-
     public enum Event: Sendable {
         /// Half a lease has passed since the last one.
-        case due(Demand)
+        case due(ReadPlan.Demand)
         /// The time of ``Action/wait(ms:)`` is over.
-        case waited(Demand)
+        case waited(ReadPlan.Demand)
         /// - Parameters:
         ///   - cursor: where the next search begins; the start of the stream when this one reached its end.
         ///   - count: entries that were given to this consumer.
-        case answered(cursor: String, count: Int, isDraining: Bool)
+        case answered(cursor: String, count: Int)
     }
 
     public enum Action: Equatable, Sendable {
@@ -52,21 +38,23 @@ public struct ReclaimPlan: Sendable {
         case .due(let demand): claim(demand, &actions)
         case .waited(let demand):
             isWaiting = false
-            if demand.hasRoom { claim(demand, &actions) } else { wait(isDraining: demand.isDraining, &actions) }
-        case .answered(let cursor, let count, let isDraining):
+            if !claim(demand, &actions) { wait(&actions) }
+        case .answered(let cursor, let count):
             self.cursor = cursor
             if count > 0 { actions.append(.leftoversFound) }
-            if count >= Self.many || cursor != Self.start { wait(isDraining: isDraining, &actions) }
+            if count >= Self.many || cursor != Self.start { wait(&actions) }
         }
     }
 
-    private func claim(_ demand: Demand, _ actions: inout [Action]) {
-        guard demand.hasRoom, demand.isConnected, !demand.isDraining else { return }
-        actions.append(.claim(cursor: cursor, count: min(Self.most, demand.read.room)))
+    @discardableResult
+    private func claim(_ demand: ReadPlan.Demand, _ actions: inout [Action]) -> Bool {
+        guard demand.room > 0, demand.leftovers == .none else { return false }
+        actions.append(.claim(cursor: cursor, count: min(Self.most, demand.room)))
+        return true
     }
 
-    private mutating func wait(isDraining: Bool, _ actions: inout [Action]) {
-        guard !isWaiting, !isDraining else { return }
+    private mutating func wait(_ actions: inout [Action]) {
+        guard !isWaiting else { return }
         isWaiting = true
         actions.append(.wait(ms: Self.pauseMs))
     }

@@ -128,7 +128,7 @@ final class Intake {
             case .success(let value):
                 let reply = IntakeReply(value)
                 if reply == .queued { pending.audience = AudienceReply(value) }
-                handle(.handedOver(pending, reply.handOver(isOurs: leaseName == project.leaseName)))
+                handle(.handedOver(pending, reply: reply, isOurs: leaseName == project.leaseName))
             }
         }
     }
@@ -236,19 +236,5 @@ private final class PendingEntry: IntakeEntry {
     init(_ entry: StreamEntry) {
         self.entry = entry
         byteCount = entry.byteCount
-    }
-}
-
-extension IntakeReply? {
-    fileprivate func handOver<Entry>(isOurs: Bool) -> IntakeMachine<Entry>.HandOver {
-        switch self {
-        case .taken(let epoch, let permits): .claimed(epoch: epoch, permits: permits, isOurs: isOurs)
-        case .queued: .queued
-        case .done: .closed
-        case .duplicate: .duplicate
-        case .gone: .gone
-        case .reject(let reason): .refused(reason: reason)
-        case nil: .unreadable
-        }
     }
 }

@@ -14,8 +14,8 @@ final class StreamReader {
     private let logger: Logger
     private var plan: ReadPlan
 
-    /// Bytes of an answer that may hold several entries. With the limit of a single one, a few large entries that nobody
-    /// expected would be held together.
+    /// Bytes of an answer that may hold several entries. With the limit of a single one, several
+    /// unexpectedly large entries would be held together.
     private static let mostOfSeveral = 128 << 20
     private static let mostOfOne = RedisLimits().maxReplyBytes
     private static let timeoutMs: Int64 = 10_000
@@ -86,7 +86,7 @@ final class StreamReader {
             worker: consumer,
             count: read.count,
             blockMs: read.blockMs,
-            id: read.after?.text ?? ">"
+            id: read.after ?? ">"
         )
         connection.limits.maxReplyBytes = read.mostEntries > 1 ? Self.mostOfSeveral : Self.mostOfOne
         connection.send(command, timeoutMs: (read.blockMs ?? 0) + Self.timeoutMs) { [weak self] result in
@@ -105,7 +105,7 @@ final class StreamReader {
         }
         let answer = ReadPlan.Answer(
             largest: entries.map { $0.map(\.byteCount).max() ?? 0 },
-            last: StreamEntry.lastID(value).map { EntryID($0) },
+            last: StreamEntry.lastID(value),
             isEmpty: StreamEntry.isEmpty(value)
         )
         for (index, entries) in zip(read.streams, entries) { projects[index].intake.receive(entries) }

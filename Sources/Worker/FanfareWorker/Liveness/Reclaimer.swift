@@ -45,15 +45,7 @@ final class Reclaimer {
 
     /// Takes over entries that are idle for a whole lease in another consumer's list. Their hand-over says `gone` when
     /// that consumer was merely slow.
-    func claimEntries() { handle(.due(demand)) }
-
-    private var demand: ReclaimPlan.Demand {
-        ReclaimPlan.Demand(
-            read: intake.demand,
-            isConnected: project.redis.state == .ready,
-            isDraining: project.isDraining
-        )
-    }
+    func claimEntries() { handle(.due(intake.demand)) }
 
     private func handle(_ event: ReclaimPlan.Event) {
         var actions: [ReclaimPlan.Action] = []
@@ -63,8 +55,8 @@ final class Reclaimer {
             case .claim(let cursor, let count): claim(from: cursor, count)
             case .wait(let milliseconds):
                 project.loop.schedule(afterMilliseconds: milliseconds) { [weak self] in
-                    guard let self else { return }
-                    handle(.waited(demand))
+                    guard let self, !project.isDraining else { return }
+                    handle(.waited(intake.demand))
                 }
             case .leftoversFound: intake.leftoversFound()
             }
@@ -88,7 +80,7 @@ final class Reclaimer {
                 )
             }
             let count = parts[1].array?.count ?? 0
-            handle(.answered(cursor: parts[0].string ?? "0-0", count: count, isDraining: project.isDraining))
+            handle(.answered(cursor: parts[0].string ?? "0-0", count: count))
         }
     }
 }

@@ -1,3 +1,4 @@
+import StreamWire
 import Testing
 
 @testable import FanfareCore
@@ -23,22 +24,23 @@ import Testing
 
     @Test(
         arguments: [
-            (.claimed(epoch: "7", permits: 3, isOurs: true), ["count accepted", "permits 3", "activate a 7", "read"]),
-            (.claimed(epoch: "7", permits: 3, isOurs: false), ["count accepted", "permits 3", "read"]),
-            (.queued, ["count accepted", "claim a", "read"]), (.closed, ["count accepted", "read"]),
-            (.duplicate, ["count duplicate", "read"]), (.gone, ["read"]), (.unreadable, ["unreadable", "read"]),
-        ] as [(IntakeMachine<TestEntry>.HandOver, [String])]
+            (.taken(epoch: "7", permits: 3), true, ["count accepted", "permits 3", "activate a 7", "read"]),
+            (.taken(epoch: "7", permits: 3), false, ["count accepted", "permits 3", "read"]),
+            (.queued, true, ["count accepted", "claim a", "read"]), (.done, true, ["count accepted", "read"]),
+            (.duplicate, true, ["count duplicate", "read"]), (.gone, true, ["read"]),
+            (nil, true, ["unreadable", "read"]),
+        ] as [(IntakeReply?, Bool, [String])]
     )
-    func handOverEndsTheEntry(_ handOver: IntakeMachine<TestEntry>.HandOver, actions: [String]) {
+    func handOverEndsTheEntry(_ reply: IntakeReply?, isOurs: Bool, actions: [String]) {
         var machine = machine()
-        #expect(machine.texts(.handedOver(Self.entry, handOver)) == actions)
+        #expect(machine.texts(.handedOver(Self.entry, reply: reply, isOurs: isOurs)) == actions)
         #expect(machine.isIdle)
     }
 
     @Test(arguments: [(true, ["count rejected", "read"]), (false, ["read"])])
     func refusedEntryIsRejectedAndThenEnds(isNew: Bool, actions: [String]) {
         var machine = machine()
-        #expect(machine.texts(.handedOver(Self.entry, .refused(reason: "why"))) == ["reject a why"])
+        #expect(machine.texts(.handedOver(Self.entry, reply: .reject(reason: "why"), isOurs: true)) == ["reject a why"])
         #expect(!machine.isIdle)
         #expect(machine.texts(.rejected(Self.entry, isNew: isNew)) == actions)
         #expect(machine.isIdle)
@@ -50,7 +52,7 @@ import Testing
         let entries = ["a", "b", "c"].map { TestEntry($0, large) }
         #expect(machine.texts(.received(entries)) == ["check a"])
         #expect(machine.demand(now: 0).isFull)
-        #expect(machine.texts(.handedOver(entries[0], .gone)) == ["check b", "read"])
+        #expect(machine.texts(.handedOver(entries[0], reply: .gone, isOurs: true)) == ["check b", "read"])
         #expect(machine.texts(.rejected(entries[1], isNew: false)) == ["check c", "read"])
     }
 
@@ -69,7 +71,7 @@ import Testing
         var machine = machine()
         #expect(machine.texts(.leftoversFound).isEmpty)
         #expect(machine.demand(now: 0).leftovers == .due)
-        _ = machine.texts(.handedOver(Self.entry, .closed))
+        _ = machine.texts(.handedOver(Self.entry, reply: .done, isOurs: true))
         #expect(machine.demand(now: 0).leftovers == .readable)
     }
 }
