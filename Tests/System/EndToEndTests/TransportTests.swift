@@ -206,7 +206,7 @@ private let hello = #"{"notification":{"title":"Hello","body":"World"}}"#
             try text.replacingOccurrences(of: theirs, with: file)
                 .write(toFile: configuration, atomically: true, encoding: .utf8)
             let worker = try await rig.startWorker(configuration)
-            try await worker.logged("FCM lets nobody in over XMPP")
+            try await worker.logged("FCM refuses this project over XMPP")
 
             sandbox.signal(SIGTERM)
             _ = try await sandbox.wait(seconds: 30)

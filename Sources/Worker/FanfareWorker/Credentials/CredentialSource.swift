@@ -5,23 +5,23 @@ internal import FanfareModel
 protocol CredentialSource: AnyObject {
     /// The id that the credential itself names; the v1 path is built from it.
     var projectID: String? { get }
-    /// Which secret ``headers`` carry now; a refusal of an older one means nothing.
+    /// Counts the secrets; a refusal of an older one than that of ``headers`` is ignored.
     var generation: Int { get }
-    /// Complete request headers, built once for each secret.
+    /// The request headers with the current secret, built once for each.
     var headers: RequestHeaders { get }
     /// False for a secret that cannot be fetched anew.
     var canRefresh: Bool { get }
     func readiness() -> CredentialReadiness
-    /// This worker cannot send, for a reason of its own; others may.
+    /// This worker cannot send for now; others may be able to.
     var isStuck: Bool { get }
     func refused(_ generation: Int)
-    /// Fetches a newer secret, while sends go on with the current one: another API refused this one.
+    /// Fetches a newer secret while sends go on with the current one, which another API refused.
     func renew(_ generation: Int)
     /// The project's probe: a credential that was refused is tried once more.
     func retryFailed()
 }
 
-/// The headers of a project's requests, by what they carry. The same arrays serve all requests of a secret.
+/// The headers of a project's requests for each kind of body. All requests with a secret share the same arrays.
 struct RequestHeaders {
     let json: [String]
     let form: [String]
@@ -29,8 +29,8 @@ struct RequestHeaders {
 
     /// - Parameters:
     ///   - authorization: the header's value.
-    ///   - isOAuth: management takes an access token only where it is announced.
-    ///   - senderID: names the project to management of groups; empty when it is not known.
+    ///   - isOAuth: adds the header without which management requests refuse an access token.
+    ///   - senderID: identifies the project in group requests; empty if it is not configured.
     init(authorization: String, isOAuth: Bool, senderID: String) {
         let authorization = "Authorization: \(authorization)"
         json = [authorization, "Content-Type: application/json; charset=utf-8"]
@@ -54,15 +54,15 @@ enum CredentialReadiness {
     case failed(Failure)
 }
 
-/// The legacy server key: it is right or it is not.
+/// The legacy server key, which cannot be fetched anew.
 final class ServerKeyCredential: CredentialSource {
     let projectID: String? = nil
     let generation = 0
     let headers: RequestHeaders
     let canRefresh = false
     let isStuck = false
-    /// Why FCM let nobody in over XMPP; nil once a connection was let in, or for the project's probe. Sends wait for that;
-    /// connections are tried by themselves, since they also carry what comes in.
+    /// Why FCM refused the key over XMPP; nil once a connection was accepted, or for the project's probe. Sends wait
+    /// meanwhile; connections are tried by the pool, since they also carry upstream messages.
     var refusal: Failure?
 
     init(serverKey: String, senderID: String) {

@@ -2,10 +2,10 @@ internal import FanfareCore
 internal import FanfareModel
 internal import Glibc
 
-/// The last messages of a project that kept every rule, and how they travel: producers push one message to many people
-/// as jobs of one recipient each, and it need not be read anew for each of them.
+/// The last valid messages of a project, with their adapters: producers push one message to many recipients as jobs of one
+/// recipient each, and it is checked only once.
 struct ValidatedMessageCache {
-    /// All that the verdict on a message and its request depend on, within one project.
+    /// Everything that a message's validity and its request depend on within one project.
     private struct Entry {
         let message: [UInt8]
         let format: MessageFormat
@@ -31,16 +31,16 @@ struct ValidatedMessageCache {
     static let most = 16
 
     private var entries: [Entry] = []
-    /// The oldest, which makes room.
+    /// The position of the oldest entry, which is replaced next.
     private var next = 0
 
-    /// How a job's message travels when the cache holds an equal one; nil when it has to be checked.
+    /// The adapter of an equal message; nil if the job's message has to be checked.
     func adapter(of job: Job) -> ProtocolAdapter? {
         guard Self.isShared(job) else { return nil }
         return entries.first { $0.isFor(job) }?.adapter
     }
 
-    /// - Parameter job: accepted, with a message that ``adapter(of:)`` does not know.
+    /// - Parameter job: an accepted job whose message is not in the cache.
     mutating func insert(_ job: Job, _ adapter: ProtocolAdapter) {
         guard Self.isShared(job) else { return }
         let entry = Entry(job, adapter)
@@ -49,6 +49,6 @@ struct ValidatedMessageCache {
         next = (next + 1) % Self.most
     }
 
-    /// With `replace`, the request holds a mark made of the job's id.
+    /// A message with `replace` is not shared: its request holds a mark made of the job's id.
     private static func isShared(_ job: Job) -> Bool { job.operation == .send && job.delivery != .replace }
 }

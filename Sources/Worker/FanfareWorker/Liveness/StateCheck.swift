@@ -1,4 +1,5 @@
 internal import EventLoop
+internal import FanfareModel
 internal import Logging
 internal import RedisTransport
 internal import StreamWire
@@ -7,19 +8,14 @@ internal import StreamWire
 /// permanent error. Logs each fault with its remedy.
 final class StateCheck {
     private let project: ProjectContext
-    private var saidAt: [RedisObstacle: UInt64] = [:]
-    /// The earliest loop time at which an error begins the next check.
-    private var nextCheck: UInt64 = 0
-
-    private static let checkEveryNs: UInt64 = 5_000_000_000
-    private static let sayEveryNs: UInt64 = 60_000_000_000
+    private var reports: [RedisObstacle: LogThrottle] = [:]
+    private var checks = LogThrottle(seconds: 5)
 
     init(project: ProjectContext) { self.project = project }
 
     /// Begins a check because Redis refused a write of this project.
     func refused(_ error: RedisError) {
-        guard !error.isTransient, error.code != .functionNotFound, project.loop.now >= nextCheck else { return }
-        nextCheck = project.loop.now + Self.checkEveryNs
+        guard !error.isTransient, error.code != .functionNotFound, checks.admits(now: project.loop.now) else { return }
         check()
     }
 
@@ -35,10 +31,9 @@ final class StateCheck {
     }
 
     private func report(_ obstacles: [RedisObstacle]) {
-        let now = project.loop.now
-        saidAt = saidAt.filter { obstacles.contains($0.key) }
-        for obstacle in obstacles where saidAt[obstacle].map({ now >= $0 + Self.sayEveryNs }) ?? true {
-            saidAt[obstacle] = now
+        reports = reports.filter { obstacles.contains($0.key) }
+        for obstacle in obstacles
+        where reports[obstacle, default: LogThrottle(seconds: 60)].admits(now: project.loop.now) {
             project.logger.error("\(obstacle.sentence)", metadata: obstacle.metadata)
         }
     }

@@ -2,7 +2,7 @@ internal import FanfareJSON
 internal import FanfareModel
 internal import Glibc
 
-/// What a worker says of itself to whoever looks at the fleet.
+/// The description of a worker that each renewal writes, for `fanfare top` and the dashboard.
 struct WorkerRegistration {
     private let host: String
     private let pid = getpid()
@@ -17,7 +17,7 @@ struct WorkerRegistration {
             ? String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self) : ""
     }
 
-    /// - Parameter inFlight: sends under way in the project that this is said in.
+    /// - Parameter inFlight: this worker's sends in flight in the project.
     func text(inFlight: Int) -> String {
         let object: JSONObject = [
             "version": .string(FanfareVersion.current),

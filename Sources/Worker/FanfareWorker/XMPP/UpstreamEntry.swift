@@ -1,7 +1,7 @@
 internal import FCMWire
 internal import StreamWire
 
-/// An entry of the upstream stream; its fields are published on the page "Results".
+/// Writes an entry of the upstream stream, with the fields of the page "Results".
 enum UpstreamEntry {
     static func command(_ incoming: XMPPIncoming, keys: ProjectKeys, receivedMs: Int64) -> RedisCommand {
         var command = RedisCommand("XADD", keys.upstream, "*")

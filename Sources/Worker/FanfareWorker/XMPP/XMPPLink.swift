@@ -5,27 +5,28 @@ internal import RedisTransport
 internal import StreamWire
 internal import XMPPTransport
 
-/// What a project's XMPP connections share with the rest of the fleet: leave to open one more, and what devices send up,
-/// which FCM hears of only when Redis has it.
+/// Connects a project's XMPP pool with Redis: asks for permission to open connections, which the fleet shares, and writes
+/// upstream messages, which are acknowledged to FCM afterwards.
 final class XMPPLink {
-    /// What Redis was told last, and what it would have to be told anew for: it forgets a worker that was declared dead,
-    /// and one that came back may have lost what the last connection wrote.
-    private struct Told: Equatable {
-        var name: String
+    /// A number of connections as reported to Redis. It is reported again under a new lease, which begins at 0, and on a
+    /// new connection to Redis, because a restarted server may have lost it.
+    private struct Report: Equatable {
+        var leaseName: String
         var connection: Int
         var count: Int
     }
 
     private static let readinessMs: Int64 = 50
-    private static let watchMs: Int64 = 1_000
+    /// After a failed call, a new lease or a new connection to Redis the report is repeated by this timer.
+    private static let reportMs: Int64 = 1_000
 
     private let project: ProjectContext
     private let credential: ServerKeyCredential
     private let upstream: UpstreamQueue
     private var connections = 0
-    private var isTelling = false
-    /// Nil when nobody knows what Redis believes.
-    private var told: Told?
+    private var isReporting = false
+    /// The last report that Redis took; nil if that is not known.
+    private var reported: Report?
 
     init(project: ProjectContext, pool: XMPPPool, credential: ServerKeyCredential) {
         self.project = project
@@ -33,84 +34,77 @@ final class XMPPLink {
         upstream = UpstreamQueue(project: project)
         pool.leaveToConnect = { [weak self] completion in
             guard let self else { return completion(false) }
-            askToConnect(completion)
+            requestConnection(completion)
         }
         pool.onConnections = { [weak self] count in
             self?.connections = count
-            self?.tellConnections()
+            self?.reportConnections()
         }
         pool.onIncoming = { [weak self] incoming, reply in self?.upstream.append(incoming, reply) }
         pool.onRefusedCredential = { [weak self] reason in self?.refused(reason) }
         pool.onReady = { [weak self] in self?.accepted() }
         pool.onTrouble = { [weak self] text in
-            self?.project.logger.warning("XMPP has trouble.", metadata: ["trouble": "\(text)"])
+            self?.project.logger.warning("An XMPP connection reported a problem.", metadata: ["problem": "\(text)"])
         }
-        watch()
+        project.loop.every(milliseconds: Self.reportMs) { [weak self] in self?.reportConnections() }
     }
 
     // MARK: Connections
 
-    /// - Parameter completion: called when Redis has said so, or the worker ends. Until Redis can be asked nothing has
-    ///   failed, and a refusal would cost the pool a pause of seconds.
-    private func askToConnect(_ completion: @escaping (Bool) -> Void) {
+    /// Asks Redis for permission to open one more connection.
+    ///
+    /// - Parameter completion: called with Redis' answer, or with false if the worker ends. While Redis is away it is not
+    ///   called: a refusal would cost the pool a pause of seconds.
+    private func requestConnection(_ completion: @escaping (Bool) -> Void) {
         guard !project.isDraining else { return completion(false) }
         guard project.redis.state == .ready, project.leaseHolds else {
-            return askToConnect(afterMs: Self.readinessMs, completion)
+            return requestConnection(afterMs: Self.readinessMs, completion)
         }
-        let now = Told(name: project.leaseName, connection: project.connection, count: connections)
-        let command = FunctionLibrary.connect(project.keys, worker: now.name, open: now.count, wantsMore: true)
+        let now = Report(leaseName: project.leaseName, connection: project.connection, count: connections)
+        let command = FunctionLibrary.connect(project.keys, worker: now.leaseName, open: now.count, wantsMore: true)
         project.redis.send(command) { [weak self] result in
             guard let self else { return completion(false) }
             guard case .success(let value) = result, let waitMs = value.integer else {
-                told = nil
-                // Asked again when it is back; an error is an answer.
+                reported = nil
+                // An error is an answer; a lost connection is none.
                 guard project.redis.state == .ready else {
-                    return askToConnect(afterMs: Self.readinessMs, completion)
+                    return requestConnection(afterMs: Self.readinessMs, completion)
                 }
                 return completion(false)
             }
-            told = now
+            reported = now
             guard waitMs > 0 else {
-                told?.count += 1
+                reported?.count += 1
                 return completion(true)
             }
-            askToConnect(afterMs: min(waitMs, 1_000), completion)
+            requestConnection(afterMs: min(waitMs, 1_000), completion)
         }
     }
 
-    private func askToConnect(afterMs delay: Int64, _ completion: @escaping (Bool) -> Void) {
+    private func requestConnection(afterMs delay: Int64, _ completion: @escaping (Bool) -> Void) {
         project.loop.schedule(afterMilliseconds: delay) { [weak self] in
             guard let self else { return completion(false) }
-            askToConnect(completion)
+            requestConnection(completion)
         }
     }
 
-    /// Redis counts the connections of all workers: one that is gone makes room for another's.
-    private func tellConnections() {
-        guard !isTelling, project.redis.state == .ready, project.leaseHolds else { return }
-        let now = Told(name: project.leaseName, connection: project.connection, count: connections)
-        guard now != told else { return }
-        isTelling = true
-        let command = FunctionLibrary.connect(project.keys, worker: now.name, open: now.count, wantsMore: false)
+    /// Redis counts the connections of all workers: a closed one makes room for another worker's.
+    private func reportConnections() {
+        guard !isReporting, project.redis.state == .ready, project.leaseHolds else { return }
+        let now = Report(leaseName: project.leaseName, connection: project.connection, count: connections)
+        guard now != reported else { return }
+        isReporting = true
+        let command = FunctionLibrary.connect(project.keys, worker: now.leaseName, open: now.count, wantsMore: false)
         project.redis.send(command) { [weak self] result in
             guard let self else { return }
-            isTelling = false
-            // Anything but 0: this worker has no lease there, and nothing was written.
+            isReporting = false
+            // Any other answer than 0: this worker has no lease in Redis, and nothing was written.
             guard case .success(let value) = result, value.integer == 0 else {
-                told = nil
+                reported = nil
                 return
             }
-            told = now
-            tellConnections()
-        }
-    }
-
-    /// After a call that failed, a new lease or a new connection nothing else would tell it.
-    private func watch() {
-        project.loop.schedule(afterMilliseconds: Self.watchMs) { [weak self] in
-            guard let self else { return }
-            tellConnections()
-            watch()
+            reported = now
+            reportConnections()
         }
     }
 
@@ -118,7 +112,7 @@ final class XMPPLink {
 
     private func refused(_ reason: String) {
         project.logger.error(
-            "FCM lets nobody in over XMPP: check sender_id and the server key.",
+            "FCM refuses this project over XMPP: check sender_id and the server key.",
             metadata: ["reason": "\(reason)"]
         )
         credential.refusal = Failure(error: .unspecified, action: .fixCredentials, rawError: reason, httpStatus: 401)

@@ -1,0 +1,45 @@
+import Testing
+
+@testable import FanfareWorker
+
+@Suite struct LeaseTableTests {
+    private let leases = LeaseTable(worker: "w", nonce: 35)
+
+    @Test func nameHoldsTheNonceAndTheGeneration() {
+        #expect(leases.name(in: "p") == "w.z.1")
+    }
+
+    @Test func onlyRegisteredLeasesAreRenewed() {
+        #expect(leases.held.isEmpty)
+        leases.renewed("p", name: "w.z.1", until: 5)
+        #expect(leases.validUntil("p") == 0)
+        leases.hold("p", until: 10)
+        #expect(leases.held.map(\.name) == ["w.z.1"] && leases.validUntil("p") == 10)
+    }
+
+    @Test func renewalNeverShortensALease() {
+        leases.hold("p", until: 10)
+        leases.renewed("p", name: "w.z.1", until: 20)
+        leases.renewed("p", name: "w.z.1", until: 15)
+        #expect(leases.validUntil("p") == 20)
+    }
+
+    /// The answer to a renewal may arrive after the lease was lost.
+    @Test func renewalOfALostNameIsIgnored() {
+        leases.hold("p", until: 10)
+        leases.lost("p")
+        #expect(leases.name(in: "p") == "w.z.2" && leases.held.isEmpty && leases.validUntil("p") == 0)
+        leases.renewed("p", name: "w.z.1", until: 20)
+        leases.hold("p", until: 12)
+        leases.renewed("p", name: "w.z.1", until: 20)
+        #expect(leases.validUntil("p") == 12)
+    }
+
+    @Test func projectsHaveLeasesOfTheirOwn() {
+        leases.hold("p", until: 10)
+        leases.lost("q")
+        leases.setInFlight(7, in: "p")
+        #expect(leases.name(in: "p") == "w.z.1" && leases.name(in: "q") == "w.z.2")
+        #expect(leases.inFlight(in: "p") == 7 && leases.inFlight(in: "q") == 0)
+    }
+}
