@@ -109,7 +109,10 @@ let package = Package(
         ),
         .target(
             name: "CurlTransport",
-            dependencies: ["FanfareModel", "EventLoop", "CCurl", "CHTTP2Observer"],
+            dependencies: [
+                "FanfareModel", "EventLoop", "CCurl", "CHTTP2Observer",
+                .product(name: "DequeModule", package: "swift-collections"),
+            ],
             path: "Sources/Transports/CurlTransport",
             swiftSettings: strict
         ),
@@ -117,6 +120,13 @@ let package = Package(
             name: "OpenSSLKit",
             dependencies: ["COpenSSL"],
             path: "Sources/Transports/OpenSSLKit",
+            swiftSettings: strict
+        ),
+        // Sockets with or without TLS, for every protocol that is not HTTP.
+        .target(
+            name: "SocketTransport",
+            dependencies: ["EventLoop", "OpenSSLKit", .product(name: "DequeModule", package: "swift-collections")],
+            path: "Sources/Transports/SocketTransport",
             swiftSettings: strict
         ),
         .target(
@@ -127,13 +137,19 @@ let package = Package(
         ),
         .target(
             name: "XMPPTransport",
-            dependencies: ["FanfareModel", "FanfareXML", "FCMWire", "ExpatKit", "EventLoop", "CurlTransport"],
+            dependencies: [
+                "FanfareModel", "FanfareXML", "FCMWire", "ExpatKit", "EventLoop", "SocketTransport",
+                .product(name: "DequeModule", package: "swift-collections"),
+            ],
             path: "Sources/Transports/XMPPTransport",
             swiftSettings: strict
         ),
         .target(
             name: "RedisTransport",
-            dependencies: ["EventLoop", "FanfareModel", "StreamWire", "OpenSSLKit", "CHiredis"],
+            dependencies: [
+                "EventLoop", "FanfareModel", "StreamWire", "OpenSSLKit", "SocketTransport", "CHiredis",
+                .product(name: "DequeModule", package: "swift-collections"),
+            ],
             path: "Sources/Transports/RedisTransport",
             swiftSettings: strict
         ),
@@ -308,8 +324,7 @@ let package = Package(
         .testTarget(
             name: "XMPPTransportTests",
             dependencies: [
-                "XMPPTransport", "FanfareModel", "FanfareXML", "FCMWire", "ExpatKit", "EventLoop", "CurlTransport",
-                "TestSupport",
+                "XMPPTransport", "FanfareModel", "FanfareXML", "FCMWire", "ExpatKit", "EventLoop", "TestSupport",
             ],
             path: "Tests/Unit/XMPPTransportTests",
             swiftSettings: strict

@@ -1,8 +1,11 @@
+internal import SocketTransport
 internal import StreamWire
 
-/// A command that is written piece by piece, as the wire takes it. Written at once, a job of a million recipients would
-/// be held once more, in memory that is touched for this only; with TLS twice more.
-struct CommandPieces {
+/// A command that is written piece by piece, as the wire takes it.
+///
+/// Written at once, a job of a million recipients would be held once more, in memory that is touched for this only; with
+/// TLS twice more.
+struct CommandPieces: BytePieces {
     private let command: RedisCommand
     private var isBegun = false
     /// The word under way, whether its head is written, and how far it has come.
@@ -12,7 +15,7 @@ struct CommandPieces {
 
     init(_ command: RedisCommand) { self.command = command }
 
-    /// Nothing is left to write.
+    /// True when every word is written.
     var isOver: Bool { word == command.count }
 
     /// Bytes of all pieces together.
@@ -27,10 +30,9 @@ struct CommandPieces {
         }
     }
 
-    /// Bytes by which a piece may be longer than was asked for: a recipient of a list is not divided, nor is a head.
-    static let fewMore = 2_048
+    /// A recipient of a list is not divided, nor is a head.
+    static let overrun = 2_048
 
-    /// Appends the next piece, until `output` has `most` bytes and a few more.
     mutating func append(to output: inout [UInt8], most: Int) {
         if !isBegun { CommandFormatter.appendHead("*", command.count, to: &output) }
         isBegun = true

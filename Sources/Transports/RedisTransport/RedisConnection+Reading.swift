@@ -1,4 +1,5 @@
 internal import EventLoop
+internal import SocketTransport
 internal import StreamWire
 
 extension RedisConnection {
@@ -7,12 +8,12 @@ extension RedisConnection {
         do throws(RedisError) {
             if machine.isOpening {
                 // Write interest or an error: the connect has ended.
-                try channel.socket.connectResult()
+                try RedisError.from { () throws(SocketError) in try channel.socket.connectResult() }
                 perform(machine.opened())
                 return watch()
             }
             if readiness.contains(.writable) {
-                if try channel.flush() > 0 { movedAt = EventLoop.readClock() }
+                if try flush(channel) > 0 { movedAt = EventLoop.readClock() }
                 watch()
             }
             if !readiness.isDisjoint(with: [.readable, .failed]) { try read(channel) }
@@ -26,20 +27,20 @@ extension RedisConnection {
     /// worker that sends are long.
     private static let mostBuffers = 16
 
-    /// What the server has sent, or a part of it.
+    /// Reads what the server has sent, up to ``mostBuffers``, and delivers the replies in it.
     func read(_ channel: ByteChannel) throws(RedisError) {
         let socketGeneration = generation
         let result = withUnsafeTemporaryAllocation(byteCount: 1 << 16, alignment: 16) { buffer in
             Result { () throws(RedisError) in
                 for _ in 0..<Self.mostBuffers {
-                    let count = try channel.read(into: buffer) { (bytes) throws(RedisError) in
-                        try take(bytes, socketGeneration)
-                    }
-                    if machine.isSecuring { try continueSecuring(channel) }
-                    // The peer may have sent more than its part of the handshake.
-                    guard generation == socketGeneration, !machine.isSecuring else { return }
-                    try channel.decrypt(into: buffer) { (bytes) throws(RedisError) in
-                        try take(bytes, socketGeneration)
+                    let count = try RedisError.from { () throws(SocketError) in try channel.receive(into: buffer) }
+                    if channel.usesTLS {
+                        if machine.isSecuring { try continueSecuring(channel) }
+                        // The peer may have sent more than its part of the handshake.
+                        guard generation == socketGeneration, !machine.isSecuring else { return }
+                        try takeDecrypted(from: channel, socketGeneration, buffer)
+                    } else if count > 0 {
+                        try take(UnsafeRawBufferPointer(rebasing: buffer[..<count]), socketGeneration)
                     }
                     guard generation == socketGeneration, count == buffer.count else { return }
                 }
@@ -47,6 +48,18 @@ extension RedisConnection {
         }
         try result.get()
         if generation == socketGeneration { watch() }
+    }
+
+    private func takeDecrypted(
+        from channel: ByteChannel,
+        _ socketGeneration: UInt64,
+        _ buffer: UnsafeMutableRawBufferPointer
+    ) throws(RedisError) {
+        while generation == socketGeneration {
+            let count = try RedisError.from { () throws(SocketError) in try channel.decrypt(into: buffer) }
+            guard count > 0 else { return }
+            try take(UnsafeRawBufferPointer(rebasing: buffer[..<count]), socketGeneration)
+        }
     }
 
     /// Hands plain bytes to the reader and its replies to whom they belong.

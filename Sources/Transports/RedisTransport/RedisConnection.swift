@@ -1,5 +1,6 @@
 public import EventLoop
 public import OpenSSLKit
+internal import SocketTransport
 public import StreamWire
 
 /// One connection to Redis, on one loop: pipelined, and reconnecting by itself until it is closed. Which server that is
@@ -208,6 +209,7 @@ public final class RedisConnection {
             switch resolution.result {
             case .success(let addresses): resolved(resolution.attempt, addresses)
             case .failure(let error):
+                let error = RedisError(error)
                 perform(machine.resolveFailed(attempt: resolution.attempt, error: error, random: random()))
             }
         }
@@ -223,7 +225,9 @@ public final class RedisConnection {
 
     private func open(_ address: SocketAddress) {
         do throws(RedisError) {
-            let socket = try StreamSocket(connectingTo: address, userTimeoutMs: timeouts.userTimeoutMs)
+            let socket = try RedisError.from { () throws(SocketError) in
+                try StreamSocket(connectingTo: address, userTimeoutMs: timeouts.userTimeoutMs)
+            }
             channel = ByteChannel(socket: socket)
             reader = ReplyReader(limits: limits)
             generation += 1
@@ -242,14 +246,7 @@ public final class RedisConnection {
     private func secure() {
         guard let channel, case .tcp(let host, _) = endpoint.address else { return }
         do throws(RedisError) {
-            let context: TLSContext
-            do throws(OpenSSLError) {
-                // Read anew for each connection, so that replaced certificates are used from then on.
-                context = try TLSContext(files: tls)
-            } catch {
-                throw RedisError(.tls, "\(error)")
-            }
-            try channel.startTLS(context: context, host: host)
+            try RedisError.from { () throws(SocketError) in try channel.startTLS(files: tls, host: host) }
             try continueSecuring(channel)
         } catch {
             lose(error)
@@ -257,7 +254,8 @@ public final class RedisConnection {
     }
 
     func continueSecuring(_ channel: ByteChannel) throws(RedisError) {
-        if try channel.secure() { return perform(machine.secured()) }
+        let isSecure = try RedisError.from { () throws(SocketError) in try channel.secure() }
+        if isSecure { return perform(machine.secured()) }
         watch()
     }
 
@@ -307,14 +305,20 @@ public final class RedisConnection {
         self.turnGuard = nil
         guard let channel, !gathered.isEmpty || channel.hasUnsentBytes else { return }
         do throws(RedisError) {
-            try channel.write(&gathered)
-            try channel.flush()
+            try RedisError.from { () throws(SocketError) in try channel.write(&gathered) }
+            try flush(channel)
             watch()
         } catch {
             let reason = lastWords(of: channel) ?? error
             // A receiver of the last replies may have closed the connection.
             if channel === self.channel { lose(reason) }
         }
+    }
+
+    /// - Returns: how many bytes the kernel took.
+    @discardableResult
+    func flush(_ channel: ByteChannel) throws(RedisError) -> Int {
+        try RedisError.from { () throws(SocketError) in try channel.flush() }
     }
 
     /// Who refuses a certificate says so and hangs up: what was written meanwhile is what fails, and why stands unread.

@@ -1,3 +1,5 @@
+internal import SocketTransport
+
 /// Why a command has no answer.
 public struct RedisError: Error, Equatable, Sendable, CustomStringConvertible {
     /// An open set: a server's error that has no name here keeps the server's own first word.
@@ -78,6 +80,21 @@ public struct RedisError: Error, Equatable, Sendable, CustomStringConvertible {
             code = .tooManyClients
         }
         self.init(code, line)
+    }
+
+    init(_ error: SocketError) {
+        let code: Code =
+            switch error.kind {
+            case .nameResolution: .nameResolution
+            case .tls: .tls
+            case .connectionLost: .connectionLost
+            }
+        self.init(code, error.reason)
+    }
+
+    /// Calls `body`, and throws the error of its socket as one of Redis.
+    static func from<Value>(_ body: () throws(SocketError) -> Value) throws(RedisError) -> Value {
+        do throws(SocketError) { return try body() } catch { throw RedisError(error) }
     }
 
     /// The server cannot serve now and will later: retry, count no attempt, do not report ready.

@@ -38,7 +38,7 @@ public struct XMPPConfiguration: Equatable, Sendable {
     public var shortestBackoffMs: Int64 = 1_000
     public var longestBackoffMs: Int64 = 60_000
     /// How long sent bytes may stay unacknowledged by the peer's kernel before ours gives the connection up.
-    public var userTimeoutMs: UInt32 = 20_000
+    public var userTimeoutMs: Int32 = 20_000
     /// Bytes that may wait for the peer to take them; more ends the connection. A full window is far below.
     public var maxBufferedBytes = 4 << 20
 

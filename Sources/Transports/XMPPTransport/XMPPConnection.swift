@@ -1,7 +1,7 @@
-internal import CurlTransport
 internal import EventLoop
 internal import ExpatKit
 internal import FCMWire
+internal import SocketTransport
 
 /// One connection: performs what its ``XMPPSession`` decides. The pool learns what concerns it through `onAction`, never
 /// from within a call it makes, but for `send`'s and `close`'s own outcomes.

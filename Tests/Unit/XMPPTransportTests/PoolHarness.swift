@@ -1,4 +1,3 @@
-import CurlTransport
 import EventLoop
 import FCMWire
 import FanfareModel
@@ -28,10 +27,7 @@ final class PoolHarness {
     private var isDone: (PoolHarness) -> Bool = { _ in true }
     private var isRunning = false
 
-    private static let prepared: Void = CurlEnvironment.prepare()
-
     init(port: Int, host: String = "localhost", _ change: (inout XMPPConfiguration) -> Void = { _ in }) throws {
-        Self.prepared
         var configuration = XMPPConfiguration(
             host: host,
             port: port,

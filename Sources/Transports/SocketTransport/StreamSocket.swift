@@ -1,13 +1,15 @@
 internal import EventLoop
 internal import Glibc
 
-/// A non-blocking stream socket: system calls with their errors as values.
-final class StreamSocket {
-    let fd: Int32
+/// A non-blocking stream socket. Its system calls throw their errors as values.
+public final class StreamSocket {
+    public let fd: Int32
     private var isOpen = true
 
-    /// Starts to connect. The socket is writable when that has ended, well or not: ask ``connectResult()``.
-    init(connectingTo address: SocketAddress, userTimeoutMs: Int32) throws(RedisError) {
+    /// Starts to connect. The socket becomes writable when that succeeds or fails: then call ``connectResult()``.
+    ///
+    /// - Parameter userTimeoutMs: TCP_USER_TIMEOUT: how long sent bytes may stay unacknowledged.
+    public init(connectingTo address: SocketAddress, userTimeoutMs: Int32) throws(SocketError) {
         let kind = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
         fd = socket(address.family, kind, 0)
         guard fd >= 0 else {
@@ -33,35 +35,36 @@ final class StreamSocket {
         _ = Glibc.close(fd)
     }
 
-    func connectResult() throws(RedisError) {
+    /// Throws why the connect failed.
+    public func connectResult() throws(SocketError) {
         var code: Int32 = 0
         var size = socklen_t(MemoryLayout<Int32>.size)
         guard getsockopt(fd, SOL_SOCKET, SO_ERROR, &code, &size) == 0 else { throw Self.failure("getsockopt") }
         guard code == 0 else { throw Self.failure("connect", code) }
-        // A loopback port that nobody listens on can be handed to us as our own: then we would greet ourselves.
+        // The kernel may choose a loopback port without a listener as our own: then the socket is connected to itself.
         if let own = name(of: getsockname), own == name(of: getpeername) {
-            throw RedisError(.connectionLost, "connect: connected to itself")
+            throw SocketError(.connectionLost, "connect: connected to itself")
         }
     }
 
-    /// Bytes read, nil when there are none now.
-    func read(into buffer: UnsafeMutableRawBufferPointer) throws(RedisError) -> Int? {
+    /// Returns the number of bytes read; nil when there are none now.
+    func read(into buffer: UnsafeMutableRawBufferPointer) throws(SocketError) -> Int? {
         let count = recv(fd, buffer.baseAddress, buffer.count, 0)
         if count > 0 { return count }
-        if count == 0 { throw RedisError(.connectionLost, "closed by the server") }
+        if count == 0 { throw Self.endOfStream }
         if errno == EAGAIN || errno == EINTR { return nil }
         throw Self.failure("read")
     }
 
-    /// Bytes taken, 0 when the kernel has no room now.
-    func write(_ bytes: UnsafeRawBufferPointer) throws(RedisError) -> Int {
+    /// Returns the number of bytes that the kernel took; 0 when it has no room now.
+    func write(_ bytes: UnsafeRawBufferPointer) throws(SocketError) -> Int {
         let count = send(fd, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
         if count >= 0 { return count }
         if errno == EAGAIN || errno == EINTR { return 0 }
         throw Self.failure("write")
     }
 
-    /// A peer that vanished without a word is noticed by unacknowledged data, or in silence by keepalive.
+    /// Detects a peer that vanished: by unacknowledged data, or by keepalive on an idle connection.
     private func configure(userTimeoutMs: Int32) {
         set(Int32(IPPROTO_TCP), TCP_NODELAY, 1)
         set(SOL_SOCKET, SO_KEEPALIVE, 1)
@@ -89,7 +92,9 @@ final class StreamSocket {
         return withUnsafeBytes(of: &storage) { Array($0.prefix(Int(size))) }
     }
 
-    private static func failure(_ call: String, _ code: Int32 = errno) -> RedisError {
-        RedisError(.connectionLost, "\(SystemError(call: call, code: code))")
+    static let endOfStream = SocketError(.connectionLost, "closed by the peer")
+
+    private static func failure(_ call: String, _ code: Int32 = errno) -> SocketError {
+        SocketError(.connectionLost, "\(SystemError(call: call, code: code))")
     }
 }
