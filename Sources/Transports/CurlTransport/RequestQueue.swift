@@ -1,45 +1,27 @@
+internal import DequeModule
+
 /// Requests that wait for a stream, in order of arrival; those that come back from a lane go first.
 struct RequestQueue {
-    private var returned: [WaitingRequest] = []
-    private var waiting: [WaitingRequest] = []
-    private var head = 0
+    private var requests: Deque<WaitingRequest> = []
 
-    var count: Int { returned.count + waiting.count - head }
-    var isEmpty: Bool { count == 0 }
+    var count: Int { requests.count }
+    var isEmpty: Bool { requests.isEmpty }
 
-    mutating func append(_ request: WaitingRequest) { waiting.append(request) }
+    mutating func append(_ request: WaitingRequest) { requests.append(request) }
 
-    mutating func prepend(_ request: WaitingRequest) { returned.append(request) }
+    mutating func prepend(_ request: WaitingRequest) { requests.prepend(request) }
 
-    mutating func popFirst() -> WaitingRequest? {
-        if let request = returned.popLast() { return request }
-        guard head < waiting.count else { return nil }
-        let request = waiting[head]
-        head += 1
-        if head == waiting.count {
-            waiting.removeAll(keepingCapacity: true)
-            head = 0
-        } else if head >= 512 {
-            waiting.removeFirst(head)
-            head = 0
-        }
-        return request
-    }
+    mutating func popFirst() -> WaitingRequest? { requests.popFirst() }
 
     mutating func removeAll() -> [WaitingRequest] {
-        var all: [WaitingRequest] = []
-        while let request = popFirst() { all.append(request) }
-        return all
+        defer { requests = [] }
+        return Array(requests)
     }
 
-    /// Takes out those whose deadline has come.
+    /// Removes and returns the requests whose deadline has come.
     mutating func removeLate(_ nowMs: Int64) -> [WaitingRequest] {
-        let isLate = { (request: WaitingRequest) in request.deadlineMs <= nowMs }
-        guard returned.contains(where: isLate) || waiting[head...].contains(where: isLate) else { return [] }
-        let late = returned.filter(isLate) + waiting[head...].filter(isLate)
-        returned.removeAll(where: isLate)
-        waiting = waiting[head...].filter { !isLate($0) }
-        head = 0
+        let late = Array(requests.lazy.filter { $0.deadlineMs <= nowMs })
+        if !late.isEmpty { requests.removeAll { $0.deadlineMs <= nowMs } }
         return late
     }
 }

@@ -1,3 +1,5 @@
+internal import DequeModule
+
 /// Commands whose replies are outstanding, in the order of sending, which is the order of the replies.
 ///
 /// Generic over what waits for the reply, so that tests need no connection.
@@ -15,39 +17,22 @@ struct PendingCommands<Waiter> {
         func deadline(movedAt: UInt64) -> UInt64 { max(sentAt, movedAt) + timeout }
     }
 
-    /// Those before `head` are answered, and not held here any more: what waits for an answer may hold a large job.
-    private var entries: [Entry?] = []
-    private var head = 0
+    private var entries: Deque<Entry> = []
 
-    var count: Int { entries.count - head }
-    var isEmpty: Bool { count == 0 }
+    var count: Int { entries.count }
+    var isEmpty: Bool { entries.isEmpty }
 
     mutating func append(_ entry: Entry) { entries.append(entry) }
 
-    mutating func popFirst() -> Entry? {
-        guard head < entries.count, let entry = entries[head] else { return nil }
-        entries[head] = nil
-        head += 1
-        if head == entries.count {
-            entries.removeAll(keepingCapacity: true)
-            head = 0
-        } else if head >= 1_024, head * 2 >= entries.count {
-            entries.removeFirst(head)
-            head = 0
-        }
-        return entry
+    mutating func popFirst() -> Entry? { entries.popFirst() }
+
+    mutating func removeAll() -> [Entry] {
+        defer { entries = [] }
+        return Array(entries)
     }
 
-    mutating func takeAll() -> [Entry] {
-        defer {
-            entries = []
-            head = 0
-        }
-        return entries[head...].compactMap(\.self)
-    }
-
-    /// Walks the queue: ask when a timer fires, not for every command.
+    /// The earliest deadline of all commands. It walks the queue: call it when a timer fires, not for every command.
     func earliestDeadline(movedAt: UInt64) -> UInt64? {
-        entries[head...].lazy.compactMap { $0?.deadline(movedAt: movedAt) }.min()
+        entries.lazy.map { $0.deadline(movedAt: movedAt) }.min()
     }
 }

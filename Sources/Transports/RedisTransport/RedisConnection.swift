@@ -289,7 +289,7 @@ public final class RedisConnection {
         if let commandTimer { loop.cancel(commandTimer.id) }
         commandTimer = nil
         // The queue is taken before anyone is told: a waiter may send again or close.
-        for entry in pending.takeAll() {
+        for entry in pending.removeAll() {
             guard case .caller(let completion) = entry.waiter else { continue }
             let isOverdue = error.code == .timeout && entry.deadline(movedAt: movedAt) <= loop.now
             let code = isOverdue || error.code == .protocolError ? error.code : .connectionLost

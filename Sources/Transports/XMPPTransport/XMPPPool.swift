@@ -1,3 +1,4 @@
+internal import DequeModule
 public import EventLoop
 public import FCMWire
 public import FanfareModel
@@ -32,7 +33,8 @@ public final class XMPPPool {
     private var connections: [XMPPConnection] = []
     /// Ended in this turn: whoever calls from within one must find it alive.
     private var ended: [XMPPConnection] = []
-    private var waiting = WaitingMessages()
+    /// Messages that no connection has taken yet, in order of arrival.
+    private var waiting: Deque<WaitingMessage> = []
     private var counts = XMPPStatistics()
     private var unanswered = 0
 
@@ -358,4 +360,12 @@ public final class XMPPPool {
             idle.stop("idle")
         }
     }
+}
+
+/// A message that no connection has taken yet.
+private struct WaitingMessage {
+    var tag: UInt64
+    var messageID: String
+    var json: [UInt8]
+    var deadlineMs: Int64
 }

@@ -43,6 +43,7 @@ import Testing
         #expect(first != nil)
         _ = pending.popFirst()
         #expect(first == nil && pending.count == 1)
-        #expect(pending.takeAll().count == 1 && pending.isEmpty)
+        let rest = pending.removeAll()
+        #expect(rest.count == 1 && pending.isEmpty)
     }
 }
