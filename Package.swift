@@ -68,7 +68,9 @@ let package = Package(
         ),
         .target(
             name: "FCMWire",
-            dependencies: ["FanfareModel", "FanfareJSON", "FanfareXML"],
+            dependencies: [
+                "FanfareModel", "FanfareJSON", "FanfareXML", .product(name: "Crypto", package: "swift-crypto"),
+            ],
             path: "Sources/Core/FCMWire",
             swiftSettings: pure
         ),
@@ -250,14 +252,14 @@ let package = Package(
         // The other end of the wire, for trials and tests.
         .target(
             name: "FCMSimulator",
-            dependencies: ["FanfareJSON", "FanfareXML"],
+            dependencies: ["FanfareModel", "FanfareJSON", "FanfareXML"],
             path: "Sources/Simulator/FCMSimulator",
             swiftSettings: pure
         ),
         .target(
             name: "FanfareSandbox",
             dependencies: [
-                "FCMSimulator", "FanfareHTTP", "FanfareJSON", "FanfareXML", "ExpatKit",
+                "FCMSimulator", "FanfareHTTP", "FanfareModel", "FanfareJSON", "FanfareXML", "ExpatKit",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -313,6 +315,12 @@ let package = Package(
             name: "RedisTransportTests",
             dependencies: ["RedisTransport", "FanfareModel", "OpenSSLKit", "EventLoop", "StreamWire", "TestSupport"],
             path: "Tests/Unit/RedisTransportTests",
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "SocketTransportTests",
+            dependencies: ["SocketTransport", "EventLoop", "TestSupport"],
+            path: "Tests/Unit/SocketTransportTests",
             swiftSettings: strict
         ),
         .testTarget(
