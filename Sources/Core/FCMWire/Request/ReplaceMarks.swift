@@ -4,7 +4,7 @@ internal import FanfareJSON
 /// replaces the first on the device. A name that the message has already stays.
 enum ReplaceMarks {
     static func addV1(to message: inout JSONObject, jobID: String) {
-        let mark = JSONValue.string(SHA256.name32(jobID))
+        let mark = JSONValue.string(NameDigest.name32(jobID))
         let showsEverywhere = message.proto("notification")?.object.map { !$0.isEmpty } ?? false
 
         let isV2 = message.proto("androidV2") != nil
@@ -32,7 +32,7 @@ enum ReplaceMarks {
     /// In legacy, `collapse_key` is what becomes `apns-collapse-id` and `Topic`; Android ignores it for notifications.
     static func addLegacy(to message: inout JSONObject, jobID: String) {
         guard let notification = message["notification"]?.object, !notification.isEmpty else { return }
-        let mark = JSONValue.string(SHA256.name32(jobID))
+        let mark = JSONValue.string(NameDigest.name32(jobID))
         if (notification["tag"]?.string ?? "").isEmpty { message.set(["notification", "tag"], to: mark) }
         if (message["collapse_key"]?.string ?? "").isEmpty { message["collapse_key"] = mark }
     }

@@ -112,7 +112,7 @@ enum ValueForm: Equatable, Sendable {
         case .webTopic: fits = key.utf8.count <= 32 && key.utf8.allSatisfy(Self.isBase64URL)
         default: fits = true
         }
-        return .string(fits ? key : SHA256.name32(key))
+        return .string(fits ? key : NameDigest.name32(key))
     }
 
     private static func isBase64URL(_ byte: UInt8) -> Bool {
