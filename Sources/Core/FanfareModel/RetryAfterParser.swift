@@ -16,7 +16,7 @@ public enum RetryAfterParser {
     ///   - nowMs: Unix milliseconds.
     public static func milliseconds(_ value: String, date: String?, nowMs: Int64) -> Int64? {
         let bytes = trimmed(value)
-        if let first = bytes.first, isDigit(first) { return seconds(bytes) }
+        if let first = bytes.first, first.isASCIIDigit { return seconds(bytes) }
         guard let then = HTTPDate.milliseconds(bytes) else { return nil }
         let reference = date.flatMap { HTTPDate.milliseconds(trimmed($0)) } ?? nowMs
         let (wait, overflow) = then.subtractingReportingOverflow(reference)
@@ -27,7 +27,7 @@ public enum RetryAfterParser {
     private static func seconds(_ bytes: ArraySlice<UInt8>) -> Int64? {
         var value: Int64 = 0
         for byte in bytes {
-            guard isDigit(byte) else { return nil }
+            guard byte.isASCIIDigit else { return nil }
             let (tens, tooLarge) = value.multipliedReportingOverflow(by: 10)
             let (sum, tooLargeAfterAll) = tens.addingReportingOverflow(Int64(byte - 0x30))
             guard !tooLarge, !tooLargeAfterAll else { return nil }
@@ -43,6 +43,4 @@ public enum RetryAfterParser {
         while let last = bytes.last, last == 0x20 || last == 0x09 { bytes.removeLast() }
         return bytes
     }
-
-    private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
 }

@@ -1,3 +1,5 @@
+internal import FanfareModel
+
 /// The form-encoded variant of a legacy send: one token, string values.
 enum PlainTextRequest {
     static func read(_ body: [UInt8]) -> Result<LegacySend, LegacyRefusal> {
@@ -64,25 +66,6 @@ enum FormText {
     }
 
     private static func decoded(_ bytes: ArraySlice<UInt8>) -> String? {
-        var result: [UInt8] = []
-        var index = bytes.startIndex
-        while index < bytes.endIndex {
-            let byte = bytes[index]
-            index += 1
-            switch byte {
-            case UInt8(ascii: "+"): result.append(0x20)
-            case UInt8(ascii: "%"):
-                guard bytes.endIndex - index >= 2, let high = digit(bytes[index]), let low = digit(bytes[index + 1])
-                else { return nil }
-                result.append(high << 4 | low)
-                index += 2
-            default: result.append(byte)
-            }
-        }
-        return String(decoding: result, as: UTF8.self)
-    }
-
-    private static func digit(_ byte: UInt8) -> UInt8? {
-        Character(UnicodeScalar(byte)).hexDigitValue.flatMap { UInt8(exactly: $0) }
+        PercentDecoding.bytes(of: bytes, plusIsSpace: true).map { String(decoding: $0, as: UTF8.self) }
     }
 }

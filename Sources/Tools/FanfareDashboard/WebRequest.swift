@@ -1,4 +1,5 @@
 internal import FanfareJSON
+internal import FanfareModel
 
 /// A request as the dashboard decides on it.
 struct WebRequest: Sendable {
@@ -42,28 +43,7 @@ struct WebRequest: Sendable {
 
     /// nil for what is no text after its percent signs are read.
     private static func decode(_ text: some Sequence<UInt8>) -> String? {
-        var bytes: [UInt8] = []
-        var rest = Array(text)[...]
-        while let byte = rest.popFirst() {
-            guard byte == UInt8(ascii: "%") else {
-                bytes.append(byte)
-                continue
-            }
-            guard let high = rest.popFirst().flatMap(digit), let low = rest.popFirst().flatMap(digit) else {
-                return nil
-            }
-            bytes.append(high << 4 | low)
-        }
-        return String(validating: bytes, as: UTF8.self)
-    }
-
-    private static func digit(_ byte: UInt8) -> UInt8? {
-        switch byte {
-        case 0x30...0x39: return byte - 0x30
-        case 0x41...0x46: return byte - 0x37
-        case 0x61...0x66: return byte - 0x57
-        default: return nil
-        }
+        PercentDecoding.bytes(of: text).flatMap { String(validating: $0, as: UTF8.self) }
     }
 
     /// The pairs of a query; of equal names the last one counts.

@@ -1,3 +1,4 @@
+internal import FanfareModel
 internal import Glibc
 
 /// A URL that names no Redis server. Says which part is wrong, never the URL itself: it may hold a password.
@@ -157,7 +158,7 @@ public struct RedisEndpoint: Equatable, Sendable, CustomStringConvertible, Custo
             guard isName, !host.isEmpty, host.utf8.count <= 253 else { throw RedisURLError(reason: "host: not a name") }
         }
         guard let port else { return .tcp(host: String(host), port: defaultPort) }
-        guard port.utf8.allSatisfy({ 48...57 ~= $0 }), let number = UInt16(port), number > 0 else {
+        guard port.utf8.allSatisfy(\.isASCIIDigit), let number = UInt16(port), number > 0 else {
             throw RedisURLError(reason: "port: expected 1 to 65535")
         }
         return .tcp(host: String(host), port: number)
@@ -172,24 +173,15 @@ public struct RedisEndpoint: Equatable, Sendable, CustomStringConvertible, Custo
     }
 
     private static func number(_ text: Substring) throws(RedisURLError) -> Int {
-        guard text.utf8.allSatisfy({ 48...57 ~= $0 }), let number = Int(text), number <= 65_535 else {
+        guard text.utf8.allSatisfy(\.isASCIIDigit), let number = Int(text), number <= 65_535 else {
             throw RedisURLError(reason: "database: expected 0 to 65535")
         }
         return number
     }
 
     private static func decode(_ text: Substring, _ part: String) throws(RedisURLError) -> String {
-        var bytes: [UInt8] = []
-        var rest = text.utf8[...]
-        while let byte = rest.popFirst() {
-            guard byte == UInt8(ascii: "%") else {
-                bytes.append(byte)
-                continue
-            }
-            guard let high = rest.popFirst()?.hexDigit, let low = rest.popFirst()?.hexDigit else {
-                throw RedisURLError(reason: "\(part): broken percent-encoding")
-            }
-            bytes.append(high << 4 | low)
+        guard let bytes = PercentDecoding.bytes(of: text.utf8) else {
+            throw RedisURLError(reason: "\(part): broken percent-encoding")
         }
         guard let decoded = String(validating: bytes, as: UTF8.self), !bytes.contains(0) else {
             throw RedisURLError(reason: "\(part): not text")
@@ -200,16 +192,5 @@ public struct RedisEndpoint: Equatable, Sendable, CustomStringConvertible, Custo
     private static func isLoopbackIPv4(_ host: String) -> Bool {
         var address = in_addr()
         return inet_pton(AF_INET, host, &address) == 1 && UInt32(bigEndian: address.s_addr) >> 24 == 127
-    }
-}
-
-extension UInt8 {
-    fileprivate var hexDigit: UInt8? {
-        switch self {
-        case 48...57: return self - 48
-        case 65...70: return self - 55
-        case 97...102: return self - 87
-        default: return nil
-        }
     }
 }

@@ -1,4 +1,5 @@
 internal import FanfareJSON
+internal import FanfareModel
 
 /// How long a message says it is worth delivering. Retries end with it, counted from a recipient's first attempt.
 public struct MessageLifetime: Equatable, Sendable {
@@ -52,15 +53,11 @@ enum DurationText {
     /// Whole seconds, rounded down as FCM does; nil if it is no duration or beyond 12 digits.
     static func wholeSeconds(_ text: String) -> Int64? {
         guard text.utf8.last == UInt8(ascii: "s") else { return nil }
-        let whole = text.utf8.prefix(while: isDigit)
+        let whole = text.utf8.prefix(while: \.isASCIIDigit)
         let rest = text.utf8[whole.endIndex...].dropLast()
         guard (1...12).contains(whole.count), rest.isEmpty || rest.first == UInt8(ascii: "."),
-            rest.dropFirst().allSatisfy(isDigit)
+            rest.dropFirst().allSatisfy(\.isASCIIDigit)
         else { return nil }
         return Int64(Substring(whole))
-    }
-
-    private static func isDigit(_ byte: UInt8) -> Bool {
-        byte &- UInt8(ascii: "0") <= 9
     }
 }

@@ -73,7 +73,7 @@ struct EntryFields {
 /// Unsigned decimal numbers, digits only.
 enum DecimalText {
     static func isDigits(_ text: some Collection<UInt8>) -> Bool {
-        !text.isEmpty && text.allSatisfy(TextRules.isDigit)
+        !text.isEmpty && text.allSatisfy(\.isASCIIDigit)
     }
 
     /// Nil for anything but digits, and for numbers beyond 64 bits.

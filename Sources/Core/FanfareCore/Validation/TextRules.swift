@@ -1,4 +1,5 @@
 internal import FanfareJSON
+internal import FanfareModel
 
 /// Checks strings that have a grammar.
 enum TextRules {
@@ -45,7 +46,7 @@ enum TextRules {
         var malformed: EntryFault { EntryFault(path(), "\(Excerpt.quoted(bytes)) is not a duration such as 3.5s") }
         guard bytes.last == UInt8(ascii: "s") else { throw malformed }
         let parts = bytes.dropLast().split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-        guard parts.count <= 2, !parts[0].isEmpty, parts[0].allSatisfy(isDigit) else { throw malformed }
+        guard parts.count <= 2, !parts[0].isEmpty, parts[0].allSatisfy(\.isASCIIDigit) else { throw malformed }
         var fraction: Int64 = 0
         if parts.count == 2 {
             guard parts[1].count <= 9, let digits = DecimalText.parse(parts[1]) else { throw malformed }
@@ -104,9 +105,7 @@ enum TextRules {
         return nil
     }
 
-    static func isDigit(_ byte: UInt8) -> Bool { UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte }
-
     private static func isHexadecimal(_ byte: UInt8) -> Bool {
-        isDigit(byte) || UInt8(ascii: "a")...UInt8(ascii: "f") ~= byte | 0x20
+        byte.isASCIIDigit || UInt8(ascii: "a")...UInt8(ascii: "f") ~= byte | 0x20
     }
 }

@@ -1,3 +1,5 @@
+internal import FanfareModel
+
 /// RFC 3339 as protobuf reads it: years 1 to 9999, up to nine decimals, `Z` or an offset, no leap seconds.
 enum TimestampRules {
     static func isTimestamp(_ bytes: [UInt8]) -> Bool {
@@ -10,7 +12,7 @@ enum TimestampRules {
         else { return false }
         var rest = bytes[19...]
         if rest.first == UInt8(ascii: ".") {
-            let decimals = rest.dropFirst().prefix(while: TextRules.isDigit)
+            let decimals = rest.dropFirst().prefix(while: \.isASCIIDigit)
             guard (1...9).contains(decimals.count) else { return false }
             rest = rest.dropFirst(1 + decimals.count)
         }
@@ -25,7 +27,7 @@ enum TimestampRules {
     private static func matches(_ bytes: ArraySlice<UInt8>, _ pattern: String) -> Bool {
         bytes.count == pattern.utf8.count
             && zip(bytes, pattern.utf8).allSatisfy { byte, expected in
-                expected == UInt8(ascii: "0") ? TextRules.isDigit(byte) : byte == expected
+                expected == UInt8(ascii: "0") ? byte.isASCIIDigit : byte == expected
             }
     }
 

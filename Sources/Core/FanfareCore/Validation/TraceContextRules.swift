@@ -1,3 +1,5 @@
+internal import FanfareModel
+
 /// W3C Trace Context, level 1: what `traceparent` and `tracestate` may look like.
 enum TraceContextRules {
     static let stateLength = 8_192
@@ -56,7 +58,8 @@ enum TraceContextRules {
         case 2:
             guard let start = parts[1].first, isLowerLetter(start), parts[1].count <= 14 else { return false }
             let lead = first[first.startIndex]
-            return first.count <= 241 && (isLowerLetter(lead) || isDigit(lead)) && parts[1].allSatisfy(isStateKeyByte)
+            return first.count <= 241 && (isLowerLetter(lead) || lead.isASCIIDigit)
+                && parts[1].allSatisfy(isStateKeyByte)
         default: return false
         }
     }
@@ -67,7 +70,7 @@ enum TraceContextRules {
     }
 
     private static func isStateKeyByte(_ byte: UInt8) -> Bool {
-        isLowerLetter(byte) || isDigit(byte) || Array("_-*/".utf8).contains(byte)
+        isLowerLetter(byte) || byte.isASCIIDigit || Array("_-*/".utf8).contains(byte)
     }
 
     private static func trimmed(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
@@ -78,10 +81,9 @@ enum TraceContextRules {
     }
 
     private static func isLowerHexadecimal(_ byte: UInt8) -> Bool {
-        isDigit(byte) || UInt8(ascii: "a")...UInt8(ascii: "f") ~= byte
+        byte.isASCIIDigit || UInt8(ascii: "a")...UInt8(ascii: "f") ~= byte
     }
 
     private static func isLowerLetter(_ byte: UInt8) -> Bool { UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte }
-    private static func isDigit(_ byte: UInt8) -> Bool { UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte }
     private static func isNotZero(_ byte: UInt8) -> Bool { byte != UInt8(ascii: "0") }
 }

@@ -1,4 +1,5 @@
 import FanfareJSON
+internal import FanfareModel
 
 /// Topic subscriptions as HTTP v1 has them, and what the Instance ID service tells of a token.
 extension Simulator {
@@ -107,7 +108,9 @@ extension Simulator {
             "name": .string("projects/\(project.id)/registrations/\(token)/topicSubscriptions/\(topic)"),
             "topicName": .string(topic),
         ]
-        if let time = subscriptions.createdMs(token, topic) { object["createTime"] = .string(CivilTime(time).rfc3339) }
+        if let time = subscriptions.createdMs(token, topic) {
+            object["createTime"] = .string(CalendarTime(unixMs: time).rfc3339)
+        }
         return .object(object)
     }
 
@@ -142,7 +145,8 @@ extension Simulator {
             ]
             if details {
                 let topics = subscriptions.topics(of: token).sorted().map { topic -> JSONObject.Member in
-                    let added = subscriptions.createdMs(token, topic).map { CivilTime($0).date } ?? "1970-01-01"
+                    let added =
+                        subscriptions.createdMs(token, topic).map { CalendarTime(unixMs: $0).date } ?? "1970-01-01"
                     return JSONObject.Member(key: topic, value: .object(["addDate": .string(added)]))
                 }
                 body["rel"] = .object(["topics": .object(JSONObject(topics))])

@@ -1,0 +1,15 @@
+extension UInt8 {
+    /// True for `0` to `9`.
+    @inlinable
+    public var isASCIIDigit: Bool { 0x30...0x39 ~= self }
+
+    /// Value of a hexadecimal digit, in either case; nil for another byte.
+    public var hexDigitValue: UInt8? {
+        switch self {
+        case 0x30...0x39: self - 0x30
+        case 0x41...0x46: self - 0x37
+        case 0x61...0x66: self - 0x57
+        default: nil
+        }
+    }
+}
