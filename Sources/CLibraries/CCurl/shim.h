@@ -87,10 +87,6 @@ static inline CURLcode ccurl_get_pointer(CURL *easy, CURLINFO info, void **value
     return curl_easy_getinfo(easy, info, (char **)value);
 }
 
-static inline CURLcode ccurl_get_socket(CURL *easy, CURLINFO info, curl_socket_t *value) {
-    return curl_easy_getinfo(easy, info, value);
-}
-
 typedef int (*ccurl_socket_callback)(CURL *easy, curl_socket_t fd, int what, void *context, void *socket_context);
 typedef int (*ccurl_timer_callback)(CURLM *multi, long timeout_ms, void *context);
 

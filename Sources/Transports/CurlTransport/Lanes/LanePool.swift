@@ -4,35 +4,32 @@ public import FanfareModel
 
 /// Requests to one origin over as many HTTP/2 connections as their number asks for.
 ///
-/// Loop-confined: made, used and closed on the loop's thread. Every request that ``send(_:)`` takes gets exactly one
-/// outcome, in the classes of the documentation's page on delivery guarantees; none is ever sent again after it may
-/// have been processed.
+/// Loop-confined: made, used and closed on the loop's thread. Every request passed to ``send(_:)`` gets exactly one
+/// outcome, in the classes of the documentation's page on delivery guarantees. A request that the server may have
+/// processed is never sent again.
 public final class LanePool {
-    /// How often the pool looks for deadlines and stalls while it has anything to do.
+    /// Interval at which the pool checks deadlines and stalls while it holds requests.
     private static let sweepMs: Int64 = 100
-    /// So many answers are not kept waiting for those of more lanes: what is done once for them is little beside them.
+    /// Answers that are delivered before the next lane is read: delivering that many at once costs little for each.
     private static let answersAtOnce = 32
 
     private let loop: EventLoop
     private let configuration: OriginConfiguration
-    private let trust: TrustStore
-    private let share = ConnectionShare()
 
-    /// A request's tag and what became of it. Called at the end of a turn of the loop, never from within
-    /// ``send(_:)``; it may send.
+    /// Receives a request's tag and its outcome. Called at the end of a turn of the loop, never from within ``send(_:)``;
+    /// it may send.
     public var onCompletion: (UInt64, RequestOutcome) -> Void = { _, _ in }
-    /// Called after completions that came together: what is sent from here is on its way before the rest of the turn. It
-    /// may close the pool.
+    /// Called after completions that came together. Requests sent from here leave before the rest of the turn. It may
+    /// close the pool.
     public var onRoom: () -> Void = {}
 
+    private let transfers: TransferStore
     private var rule = RequestRule()
     private var planner: LanePlanner
     private var lanes: [Lane] = []
     private var retiring: [Lane] = []
     private var work: [Lane] = []
     private var queue = RequestQueue()
-    private var idle: [Transfer] = []
-    private var headers: HeaderList?
     private var completions: [(tag: UInt64, outcome: RequestOutcome)] = []
     private var counts = PoolStatistics()
     private var inFlight = 0
@@ -45,7 +42,7 @@ public final class LanePool {
     public init(loop: EventLoop, configuration: OriginConfiguration) {
         self.loop = loop
         self.configuration = configuration
-        trust = TrustStore(privateFile: configuration.caFile)
+        transfers = TransferStore(configuration: configuration)
         planner = LanePlanner(maxLanes: configuration.maxLanes, maxStreams: configuration.maxStreamsPerLane)
         loop.onTurnEnd { [weak self] in self?.endTurn() }
     }
@@ -54,7 +51,7 @@ public final class LanePool {
 
     // MARK: The outside
 
-    /// How many more requests will be taken now. It falls to 0 while the origin cannot be reached; the loop makes a
+    /// How many more requests the pool accepts now. It falls to 0 while the origin cannot be reached; the loop makes a
     /// turn when it rises again.
     public var freeSlots: Int {
         guard !isClosed else { return 0 }
@@ -63,8 +60,8 @@ public final class LanePool {
         return max(0, open + (unopened > 0 && hasUncountedFailure ? 0 : unopened) - queue.count)
     }
 
-    /// A lane has ended without an answer, and the turn's end will make the next one wait for it. What is sent until
-    /// then must not open it.
+    /// True when a lane has ended without an answer, and the turn's end will delay the next one. Until then no request
+    /// may open a lane.
     private var hasUncountedFailure: Bool {
         let failed = { (lane: Lane) in lane.state.isDrained && lane.state.answered == 0 }
         return lanes.contains(where: failed) || retiring.contains(where: failed)
@@ -83,17 +80,17 @@ public final class LanePool {
         return result
     }
 
-    /// Takes a request. Beyond ``freeSlots``, or when it breaks a rule, its outcome is `.unsent`.
+    /// Queues a request. Beyond ``freeSlots``, or when it breaks a rule, its outcome is `.unsent`.
     public func send(_ request: HTTPRequest) {
         if isClosed { return complete(request.tag, .unsent(reason: "the pool is closed")) }
         if let refusal = rule.refusal(of: request) { return complete(request.tag, .unsent(reason: refusal)) }
         guard freeSlots > 0 else { return complete(request.tag, .unsent(reason: "no free slot")) }
         let timeout = min(max(1, request.timeoutMs), 3_600_000)
         queue.append(WaitingRequest(request: request, deadlineMs: nowMs + timeout))
-        wantTurn()
+        scheduleTurn()
     }
 
-    /// Ends everything: what is still under way gets its outcome from within this call. The last call.
+    /// Ends everything: each request in flight gets its outcome from within this call. The last call.
     public func close() {
         guard !isClosed else { return }
         isClosed = true
@@ -106,11 +103,7 @@ public final class LanePool {
         retiring = []
         work = []
         for waiting in queue.removeAll() { complete(waiting, reason: "the pool was closed") }
-        for transfer in idle { transfer.close() }
-        idle = []
-        headers?.release()
-        headers = nil
-        share.close()
+        transfers.close()
         // Within a completion the delivery under way goes on with these.
         if !isDelivering { deliver() }
     }
@@ -119,8 +112,8 @@ public final class LanePool {
 
     private var nowMs: Int64 { Int64(loop.now / 1_000_000) }
 
-    /// Reads lane after lane; as soon as a few answers have come, they are delivered and what follows them is on its way
-    /// before the next lane is read. A turn may be long: what came first in it does not wait for what comes last.
+    /// Reads lane after lane. After a few answers, those are delivered, and the requests that follow them leave, before the
+    /// next lane is read: a turn may be long, and its first answer does not wait for its last.
     private func endTurn() {
         guard !isClosed, !work.isEmpty || !queue.isEmpty || !completions.isEmpty else { return }
         if let nextTurn { loop.cancel(nextTurn) }
@@ -129,7 +122,7 @@ public final class LanePool {
         work.removeAll(keepingCapacity: true)
         var pumped: [Lane] = []
         for lane in listed {
-            // Still listed until now: fed by what came before, it is not pumped twice.
+            // Listed until now, so that requests fed meanwhile do not pump it twice.
             lane.isListed = false
             pump(lane)
             pumped.append(lane)
@@ -139,15 +132,15 @@ public final class LanePool {
         answer(&pumped)
         guard !isClosed else { return }
         closeDrained()
-        if !work.isEmpty || !completions.isEmpty { wantTurn() }
-        keepSweeping()
+        if !work.isEmpty || !completions.isEmpty { scheduleTurn() }
+        armSweep()
     }
 
-    /// Deliver, feed, pump what was fed, and only then let the kernel send.
+    /// Delivers the answers, feeds the lanes, pumps those that were fed, and only then lets the kernel send.
     private func answer(_ pumped: inout [Lane]) {
         let hasAnswers = !completions.isEmpty
         deliver()
-        // Not from within the delivery: what closing the pool there completes, the delivery still has to hand out.
+        // Not from within the delivery, which still has to deliver the requests that closing the pool completes.
         if hasAnswers, !isClosed { onRoom() }
         guard !isClosed else { return }
         feed()
@@ -166,13 +159,13 @@ public final class LanePool {
         if let defect = lane.defect { abandon(lane, defect) }
     }
 
-    private func list(_ lane: Lane) {
+    private func enlist(_ lane: Lane) {
         guard !lane.isListed else { return }
         lane.isListed = true
         work.append(lane)
     }
 
-    private func wantTurn() {
+    private func scheduleTurn() {
         guard nextTurn == nil, !isClosed else { return }
         nextTurn = loop.schedule(afterNanoseconds: 0) { [unowned self] in nextTurn = nil }
     }
@@ -203,17 +196,17 @@ public final class LanePool {
             )
         }
         let plan = planner.plan(queued: queue.count, lanes: views, nowMs: nowMs)
-        for feed in plan.feed { give(lanes[feed.lane], feed.count) }
+        for feed in plan.feed { assign(lanes[feed.lane], feed.count) }
         for _ in 0..<plan.open {
             guard let lane = openLane() else { break }
-            give(lane, min(queue.count, lane.state.room))
+            assign(lane, min(queue.count, lane.state.room))
         }
     }
 
     private func openLane() -> Lane? {
         let window = StreamWindow(maximum: configuration.maxStreamsPerLane, limit: planner.learned)
         let state = LaneState(window: window, timeoutsToRetire: configuration.timeoutsToRetire, nowMs: nowMs)
-        let lane = Lane(loop: loop, configuration: configuration, state: state) { [unowned self] in list($0) }
+        let lane = Lane(loop: loop, configuration: configuration, state: state) { [unowned self] in enlist($0) }
         if let lane {
             lanes.append(lane)
             counts.lanesOpened += 1
@@ -221,36 +214,24 @@ public final class LanePool {
         return lane
     }
 
-    private func give(_ lane: Lane, _ count: Int) {
+    private func assign(_ lane: Lane, _ count: Int) {
         for _ in 0..<count {
             guard let waiting = queue.popFirst() else { return }
-            guard let transfer = idle.popLast() ?? newTransfer() else {
+            guard let transfer = transfers.next() else {
                 complete(waiting, reason: "out of memory")
                 continue
             }
-            transfer.prepare(waiting, headers: list(of: waiting.request.headers), lane: lane, nowMs: nowMs)
+            transfer.prepare(waiting, headers: transfers.headerList(waiting.request.headers), lane: lane, nowMs: nowMs)
             if lane.add(transfer) {
                 inFlight += 1
             } else {
                 transfer.leftLane()
-                idle.append(transfer)
+                transfers.recycle(transfer)
                 complete(waiting, reason: "libcurl did not take the request")
             }
         }
         lane.settle()
-        list(lane)
-    }
-
-    private func newTransfer() -> Transfer? {
-        Transfer(configuration: configuration, trust: trust, share: share)
-    }
-
-    private func list(of lines: [String]) -> HeaderList {
-        if let headers, headers.headers == lines { return headers }
-        headers?.release()
-        let list = HeaderList(lines)
-        headers = list
-        return list
+        enlist(lane)
     }
 
     // MARK: Endings
@@ -278,7 +259,7 @@ public final class LanePool {
         } else {
             complete(transfer.request.tag, outcome(kind, of: transfer, facts))
         }
-        take(transfer, from: lane, ending)
+        release(transfer, from: lane, ending)
     }
 
     private func outcome(_ kind: OutcomeClassifier.Class, of transfer: Transfer, _ facts: TransferFacts)
@@ -294,13 +275,13 @@ public final class LanePool {
         }
     }
 
-    /// Off the lane, and free for the next request.
-    private func take(_ transfer: Transfer, from lane: Lane, _ ending: LaneState.Ending) {
+    /// Removes a transfer from its lane, for the next request to use.
+    private func release(_ transfer: Transfer, from lane: Lane, _ ending: LaneState.Ending) {
         lane.remove(transfer)
         lane.settle()
         lane.state.ended(ending, nowMs: nowMs)
         inFlight -= 1
-        idle.append(transfer)
+        transfers.recycle(transfer)
         if case .refused(isEarlier: true) = ending { planner.sawLimit(lane.state.limit) }
         if case .answered = ending {
             if lane.state.isMultiplexed == false {
@@ -309,7 +290,7 @@ public final class LanePool {
                 planner.grew(to: lane.state.limit)
             }
         }
-        list(lane)
+        enlist(lane)
     }
 
     private func complete(_ waiting: WaitingRequest, reason: String) {
@@ -319,18 +300,9 @@ public final class LanePool {
     }
 
     private func complete(_ tag: UInt64, _ outcome: RequestOutcome) {
-        switch outcome {
-        case .unsent: counts.unsent += 1
-        case .refused: counts.refused += 1
-        case .ambiguous: counts.ambiguous += 1
-        case .answered(let answer):
-            counts.answered += 1
-            if !answer.isComplete { counts.incomplete += 1 }
-        // What XMPP answers; no lane does.
-        case .stanza: break
-        }
+        counts.count(outcome)
         completions.append((tag, outcome))
-        wantTurn()
+        scheduleTurn()
     }
 
     // MARK: The end of lanes
@@ -366,45 +338,45 @@ public final class LanePool {
         }
         retiring.removeAll(where: \.state.isDrained)
         guard lanes.isEmpty, planner.nextOpeningMs > nowMs else { return }
-        // Nobody will answer for a while. Said at once, it is theirs to wait where waiting is durable.
+        // The origin is away for a while. Completed now, the requests wait with their owner, where waiting is durable.
         if retiring.isEmpty {
             for waiting in queue.removeAll() { complete(waiting, reason: "the origin cannot be reached") }
         }
         if opening == nil {
             opening = loop.schedule(afterMilliseconds: planner.nextOpeningMs - nowMs + 1) { [unowned self] in
                 opening = nil
-                wantTurn()
+                scheduleTurn()
             }
         }
     }
 
     // MARK: Deadlines
 
-    private func keepSweeping() {
+    private func armSweep() {
         guard sweep == nil, inFlight > 0 || !queue.isEmpty else { return }
         sweep = loop.schedule(afterMilliseconds: Self.sweepMs) { [unowned self] in
             sweep = nil
-            lookForLate()
-            wantTurn()
+            endLateRequests()
+            scheduleTurn()
         }
     }
 
-    private func lookForLate() {
+    private func endLateRequests() {
         let now = nowMs
         for waiting in queue.removeLate(now) { complete(waiting, reason: "no free stream in time") }
         for lane in lanes + retiring { endLate(on: lane, now) }
         retireMarked()
         if let old = lanes.first(where: { now - $0.state.openedAtMs >= configuration.maxConnectionAgeMs }) {
             old.state.retire()
-            list(old)
+            enlist(old)
         }
-        keepSweeping()
+        armSweep()
     }
 
     private func endLate(on lane: Lane, _ now: Int64) {
         lane.state.passed(nowMs: now)
-        // All of a lane's late ones before libcurl runs again: it would send requests it held back into the room that
-        // the first ones leave, only to have them cut off.
+        // All late requests of a lane end before libcurl runs again. Otherwise it would send held-back requests into the
+        // streams that the first ones leave, only to have them cut off.
         for transfer in lane.transfers where transfer.deadlineMs <= now {
             counts.timedOut += 1
             giveUp(transfer, on: lane, reason: "no answer in time", as: .timedOut)
@@ -417,7 +389,7 @@ public final class LanePool {
         for transfer in stalled.suffix(back) {
             counts.movedAfterStall += 1
             queue.prepend(transfer.waiting(refusals: transfer.refusals, reason: "the lane did not ask for the body"))
-            take(transfer, from: lane, .withdrawn)
+            release(transfer, from: lane, .withdrawn)
         }
     }
 }

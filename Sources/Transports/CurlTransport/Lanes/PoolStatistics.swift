@@ -1,3 +1,5 @@
+internal import FanfareModel
+
 /// Counts since a pool was made, and what it holds now.
 public struct PoolStatistics: Equatable, Sendable {
     /// Connections that take requests, or will once they are open.
@@ -27,4 +29,17 @@ public struct PoolStatistics: Equatable, Sendable {
     public var timedOut = 0
 
     public init() {}
+
+    mutating func count(_ outcome: RequestOutcome) {
+        switch outcome {
+        case .unsent: unsent += 1
+        case .refused: refused += 1
+        case .ambiguous: ambiguous += 1
+        case .answered(let answer):
+            answered += 1
+            if !answer.isComplete { incomplete += 1 }
+        // Only XMPP answers with stanzas.
+        case .stanza: break
+        }
+    }
 }

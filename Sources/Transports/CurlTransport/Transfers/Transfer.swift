@@ -5,8 +5,7 @@ internal import Glibc
 
 /// One easy handle and the request it carries now. Made once, used for many requests.
 ///
-/// The callbacks write into it and never call back; whoever pumps the lane reads it after libcurl has returned. The
-/// pool keeps every transfer alive until its handle is cleaned up, so libcurl may hold plain pointers to it.
+/// The callbacks write into it and never call back; the pool reads it after libcurl has returned. The pool keeps every transfer alive until its handle is cleaned up, so libcurl may hold plain pointers to it.
 final class Transfer {
     let easy: UnsafeMutableRawPointer
     private let errorText: UnsafeMutablePointer<CChar>
@@ -283,12 +282,12 @@ private func transferWrite(
 ) -> Int {
     guard let buffer, let context else { return 0 }
     let transfer = Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
-    return transfer.take(UnsafeRawBufferPointer(start: buffer, count: size * count))
+    return transfer.append(UnsafeRawBufferPointer(start: buffer, count: size * count))
 }
 
 extension Transfer {
-    /// Anything but the whole count ends the transfer.
-    fileprivate func take(_ bytes: UnsafeRawBufferPointer) -> Int {
+    /// Appends received bytes to the answer. libcurl ends the transfer unless all of them are accepted.
+    fileprivate func append(_ bytes: UnsafeRawBufferPointer) -> Int {
         guard bytes.count <= maxBodyBytes - answer.count else {
             overflowed = true
             return 0
