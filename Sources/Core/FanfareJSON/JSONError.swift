@@ -15,7 +15,7 @@ public struct JSONError: Error, Equatable, Sendable, CustomStringConvertible {
     }
 }
 
-/// What a text may cost. A text beyond a limit is refused like a malformed one.
+/// Limits of a text. A text beyond a limit is refused like a malformed one.
 public struct JSONLimits: Equatable, Sendable {
     /// How many arrays and objects may be open at once.
     public var maxDepth: Int

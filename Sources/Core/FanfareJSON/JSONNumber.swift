@@ -28,7 +28,7 @@ public struct JSONNumber: Equatable, Sendable {
     /// is how a protobuf JSON reader takes them. Huge exponents cost nothing and yield nil.
     public var wholeInt64: Int64? {
         if let exact = int64 { return exact }
-        // Beyond 2^53 a double is no longer exact, and such a literal is no integer anybody meant.
+        // Beyond 2^53 a double is no longer exact, so the literal is taken for no integer.
         guard let value = double, value.magnitude <= 9_007_199_254_740_992 else { return nil }
         return Int64(exactly: value)
     }

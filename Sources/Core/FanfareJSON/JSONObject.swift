@@ -1,5 +1,5 @@
 /// An object's members in the order they were written, repeated names included. FCM and most readers let the last of
-/// equal names win, so a lookup does too; who must refuse repetition asks for ``duplicateKey``.
+/// equal names win, so a lookup does too; a caller that must refuse repetition checks ``duplicateKey``.
 public struct JSONObject: Equatable, Sendable {
     public struct Member: Equatable, Sendable {
         public var key: String

@@ -57,7 +57,7 @@ struct JSONScanner {
         try enter()
         var members: [JSONObject.Member] = []
         skipSpace()
-        if take("}") {
+        if skip("}") {
             depth -= 1
             return JSONObject()
         }
@@ -68,12 +68,12 @@ struct JSONScanner {
             }
             let key = try string()
             skipSpace()
-            guard take(":") else { throw error("missing colon after a name") }
+            guard skip(":") else { throw error("missing colon after a name") }
             skipSpace()
             members.append(JSONObject.Member(key: key, value: try value()))
             skipSpace()
-            if take(",") { continue }
-            guard take("}") else { throw error("missing comma or closing brace in an object") }
+            if skip(",") { continue }
+            guard skip("}") else { throw error("missing comma or closing brace in an object") }
             depth -= 1
             return JSONObject(members)
         }
@@ -83,7 +83,7 @@ struct JSONScanner {
         try enter()
         var elements: [JSONValue] = []
         skipSpace()
-        if take("]") {
+        if skip("]") {
             depth -= 1
             return []
         }
@@ -91,8 +91,8 @@ struct JSONScanner {
             skipSpace()
             elements.append(try value())
             skipSpace()
-            if take(",") { continue }
-            guard take("]") else { throw error("missing comma or closing bracket in an array") }
+            if skip(",") { continue }
+            guard skip("]") else { throw error("missing comma or closing bracket in an array") }
             depth -= 1
             return elements
         }
@@ -106,15 +106,15 @@ struct JSONScanner {
 
     private mutating func number() throws(JSONError) -> JSONNumber {
         let start = next
-        _ = take("-")
-        if take("0") {
+        _ = skip("-")
+        if skip("0") {
             if next < bytes.count, isDigit(bytes[next]) { throw error("a number must not start with a zero") }
         } else {
             try digits()
         }
-        if take(".") { try digits() }
-        if take("e") || take("E") {
-            if !take("+") { _ = take("-") }
+        if skip(".") { try digits() }
+        if skip("e") || skip("E") {
+            if !skip("+") { _ = skip("-") }
             try digits()
         }
         return JSONNumber(checked: String(decoding: bytes[start..<next], as: UTF8.self))
@@ -144,7 +144,7 @@ struct JSONScanner {
         }
     }
 
-    private mutating func take(_ character: Unicode.Scalar) -> Bool {
+    private mutating func skip(_ character: Unicode.Scalar) -> Bool {
         guard next < bytes.count, bytes[next] == UInt8(ascii: character) else { return false }
         next += 1
         return true

@@ -32,7 +32,7 @@ public enum JSONValue: Equatable, Sendable {
         return nil
     }
 
-    /// What this is, for a sentence such as `must be a string, not an array`.
+    /// Kind of the value, for a sentence such as `must be a string, not an array`.
     public var kindName: String {
         switch self {
         case .null: return "null"

@@ -2,7 +2,7 @@
 public struct AnswerReport: Equatable, Sendable {
     /// Answers since the last claim that Redis confirmed.
     public var answers: Int
-    /// Those among them that were a 5xx with Retry-After.
+    /// Answers among them that were a 5xx with Retry-After.
     public var refused: Int
     /// How long the longest of those still has to wait, in milliseconds.
     public var retryAfterMs: Int64

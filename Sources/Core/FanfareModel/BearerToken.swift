@@ -18,7 +18,7 @@ public struct BearerToken: Sendable, CustomStringConvertible, CustomReflectable 
         return isEqual(given[scheme.count...])
     }
 
-    /// Whether this is it, as somebody typed it.
+    /// Whether the text, as a person typed it, is this token.
     public func accepts(_ given: String) -> Bool { isEqual(Array(given.utf8)[...]) }
 
     /// Every byte given is looked at, whichever differs first.

@@ -1,4 +1,4 @@
-/// What a producer pushed, after every field has been checked.
+/// A producer's job, after every field has been checked.
 public struct Job: Equatable, Sendable {
     /// Of a job that does not say its own.
     public static let usualPriority = 5
@@ -78,7 +78,7 @@ public struct Job: Equatable, Sendable {
     }
 }
 
-/// What a job asks for. Everything but ``send`` is management: it carries no message and is never a fan-out.
+/// Operation of a job. Everything but ``send`` is management: it carries no message and is never a fan-out.
 public enum Operation: String, Equatable, Sendable, CaseIterable {
     case send, subscribe, unsubscribe
     case groupCreate = "group.create"

@@ -1,4 +1,4 @@
-/// What this machine is called by itself.
+/// Names of this machine for itself.
 public enum Loopback {
     /// By name or by address, with or without an IPv6 address's brackets, in any case; `127.0.0.1.example.org` is
     /// neither.

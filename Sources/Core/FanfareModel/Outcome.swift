@@ -1,4 +1,4 @@
-/// What the wire said of one request, before anyone judged it. The classes are those of the documentation's page on
+/// Outcome of one request on the wire, before it is judged. The classes are those of the documentation's page on
 /// delivery guarantees; each is decided by rule and proof, never by a return code alone.
 public enum RequestOutcome: Equatable, Sendable {
     /// Certainly not sent: the body was never asked for. Sending again is always safe and counts no attempt.

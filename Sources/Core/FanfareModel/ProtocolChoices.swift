@@ -1,7 +1,7 @@
 /// How a project's sends travel.
 public enum Transport: String, Equatable, Sendable { case v1, legacy, xmpp }
 
-/// What a request of the legacy transport holds. Plain text carries one token, and of a message little more than data.
+/// Form of a request of the legacy transport. Plain text carries one token, and of a message little more than data.
 public enum LegacyBody: String, Equatable, Sendable, CaseIterable { case json, text }
 
 /// Which API changes a project's topic subscriptions: Instance ID takes 1,000 tokens a request, v1 one.

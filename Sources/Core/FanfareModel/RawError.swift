@@ -1,4 +1,4 @@
-/// What a peer wrote as its error, made fit to be kept: nobody else bounds or cleans it.
+/// A peer's own text for an error, bounded and cleaned so that it can be stored.
 public enum RawError {
     /// The most bytes kept.
     public static let maximumBytes = 200
@@ -10,7 +10,7 @@ public enum RawError {
         let scalars = String(decoding: bytes.prefix(4 * maximumBytes), as: UTF8.self).unicodeScalars
         var text = ""
         var used = 0
-        // What ends the text before the cut is dropped before its line feed would become a question mark.
+        // Trailing blanks are dropped first: a line feed among them would become a question mark.
         guard let end = scalars.lastIndex(where: { !$0.properties.isWhitespace }) else { return "" }
         for scalar in scalars.prefix(through: end).drop(while: { $0.properties.isWhitespace }) {
             let kept: Unicode.Scalar = isControl(scalar) ? "?" : scalar

@@ -14,7 +14,7 @@ public enum ErrorCode: String, Equatable, Sendable, CaseIterable {
     case tooManyTopics = "TOO_MANY_TOPICS"
 }
 
-/// What the producer should do about a result.
+/// Advice to the producer about a result.
 public enum RemedyAction: String, Equatable, Sendable {
     case none, remove, replace
     case fixMessage = "fix_message"
@@ -41,7 +41,7 @@ public struct Failure: Equatable, Sendable {
     public var isServerError: Bool { (500...599).contains(httpStatus) }
 }
 
-/// What to do with one recipient after one attempt.
+/// Decision about one recipient after one attempt.
 public enum Verdict: Equatable, Sendable {
     /// Accepted by FCM. The id is empty when the answer's body was lost.
     case sent(messageID: String, canonical: String?)
@@ -51,7 +51,7 @@ public enum Verdict: Equatable, Sendable {
     case managed(group: String)
     /// Final.
     case failed(Failure)
-    /// Final: the outcome of the attempt is known to nobody, and the job is `at_most_once`. The failure is for logs;
+    /// Final: the outcome of the attempt is unknown, and the job is `at_most_once`. The failure is for logs;
     /// a result of status `unknown` names no error. `holdProjectMs` is the Retry-After of a 5xx, which concerns the
     /// project's other sends.
     case unknown(Failure, holdProjectMs: Int64?)
@@ -110,7 +110,7 @@ public struct Retry: Equatable, Sendable {
     public var failure: Failure
     public var cause: Cause
     public var scope: Scope
-    /// What the server asked for, in milliseconds; nil when it did not, or not in a form that counts.
+    /// Wait that the server asked for, in milliseconds; nil for none, or one in a form that does not count.
     public var retryAfterMs: Int64?
     /// The least wait before any jitter, in milliseconds.
     public var floorMs: Int64

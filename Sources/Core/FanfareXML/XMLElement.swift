@@ -48,7 +48,7 @@ public enum XMLNode: Equatable, Sendable {
     case text(String)
 }
 
-/// What arrives of a document that is one long element, as XMPP's streams are.
+/// Events of a document that is one long element, as XMPP's streams are.
 public enum XMLStreamEvent: Equatable, Sendable {
     /// The root's start tag.
     case opened(XMLName, attributes: [String: String])

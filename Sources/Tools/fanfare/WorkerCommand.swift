@@ -55,7 +55,7 @@ struct WorkerCommand: AsyncParsableCommand {
             "admin.listen": adminListen,
         ])
         let logger = LogOutput.logger(configuration.log)
-        ProcessMemory.keepPrivate()
+        ProcessMemory.makePrivate()
         let secrets: Secrets
         do throws(ConfigurationError) {
             secrets = try configuration.loadCheckedSecrets()

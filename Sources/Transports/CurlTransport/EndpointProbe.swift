@@ -14,7 +14,7 @@ public enum EndpointProbe {
     public struct Failure: Error, Equatable, Sendable {
         /// libcurl's words.
         public var reason: String
-        /// The peer did not prove who it is, or no TLS was agreed on.
+        /// The peer's certificate was refused, or no TLS was agreed on.
         public var isAboutTLS: Bool
     }
 
@@ -118,7 +118,7 @@ private func probeWrite(
     guard let buffer, let context else { return 0 }
     let sink = Unmanaged<ProbeSink>.fromOpaque(context).takeUnretainedValue()
     let bytes = UnsafeRawBufferPointer(start: buffer, count: size * count)
-    // What is said beyond this is of no use to anybody; it is read to its end all the same.
+    // Bytes beyond this are read and dropped.
     if sink.bytes.count + bytes.count <= 65_536 { sink.bytes.append(contentsOf: bytes) } else { sink.isCut = true }
     return bytes.count
 }

@@ -4,7 +4,7 @@ public struct OriginConfiguration: Equatable, Sendable {
     public var caFile: String?
     /// A proxy URL. The environment's proxy variables are ignored, set or not.
     public var proxy: String?
-    /// What a lane carries at most, 1 to 1,000; a lower limit of the server is found out.
+    /// Streams that a lane carries at most, 1 to 1,000; a lower limit of the server is found out.
     public var maxStreamsPerLane = 100
     /// Connections at most, at least 1.
     public var maxLanes = 32

@@ -1,7 +1,7 @@
 internal import CLinux
 internal import Glibc
 
-/// What a descriptor is watched for.
+/// Events for which a descriptor is watched.
 public struct Interest: OptionSet, Sendable {
     public let rawValue: UInt8
     public init(rawValue: UInt8) { self.rawValue = rawValue }
@@ -9,7 +9,7 @@ public struct Interest: OptionSet, Sendable {
     public static let write = Interest(rawValue: 2)
 }
 
-/// What became of a watched descriptor in this turn.
+/// The state of a watched descriptor in this turn.
 public struct Readiness: OptionSet, Sendable {
     public let rawValue: UInt8
     public init(rawValue: UInt8) { self.rawValue = rawValue }
@@ -29,11 +29,11 @@ public struct TurnEndID: Hashable, Sendable { let value: UInt64 }
 /// Names one inbox that the loop empties. Never reused.
 public struct AttachmentID: Hashable, Sendable { let value: UInt64 }
 
-/// One thread, one epoll: everything that belongs to a loop is created, used and closed on the thread that runs it.
+/// One thread with one epoll. Everything that belongs to a loop is created, used and closed on the thread that runs it.
 ///
-/// A turn waits for descriptors and timers, runs their handlers, drains the inboxes, then runs the hooks of the
-/// turn's end, in which libraries are pumped and what was gathered is written out in one go. Not `Sendable` on
-/// purpose: only ``Inbox`` crosses threads.
+/// A turn waits for descriptors and timers, runs their handlers, drains the inboxes, then runs the hooks of the turn's end.
+/// The hooks pump libraries and write gathered bytes in one call. Not `Sendable` on purpose: only ``Inbox`` crosses
+/// threads.
 public final class EventLoop {
     private struct Watch {
         let fd: Int32
@@ -100,7 +100,7 @@ public final class EventLoop {
         guard var watch = watches[id.value], watch.interest != interest else { return }
         watch.interest = interest
         watches[id.value] = watch
-        // A library may have closed the descriptor already; its removal follows and must not be an error here.
+        // A library may have closed the descriptor already: deregistering follows, so the error is ignored.
         _ = clinux_epoll_ctl(epoll, EPOLL_CTL_MOD, watch.fd, Self.mask(interest), id.value)
     }
 
@@ -163,7 +163,7 @@ public final class EventLoop {
             (
                 id,
                 {
-                    let (batch, more) = inbox.take(limit: 256)
+                    let (batch, more) = inbox.removeFirst(limit: 256)
                     for message in batch { receive(message) }
                     return more
                 }
@@ -196,7 +196,7 @@ public final class EventLoop {
     /// Ends ``run()`` after the current turn. Called on the loop.
     public func stop() { stopping = true }
 
-    /// Kept a call of its own so that profiles can tell waiting from working.
+    /// A call of its own, so that profiles can tell waiting from working.
     @inline(never)
     private func wait(into events: inout [epoll_event], poll: Bool) -> Int {
         var timeout: Int64 = -1

@@ -23,7 +23,7 @@ final class Wakeup: Sendable {
     }
 }
 
-/// Messages from any thread to one loop, in order. The only thing of a loop that other threads may hold.
+/// Messages from any thread to one loop, in order. The only part of a loop that other threads may hold.
 public final class Inbox<Message: Sendable>: Sendable {
     private struct State {
         var messages: [Message] = []
@@ -52,11 +52,11 @@ public final class Inbox<Message: Sendable>: Sendable {
             state.signalled = !state.messages.isEmpty
             return state.signalled
         }
-        // What was sent before the loop existed is not forgotten.
+        // Messages from before the loop existed are delivered too.
         if waiting { wakeup.signal() }
     }
 
-    func take(limit: Int) -> (batch: [Message], more: Bool) {
+    func removeFirst(limit: Int) -> (batch: [Message], more: Bool) {
         state.withLock { state in
             if state.messages.count <= limit {
                 let batch = state.messages

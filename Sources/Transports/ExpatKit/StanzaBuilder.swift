@@ -87,7 +87,7 @@ struct StanzaBuilder {
         boundary = bytes.upperBound
     }
 
-    /// What has no meaning here and yet is counted: comments and processing instructions.
+    /// Counts comments and processing instructions, which have no meaning here.
     mutating func skipped(bytes: Range<Int>) { _ = isWithinLimits(bytes) }
 
     /// After a piece was read.

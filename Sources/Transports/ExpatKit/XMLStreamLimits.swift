@@ -1,4 +1,4 @@
-/// What a peer may send before the stream is ended: everything in it is held in memory until its element is whole.
+/// Limits beyond which a peer's stream is ended: everything in it is held in memory until its element is whole.
 public struct XMLStreamLimits: Equatable, Sendable {
     /// Bytes of one child of the root, tags and text together; also of what may stand before the root or between two
     /// children.

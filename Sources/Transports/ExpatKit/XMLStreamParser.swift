@@ -116,8 +116,8 @@ private final class Expat {
         return start..<start + Int(max(0, XML_GetCurrentByteCount(parser)))
     }
 
-    /// Lets a callback write down its fact; once one was a fault, expat is told to return.
-    fileprivate static func note(
+    /// Records the fact of a callback; after a fault expat stops.
+    fileprivate static func record(
         _ context: UnsafeMutableRawPointer?,
         _ body: (inout StanzaBuilder, Range<Int>) -> Void
     ) {
@@ -149,23 +149,23 @@ private func elementStarted(
         list.append((Expat.name(key), String(cString: value)))
         next = pair + 2
     }
-    Expat.note(context) { builder, bytes in builder.start(Expat.name(name), list, bytes: bytes) }
+    Expat.record(context) { builder, bytes in builder.start(Expat.name(name), list, bytes: bytes) }
 }
 
 private func elementEnded(_ context: UnsafeMutableRawPointer?, _ name: UnsafePointer<XML_Char>?) {
-    Expat.note(context) { builder, bytes in builder.end(bytes: bytes) }
+    Expat.record(context) { builder, bytes in builder.end(bytes: bytes) }
 }
 
 private func textCame(_ context: UnsafeMutableRawPointer?, _ text: UnsafePointer<XML_Char>?, _ count: Int32) {
     guard let text, count > 0 else { return }
     text.withMemoryRebound(to: UInt8.self, capacity: Int(count)) { start in
         let buffer = UnsafeBufferPointer(start: start, count: Int(count))
-        Expat.note(context) { builder, bytes in builder.text(buffer, bytes: bytes) }
+        Expat.record(context) { builder, bytes in builder.text(buffer, bytes: bytes) }
     }
 }
 
 private func commentCame(_ context: UnsafeMutableRawPointer?, _ text: UnsafePointer<XML_Char>?) {
-    Expat.note(context) { builder, bytes in builder.skipped(bytes: bytes) }
+    Expat.record(context) { builder, bytes in builder.skipped(bytes: bytes) }
 }
 
 private func instructionCame(
@@ -173,7 +173,7 @@ private func instructionCame(
     _ target: UnsafePointer<XML_Char>?,
     _ data: UnsafePointer<XML_Char>?
 ) {
-    Expat.note(context) { builder, bytes in builder.skipped(bytes: bytes) }
+    Expat.record(context) { builder, bytes in builder.skipped(bytes: bytes) }
 }
 
 private func doctypeStarted(
@@ -183,7 +183,7 @@ private func doctypeStarted(
     _ publicID: UnsafePointer<XML_Char>?,
     _ hasInternalSubset: Int32
 ) {
-    Expat.note(context) { builder, _ in builder.fail("a document type declaration") }
+    Expat.record(context) { builder, _ in builder.fail("a document type declaration") }
 }
 
 // Never reached while the handler above stops the parser first; a second bolt on the same door.
@@ -198,5 +198,5 @@ private func entityDeclared(
     _ publicID: UnsafePointer<XML_Char>?,
     _ notation: UnsafePointer<XML_Char>?
 ) {
-    Expat.note(context) { builder, _ in builder.fail("an entity declaration") }
+    Expat.record(context) { builder, _ in builder.fail("an entity declaration") }
 }

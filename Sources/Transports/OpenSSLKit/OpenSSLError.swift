@@ -2,7 +2,7 @@ internal import COpenSSL
 
 /// A call into OpenSSL that failed. Holds OpenSSL's own words, never a byte of a key or of what was exchanged.
 public struct OpenSSLError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// What was being done, in our words.
+    /// The failed action, in our words.
     public let action: String
     /// OpenSSL's reason, or ours where OpenSSL has none.
     public let reason: String
@@ -12,9 +12,9 @@ public struct OpenSSLError: Error, Equatable, Sendable, CustomStringConvertible 
         self.reason = reason
     }
 
-    /// Takes the oldest error of this thread's queue, which is the cause, and empties the queue: what is left there
-    /// would be read as the reason of a later, unrelated failure.
-    static func take(_ action: String) -> OpenSSLError {
+    /// Removes the oldest error of this thread's queue, which is the cause, and empties the queue. An error left there would
+    /// be read as the reason of a later, unrelated failure.
+    static func dequeue(_ action: String) -> OpenSSLError {
         let code = ERR_get_error()
         ERR_clear_error()
         guard code != 0 else { return OpenSSLError(action, reason: "no reason given") }

@@ -27,13 +27,13 @@ public final class RS256Signer: @unchecked Sendable {
     /// The signature of `bytes`, big-endian, as long as the key's modulus.
     public func sign(_ bytes: [UInt8]) throws(OpenSSLError) -> [UInt8] {
         ERR_clear_error()
-        guard let context = EVP_MD_CTX_new() else { throw OpenSSLError.take("sign") }
+        guard let context = EVP_MD_CTX_new() else { throw OpenSSLError.dequeue("sign") }
         defer { EVP_MD_CTX_free(context) }
-        guard EVP_DigestSignInit(context, nil, EVP_sha256(), nil, key) == 1 else { throw OpenSSLError.take("sign") }
+        guard EVP_DigestSignInit(context, nil, EVP_sha256(), nil, key) == 1 else { throw OpenSSLError.dequeue("sign") }
         var length = Int(EVP_PKEY_get_size(key))
         var signature = [UInt8](repeating: 0, count: length)
         guard EVP_DigestSign(context, &signature, &length, bytes, bytes.count) == 1 else {
-            throw OpenSSLError.take("sign")
+            throw OpenSSLError.dequeue("sign")
         }
         signature.removeLast(signature.count - length)
         return signature
@@ -48,7 +48,7 @@ public final class RS256Signer: @unchecked Sendable {
             defer { BIO_free(bio) }
             return PEM_read_bio_PrivateKey(bio, nil, refusePassphrase, nil)
         }
-        guard let loaded else { throw OpenSSLError.take("read private key") }
+        guard let loaded else { throw OpenSSLError.dequeue("read private key") }
         var reason: String?
         if EVP_PKEY_get_base_id(loaded) != EVP_PKEY_RSA {
             reason = "not an RSA key"

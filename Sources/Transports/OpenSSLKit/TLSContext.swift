@@ -15,7 +15,7 @@ public struct TLSFiles: Equatable, Sendable {
     }
 }
 
-/// What all TLS sessions of one configuration share: trusted authorities, client certificate, protocol floor.
+/// Settings that all TLS sessions of one configuration share: authorities, client certificate, lowest version.
 ///
 /// The peer is always verified and there is no switch for it. TLS 1.2 is the lowest version.
 public final class TLSContext {
@@ -23,7 +23,7 @@ public final class TLSContext {
 
     public init(files: TLSFiles) throws(OpenSSLError) {
         ERR_clear_error()
-        guard let context = SSL_CTX_new(TLS_client_method()) else { throw OpenSSLError.take("create TLS context") }
+        guard let context = SSL_CTX_new(TLS_client_method()) else { throw OpenSSLError.dequeue("create TLS context") }
         do throws(OpenSSLError) {
             try Self.configure(context, files)
         } catch {
@@ -36,7 +36,7 @@ public final class TLSContext {
     deinit { SSL_CTX_free(pointer) }
 
     private static func configure(_ context: OpaquePointer, _ files: TLSFiles) throws(OpenSSLError) {
-        guard copenssl_require_tls12(context) == 1 else { throw OpenSSLError.take("require TLS 1.2") }
+        guard copenssl_require_tls12(context) == 1 else { throw OpenSSLError.dequeue("require TLS 1.2") }
         copenssl_refuse_renegotiation(context)
         copenssl_release_idle_buffers(context)
         SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nil)
@@ -47,7 +47,7 @@ public final class TLSContext {
         ERR_clear_error()
         if let file = files.caFile {
             guard SSL_CTX_load_verify_locations(context, file, nil) == 1 else {
-                throw OpenSSLError.take("read the CA file")
+                throw OpenSSLError.dequeue("read the CA file")
             }
         }
         guard let certificate = files.certFile, let key = files.keyFile else {
@@ -58,10 +58,10 @@ public final class TLSContext {
         }
         SSL_CTX_set_default_passwd_cb(context, refusePassphrase)
         guard SSL_CTX_use_certificate_chain_file(context, certificate) == 1 else {
-            throw OpenSSLError.take("read the client certificate")
+            throw OpenSSLError.dequeue("read the client certificate")
         }
         guard SSL_CTX_use_PrivateKey_file(context, key, SSL_FILETYPE_PEM) == 1 else {
-            throw OpenSSLError.take("read the client key")
+            throw OpenSSLError.dequeue("read the client key")
         }
     }
 }

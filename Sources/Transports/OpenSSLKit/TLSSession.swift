@@ -14,10 +14,10 @@ public final class TLSSession {
     /// - Parameter host: the name or address the peer's certificate must be for. A name is also sent as SNI.
     public init(context: TLSContext, host: String) throws(OpenSSLError) {
         ERR_clear_error()
-        guard let session = SSL_new(context.pointer) else { throw OpenSSLError.take("create TLS session") }
+        guard let session = SSL_new(context.pointer) else { throw OpenSSLError.dequeue("create TLS session") }
         guard let incoming = BIO_new(BIO_s_mem()), let outgoing = BIO_new(BIO_s_mem()) else {
             SSL_free(session)
-            throw OpenSSLError.take("create TLS session")
+            throw OpenSSLError.dequeue("create TLS session")
         }
         SSL_set_bio(session, incoming, outgoing)
         SSL_set_connect_state(session)
@@ -30,7 +30,7 @@ public final class TLSSession {
         if X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(session), host) != 1 {
             ERR_clear_error()
             guard SSL_set1_host(session, host) == 1, copenssl_set_server_name(session, host) == 1 else {
-                throw OpenSSLError.take("check host")
+                throw OpenSSLError.dequeue("check host")
             }
         }
     }
@@ -42,7 +42,7 @@ public final class TLSSession {
         guard let start = bytes.baseAddress, !bytes.isEmpty else { return }
         var written = 0
         guard BIO_write_ex(incoming, start, bytes.count, &written) == 1, written == bytes.count else {
-            throw OpenSSLError.take("receive TLS data")
+            throw OpenSSLError.dequeue("receive TLS data")
         }
     }
 
@@ -81,7 +81,7 @@ public final class TLSSession {
 
     /// Queues the goodbye to the peer; send ``takeOutgoing()`` after it.
     public func shutdown() {
-        // Before the handshake is over OpenSSL counts this as an error and there is nobody to greet.
+        // Before the handshake is over OpenSSL counts this as an error, and no peer expects it.
         guard SSL_is_init_finished(session) == 1 else { return }
         _ = SSL_shutdown(session)
         ERR_clear_error()
@@ -103,7 +103,7 @@ public final class TLSSession {
         let verification = SSL_get_verify_result(session)
         guard copenssl_is_verification_failure(ERR_peek_last_error()) == 1, verification != 0,
             let text = X509_verify_cert_error_string(verification)
-        else { return OpenSSLError.take(action) }
+        else { return OpenSSLError.dequeue(action) }
         ERR_clear_error()
         return OpenSSLError(action, reason: "certificate verify failed: \(String(cString: text))")
     }

@@ -84,7 +84,7 @@ public struct RedisDeployment: Equatable, Sendable, CustomStringConvertible, Cus
         return copy
     }
 
-    /// True when nobody outside this machine is reached, as far as the URL says.
+    /// True when every server that the URL names is on this machine.
     public var isLoopback: Bool { nodes.allSatisfy(\.isLoopback) }
 
     public var description: String {

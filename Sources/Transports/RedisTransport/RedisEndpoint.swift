@@ -93,7 +93,7 @@ public struct RedisEndpoint: Equatable, Sendable, CustomStringConvertible, Custo
         RedisEndpoint(address: address, usesTLS: usesTLS, user: user, password: password, database: database)
     }
 
-    /// True when nobody outside this machine is reached.
+    /// True when the server is on this machine.
     public var isLoopback: Bool {
         switch address {
         case .unix: return true

@@ -15,7 +15,7 @@ public struct RedisError: Error, Equatable, Sendable, CustomStringConvertible {
         public static let timeout = Code(rawValue: "timeout")
         /// The connection ended first. ``RedisError/maybeApplied`` says whether the server may have run the command.
         public static let connectionLost = Code(rawValue: "connection_lost")
-        /// What came is not RESP2, is larger or deeper than allowed, or was not asked for.
+        /// The reply is not RESP2, is larger or deeper than allowed, or belongs to no command.
         public static let protocolError = Code(rawValue: "protocol_error")
         /// TLS failed: a wrong authority, a wrong host, a refused client certificate.
         public static let tls = Code(rawValue: "tls")

@@ -13,7 +13,7 @@ public struct RedisTimeouts: Equatable, Sendable {
     /// Reconnects are spread over all of the time between the smallest pause and one that doubles up to the largest.
     public var minBackoffMs: Int64 = 50
     public var maxBackoffMs: Int64 = 5_000
-    /// Between attempts that only a person can make succeed, such as after a wrong password.
+    /// Pause after a failure that needs an operator, such as a wrong password.
     public var failedRetryMs: Int64 = 30_000
     /// TCP_USER_TIMEOUT: how long sent bytes may stay unacknowledged.
     public var userTimeoutMs: Int32 = 10_000
@@ -21,7 +21,7 @@ public struct RedisTimeouts: Equatable, Sendable {
     public init() {}
 }
 
-/// What a reply may cost before the connection is given up.
+/// Limits of a reply; the connection is closed beyond them.
 public struct RedisLimits: Equatable, Sendable {
     /// Bytes of one reply, received or built; every element counts 32 besides its own bytes.
     public var maxReplyBytes = 1 << 30

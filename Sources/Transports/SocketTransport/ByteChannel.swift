@@ -7,7 +7,7 @@ public final class ByteChannel {
     /// Bytes for the wire; the first ``sent`` of them are gone.
     private var outgoing: [UInt8] = []
     private var sent = 0
-    /// What follows ``outgoing``, in order: pieces that are too large to be made at once, and bytes written after them.
+    /// Items behind ``outgoing``, in order: pieces that are too large to be made at once, and bytes written after them.
     private var behind: [Behind] = []
     private enum Behind {
         case bytes([UInt8])

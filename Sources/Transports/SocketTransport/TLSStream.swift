@@ -83,7 +83,7 @@ public final class TLSStream {
         waiting.append(contentsOf: bytes)
         if waiting.count > configuration.maxBufferedBytes { return fail("the peer does not take what is sent") }
         // Should the owner not flush, the next turn does.
-        wantTurn()
+        scheduleTurn()
     }
 
     /// Writes what the socket takes now; the rest follows by itself.
@@ -184,12 +184,12 @@ public final class TLSStream {
         deadline = nil
         phase = .open
         onEvent(.opened)
-        wantTurn()
+        scheduleTurn()
     }
 
     // MARK: Turns
 
-    private func wantTurn() {
+    private func scheduleTurn() {
         guard nextTurn == nil, phase != .closed else { return }
         nextTurn = loop.schedule(afterNanoseconds: 0) { [unowned self] in
             nextTurn = nil
@@ -206,7 +206,7 @@ public final class TLSStream {
 
     private func fail(_ reason: String) {
         if failure == nil { failure = reason }
-        wantTurn()
+        scheduleTurn()
     }
 
     private func end(_ reason: String) {
@@ -243,7 +243,7 @@ public final class TLSStream {
             end(error.reason)
             return false
         }
-        wantTurn()
+        scheduleTurn()
         return true
     }
 

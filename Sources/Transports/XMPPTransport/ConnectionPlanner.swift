@@ -1,9 +1,9 @@
-/// When to open connections, and how many: as the waiting messages ask for, and not sooner after failures than a
-/// doubling pause allows.
+/// Decides when to open connections and how many: as many as the waiting messages need, and after failures not before a
+/// doubling pause is over.
 struct ConnectionPlanner: Equatable {
-    /// A connection that served for so long shows that the way is open.
+    /// Time in milliseconds after which a connection counts as a success.
     static let settledMs: Int64 = 5_000
-    /// At once; more would all fail together.
+    /// Connections that open at the same time at most; more would all fail together.
     static let mostOpening = 4
 
     private let window: Int
@@ -14,8 +14,8 @@ struct ConnectionPlanner: Equatable {
 
     private(set) var failures = 0
     private(set) var nextOpeningMs: Int64 = 0
-    /// Leaves asked for and not answered.
-    private(set) var asking = 0
+    /// Permits to connect that were requested and not answered.
+    private(set) var pendingPermits = 0
 
     init(_ configuration: XMPPConfiguration) {
         window = min(max(1, configuration.window), 100)
@@ -27,15 +27,15 @@ struct ConnectionPlanner: Equatable {
 
     func isPausing(nowMs: Int64) -> Bool { nowMs < nextOpeningMs }
 
-    /// How many messages connections that are not there yet may be given to wait for.
+    /// How many messages may wait for connections that are not open yet.
     ///
     /// - Parameters:
     ///   - ready: connections that take messages.
     ///   - opening: connections that will.
     func promised(ready: Int, opening: Int, nowMs: Int64) -> Int {
-        let coming = opening + asking
+        let coming = opening + pendingPermits
         if isPausing(nowMs: nowMs) { return coming * window }
-        // After a failure one is tried before more is promised.
+        // After a failure one connection is tried first.
         if failures > 0 { return max(1, coming) * window * (ready + coming < most ? 1 : 0) }
         return max(coming, most - ready) * window
     }
@@ -45,32 +45,32 @@ struct ConnectionPlanner: Equatable {
     /// - Parameter queued: messages that no ready connection has room for.
     func wanted(queued: Int, ready: Int, opening: Int, nowMs: Int64) -> Int {
         guard !isPausing(nowMs: nowMs) else { return 0 }
-        let coming = opening + asking
+        let coming = opening + pendingPermits
         let unserved = max(0, queued - coming * window)
         let demand = max((unserved + window - 1) / window, least - ready - coming)
         let limit = failures > 0 ? 1 : Self.mostOpening
         return max(0, min(demand, most - ready - coming, limit - coming))
     }
 
-    mutating func asked() { asking += 1 }
+    mutating func requestedPermit() { pendingPermits += 1 }
 
     /// - Parameter random: in 0..<1.
-    mutating func answered(_ isGranted: Bool, nowMs: Int64, random: Double) {
-        asking -= 1
+    mutating func answeredPermit(_ isGranted: Bool, nowMs: Int64, random: Double) {
+        pendingPermits -= 1
         guard !isGranted else { return }
-        // Nothing failed; the project's connections of this minute are used up, or its number is.
+        // Nothing failed: the project has no connection left for this minute, or none at all.
         nextOpeningMs = max(nextOpeningMs, nowMs + spread(5 * shortestMs, random))
     }
 
-    /// A connection ended, or was never made, and nobody had meant it to.
+    /// A connection ended unintentionally, or was never made.
     ///
     /// - Parameters:
     ///   - servedMs: how long it was ready; nil when it never was.
-    ///   - isRefused: the credential was: nothing will change within seconds.
+    ///   - isRefused: FCM refused the credential, which will not change within seconds.
     mutating func failed(servedMs: Int64?, isRefused: Bool, nowMs: Int64, random: Double) {
         if let servedMs, servedMs >= Self.settledMs {
             failures = 0
-            // All workers lost theirs together, perhaps.
+            // All workers may have lost their connections together.
             nextOpeningMs = max(nextOpeningMs, nowMs + Int64(Double(shortestMs) * random))
             return
         }
@@ -79,8 +79,8 @@ struct ConnectionPlanner: Equatable {
         nextOpeningMs = max(nextOpeningMs, nowMs + spread(doubled, random))
     }
 
-    /// The peer takes nothing new on a connection. It may do so at any time; but one that does it at once each time
-    /// would be asked for connection after connection. Those that are drained together are one failure.
+    /// FCM drains a connection. It may do so at any time; a peer that drains each connection at once counts as failing, or
+    /// it would get one connection after the other. Connections that are drained together are one failure.
     mutating func drained(servedMs: Int64, nowMs: Int64, random: Double) {
         if servedMs >= Self.settledMs { return settled() }
         guard !isPausing(nowMs: nowMs) else { return }
@@ -90,7 +90,7 @@ struct ConnectionPlanner: Equatable {
     /// A connection has served long enough.
     mutating func settled() { failures = 0 }
 
-    /// Half of it at least, so that a pause is one.
+    /// At least half of the time, so that every pause has an effect.
     private func spread(_ milliseconds: Int64, _ random: Double) -> Int64 {
         Int64(Double(milliseconds) * (0.5 + 0.5 * random))
     }

@@ -12,18 +12,18 @@ final class XMPPConnection {
     private(set) var session: XMPPSession
     private var timer: (id: TimerID, atMs: Int64)?
 
-    /// What the pool has to do: outcomes, deliveries, notes.
+    /// Receives the actions that concern the pool: outcomes, deliveries, notes.
     var onAction: (XMPPConnection, XMPPSession.Action) -> Void = { _, _ in }
-    /// The end, with its reason. Nothing follows.
+    /// Receives the reason of the end, as the last call.
     var onEnd: (XMPPConnection, String) -> Void = { _, _ in }
 
-    /// Since when messages may be sent; nil before.
+    /// When messages could first be sent; nil before.
     private(set) var readySinceMs: Int64?
     /// When a message was last sent.
     private(set) var lastUsedMs: Int64
-    /// Its end will be no failure.
+    /// True when the end is intended and counts as no failure.
     var isMeantToEnd = false
-    /// FCM did not accept the credential.
+    /// True when FCM refused the credential.
     var isRefused = false
     /// Set while it is on the pool's list of connections to flush.
     var isListed = false
@@ -42,7 +42,7 @@ final class XMPPConnection {
         parser = XMLStreamParser()
         session = XMPPSession(configuration.session)
         lastUsedMs = Int64(loop.now / 1_000_000)
-        stream.onEvent = { [unowned self] event in happened(event) }
+        stream.onEvent = { [unowned self] event in handleStream(event) }
     }
 
     private var nowMs: Int64 { Int64(loop.now / 1_000_000) }
@@ -69,16 +69,16 @@ final class XMPPConnection {
 
     // MARK: Events
 
-    private func happened(_ event: TLSStream.Event) {
+    private func handleStream(_ event: TLSStream.Event) {
         switch event {
         case .opened: handle(.connected)
         case .received(let bytes): received(bytes)
-        case .closed(let reason): ended(reason)
+        case .closed(let reason): lost(reason)
         }
     }
 
     private func received(_ bytes: [UInt8]) {
-        handle(.heard)
+        handle(.receivedBytes)
         do throws(XMLStreamError) {
             for event in try parser.feed(bytes) { handle(.arrived(event)) }
             if let failure = parser.failure { throw failure }
@@ -99,13 +99,14 @@ final class XMPPConnection {
         case .becameReady:
             readySinceMs = nowMs
             onAction(self, action)
-        case .close(let reason): hangUp(reason)
+        case .close(let reason): end(reason)
         case .startedDraining, .complete, .deliver, .note, .refusedCredential: onAction(self, action)
         }
     }
 
-    /// Takes leave if nothing else waits to be written: behind a message that has not left, it would take that along.
-    private func hangUp(_ reason: String) {
+    /// Closes the stream. The footer is sent only when nothing waits before it: flushing it would also send a message that
+    /// counts as unsent.
+    private func end(_ reason: String) {
         let handedOver = stream.handedOver
         if stream.accepted == handedOver {
             stream.send(XMPPSession.footer)
@@ -115,7 +116,7 @@ final class XMPPConnection {
         finish(reason, handedOver: handedOver)
     }
 
-    private func ended(_ reason: String) { finish(reason, handedOver: stream.handedOver) }
+    private func lost(_ reason: String) { finish(reason, handedOver: stream.handedOver) }
 
     private func finish(_ reason: String, handedOver: UInt64) {
         guard session.phase != .closed else { return }

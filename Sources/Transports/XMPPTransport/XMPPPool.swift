@@ -3,27 +3,27 @@ public import EventLoop
 public import FCMWire
 public import FanfareModel
 
-/// Messages to FCM over as many XMPP connections as their number asks for, and what FCM sends of its own accord.
+/// Sends messages to FCM over as many XMPP connections as they need, and receives what FCM sends of its own accord.
 ///
-/// Loop-confined: made, used and closed on the loop's thread. Every message that ``send(tag:messageID:json:)`` takes
-/// gets exactly one outcome; none is ever sent again by the pool. Nothing below is called from within a call into the
-/// pool but ``close()``: all of it comes at the end of a turn.
+/// Loop-confined: made, used and closed on the loop's thread. Every message passed to ``send(tag:messageID:json:)`` gets
+/// exactly one outcome; the pool never sends one again. The callbacks run at the end of a turn, never from within a call
+/// into the pool, except ``close()``.
 public final class XMPPPool {
-    /// A message's tag and what became of it. It may send.
+    /// Receives a message's tag and its outcome. It may send.
     public var onCompletion: (UInt64, RequestOutcome) -> Void = { _, _ in }
-    /// Called after completions that came together: what is sent from here leaves in the same turn.
+    /// Called after completions that came together. Messages sent from here leave in the same turn.
     public var onRoom: () -> Void = {}
-    /// An upstream message or a receipt, and how to answer it.
+    /// Receives an upstream message or a receipt, and the means to answer it.
     public var onIncoming: (XMPPIncoming, XMPPReply) -> Void = { _, _ in }
-    /// Asked before each new connection; has to be answered, on the loop, at once or later.
-    public var leaveToConnect: (@escaping (Bool) -> Void) -> Void = { $0(true) }
-    /// How many connections are open or opening, whenever that changed.
+    /// Called before each new connection; has to complete on the loop, at once or later.
+    public var authorizeConnection: (@escaping (Bool) -> Void) -> Void = { $0(true) }
+    /// Receives the number of open and opening connections whenever it changes.
     public var onConnections: (Int) -> Void = { _ in }
-    /// FCM refused the sender id or the key, and why. The pool itself tries again, after its longest pause.
+    /// Receives the reason why FCM refused the sender id or the key. The pool tries again after its longest pause.
     public var onRefusedCredential: (String) -> Void = { _ in }
-    /// A connection takes messages: FCM has accepted the sender id and the key.
+    /// Called when a connection is ready: FCM has accepted the sender id and the key.
     public var onReady: () -> Void = {}
-    /// For the log: why a connection ended that was not meant to, and what FCM could not read.
+    /// Receives lines for the log: why a connection failed, and what FCM could not read.
     public var onTrouble: (String) -> Void = { _ in }
 
     private let loop: EventLoop
@@ -31,7 +31,7 @@ public final class XMPPPool {
     private let random: () -> Double
     private var planner: ConnectionPlanner
     private var connections: [XMPPConnection] = []
-    /// Ended in this turn: whoever calls from within one must find it alive.
+    /// Connections that ended in this turn, kept alive while a call from within one of them returns.
     private var ended: [XMPPConnection] = []
     /// Messages that no connection has taken yet, in order of arrival.
     private var waiting: Deque<WaitingMessage> = []
@@ -62,15 +62,15 @@ public final class XMPPPool {
         self.random = random
         planner = ConnectionPlanner(configuration)
         loop.onTurnEnd { [weak self] in self?.endTurn() }
-        // The first connection is opened once the owner has set what is called then.
-        wantTurn()
+        // The first connection opens after the owner has set the callbacks.
+        scheduleTurn()
     }
 
     deinit { assert(isClosed, "closed on the loop first") }
 
     // MARK: The outside
 
-    /// How many more messages will be taken now. It falls to 0 while FCM cannot be reached; the loop makes a turn when
+    /// How many more messages the pool accepts now. It falls to 0 while FCM cannot be reached; the loop makes a turn when
     /// it rises again.
     public var freeSlots: Int {
         guard !isClosed else { return 0 }
@@ -79,7 +79,7 @@ public final class XMPPPool {
         return max(0, room + planner.promised(ready: ready, opening: opening, nowMs: nowMs) - waiting.count)
     }
 
-    /// Messages taken and not answered yet, those that wait for a connection included.
+    /// Messages without an outcome, those that wait for a connection included.
     public var inFlight: Int { unanswered + waiting.count }
 
     /// True when every message has had its outcome.
@@ -92,7 +92,7 @@ public final class XMPPPool {
         return result
     }
 
-    /// Takes a message. Beyond ``freeSlots`` its outcome is `.unsent`.
+    /// Queues a message. Beyond ``freeSlots`` its outcome is `.unsent`.
     ///
     /// - Parameters:
     ///   - messageID: the `message_id` in `json`; an answer is known by it. Unique among those in flight.
@@ -103,10 +103,10 @@ public final class XMPPPool {
         }
         let deadline = nowMs + configuration.ackTimeoutMs
         waiting.append(WaitingMessage(tag: tag, messageID: messageID, json: json, deadlineMs: deadline))
-        wantTurn()
+        scheduleTurn()
     }
 
-    /// Ends everything: what is still under way gets its outcome from within this call. The last call.
+    /// Ends everything: each message in flight gets its outcome from within this call. The last call.
     public func close() {
         guard !isClosed else { return }
         isClosed = true
@@ -115,7 +115,7 @@ public final class XMPPPool {
         // FCM sends again what was not acknowledged.
         arrivals = []
         failWaiting("the pool was closed")
-        // Within a completion the delivery under way goes on with these.
+        // Called from within a completion, the running delivery delivers these too.
         if !isDelivering { deliver() }
         report()
     }
@@ -131,12 +131,12 @@ public final class XMPPPool {
         }
     }
 
-    private func wantTurn() {
+    private func scheduleTurn() {
         guard nextTurn == nil, !isClosed else { return }
         nextTurn = loop.schedule(afterNanoseconds: 0) { [unowned self] in nextTurn = nil }
     }
 
-    /// Tell what happened, hand out what waits, open what that needs, and only then write.
+    /// Delivers outcomes, feeds the connections, opens further ones, and only then writes.
     private func endTurn() {
         guard !isClosed else { return }
         ended = []
@@ -153,8 +153,8 @@ public final class XMPPPool {
         }
         written.removeAll(keepingCapacity: true)
         report()
-        if !completions.isEmpty || !arrivals.isEmpty { wantTurn() }
-        remind()
+        if !completions.isEmpty || !arrivals.isEmpty { scheduleTurn() }
+        armReminder()
     }
 
     private func deliver() {
@@ -183,7 +183,7 @@ public final class XMPPPool {
             acknowledge: { [weak self, weak connection] in
                 guard let self, let connection else { return }
                 connection.acknowledge(number)
-                list(connection)
+                enlist(connection)
             },
             giveBack: { [weak connection] in connection?.stop("what FCM sends cannot be kept at present") }
         )
@@ -195,8 +195,8 @@ public final class XMPPPool {
         onConnections(reportedConnections)
     }
 
-    private func list(_ connection: XMPPConnection) {
-        wantTurn()
+    private func enlist(_ connection: XMPPConnection) {
+        scheduleTurn()
         guard !connection.isListed else { return }
         connection.isListed = true
         written.append(connection)
@@ -212,7 +212,7 @@ public final class XMPPPool {
                 unanswered += 1
                 connection.send(tag: message.tag, messageID: message.messageID, json: message.json)
             }
-            list(connection)
+            enlist(connection)
         }
     }
 
@@ -235,7 +235,7 @@ public final class XMPPPool {
         case .answered, .stanza: counts.answered += 1
         }
         completions.append((tag, outcome))
-        wantTurn()
+        scheduleTurn()
     }
 
     // MARK: Connections
@@ -244,20 +244,20 @@ public final class XMPPPool {
         let (ready, opening) = tally()
         let wanted = planner.wanted(queued: waiting.count, ready: ready, opening: opening, nowMs: nowMs)
         for _ in 0..<wanted {
-            planner.asked()
+            planner.requestedPermit()
             var isAnswered = false
-            leaveToConnect { [weak self] isGranted in
+            authorizeConnection { [weak self] isGranted in
                 guard let self, !isAnswered else { return }
                 isAnswered = true
-                leaveAnswered(isGranted)
+                permitAnswered(isGranted)
             }
         }
     }
 
-    private func leaveAnswered(_ isGranted: Bool) {
-        planner.answered(isGranted, nowMs: nowMs, random: random())
-        wantTurn()
-        guard isGranted, !isClosed else { return failWaitingIfCutOff("no leave to connect") }
+    private func permitAnswered(_ isGranted: Bool) {
+        planner.answeredPermit(isGranted, nowMs: nowMs, random: random())
+        scheduleTurn()
+        guard isGranted, !isClosed else { return failWaitingIfCutOff("no permit to connect") }
         let connection = XMPPConnection(loop: loop, configuration: configuration)
         connection.onAction = { [unowned self] connection, action in perform(action, for: connection) }
         connection.onEnd = { [unowned self] connection, reason in connectionEnded(connection, reason) }
@@ -266,7 +266,7 @@ public final class XMPPPool {
     }
 
     private func perform(_ action: XMPPSession.Action, for connection: XMPPConnection) {
-        wantTurn()
+        scheduleTurn()
         switch action {
         case .becameReady:
             counts.opened += 1
@@ -277,7 +277,7 @@ public final class XMPPPool {
         case .deliver(let incoming, let number):
             counts.incoming += 1
             arrivals.append((incoming, connection, number))
-        case .note(let note): take(note)
+        case .note(let note): record(note)
         case .refusedCredential(let reason):
             connection.isRefused = true
             refusals.append(reason)
@@ -290,7 +290,7 @@ public final class XMPPPool {
         }
     }
 
-    private func take(_ note: XMPPNote) {
+    private func record(_ note: XMPPNote) {
         switch note {
         case .badAck(let messageID, let isRepeated):
             counts.badAcks += 1
@@ -305,7 +305,7 @@ public final class XMPPPool {
     private func connectionEnded(_ connection: XMPPConnection, _ reason: String) {
         connections.removeAll { $0 === connection }
         ended.append(connection)
-        wantTurn()
+        scheduleTurn()
         guard !isClosed, !connection.isMeantToEnd else { return }
         counts.lost += 1
         troubles.append("an XMPP connection ended: \(reason)")
@@ -319,17 +319,17 @@ public final class XMPPPool {
         connection.readySinceMs.map { nowMs - $0 >= ConnectionPlanner.settledMs } ?? false
     }
 
-    /// Nobody will take messages for a while. Said at once, it is theirs to wait where waiting is durable.
+    /// Fails the waiting messages while no connection can be had: they wait with their owner, where waiting is durable.
     private func failWaitingIfCutOff(_ reason: String) {
         let (ready, opening) = tally()
-        guard ready + opening + planner.asking == 0, planner.isPausing(nowMs: nowMs) else { return }
+        guard ready + opening + planner.pendingPermits == 0, planner.isPausing(nowMs: nowMs) else { return }
         failWaiting("FCM cannot be reached: \(reason)")
     }
 
     // MARK: Time
 
-    /// Arms one timer for whatever is due first: the end of a pause, a message that waits too long, an idle connection.
-    private func remind() {
+    /// Arms one timer for the earliest of: the end of a pause, a message that waits too long, an idle connection.
+    private func armReminder() {
         var due = Int64.max
         if let first = waiting.first { due = first.deadlineMs }
         if planner.isPausing(nowMs: nowMs) { due = min(due, planner.nextOpeningMs) }
@@ -342,12 +342,12 @@ public final class XMPPPool {
         let id = loop.schedule(afterMilliseconds: max(0, due - nowMs)) { [unowned self] in
             reminder = nil
             closeIdle()
-            wantTurn()
+            scheduleTurn()
         }
         reminder = (id, due)
     }
 
-    /// The one beyond the least number that was used longest ago.
+    /// The least recently used idle connection; nil when no more than the least number is ready.
     private func idleConnection() -> XMPPConnection? {
         let ready = connections.filter { $0.session.phase == .ready }
         guard ready.count > max(0, configuration.leastConnections) else { return nil }

@@ -1,9 +1,9 @@
-/// How to answer what FCM sent of its own accord: one of the two, on the loop, now or later. On a connection that is gone
-/// neither does anything: FCM sends it again on another.
+/// Answers a message that FCM sent of its own accord: call one of the two, on the loop, now or later. After the connection
+/// has ended neither has an effect: FCM sends the message again on another.
 public struct XMPPReply {
-    /// It is safe. Told to FCM on the connection that carried it.
+    /// Acknowledges the message, which is stored, on the connection that carried it.
     public let acknowledge: () -> Void
-    /// It cannot be kept, not even until later. FCM sends it again only on another connection, and nothing more on this
-    /// one when too much of it is not acknowledged: so the connection ends.
+    /// Refuses the message, which cannot be stored, by ending the connection. FCM sends it again only on another one, and
+    /// stops sending on this one when too many messages are not acknowledged.
     public let giveBack: () -> Void
 }

@@ -1,12 +1,12 @@
-/// What a pool has seen since it was made.
+/// Counts since a pool was made.
 public struct XMPPStatistics: Equatable, Sendable {
     /// Open or opening now.
     public var connections = 0
-    /// Of those, ready for messages.
+    /// Connections that are ready for messages.
     public var ready = 0
-    /// Since the beginning, those that became ready.
+    /// Connections that became ready since the beginning.
     public var opened = 0
-    /// Ended, or never made, without being meant to.
+    /// Connections that failed, before they were ready or after.
     public var lost = 0
     public var answered = 0
     public var unsent = 0

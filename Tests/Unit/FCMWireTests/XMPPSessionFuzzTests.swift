@@ -90,8 +90,8 @@ private struct Generator {
         case 15, 16: return XMPPStory.gcm(#"{"from":"t","message_id":"m\#(recent)"}"#)
         case 17, 18: return .acknowledge(UInt64(below(4)))
         case 19, 20: return .tick
-        case 21: return below(4) == 0 ? .stop(reason: "stop") : .heard
-        case 22: return below(6) == 0 ? .unreadable(reason: "garbage") : .heard
+        case 21: return below(4) == 0 ? .stop(reason: "stop") : .receivedBytes
+        case 22: return below(6) == 0 ? .unreadable(reason: "garbage") : .receivedBytes
         default: return .connected
         }
     }

@@ -153,7 +153,7 @@ import Testing
             #expect(story.handle(.tick) == [.write([0x20])])
         }
         story.nowMs = 890_000
-        _ = story.handle(.heard)
+        _ = story.handle(.receivedBytes)
         story.nowMs = 900_000
         #expect(story.handle(.tick) == [.write([0x20])])
         story.nowMs = 1_790_000

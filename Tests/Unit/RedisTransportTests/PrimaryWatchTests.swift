@@ -10,10 +10,10 @@ import Testing
     private static let reset = SentinelAnswer(address: .tcp(host: "new", port: 1), epoch: 0)
     /// Of a Sentinel that was cut off before an earlier failover.
     private static let former = SentinelAnswer(address: .tcp(host: "former", port: 1), epoch: 2)
-    private static let replaced = PrimaryWatch.Verdict.replaced(by: new.address)
+    private static let replaced = PrimaryWatch.Status.replaced(by: new.address)
 
     @Test(arguments: [
-        ([old, old, old], PrimaryWatch.Verdict.confirmed), ([old, old, nil], .confirmed),
+        ([old, old, old], PrimaryWatch.Status.confirmed), ([old, old, nil], .confirmed),
         ([old, nil, nil], .unconfirmed),
         ([nil, nil, nil], .unconfirmed), ([new, new, new], replaced), ([new, new, nil], replaced),
         ([old, new, new], replaced), ([reset, reset, old], replaced), ([old, old, new], .confirmed),
@@ -21,13 +21,13 @@ import Testing
         ([former, nil, nil], .unconfirmed), ([former, old, nil], .unconfirmed), ([former, old, old], .confirmed),
         ([former, old, new], replaced),
     ])
-    func aMajorityDecidesThenALaterFailover(_ answers: [SentinelAnswer?], _ verdict: PrimaryWatch.Verdict) {
+    func aMajorityDecidesThenALaterFailover(_ answers: [SentinelAnswer?], _ verdict: PrimaryWatch.Status) {
         for shift in 0..<3 {
             var watch = PrimaryWatch(sentinels: 3)
             for (index, answer) in answers.enumerated() {
                 if let answer { watch.record(answer, from: (index + shift) % 3, nowMs: 1_000) }
             }
-            #expect(watch.verdict(on: Self.old, nowMs: 1_000) == verdict, "shifted by \(shift)")
+            #expect(watch.status(of: Self.old, nowMs: 1_000) == verdict, "shifted by \(shift)")
             #expect(watch.answering(nowMs: 1_000) == answers.count { $0 != nil })
         }
     }
@@ -36,8 +36,8 @@ import Testing
         var watch = PrimaryWatch(sentinels: 3)
         watch.record(Self.old, from: 0, nowMs: 1_000)
         watch.record(Self.old, from: 1, nowMs: 2_000)
-        #expect(watch.verdict(on: Self.old, nowMs: 3_000) == .confirmed)
-        #expect(watch.verdict(on: Self.old, nowMs: 3_001) == .unconfirmed)
+        #expect(watch.status(of: Self.old, nowMs: 3_000) == .confirmed)
+        #expect(watch.status(of: Self.old, nowMs: 3_001) == .unconfirmed)
         #expect(watch.answering(nowMs: 3_001) == 1)
         #expect(watch.answering(nowMs: 4_001) == 0)
     }
@@ -46,19 +46,19 @@ import Testing
         var watch = PrimaryWatch(sentinels: 3)
         for sentinel in 0..<3 { watch.record(Self.old, from: sentinel, nowMs: 0) }
         watch.record(Self.new, from: 2, nowMs: 500)
-        #expect(watch.verdict(on: Self.old, nowMs: 500) == .confirmed, "two of three do not know of it yet")
+        #expect(watch.status(of: Self.old, nowMs: 500) == .confirmed, "two of three do not know of it yet")
         watch.record(Self.new, from: 0, nowMs: 600)
-        #expect(watch.verdict(on: Self.old, nowMs: 600) == Self.replaced)
-        #expect(watch.verdict(on: Self.new, nowMs: 600) == .confirmed)
+        #expect(watch.status(of: Self.old, nowMs: 600) == Self.replaced)
+        #expect(watch.status(of: Self.new, nowMs: 600) == .confirmed)
     }
 
     @Test func aSentinelThatIsAwayHasNoVote() {
         var watch = PrimaryWatch(sentinels: 3)
         for sentinel in 0..<3 { watch.record(Self.old, from: sentinel, nowMs: 0) }
         watch.removeAnswer(from: 0)
-        #expect(watch.verdict(on: Self.old, nowMs: 0) == .confirmed)
+        #expect(watch.status(of: Self.old, nowMs: 0) == .confirmed)
         watch.removeAnswer(from: 1)
-        #expect(watch.verdict(on: Self.old, nowMs: 0) == .unconfirmed)
+        #expect(watch.status(of: Self.old, nowMs: 0) == .unconfirmed)
     }
 
     /// What is located by the same answers is what the watch then confirms: a connection never goes to and fro.
@@ -75,7 +75,7 @@ import Testing
                     guard let choice = SentinelAnswer.choice(of: answers.compactMap { $0 }, sentinels: 3) else {
                         continue
                     }
-                    let verdict = watch.verdict(on: choice.answer, nowMs: 0)
+                    let verdict = watch.status(of: choice.answer, nowMs: 0)
                     #expect(verdict == (choice.isMajority ? .confirmed : .unconfirmed))
                 }
             }

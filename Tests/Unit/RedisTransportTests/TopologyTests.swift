@@ -91,37 +91,37 @@ import Testing
     @Test func theMajorityIsBelievedThenTheLatestConfiguration() {
         var answers = SentinelAnswers(asked: 3, primary: "main")
         // Cut off when the primary was replaced, and the quickest to answer.
-        answers.hear(.success(Self.named("old", epoch: 3)), from: Self.sentinels[0])
+        answers.record(.success(Self.named("old", epoch: 3)), from: Self.sentinels[0])
         #expect(answers.best == Self.named("old", epoch: 3))
-        answers.hear(.success(Self.named("new", epoch: 4)), from: Self.sentinels[1])
+        answers.record(.success(Self.named("new", epoch: 4)), from: Self.sentinels[1])
         #expect(!answers.isComplete)
         #expect(answers.best == Self.named("new", epoch: 4))
         var last = answers
-        answers.hear(.success(Self.named("new", epoch: 4)), from: Self.sentinels[2])
+        answers.record(.success(Self.named("new", epoch: 4)), from: Self.sentinels[2])
         #expect(answers.isComplete)
         #expect(answers.best == Self.named("new", epoch: 4))
-        last.hear(.success(Self.named("old", epoch: 3)), from: Self.sentinels[2])
+        last.record(.success(Self.named("old", epoch: 3)), from: Self.sentinels[2])
         #expect(last.best == Self.named("old", epoch: 3))
     }
 
     @Test func twoOfThreeSentinelsThatAgreeAreEnough() {
         var answers = SentinelAnswers(asked: 3, primary: "main")
-        for sentinel in Self.sentinels.prefix(2) { answers.hear(.success(Self.named("a", epoch: 1)), from: sentinel) }
+        for sentinel in Self.sentinels.prefix(2) { answers.record(.success(Self.named("a", epoch: 1)), from: sentinel) }
         #expect(answers.isComplete)
     }
 
     @Test func oneSentinelIsEnough() {
         var answers = SentinelAnswers(asked: 3, primary: "main")
-        answers.hear(.failure(RedisError(.connectionLost, "gone")), from: Self.sentinels[0])
-        answers.hear(.success(Self.named("a", epoch: 0)), from: Self.sentinels[1])
-        answers.hear(.failure(RedisError(.timeout, "slow")), from: Self.sentinels[2])
+        answers.record(.failure(RedisError(.connectionLost, "gone")), from: Self.sentinels[0])
+        answers.record(.success(Self.named("a", epoch: 0)), from: Self.sentinels[1])
+        answers.record(.failure(RedisError(.timeout, "slow")), from: Self.sentinels[2])
         #expect(answers.isComplete)
         #expect(answers.best?.address == .tcp(host: "a", port: 1))
     }
 
     @Test func aSentinelThatKnowsNoPrimarySaysSo() {
         var answers = SentinelAnswers(asked: 1, primary: "main")
-        answers.hear(.failure(RedisError(reply: "ERR No such master with that name")), from: Self.sentinels[0])
+        answers.record(.failure(RedisError(reply: "ERR No such master with that name")), from: Self.sentinels[0])
         #expect(answers.best == nil)
         #expect(answers.failure?.message.contains("sentinel1:26379: ERR No such master") == true)
         #expect(answers.failure?.message.contains("asked for main") == true)

@@ -21,9 +21,9 @@ import Testing
 
     @Test func anUnansweredLeaveCountsAsAConnection() {
         var planner = planner()
-        planner.asked()
+        planner.requestedPermit()
         #expect(planner.wanted(queued: 100, ready: 0, opening: 0, nowMs: 0) == 0)
-        planner.answered(false, nowMs: 0, random: 0)
+        planner.answeredPermit(false, nowMs: 0, random: 0)
         #expect(planner.wanted(queued: 100, ready: 0, opening: 0, nowMs: 2_499) == 0)
         #expect(planner.wanted(queued: 100, ready: 0, opening: 0, nowMs: 2_500) == 1)
         #expect(planner.failures == 0)

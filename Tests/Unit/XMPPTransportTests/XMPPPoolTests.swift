@@ -52,7 +52,7 @@ struct XMPPPoolTests {
         let peer = try XMPPPeer()
         let harness = try PoolHarness(port: peer.port) { $0.mostConnections = 3 }
         var asked = 0
-        harness.pool.leaveToConnect = { answer in
+        harness.pool.authorizeConnection = { answer in
             asked += 1
             answer(true)
         }
@@ -68,7 +68,7 @@ struct XMPPPoolTests {
         let peer = try XMPPPeer()
         let harness = try PoolHarness(port: peer.port)
         var isAllowed = false
-        harness.pool.leaveToConnect = { $0(isAllowed) }
+        harness.pool.authorizeConnection = { $0(isAllowed) }
         let tags = harness.enqueue(["token.1"])
         harness.run(milliseconds: 600)
         #expect(harness.pool.freeSlots == 0)
@@ -82,7 +82,7 @@ struct XMPPPoolTests {
         let peer = try XMPPPeer()
         let harness = try PoolHarness(port: peer.port) { $0.leastConnections = 0 }
         var answers: [(Bool) -> Void] = []
-        harness.pool.leaveToConnect = { answers.append($0) }
+        harness.pool.authorizeConnection = { answers.append($0) }
         let tags = harness.enqueue(["token.1"])
         harness.run(until: { _ in !answers.isEmpty })
         harness.run(milliseconds: 50)

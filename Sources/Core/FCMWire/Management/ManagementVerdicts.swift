@@ -2,7 +2,7 @@ internal import FanfareJSON
 internal import FanfareModel
 
 /// Verdicts that the management interfaces share. Whatever they are asked can be asked again without harm, so nothing
-/// here is ambiguous: an outcome that nobody knows is tried again, and no result says `maybe_dup`.
+/// here is ambiguous: an unknown outcome is tried again, and no result says `maybe_dup`.
 ///
 /// An operation that its API refuses fails; sends and other operations go on, because sends go to another API.
 struct ManagementVerdicts {
@@ -20,7 +20,7 @@ struct ManagementVerdicts {
         }
     }
 
-    /// Nobody's word.
+    /// An answer that is not FCM's.
     func unclear(_ reason: String, httpStatus: Int) -> Verdict {
         let failure = Failure(
             error: .unspecified,

@@ -36,7 +36,7 @@ public enum TopicSubscription {
 
     /// Success is `sent` with an empty id, and so is what was so already: a subscription that exists, one to be ended
     /// that does not. A topic too many is what it is over the Instance ID service. Other answers are judged as those to
-    /// a send, by `FcmError` first; but an outcome that nobody knows is simply asked for again.
+    /// a send, by `FcmError` first; but after an unknown outcome the request is simply repeated.
     ///
     /// - Parameter nowMs: Unix milliseconds, for a Retry-After date.
     public static func verdict(_ outcome: RequestOutcome, op: Operation, nowMs: Int64) -> Verdict {

@@ -55,7 +55,7 @@ public enum TokenRequest {
         return .success(AccessToken(value: value, expiresInSeconds: seconds, lifetimeTrouble: trouble))
     }
 
-    /// Lifetimes below this are reported as trouble: such a token ends before it may be renewed, or soon after.
+    /// Shortest lifetime without a warning: a shorter token ends before it may be renewed, or soon after.
     private static let shortSeconds: Int64 = 20
 
     /// The lifetime in seconds, from a number or a text, an hour if it is missing or unreadable; and the trouble with
@@ -93,7 +93,7 @@ public enum TokenRequest {
     }
 }
 
-/// What opens FCM's door for about an hour. The value never appears in a description.
+/// An access token, valid for about an hour. Its value never appears in a description.
 public struct AccessToken: Equatable, Sendable, CustomStringConvertible, CustomReflectable {
     /// Visible ASCII only: safe in a header line.
     public let value: String

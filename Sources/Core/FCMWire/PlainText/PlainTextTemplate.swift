@@ -8,9 +8,9 @@ public struct PlainTextTemplate: Sendable {
     /// The `Content-Type` of the requests.
     public static let contentType = "application/x-www-form-urlencoded;charset=UTF-8"
 
-    /// What the message says of its own worth in time; nil when it says nothing.
+    /// Time to live that the message asks for; nil when it asks for none.
     public let lifetime: MessageLifetime?
-    /// What follows the token.
+    /// Bytes of the request behind the token.
     private let tail: [UInt8]
 
     /// - Throws: naming the first field that has no counterpart in plain text, such as `message.notification`.

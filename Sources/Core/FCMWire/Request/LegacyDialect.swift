@@ -4,7 +4,7 @@ enum LegacyDialect: Equatable, Sendable {
     case json
     /// A form over HTTP: the fields of one table, and nothing else.
     case text
-    /// JSON in an XMPP stanza. A field that nobody knows could turn the message into an acknowledgement or worse.
+    /// JSON in an XMPP stanza. An unknown field could turn the message into an acknowledgement or worse.
     case xmpp
 
     /// For sentences: `has no counterpart …`.

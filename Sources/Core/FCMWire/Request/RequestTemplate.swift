@@ -3,12 +3,12 @@ public import FanfareModel
 
 /// A message prepared once, so that a send only splices its recipient in: no JSON work per send.
 public struct RequestTemplate: Sendable {
-    /// What the message says of its own worth in time; nil when it says nothing.
+    /// Time to live that the message asks for; nil when it asks for none.
     public let lifetime: MessageLifetime?
     private let isV1: Bool
-    /// What follows the target, up to the end of the request.
+    /// Bytes of the request behind the target.
     private let tail: [UInt8]
-    /// A part of `tail` that depends on the moment of the attempt.
+    /// The part of `tail` that depends on the time of the attempt; nil when there is none.
     private let expiration: ExpirationSlot?
 
     /// Where `apns-expiration` is written: at `offset` of `tail`, between its quotes.

@@ -7,7 +7,7 @@ public enum CodeFamily: String, Equatable, Sendable, CaseIterable {
     case deviceGroup
 }
 
-/// What an error code of the wire makes Fanfare do.
+/// Reaction of Fanfare to one error code of the wire.
 public enum Disposition: Equatable, Sendable {
     /// The recipient's result is `failed`.
     case final
@@ -46,7 +46,7 @@ public struct CodeRow: Equatable, Sendable {
         self.disposition = disposition
     }
 
-    /// This row for a recipient of some kind: a topic or a condition cannot be removed, so who named it is at fault.
+    /// This row for a recipient of some kind: a topic or a condition cannot be removed, so the producer is at fault.
     func blaming(_ kind: RecipientKind) -> CodeRow {
         guard action == .remove, kind == .topic || kind == .condition else { return self }
         return CodeRow(family, code, .invalidArgument, .fixMessage, disposition)
@@ -76,7 +76,7 @@ public enum CodeTable {
         return row
     }
 
-    /// What a code that the table does not know comes to: kept in `raw_error` and not retried.
+    /// Row of a code that the table does not know: it is kept in `raw_error` and not retried.
     public static func unknown(_ family: CodeFamily) -> CodeRow {
         CodeRow(family, "(anything else)", .unspecified, .none)
     }

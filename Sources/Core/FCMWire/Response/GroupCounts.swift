@@ -1,7 +1,7 @@
 internal import FanfareJSON
 internal import FanfareModel
 
-/// What an answer says of a device group's members.
+/// Counts of a device group's members in an answer.
 struct GroupCounts: Equatable, Sendable {
     var success: Int64
     var failure: Int64

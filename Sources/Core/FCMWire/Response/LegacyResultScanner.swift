@@ -5,7 +5,7 @@ internal import Glibc
 /// Reads the answer to a multicast that is written as FCM writes it, in one pass and without a tree of values: a
 /// thousand results come in each. Whatever differs in the least is the parser's to judge.
 struct LegacyResultScanner {
-    /// What it read: ids where they stand, and the codes of those that have none.
+    /// Results in order: message ids by their place, and the codes of results without one.
     struct Results {
         var ids: MessageIDs
         /// By their places in the request, one of each that has no id.

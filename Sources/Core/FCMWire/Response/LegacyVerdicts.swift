@@ -37,7 +37,7 @@ struct LegacyVerdicts {
             return AnswerVerdicts([Verdict](repeating: unclear(results.ids.count, for: count), count: count))
         }
         return AnswerVerdicts(results.ids) { index in
-            // Who has no id has a code.
+            // A recipient without an id has a code.
             rejected(results.codes[index] ?? "", isOneRecipient: true)
         }
     }
@@ -94,7 +94,7 @@ struct LegacyVerdicts {
         guard let group = parsed.group else {
             return messageID.isEmpty ? unclear("no counts") : .sent(messageID: messageID, canonical: nil)
         }
-        // A 503 is documented for a group of which nobody got it; counts that say so mean the same.
+        // A 503 is documented for a group of which no member got the message; counts that say so mean the same.
         return group.verdict(
             messageID: messageID,
             httpStatus: answer.status,

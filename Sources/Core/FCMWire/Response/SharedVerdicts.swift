@@ -49,7 +49,7 @@ enum SharedVerdicts {
         )
     }
 
-    /// What a row of the table asks for. FCM named the error itself, so nothing is ambiguous about it. A Retry-After
+    /// The verdict that a row of the table asks for. FCM named the error itself, so nothing is ambiguous about it. A Retry-After
     /// takes the place of the minute that a rate limit costs otherwise, never that of the least wait.
     static func verdict(_ row: CodeRow, rawError: String, httpStatus: Int, retryAfterMs: Int64?) -> Verdict {
         let failure = row.failure(rawError: rawError, httpStatus: httpStatus)

@@ -1,4 +1,4 @@
-/// What is handed to the producer as a token must be spelled like one.
+/// Checks that a text which goes to the producer as a token is spelled like one.
 enum TokenText {
     static func isToken(_ text: String) -> Bool {
         (1...1_024).contains(text.utf8.count)

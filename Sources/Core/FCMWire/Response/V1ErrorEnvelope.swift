@@ -24,7 +24,7 @@ struct V1ErrorEnvelope: Equatable {
         }
     }
 
-    /// What the wire itself called the error, most specific first.
+    /// Names that the answer gives the error, most specific first.
     var rawCode: String {
         fcmCode ?? reasons.first ?? status ?? ""
     }

@@ -4,7 +4,7 @@ public import FanfareModel
 /// HTTP v1: what one answer means for its one recipient. The first matching rule wins:
 ///
 /// 1. no answer: by what is proved of the request (unsent, refused, unanswered);
-/// 2. 200: `sent`, with an empty id if its JSON is lost; a 200 that is not JSON is nobody's word;
+/// 2. 200: `sent`, with an empty id if its JSON is lost; a 200 that is not JSON is not FCM's;
 /// 3. 500 to 599: retried, whatever the body says;
 /// 4. `UNREGISTERED` or an APNs status of 410: the token is dead;
 /// 5. `RATE_LIMIT_EXCEEDED` beside a 429: the project waits;
@@ -13,12 +13,12 @@ public import FanfareModel
 /// 7. the status: 400 blames the message, or the recipient where the details prove it; 401 refreshes the access token;
 ///    403, and 404 without `FcmError`, block the project; 429 waits;
 /// 8. another 4xx: final if it is Google's error object, else retried (a front end's trouble); anything else is
-///    nobody's word.
+///    not FCM's.
 public enum V1Response {
     /// - Parameters:
     ///   - kind: what the recipient is named by; it decides whether a quota is a topic's or a device's.
     ///   - nowMs: Unix milliseconds, for a Retry-After date.
-    ///   - atMostOnce: turns an outcome that nobody knows into the final ``Verdict/unknown(_:holdProjectMs:)``.
+    ///   - atMostOnce: turns an unknown outcome into the final ``Verdict/unknown(_:holdProjectMs:)``.
     public static func verdict(
         _ outcome: RequestOutcome,
         kind: RecipientKind,

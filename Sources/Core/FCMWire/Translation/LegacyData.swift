@@ -13,7 +13,7 @@ enum LegacyData {
             let value = members[index].value
             switch value {
             case .string: continue
-            // There is no text that means null to every client, so nobody guesses one.
+            // No text means null to every client, so none is guessed.
             case .null: throw TranslationError(["data", members[index].key], "null has no text form")
             case .bool, .number, .array, .object: members[index].value = .string(value.jsonText)
             }

@@ -11,7 +11,7 @@ enum V1ToLegacy {
         for leaf in leaves {
             let row = TranslationTable.rows[leaf.row]
             let place = row.places[leaf.place]
-            // What shows nothing must be 5 on Apple devices whatever its priority: that says nothing about the others.
+            // A message that shows nothing must be 5 on Apple devices whatever its priority; the other platforms may differ.
             if !shows, place.form == .apnsPriority, leaf.value == "5" { continue }
             let value: JSONValue?
             do throws(FormError) { value = try place.form.fromV1(leaf.value) } catch {

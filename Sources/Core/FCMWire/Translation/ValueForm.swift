@@ -150,7 +150,7 @@ enum ValueForm: Equatable, Sendable {
     }
 }
 
-/// A rule that a value breaks; whoever knows the path puts it in front.
+/// A rule that a value breaks; the caller, which knows the path, puts it in front.
 struct FormError: Error {
     let rule: String
 

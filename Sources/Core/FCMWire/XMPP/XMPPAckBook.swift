@@ -1,11 +1,11 @@
-/// Our acknowledgements on one connection: those that are owed, and the last ones given, in case FCM refuses one.
+/// Acknowledgements on one connection: those that are owed, and the last ones sent, in case FCM refuses one.
 struct XMPPAckBook: Equatable {
     struct Debt: Equatable {
         var to: String
         var messageID: String
     }
 
-    /// What FCM may send without an acknowledgement of any of it. FCM stops far earlier.
+    /// Messages of FCM that may be unacknowledged at most. FCM stops far earlier.
     static let mostOwed = 1_000
     private static let mostRemembered = 1_000
 
@@ -21,7 +21,7 @@ struct XMPPAckBook: Equatable {
         left.owed == right.owed && left.nextReceipt == right.nextReceipt && left.order == right.order
     }
 
-    /// - Returns: what to name it by when it is to be acknowledged.
+    /// - Returns: the receipt for ``acknowledge(_:)``.
     mutating func owe(to: String, messageID: String) -> UInt64 {
         defer { nextReceipt += 1 }
         owed[nextReceipt] = Debt(to: to, messageID: messageID)
@@ -29,7 +29,7 @@ struct XMPPAckBook: Equatable {
     }
 
     /// - Returns: nil when it was acknowledged before.
-    mutating func give(_ receipt: UInt64) -> Debt? {
+    mutating func acknowledge(_ receipt: UInt64) -> Debt? {
         guard let debt = owed.removeValue(forKey: receipt) else { return nil }
         if given.updateValue((debt.to, false), forKey: debt.messageID) == nil {
             order.append(debt.messageID)
@@ -43,7 +43,7 @@ struct XMPPAckBook: Equatable {
 
     /// FCM could not read the acknowledgement of that message.
     ///
-    /// - Returns: what to acknowledge once more; nil when that was done before, or nothing of the kind is remembered.
+    /// - Returns: the acknowledgement to repeat; nil when it was repeated before, or is not remembered.
     mutating func refused(_ messageID: String) -> Debt? {
         guard let ack = given[messageID], !ack.isRepeated else { return nil }
         given[messageID] = (ack.to, true)

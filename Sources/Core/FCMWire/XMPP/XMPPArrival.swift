@@ -2,7 +2,7 @@ internal import FanfareJSON
 internal import FanfareModel
 internal import FanfareXML
 
-/// What one element from FCM says, by namespace and local name.
+/// Meaning of one element from FCM, by namespace and local name.
 enum XMPPArrival: Equatable {
     case features(XMPPFeatures)
     case authenticated
@@ -18,7 +18,7 @@ enum XMPPArrival: Equatable {
     case unexpected(String)
 }
 
-/// What a server offers at the start of a stream.
+/// Features that a server offers at the start of a stream.
 struct XMPPFeatures: Equatable {
     var mechanisms: [String] = []
     var offersBind = false

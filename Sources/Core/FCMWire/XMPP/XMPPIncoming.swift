@@ -1,7 +1,7 @@
 internal import FanfareJSON
 internal import FanfareModel
 
-/// What FCM brings over XMPP of its own accord, and sends again on another connection until it is acknowledged.
+/// A message that FCM sends over XMPP of its own accord, again on another connection until it is acknowledged.
 public struct XMPPIncoming: Equatable, Sendable {
     public enum Kind: Equatable, Sendable {
         /// From an app.

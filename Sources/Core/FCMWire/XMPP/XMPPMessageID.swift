@@ -19,7 +19,7 @@ public struct XMPPMessageID: Equatable, Hashable, Sendable, CustomStringConverti
         self.nonce = nonce
     }
 
-    /// Reads what ``description`` wrote; nil for anything else, whoever sent it.
+    /// Reads what ``description`` wrote; nil for anything else.
     public init?(parsing text: String) {
         guard text.utf8.count <= Self.maximumBytes else { return nil }
         let parts = text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)

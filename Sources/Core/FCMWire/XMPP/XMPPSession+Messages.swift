@@ -1,6 +1,6 @@
 internal import FanfareModel
 
-/// What goes to and fro once a resource is bound.
+/// Messages and acknowledgements, in both directions, once a resource is bound.
 extension XMPPSession {
     mutating func send(tag: UInt64, messageID: String, json: [UInt8], nowMs: Int64) -> [Action] {
         guard room > 0 else { return [.complete(tag: tag, .unsent(reason: "the connection takes no message now"))] }
@@ -12,7 +12,7 @@ extension XMPPSession {
     }
 
     mutating func acknowledge(_ number: UInt64) -> [Action] {
-        guard phase == .ready || phase == .draining, let debt = acks.give(number) else { return [] }
+        guard phase == .ready || phase == .draining, let debt = acks.acknowledge(number) else { return [] }
         return [.write(XMPPStanza.ack(to: debt.to, messageID: debt.messageID))]
     }
 
@@ -72,7 +72,7 @@ extension XMPPSession {
             return close("an error for a message that is not unanswered: \(rejection.condition)")
         }
         strays.append(rejection)
-        // With no new messages, those that FCM could read are answered one by one, and who is left was meant.
+        // With no new messages, FCM answers those that it could read one by one; the error was about the one left.
         return [.note(.strayError(rejection.condition))] + settleStrays() + (strays.isEmpty ? [] : drain())
     }
 
@@ -87,7 +87,7 @@ extension XMPPSession {
 }
 
 extension XMPPArrival {
-    /// What to call it in a reason.
+    /// Its name in a reason.
     var word: String {
         switch self {
         case .features: "stream:features"

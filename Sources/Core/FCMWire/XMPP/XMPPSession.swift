@@ -12,13 +12,13 @@ public struct XMPPSession: Equatable, Sendable {
         /// The socket is open, TLS included.
         case connected
         /// Bytes came, blanks between stanzas included.
-        case heard
+        case receivedBytes
         case arrived(XMLStreamEvent)
-        /// What came cannot be read any further.
+        /// The received bytes cannot be parsed any further.
         case unreadable(reason: String)
         /// A message to send. `json` is escaped here.
         case send(tag: UInt64, messageID: String, json: [UInt8])
-        /// What was delivered under that number is safe.
+        /// The message that was delivered under that number is stored.
         case acknowledge(UInt64)
         /// The owner wants the connection closed.
         case stop(reason: String)
@@ -30,7 +30,7 @@ public struct XMPPSession: Equatable, Sendable {
 
     public enum Action: Equatable, Sendable {
         case write([UInt8])
-        /// What comes now is a new document.
+        /// The next bytes begin a new document.
         case restartParser
         case becameReady
         /// No new message on this connection; it still carries answers.
@@ -60,7 +60,7 @@ public struct XMPPSession: Equatable, Sendable {
         case closed
     }
 
-    /// What takes leave of a peer, to be written last.
+    /// End of the stream, to be written last.
     public static var footer: [UInt8] { XMPPStanza.footer }
 
     let settings: XMPPSessionSettings
@@ -96,7 +96,7 @@ public struct XMPPSession: Equatable, Sendable {
         case .send(let tag, let messageID, let json):
             actions = send(tag: tag, messageID: messageID, json: json, nowMs: nowMs)
         case .connected: actions = connected(nowMs)
-        case .heard:
+        case .receivedBytes:
             lastHeardMs = nowMs
             return []
         case .arrived(let arrival): actions = isClosing ? [] : arrived(arrival, nowMs)
@@ -130,7 +130,7 @@ public struct XMPPSession: Equatable, Sendable {
         if case .closing(let cause) = phase { reason = cause }
         phase = .closed
         return window.removeAll().map { entry in
-            // Not a byte of it went to the socket: nobody can have seen it.
+            // No byte of it went to the socket, so FCM cannot have seen it.
             let outcome: RequestOutcome =
                 entry.start >= handedOver ? .unsent(reason: reason) : .ambiguous(reason: reason)
             return .complete(tag: entry.tag, outcome)
@@ -238,7 +238,7 @@ public struct XMPPSession: Equatable, Sendable {
     }
 }
 
-/// What happened on a connection that decides nothing, for logs and counters.
+/// An event on a connection that needs no decision, for logs and counters.
 public enum XMPPNote: Equatable, Sendable {
     /// FCM could not read an acknowledgement of ours. `isRepeated`: it was sent once more; otherwise it was let go.
     case badAck(messageID: String, isRepeated: Bool)

@@ -1,4 +1,4 @@
-/// Who logs in, and how long what may take. All times in milliseconds.
+/// Credential and timeouts of a session. All times in milliseconds.
 public struct XMPPSessionSettings: Equatable, Sendable {
     public var user: String
     public var password: String

@@ -1,7 +1,7 @@
 internal import FanfareJSON
 internal import FanfareXML
 
-/// What is written to FCM, byte for byte.
+/// Bytes of the stanzas that are written to FCM.
 enum XMPPStanza {
     static let domain = "gcm.googleapis.com"
     static let bindID = "bind-1"

@@ -3,9 +3,9 @@ public import FanfareModel
 
 /// A message prepared once as the JSON of an XMPP stanza: a legacy body with a `message_id` of its own.
 public struct XMPPTemplate: Sendable {
-    /// What the message says of its own worth in time; nil when it says nothing.
+    /// Time to live that the message asks for; nil when it asks for none.
     public let lifetime: MessageLifetime?
-    /// What follows the target and the id, up to the end.
+    /// Bytes of the stanza behind the target and the id.
     private let tail: [UInt8]
 
     /// - Throws: naming the first field that cannot travel over XMPP, such as `message.restricted_package_name`.

@@ -21,12 +21,12 @@ struct LanePlanner: Equatable {
     /// Lanes fill in steps of this many streams, so that a turn's work falls on few lanes, and yet a lane whose
     /// server has gone quiet is soon passed over.
     static let step = 16
-    /// Handshakes under way at once.
+    /// Handshakes at the same time at most.
     static let openingsAtOnce = 4
 
     let maxLanes: Int
     let maxStreams: Int
-    /// What a new lane is trusted with: what was learned from those before it.
+    /// Streams that a new lane begins with, learned from the lanes before it.
     private(set) var learned: Int
     private var failures = 0
     private(set) var nextOpeningMs = Int64.min

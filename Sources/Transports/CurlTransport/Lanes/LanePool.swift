@@ -104,7 +104,7 @@ public final class LanePool {
         work = []
         for waiting in queue.removeAll() { complete(waiting, reason: "the pool was closed") }
         transfers.close()
-        // Within a completion the delivery under way goes on with these.
+        // Called from within a completion, the running delivery delivers these too.
         if !isDelivering { deliver() }
     }
 

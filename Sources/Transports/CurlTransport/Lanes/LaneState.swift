@@ -23,7 +23,7 @@ struct LaneState: Equatable {
         /// Taken back before its body was asked for: says nothing.
         case withdrawn
 
-        /// What a transfer that libcurl ended says of its lane.
+        /// Ending of a transfer as far as it concerns the lane.
         init(_ facts: TransferFacts, isMultiplexed: Bool?, isEarlier: Bool) {
             let code = facts.code ?? CurlCode.ok
             if facts.refused {
@@ -69,7 +69,7 @@ struct LaneState: Equatable {
         openedAtMs = nowMs
     }
 
-    /// What it carries when all goes well; what the pool's capacity is counted from.
+    /// Streams that the lane carries when nothing fails; the pool's capacity is their sum.
     var limit: Int {
         switch phase {
         case .retiring: 0

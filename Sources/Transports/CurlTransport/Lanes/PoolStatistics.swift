@@ -9,7 +9,7 @@ public struct PoolStatistics: Equatable, Sendable {
     public var inFlight = 0
     /// Accepted and not yet given to a lane.
     public var queued = 0
-    /// What new lanes are trusted with now; below the configured limit when the server showed a lower one.
+    /// Streams that a new lane begins with; below the configured limit when the server showed a lower one.
     public var streamsPerLane = 0
 
     public var lanesOpened = 0

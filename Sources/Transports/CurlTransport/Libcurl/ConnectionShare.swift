@@ -1,6 +1,6 @@
 internal import CCurl
 
-/// What the lanes of one origin have in common: looked-up addresses and TLS sessions, so that a new lane resumes one.
+/// Addresses and TLS sessions that the lanes of one origin share, so that a new lane resumes a session.
 /// Connections are not shared; a lane is its own failure domain. No lock functions: all lanes run on one thread.
 final class ConnectionShare {
     private(set) var handle: UnsafeMutableRawPointer?

@@ -2,7 +2,7 @@ internal import CCurl
 internal import CHTTP2Observer
 internal import Glibc
 
-/// What libcurl needs of the process as a whole.
+/// Sets the process up for libcurl.
 public enum CurlEnvironment {
     /// Call once at the start of the process, before any thread is made: it changes the environment, which no other
     /// thread may read meanwhile.

@@ -1,6 +1,6 @@
 internal import CCurl
 
-/// What libcurl under this process can do.
+/// Abilities of the libcurl that this process uses.
 public struct CurlLibrary: Equatable, Sendable {
     public var version: String
     /// Such as `OpenSSL/3.0.15`.

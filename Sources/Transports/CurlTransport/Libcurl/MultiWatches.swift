@@ -29,7 +29,7 @@ final class MultiWatches {
     func closed(_ fd: Int32) { wishes.append((fd, CURL_POLL_REMOVE)) }
 
     /// Carries out what libcurl asked for. After every call into it that may have asked, before anything else can open
-    /// a descriptor: a number that libcurl has closed would otherwise stand for somebody else's.
+    /// a descriptor: a number that libcurl has closed may be another descriptor's by then.
     ///
     /// - Returns: why a descriptor cannot be watched, so that nothing would ever be noticed of it.
     func settle() -> SystemError? {

@@ -2,7 +2,7 @@ internal import FanfareModel
 
 /// Everything that is known of a transfer when it ends.
 struct TransferFacts: Equatable {
-    /// What libcurl returned; nil when the pool ended the transfer itself.
+    /// Return code of libcurl; nil when the pool ended the transfer itself.
     var code: Int?
     /// Empty unless libcurl wrote one.
     var errorText = ""
@@ -16,12 +16,12 @@ struct TransferFacts: Equatable {
     var refused = false
     /// libcurl tried to send the request a second time, and the transfer refused.
     var wasKeptFromRepeating = false
-    /// Of the last answer's headers; 0 when none arrived.
+    /// Status of the last answer's headers; 0 when none arrived.
     var status = 0
     /// Only the answer's status is known: libcurl dropped the headers.
     var isOnlyStatus = false
     var receivedBytes = 0
-    /// Of the answer's `content-length`.
+    /// The answer's `content-length`; nil when it has none.
     var declaredBytes: Int?
     /// The answer's body passed the limit and was cut.
     var overflowed = false

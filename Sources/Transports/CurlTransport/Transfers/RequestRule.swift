@@ -1,4 +1,4 @@
-/// What a request may look like before libcurl sees it. libcurl passes a line break inside a header on to the wire as
+/// Checks a request before libcurl gets it. libcurl passes a line break inside a header on to the wire as
 /// a second header, and an `@` in a URL moves the host, so both are refused here whatever the caller checked.
 struct RequestRule {
     private var origin: String?

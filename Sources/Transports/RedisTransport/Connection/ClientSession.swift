@@ -2,8 +2,8 @@ internal import EventLoop
 internal import OpenSSLKit
 internal import StreamWire
 
-/// What lives on a client's loop. The loop's handlers hold it, so ``close()`` lets go of the loop again, directly and
-/// through the connections, or neither would ever be freed.
+/// The connections of a ``RedisClient``, on its loop. The loop's handlers hold the session, so ``close()`` releases the loop;
+/// otherwise neither would ever be freed.
 final class ClientSession {
     typealias Completion = RedisConnection.Completion
 
@@ -22,9 +22,9 @@ final class ClientSession {
     private let timeouts: RedisTimeouts
     private let patienceMs: Int64
     private var first: RedisConnection?
-    /// In a cluster: by slot.
+    /// Connections of a cluster, by slot.
     private var links: [HashSlot: RedisConnection] = [:]
-    /// To nodes that take in a slot, for single keys of it.
+    /// Connections to nodes that import a slot, by authority: for commands that `ASK` redirects.
     private var asides: [String: RedisConnection] = [:]
     /// Calls that wait to be tried again, so that closing can answer them.
     private var paused: [UInt64: (Call, Result<RedisValue, RedisError>)] = [:]
@@ -101,14 +101,14 @@ final class ClientSession {
     }
 
     private func answered(_ call: Call, _ result: Result<RedisValue, RedisError>, by server: RedisEndpoint) {
-        guard case .failure(let error) = result, let loop, Self.isUntaken(error),
+        guard case .failure(let error) = result, let loop, Self.wasNotApplied(error),
             EventLoop.readClock() < call.deadline
         else { return call.completion(result) }
-        // What a function touches may be on either side; it has to wait until the slot has arrived.
+        // The keys of a function may be on both nodes: it waits until the slot has moved.
         if let redirection = Redirection(error), redirection.kind == .ask, !call.command.isFunctionCall,
             let address = redirection.address(from: server.address)
         {
-            if askAside(call, deployment.server.at(address)) { return }
+            if sendAsking(call, deployment.server.at(address)) { return }
         }
         pauses += 1
         let pause = pauses
@@ -119,8 +119,8 @@ final class ClientSession {
         }
     }
 
-    /// True for what was certainly not carried out, and may be where or when it is tried next.
-    private static func isUntaken(_ error: RedisError) -> Bool {
+    /// True when the command was certainly not applied, and may succeed elsewhere or later.
+    private static func wasNotApplied(_ error: RedisError) -> Bool {
         guard !error.maybeApplied else { return false }
         switch error.code {
         case .notConnected, .connectionLost, .moved, .ask, .tryAgain, .clusterDown, .readOnly, .masterDown, .loading:
@@ -149,7 +149,7 @@ final class ClientSession {
     }
 
     /// - Returns: false while the node is not connected yet.
-    private func askAside(_ call: Call, _ node: RedisEndpoint) -> Bool {
+    private func sendAsking(_ call: Call, _ node: RedisEndpoint) -> Bool {
         guard let loop else { return false }
         let aside =
             asides[node.authority]
@@ -190,7 +190,7 @@ final class ClientSession {
     }
 
     func close() {
-        // First, so that what the connections give back is answered and not tried again on a loop that stops.
+        // First, so that commands which the connections fail are completed and not repeated on a loop that stops.
         let loop = loop
         self.loop = nil
         for (call, result) in paused.values { call.completion(result) }

@@ -2,7 +2,7 @@ internal import StreamWire
 
 /// The commands that open every connection, sent in one write.
 enum Greeting {
-    /// What a command has to be answered with, if not with an error.
+    /// Expected answer to a command.
     enum Expectation {
         case status(String)
         /// `ROLE` of a server that takes writes.

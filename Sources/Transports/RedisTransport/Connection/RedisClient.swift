@@ -86,7 +86,7 @@ public final class RedisClient: Sendable {
     /// - Parameter timeoutMs: as ``RedisConnection/send(_:timeoutMs:_:)``.
     public func send(_ command: RedisCommand, timeoutMs: Int64? = nil) async throws(RedisError) -> RedisValue {
         let result = await withCheckedContinuation { continuation in
-            if !pass(.send(command, timeoutMs: timeoutMs, continuation)) {
+            if !enqueue(.send(command, timeoutMs: timeoutMs, continuation)) {
                 continuation.resume(returning: .failure(RedisError(.notConnected, "closed")))
             }
         }
@@ -98,15 +98,15 @@ public final class RedisClient: Sendable {
     /// - Parameter keys: of a cluster only the primaries of these keys' slots; none: all of them.
     public func primaries(having keys: [String] = []) async throws(RedisError) -> [RedisEndpoint] {
         let result = await withCheckedContinuation { continuation in
-            if !pass(.primaries(having: keys, continuation)) {
+            if !enqueue(.primaries(having: keys, continuation)) {
                 continuation.resume(returning: .failure(RedisError(.notConnected, "closed")))
             }
         }
         return try result.get()
     }
 
-    private func pass(_ message: Message) -> Bool {
-        // Under the lock: a command behind the last message would never be looked at.
+    private func enqueue(_ message: Message) -> Bool {
+        // Under the lock: a command behind `.close` would never be answered.
         isClosed.withLock { isClosed in
             if !isClosed { inbox.send(message) }
             return !isClosed
@@ -124,7 +124,7 @@ public final class RedisClient: Sendable {
     }
 }
 
-/// The first word on how connecting went, carried from the loop to the task that waits for it.
+/// The first outcome of connecting, carried from the loop to the task that awaits it.
 private final class FirstOutcome: Sendable {
     private enum State {
         case open
@@ -134,7 +134,7 @@ private final class FirstOutcome: Sendable {
 
     private let state = Locked(State.open)
 
-    /// Later words are not of interest.
+    /// Only the first call counts.
     func set(_ error: RedisError?) {
         let waiting = state.withLock { state -> CheckedContinuation<RedisError?, Never>? in
             if case .known = state { return nil }

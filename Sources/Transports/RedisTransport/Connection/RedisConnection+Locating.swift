@@ -3,7 +3,7 @@ public import OpenSSLKit
 internal import StreamWire
 
 extension RedisConnection {
-    /// To whichever server of a deployment is the right one when the connection is opened.
+    /// Connects to the server of a deployment that is the right one at each connect.
     ///
     /// - Parameters:
     ///   - key: in a cluster, a key of the slot that this connection is for; nil: any primary.
@@ -72,7 +72,7 @@ extension RedisConnection {
             switch result {
             case .success(let server):
                 endpoint = server
-                reconsiderLater()
+                startReconsidering()
                 resolve(attempt)
             case .failure(let error):
                 perform(machine.resolveFailed(attempt: attempt, error: error, random: random()))
@@ -80,8 +80,8 @@ extension RedisConnection {
         }
     }
 
-    func refused(_ error: RedisError) {
-        let isElsewhere = machine.isReady && locator.refused(error, by: endpoint)
+    func handleFailure(_ error: RedisError) {
+        let isElsewhere = machine.isReady && locator.shouldRelocate(after: error, by: endpoint)
         perform(
             machine.commandFailed(
                 error,
@@ -93,17 +93,16 @@ extension RedisConnection {
         )
     }
 
-    /// Asks repeatedly whether this is still the right server, also while connecting to it: a frozen server accepts the
+    /// Checks at an interval whether this is still the right server, also while connecting to it: a frozen server accepts the
     /// connection when it is thawed, and may have been replaced meanwhile.
-    func reconsiderLater() {
-        guard let pause = locator.reconsiderMs else { return }
+    func startReconsidering() {
+        guard let interval = locator.reconsiderMs else { return }
         if let reconsidering { loop.cancel(reconsidering) }
-        reconsidering = loop.schedule(afterMilliseconds: pause) { [weak self] in
+        reconsidering = loop.every(milliseconds: interval) { [weak self] in
             guard let self else { return }
-            reconsiderLater()
-            let asked = generation
+            let generation = generation
             locator.reconsider { [weak self] server in
-                guard let self, generation == asked, server.address != endpoint.address else { return }
+                guard let self, self.generation == generation, server.address != endpoint.address else { return }
                 lose(RedisError(.readOnly, "the Sentinels name another primary now: \(server.authority)"))
             }
         }

@@ -23,8 +23,8 @@ extension RedisConnection {
         }
     }
 
-    /// Buffers that are read in a turn at most, while they are full: a large entry would take as many turns, and those of a
-    /// worker that sends are long.
+    /// Full buffers that are read in one turn at most. With one a turn, a large entry would need as many turns, and the turns
+    /// of a sending worker are long.
     private static let mostBuffers = 16
 
     /// Reads what the server has sent, up to ``mostBuffers``, and delivers the replies in it.
@@ -38,9 +38,9 @@ extension RedisConnection {
                         if machine.isSecuring { try continueSecuring(channel) }
                         // The peer may have sent more than its part of the handshake.
                         guard generation == socketGeneration, !machine.isSecuring else { return }
-                        try takeDecrypted(from: channel, socketGeneration, buffer)
+                        try feedDecrypted(from: channel, socketGeneration, buffer)
                     } else if count > 0 {
-                        try take(UnsafeRawBufferPointer(rebasing: buffer[..<count]), socketGeneration)
+                        try feed(UnsafeRawBufferPointer(rebasing: buffer[..<count]), socketGeneration)
                     }
                     guard generation == socketGeneration, count == buffer.count else { return }
                 }
@@ -50,7 +50,7 @@ extension RedisConnection {
         if generation == socketGeneration { watch() }
     }
 
-    private func takeDecrypted(
+    private func feedDecrypted(
         from channel: ByteChannel,
         _ socketGeneration: UInt64,
         _ buffer: UnsafeMutableRawBufferPointer
@@ -58,17 +58,17 @@ extension RedisConnection {
         while generation == socketGeneration {
             let count = try RedisError.from { () throws(SocketError) in try channel.decrypt(into: buffer) }
             guard count > 0 else { return }
-            try take(UnsafeRawBufferPointer(rebasing: buffer[..<count]), socketGeneration)
+            try feed(UnsafeRawBufferPointer(rebasing: buffer[..<count]), socketGeneration)
         }
     }
 
-    /// Hands plain bytes to the reader and its replies to whom they belong.
-    private func take(_ bytes: UnsafeRawBufferPointer, _ socketGeneration: UInt64) throws(RedisError) {
+    /// Passes plain bytes to the reader, and each reply to the caller that waits for it.
+    private func feed(_ bytes: UnsafeRawBufferPointer, _ socketGeneration: UInt64) throws(RedisError) {
         guard generation == socketGeneration, let reader else { return }
         try reader.feed(bytes)
-        // Asked for each reply: its receiver may have closed the connection, and the reader with it.
+        // Checked before each reply: the receiver of the one before may have closed the connection and the reader.
         while generation == socketGeneration, let value = try reader.next() { try deliver(value) }
-        // Behind what was done with them: a receiver that took long must not make others late.
+        // Read after the receivers have run: a slow one must not make other commands late.
         movedAt = EventLoop.readClock()
     }
 
@@ -81,7 +81,7 @@ extension RedisConnection {
         switch entry.waiter {
         case .caller(let completion):
             completion(failure.map { .failure($0) } ?? .success(value))
-            if let failure { refused(failure) }
+            if let failure { handleFailure(failure) }
             if machine.isLeaving, pending.isEmpty { perform(machine.answered(nowMs: nowMs, random: random())) }
         case .greeting(let expected):
             let failure = failure ?? expected.failure(of: value)

@@ -3,8 +3,8 @@ public import OpenSSLKit
 internal import SocketTransport
 public import StreamWire
 
-/// One connection to Redis, on one loop: pipelined, and reconnecting by itself until it is closed. Which server that is
-/// is asked anew each time: of a ``RedisDeployment`` with Sentinels or a cluster it may be another one.
+/// One connection to Redis, on one loop: pipelined, and reconnecting by itself until it is closed. At each connect the
+/// server is located anew: with Sentinels or a cluster it may be another one.
 ///
 /// Commands sent within a turn leave in one write at its end, large ones piece by piece, and are answered in order. A
 /// command that blocks in Redis (`XREADGROUP BLOCK`) holds those behind it, so give it a connection of its own and a timeout longer than it
@@ -167,7 +167,7 @@ public final class RedisConnection {
         if turnGuard == nil { turnGuard = loop.schedule(afterNanoseconds: 0) {} }
     }
 
-    // MARK: Doing what the machine says
+    // MARK: Performing actions
 
     var nowMs: Int64 { Int64(loop.now / 1_000_000) }
 
@@ -288,7 +288,7 @@ public final class RedisConnection {
         position = 0
         if let commandTimer { loop.cancel(commandTimer.id) }
         commandTimer = nil
-        // The queue is taken before anyone is told: a waiter may send again or close.
+        // The queue is emptied before any waiter runs: a waiter may send again or close.
         for entry in pending.removeAll() {
             guard case .caller(let completion) = entry.waiter else { continue }
             let isOverdue = error.code == .timeout && entry.deadline(movedAt: movedAt) <= loop.now
@@ -309,7 +309,7 @@ public final class RedisConnection {
             try flush(channel)
             watch()
         } catch {
-            let reason = lastWords(of: channel) ?? error
+            let reason = unreadAlert(of: channel) ?? error
             // A receiver of the last replies may have closed the connection.
             if channel === self.channel { lose(reason) }
         }
@@ -321,8 +321,9 @@ public final class RedisConnection {
         try RedisError.from { () throws(SocketError) in try channel.flush() }
     }
 
-    /// Who refuses a certificate says so and hangs up: what was written meanwhile is what fails, and why stands unread.
-    private func lastWords(of channel: ByteChannel) -> RedisError? {
+    /// The TLS alert that a failed write has hidden; nil when there is none. A server that refuses a certificate sends an
+    /// alert and closes: the next write fails before the alert is read.
+    private func unreadAlert(of channel: ByteChannel) -> RedisError? {
         do throws(RedisError) {
             try read(channel)
             return nil

@@ -1,4 +1,4 @@
-/// What a Redis connection does next. Events come in as calls, what to do comes back as actions, to be performed in
+/// Decides the next actions of a Redis connection. Events are calls, and their actions are returned, to be performed in
 /// order; the driver holds the socket and the commands.
 ///
 ///     idle ─► resolving ─► opening ─► securing ─► greeting ─► ready

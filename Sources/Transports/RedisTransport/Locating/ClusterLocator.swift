@@ -4,27 +4,27 @@ internal import StreamWire
 
 /// Finds the node that has one slot of a cluster.
 ///
-/// A `MOVED` says where to go next; a `CLUSTERDOWN` means to ask for the map again. `ASK` is never followed from here: a
-/// function touches keys that it does not name, and while a slot is on its way they are on two nodes. No key is named like a
-/// project's base, so the node that gives a slot away answers every function call with `ASK`, before anything of it is run,
-/// until the last key has gone. Who has uncertain things to ask then begins with a new connection.
+/// A `MOVED` names the next node; a `CLUSTERDOWN` means that the map is asked for again. `ASK` is never followed from here:
+/// a function touches keys that it does not name, and while a slot moves they are on two nodes. No key is named like a
+/// project's base. So the node that gives a slot away answers every function call with `ASK`, before anything of it is
+/// run, until the last key has gone. After `ASK` a caller with unconfirmed commands begins with a new connection.
 final class ClusterLocator: ServerLocator {
     private let loop: EventLoop
     private let seeds: [RedisEndpoint]
     private let server: RedisEndpoint
-    /// nil: any primary will do.
+    /// nil for any primary.
     private let slot: HashSlot?
     private let staysWithMovingSlot: Bool
     private let tls: TLSOptions
     private let patienceMs: Int64
     private let random: () -> Double
     private var poll: ServerPoll<RedisValue>?
-    /// The nodes of the latest map: the configured ones may all have left.
+    /// Nodes of the latest map; the configured ones may all have left the cluster.
     private var known: [RedisEndpoint.Address] = []
-    /// Where a `MOVED` pointed; taken once, since it may be wrong.
+    /// Node that a `MOVED` named; used once, since it may be wrong.
     private var hint: RedisEndpoint.Address?
 
-    /// So many nodes are asked at once; of more, others are drawn the next time.
+    /// Nodes that are asked at once, drawn anew each time.
     private static let width = 5
 
     init(
@@ -52,7 +52,7 @@ final class ClusterLocator: ServerLocator {
     var mustBePrimary: Bool { false }
     func reconsider(_ answer: @escaping (RedisEndpoint) -> Void) {}
 
-    func refused(_ error: RedisError, by server: RedisEndpoint) -> Bool {
+    func shouldRelocate(after error: RedisError, by server: RedisEndpoint) -> Bool {
         guard let redirection = Redirection(error) else { return error.code == .clusterDown }
         if redirection.kind == .ask { return !staysWithMovingSlot }
         if redirection.slot == slot { hint = redirection.address(from: server.address) }
@@ -74,13 +74,13 @@ final class ClusterLocator: ServerLocator {
             servers: candidates,
             tls: tls,
             patienceMs: patienceMs,
-            ask: { $0.send(RedisCommand("CLUSTER", "SLOTS"), $1) },
+            request: { $0.send(RedisCommand("CLUSTER", "SLOTS"), $1) },
             random: random
         ) { [weak self] node, result in
             guard let self, !isAnswered else { return }
             open -= 1
             let found = find(in: result, from: node)
-            // The last failure is told; before it, another node may know better.
+            // Only the last failure counts: before it, another node may still answer.
             if case .failure = found, open > 0 { return }
             isAnswered = true
             close()

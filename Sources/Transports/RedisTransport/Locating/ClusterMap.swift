@@ -1,6 +1,6 @@
 internal import StreamWire
 
-/// Who has which slots, by one node's `CLUSTER SLOTS`.
+/// The nodes of each slot, as one node's `CLUSTER SLOTS` lists them.
 struct ClusterMap: Equatable {
     struct Range: Equatable {
         let slots: ClosedRange<Int>
@@ -11,7 +11,7 @@ struct ClusterMap: Equatable {
     let ranges: [Range]
 
     /// - Parameter asked: the address of the node that answered; an answer without a host means this one.
-    /// - Returns: nil when it is no answer to `CLUSTER SLOTS`. What of it cannot be used is left out.
+    /// - Returns: nil when it is no answer to `CLUSTER SLOTS`. Entries without a usable address are left out.
     init?(_ value: RedisValue, from asked: RedisEndpoint.Address) {
         guard let entries = value.array else { return nil }
         ranges = entries.compactMap { entry in

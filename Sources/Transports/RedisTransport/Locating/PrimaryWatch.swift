@@ -3,7 +3,7 @@
 /// A primary that is cut off from its Sentinels and replicas goes on answering its clients after it was replaced, and
 /// writes to it are lost. Times are milliseconds of any clock that only grows.
 struct PrimaryWatch {
-    enum Verdict: Equatable {
+    enum Status: Equatable {
         /// A majority of the Sentinels names this primary.
         case confirmed
         /// Too few Sentinels answer, or they disagree: the connection stays.
@@ -28,7 +28,7 @@ struct PrimaryWatch {
     mutating func removeAnswer(from sentinel: Int) { latest[sentinel] = nil }
 
     /// - Parameter current: the primary in use, with the epoch under which it was named.
-    func verdict(on current: SentinelAnswer, nowMs: Int64) -> Verdict {
+    func status(of current: SentinelAnswer, nowMs: Int64) -> Status {
         guard let choice = SentinelAnswer.choice(of: answers(nowMs), sentinels: sentinels) else { return .unconfirmed }
         guard choice.answer.address != current.address else { return choice.isMajority ? .confirmed : .unconfirmed }
         // Without a majority only a later failover is believed: a Sentinel that was cut off names an earlier primary.
@@ -39,7 +39,7 @@ struct PrimaryWatch {
     /// How many Sentinels name a primary.
     func answering(nowMs: Int64) -> Int { answers(nowMs).count }
 
-    /// The fresh answers, in the order of the Sentinels, so that the same answers always give the same verdict.
+    /// The fresh answers, in the order of the Sentinels, so that the same answers always give the same status.
     private func answers(_ nowMs: Int64) -> [SentinelAnswer] {
         latest.sorted { $0.key < $1.key }.map(\.value).filter { nowMs - $0.atMs <= Self.freshMs }.map(\.answer)
     }

@@ -15,7 +15,7 @@ struct Redirection: Equatable {
     let host: String
     let port: UInt16
 
-    /// From an error such as `MOVED 866 10.0.0.1:6379`; nil for every other.
+    /// Parses an error such as `MOVED 866 10.0.0.1:6379`; nil for every other.
     init?(_ error: RedisError) {
         switch error.code {
         case .moved: kind = .moved

@@ -29,7 +29,7 @@ extension SentinelAnswer {
     /// Asks one Sentinel for the primary's address (`SENTINEL GET-MASTER-ADDR-BY-NAME`) and for its epoch (`SENTINEL
     /// MASTER`). The second alone is not enough: near the end of a failover it gives the old address with the new
     /// epoch. If the Sentinel's ACL forbids the first command, the address of the second counts.
-    static func ask(
+    static func request(
         over connection: RedisConnection,
         primary: String,
         _ completion: @escaping (Result<SentinelAnswer, RedisError>) -> Void
@@ -88,14 +88,14 @@ extension SentinelAnswer {
 struct SentinelAnswers {
     private let asked: Int
     private let primary: String
-    private var heard = 0
+    private var answered = 0
     private var answers: [SentinelAnswer] = []
-    /// Why there is none, by the Sentinel that was heard last.
+    /// Failure of the Sentinel that answered last without naming a primary; nil when there was none.
     private(set) var failure: RedisError?
 
     /// - Parameters:
-    ///   - asked: how many Sentinels.
-    ///   - primary: what they were asked for.
+    ///   - asked: number of Sentinels.
+    ///   - primary: the name of the primary that they were asked for.
     init(asked: Int, primary: String) {
         self.asked = asked
         self.primary = primary
@@ -105,11 +105,11 @@ struct SentinelAnswers {
     var best: SentinelAnswer? { SentinelAnswer.choice(of: answers, sentinels: asked)?.answer }
     /// Whether no further answer can change ``best``.
     var isComplete: Bool {
-        heard >= asked || SentinelAnswer.choice(of: answers, sentinels: asked)?.isMajority == true
+        answered >= asked || SentinelAnswer.choice(of: answers, sentinels: asked)?.isMajority == true
     }
 
-    mutating func hear(_ result: Result<SentinelAnswer, RedisError>, from sentinel: RedisEndpoint) {
-        heard += 1
+    mutating func record(_ result: Result<SentinelAnswer, RedisError>, from sentinel: RedisEndpoint) {
+        answered += 1
         switch result {
         case .success(let answer): answers.append(answer)
         case .failure(let error):

@@ -2,8 +2,10 @@ internal import EventLoop
 internal import OpenSSLKit
 internal import StreamWire
 
-/// Finds the primary by asking all Sentinels at once, and goes on asking them while the connection holds: a primary that
-/// was cut off from them goes on answering its clients after another one has taken its place.
+/// Finds the primary by asking all Sentinels at once.
+///
+/// It goes on asking them while the connection holds: a primary that was cut off from them goes on answering its clients
+/// after another server has replaced it.
 final class SentinelLocator: ServerLocator {
     private let loop: EventLoop
     private let sentinels: [RedisEndpoint]
@@ -46,11 +48,11 @@ final class SentinelLocator: ServerLocator {
 
     var reconsiderMs: Int64? { 500 }
     var mustBePrimary: Bool { true }
-    func refused(_ error: RedisError, by server: RedisEndpoint) -> Bool { false }
+    func shouldRelocate(after error: RedisError, by server: RedisEndpoint) -> Bool { false }
 
     func locate(_ answer: @escaping (Result<RedisEndpoint, RedisError>) -> Void) {
         leave = nil
-        ask { [weak self] answers in
+        askAll { [weak self] answers in
             guard let self else { return }
             guard let best = answers.best else {
                 return answer(.failure(answers.failure ?? RedisError(.connectionLost, "no Sentinel answers")))
@@ -65,7 +67,7 @@ final class SentinelLocator: ServerLocator {
         leave = answer
         let panel = panel ?? makePanel()
         self.panel = panel
-        panel.ask()
+        panel.askAll()
     }
 
     private func makePanel() -> SentinelPanel {
@@ -77,7 +79,7 @@ final class SentinelLocator: ServerLocator {
             } else {
                 watch.removeAnswer(from: index)
             }
-            guard let leave, let current, case .replaced(let address) = watch.verdict(on: current, nowMs: nowMs) else {
+            guard let leave, let current, case .replaced(let address) = watch.status(of: current, nowMs: nowMs) else {
                 return
             }
             self.leave = nil
@@ -92,7 +94,7 @@ final class SentinelLocator: ServerLocator {
         return SentinelState(
             answering: watch.answering(nowMs: nowMs),
             configured: sentinels.count,
-            isConfirmed: watch.verdict(on: current, nowMs: nowMs) == .confirmed
+            isConfirmed: watch.status(of: current, nowMs: nowMs) == .confirmed
         )
     }
 
@@ -110,7 +112,7 @@ final class SentinelLocator: ServerLocator {
         patience = nil
     }
 
-    private func ask(_ completion: @escaping (SentinelAnswers) -> Void) {
+    private func askAll(_ completion: @escaping (SentinelAnswers) -> Void) {
         closePoll()
         var answers = SentinelAnswers(asked: sentinels.count, primary: primary)
         var isDecided = false
@@ -125,11 +127,11 @@ final class SentinelLocator: ServerLocator {
             servers: sentinels,
             tls: tls,
             patienceMs: patienceMs,
-            ask: { SentinelAnswer.ask(over: $0, primary: primary, $1) },
+            request: { SentinelAnswer.request(over: $0, primary: primary, $1) },
             random: random
         ) { [weak self] sentinel, result in
             guard let self, !isDecided else { return }
-            answers.hear(result, from: sentinel)
+            answers.record(result, from: sentinel)
             if answers.isComplete { return decide() }
             guard answers.best != nil, patience == nil else { return }
             patience = loop.schedule(afterMilliseconds: Self.graceMs, decide)

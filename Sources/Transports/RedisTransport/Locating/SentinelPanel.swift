@@ -6,12 +6,12 @@ internal import StreamWire
 /// before it has answered; the connection to one that is away reconnects by itself.
 final class SentinelPanel {
     /// Called with each answer; nil if the Sentinel is away or names no primary.
-    typealias Heard = (_ sentinel: Int, SentinelAnswer?) -> Void
+    typealias AnswerHandler = (_ sentinel: Int, SentinelAnswer?) -> Void
 
     private let primary: String
     private var connections: [RedisConnection] = []
     private var isAsked: [Bool]
-    private let heard: Heard
+    private let onAnswer: AnswerHandler
 
     init(
         loop: EventLoop,
@@ -19,10 +19,10 @@ final class SentinelPanel {
         primary: String,
         tls: TLSOptions,
         random: @escaping () -> Double,
-        heard: @escaping Heard
+        onAnswer: @escaping AnswerHandler
     ) {
         self.primary = primary
-        self.heard = heard
+        self.onAnswer = onAnswer
         isAsked = sentinels.map { _ in false }
         var timeouts = RedisTimeouts()
         timeouts.connectMs = 2_000
@@ -40,13 +40,13 @@ final class SentinelPanel {
         }
         for (index, connection) in connections.enumerated() {
             connection.onStateChange = { [weak self] state in
-                if state == .ready { self?.ask(index) } else { self?.heard(index, nil) }
+                if state == .ready { self?.ask(index) } else { self?.onAnswer(index, nil) }
             }
         }
         for connection in connections { connection.connect() }
     }
 
-    func ask() {
+    func askAll() {
         for index in connections.indices { ask(index) }
     }
 
@@ -59,10 +59,10 @@ final class SentinelPanel {
     private func ask(_ index: Int) {
         guard connections.indices.contains(index), !isAsked[index], connections[index].state == .ready else { return }
         isAsked[index] = true
-        SentinelAnswer.ask(over: connections[index], primary: primary) { [weak self] result in
+        SentinelAnswer.request(over: connections[index], primary: primary) { [weak self] result in
             guard let self else { return }
             isAsked[index] = false
-            if !connections.isEmpty { heard(index, try? result.get()) }
+            if !connections.isEmpty { onAnswer(index, try? result.get()) }
         }
     }
 }

@@ -1,15 +1,15 @@
-/// Says, each time a connection is to be opened, which server it goes to. Belongs to one connection, on its loop.
+/// Finds the server for each new connection. Belongs to one connection, on its loop.
 protocol ServerLocator: AnyObject {
-    /// Answers once, on the loop, at once or later. Another call takes the place of one that has not answered.
+    /// Answers once, on the loop, at once or later. A second call replaces one that has not answered.
     func locate(_ answer: @escaping (Result<RedisEndpoint, RedisError>) -> Void)
-    /// While the connection holds: answers where it should go instead, and not at all if it is right.
+    /// Checks an open connection. Answers with another server where there is one; does not answer otherwise.
     func reconsider(_ answer: @escaping (RedisEndpoint) -> Void)
-    /// How often to reconsider; nil: never.
+    /// Interval of ``reconsider(_:)``; nil for never.
     var reconsiderMs: Int64? { get }
-    /// A server answers to its name and is still the wrong one: its role has to be asked.
+    /// True when a server may answer to its name in the wrong role, so that its role has to be checked.
     var mustBePrimary: Bool { get }
-    /// A command was refused. True when the connection shall be given up for one to a server that is located anew.
-    func refused(_ error: RedisError, by server: RedisEndpoint) -> Bool
+    /// True when a command that failed with `error` means that the server has to be located anew.
+    func shouldRelocate(after error: RedisError, by server: RedisEndpoint) -> Bool
     /// The Sentinels' latest answers about the primary in use; nil without Sentinels, and before they were asked.
     var sentinelState: SentinelState? { get }
     func close()
@@ -29,6 +29,6 @@ final class FixedLocator: ServerLocator {
     func reconsider(_ answer: @escaping (RedisEndpoint) -> Void) {}
     var reconsiderMs: Int64? { nil }
     var mustBePrimary: Bool { false }
-    func refused(_ error: RedisError, by server: RedisEndpoint) -> Bool { false }
+    func shouldRelocate(after error: RedisError, by server: RedisEndpoint) -> Bool { false }
     func close() {}
 }

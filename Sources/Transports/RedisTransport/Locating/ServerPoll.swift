@@ -2,39 +2,38 @@ internal import EventLoop
 internal import OpenSSLKit
 internal import StreamWire
 
-/// Asks several servers one question at once, over connections that live no longer than that: one that does not answer
-/// holds up nobody.
+/// Asks several servers one question at once, over connections that are closed after the answers. A server that does not
+/// answer delays no other.
 final class ServerPoll<Answer> {
-    typealias Heard = (Result<Answer, RedisError>) -> Void
+    typealias Completion = (Result<Answer, RedisError>) -> Void
 
     private let loop: EventLoop
     private let servers: [RedisEndpoint]
-    private let heard: (RedisEndpoint, Result<Answer, RedisError>) -> Void
+    private let onAnswer: (RedisEndpoint, Result<Answer, RedisError>) -> Void
     private var connections: [Int: RedisConnection] = [:]
     private var timers: [TimerID] = []
     private var hasFailed = false
 
-    /// How long the others have once a server has said why it cannot answer, in milliseconds: what is down is asked again
-    /// sooner when a poll is over.
+    /// Time that the other servers have after the first failure, in milliseconds: a poll that ends sooner repeats sooner.
     private static var afterFailureMs: Int64 { 1_000 }
 
     /// - Parameters:
-    ///   - patienceMs: how long whoever asks waits, in milliseconds. What has not answered is given up a little before, so
-    ///     that the reason says which.
-    ///   - ask: asks the server behind a connection that is ready.
-    ///   - heard: called once for each server, in the order of their answers, unless ``close()`` comes first.
+    ///   - patienceMs: how long the caller waits, in milliseconds. A server that has not answered fails a little before, so
+    ///     that the reason names it.
+    ///   - request: asks the server behind a connection that is ready.
+    ///   - onAnswer: called once for each server, in the order of their answers, unless ``close()`` comes first.
     init(
         loop: EventLoop,
         servers: [RedisEndpoint],
         tls: TLSOptions,
         patienceMs: Int64,
-        ask: @escaping (RedisConnection, @escaping Heard) -> Void,
+        request: @escaping (RedisConnection, @escaping Completion) -> Void,
         random: @escaping () -> Double,
-        heard: @escaping (RedisEndpoint, Result<Answer, RedisError>) -> Void
+        onAnswer: @escaping (RedisEndpoint, Result<Answer, RedisError>) -> Void
     ) {
         self.loop = loop
         self.servers = servers
-        self.heard = heard
+        self.onAnswer = onAnswer
         var timeouts = RedisTimeouts()
         timeouts.connectMs = patienceMs
         timeouts.commandMs = patienceMs
@@ -52,13 +51,13 @@ final class ServerPoll<Answer> {
                 switch state {
                 case .connecting, .closed: break
                 case .ready:
-                    if let ready = self?.connections[index] { ask(ready) { self?.finish(index, $0) } }
+                    if let ready = self?.connections[index] { request(ready) { self?.finish(index, $0) } }
                 case .unavailable(let error), .failed(let error): self?.finish(index, .failure(error))
                 }
             }
         }
-        giveUp(afterMilliseconds: patienceMs / 10 * 9)
-        // Not while they are made: an answer may come at once, and close what is not there yet.
+        failOpen(afterMilliseconds: patienceMs / 10 * 9)
+        // After all are made: an answer may come at once and close the poll.
         for index in servers.indices { connections[index]?.connect() }
     }
 
@@ -70,7 +69,7 @@ final class ServerPoll<Answer> {
         for connection in all { connection.close() }
     }
 
-    private func giveUp(afterMilliseconds milliseconds: Int64) {
+    private func failOpen(afterMilliseconds milliseconds: Int64) {
         let timer = loop.schedule(afterMilliseconds: milliseconds) { [weak self] in
             let error = RedisError(.timeout, "no answer within \(milliseconds) ms")
             for index in self?.connections.keys.sorted() ?? [] { self?.finish(index, .failure(error)) }
@@ -83,8 +82,8 @@ final class ServerPoll<Answer> {
         connection.close()
         if case .failure = result, !hasFailed, !connections.isEmpty {
             hasFailed = true
-            giveUp(afterMilliseconds: Self.afterFailureMs)
+            failOpen(afterMilliseconds: Self.afterFailureMs)
         }
-        heard(servers[index], result)
+        onAnswer(servers[index], result)
     }
 }

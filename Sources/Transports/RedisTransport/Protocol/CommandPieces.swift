@@ -8,7 +8,7 @@ internal import StreamWire
 struct CommandPieces: BytePieces {
     private let command: RedisCommand
     private var isBegun = false
-    /// The word under way, whether its head is written, and how far it has come.
+    /// Index of the word that is being written, whether its head is written, and how far it has come.
     private var word = 0
     private var hasHead = false
     private var progress = 0

@@ -16,15 +16,15 @@ final class ReplyBuilder {
     private var open: [OpenArray] = []
     private var finished: RedisValue?
     var limits: RedisLimits
-    /// Of the reply under way, by the rule of ``RedisLimits/maxReplyBytes``.
+    /// Cost of the unfinished reply, by the rule of ``RedisLimits/maxReplyBytes``.
     private(set) var cost = 0
     /// Set once, and final: why the stream cannot be read any further.
     private(set) var failure: String?
 
     init(limits: RedisLimits) { self.limits = limits }
 
-    /// The value that hiredis has just declared whole, or nil if it holds something that is not RESP2.
-    func take() -> RedisValue? {
+    /// Removes and returns the reply that hiredis has just completed; nil if it holds something that is not RESP2.
+    func removeFinished() -> RedisValue? {
         defer {
             finished = nil
             cost = 0

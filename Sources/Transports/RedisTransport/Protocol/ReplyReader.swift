@@ -13,7 +13,7 @@ final class ReplyReader {
     }
     /// Bytes taken in since the buffer was empty.
     private var buffered = 0
-    /// An empty buffer above this is given back.
+    /// Bytes above which an empty buffer is freed.
     private static let mostRoom = 1 << 20
 
     init(limits: RedisLimits) {
@@ -63,7 +63,7 @@ final class ReplyReader {
             try checkUnfinished(reader)
             return nil
         }
-        guard let value = builder.take() else {
+        guard let value = builder.removeFinished() else {
             throw RedisError(.protocolError, "a type that RESP2 does not have")
         }
         if reader.pointee.len == 0 {
@@ -77,7 +77,7 @@ final class ReplyReader {
         return value
     }
 
-    /// What is buffered belongs to one unfinished reply: hold it to the limits before more is taken in.
+    /// Checks the buffered bytes, which belong to one unfinished reply, against the limits.
     private func checkUnfinished(_ reader: UnsafeMutablePointer<redisReader>) throws(RedisError) {
         let waiting = Int(reader.pointee.len) - Int(reader.pointee.pos)
         guard waiting <= limits.maxReplyBytes - builder.cost else {

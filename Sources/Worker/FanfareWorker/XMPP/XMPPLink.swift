@@ -32,7 +32,7 @@ final class XMPPLink {
         self.project = project
         self.credential = credential
         upstream = UpstreamQueue(project: project)
-        pool.leaveToConnect = { [weak self] completion in
+        pool.authorizeConnection = { [weak self] completion in
             guard let self else { return completion(false) }
             requestConnection(completion)
         }
