@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import FanfareModel
 
-/// The command line. One file per command; what they share is in files named after it.
+/// The command line. One folder per command and one file per subcommand; Options, Output, Process and Redis are shared.
 @main
 struct Fanfare: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,27 +1,3 @@
-/// Rates and durations for people.
-enum PaceText {
-    static func rate(_ perSecond: Double) -> String {
-        guard perSecond.isFinite, perSecond < 1e12 else { return "-" }
-        if perSecond >= 10 { return "\(Int(perSecond.rounded()))/s" }
-        let tenths = Int((perSecond * 10).rounded())
-        return "\(tenths / 10).\(tenths % 10)/s"
-    }
-
-    /// Such as `12 s`, `3 min 20 s`, `2 h 5 min` or `4 d`: two parts at most, since it is an estimate.
-    static func duration(_ seconds: Double) -> String {
-        guard seconds.isFinite, (0..<1e10).contains(seconds) else { return "-" }
-        let whole = Int(seconds.rounded(.up))
-        let units = [(86_400, "d"), (3_600, "h"), (60, "min"), (1, "s")]
-        guard let first = units.firstIndex(where: { whole >= $0.0 }) else { return "0 s" }
-        var text = "\(whole / units[first].0) \(units[first].1)"
-        if first + 1 < units.count {
-            let rest = whole % units[first].0 / units[first + 1].0
-            if rest > 0 { text += " \(rest) \(units[first + 1].1)" }
-        }
-        return text
-    }
-}
-
 /// Results a second over the last seconds, from counters that are looked at now and then.
 struct RateMeter {
     /// How far back it looks.

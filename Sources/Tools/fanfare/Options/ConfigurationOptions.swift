@@ -1,6 +1,5 @@
 internal import ArgumentParser
 internal import FanfareConfiguration
-internal import FanfareModel
 internal import Foundation
 
 /// The flags that every command with a configuration takes.
@@ -56,43 +55,5 @@ struct ConfigurationOptions: ParsableArguments {
 
     static func warn(_ warnings: [String]) {
         for warning in warnings { Console.error("fanfare: warning: \(warning)") }
-    }
-}
-
-/// `--project`, which may be left out where there is only one.
-struct ProjectOption: ParsableArguments {
-    @Option(
-        help: ArgumentHelp("The project; may be left out when the configuration has exactly one.", valueName: "id"),
-        completion: Completion.projects
-    )
-    var project: String?
-
-    func resolve(_ configuration: Configuration) throws -> String {
-        if let project {
-            guard ProjectID.isValid(project) else {
-                throw Outcome.usage.because("--project must match \(ProjectID.pattern)")
-            }
-            return project
-        }
-        if configuration.projects.count == 1 { return configuration.projects[0].id }
-        let known = Self.names(configuration)
-        throw Outcome.usage.because("say which project with --project" + (known.isEmpty ? "" : " (\(known))"))
-    }
-
-    /// The same for a command that pushes a job. A project that the configuration does not have may be served by others,
-    /// but a slip of the pen would make a job for which nobody ever comes.
-    func resolveToPush(_ configuration: Configuration) throws -> String {
-        let project = try resolve(configuration)
-        if !configuration.projects.isEmpty, !configuration.projects.contains(where: { $0.id == project }) {
-            let known = Self.names(configuration)
-            ConfigurationOptions.warn([
-                "the configuration has no project \(project), only \(known): unless other workers serve it, its jobs wait"
-            ])
-        }
-        return project
-    }
-
-    private static func names(_ configuration: Configuration) -> String {
-        configuration.projects.map(\.id).joined(separator: ", ")
     }
 }

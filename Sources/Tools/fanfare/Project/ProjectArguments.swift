@@ -4,63 +4,6 @@ internal import FanfareConfiguration
 internal import FanfareJSON
 internal import FanfareModel
 internal import RedisTransport
-internal import StreamWire
-
-struct ProjectCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "project",
-        abstract: "Shows, pauses and resumes projects.",
-        subcommands: [ProjectListCommand.self, ProjectPauseCommand.self, ProjectResumeCommand.self]
-    )
-}
-
-struct ProjectPauseCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "pause",
-        abstract: "Sends nothing of a project until it is resumed.",
-        discussion: """
-            No new send begins later than a second after this, in any worker. Jobs can still be pushed, and wait.
-
-            Example:
-              fanfare project pause demo --reason "wrong sender, see ticket 7"
-            """
-    )
-
-    @OptionGroup var arguments: ProjectArguments
-
-    @Option(help: ArgumentHelp("Shown to whoever asks why nothing moves.", valueName: "text"))
-    var reason = ""
-
-    func run() async throws {
-        try await arguments.run { desk in
-            try await desk.pauseProject(reason: reason)
-            return "paused"
-        }
-    }
-}
-
-struct ProjectResumeCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "resume",
-        abstract: "Lets a paused project go on.",
-        discussion: """
-            A project that is blocked, because its credentials were refused for example, is tried again at once instead of \
-            within a minute.
-
-            Example:
-              fanfare project resume demo
-            """
-    )
-
-    @OptionGroup var arguments: ProjectArguments
-
-    func run() async throws {
-        try await arguments.run { desk in
-            try await desk.resumeProject()
-            return "resumed"
-        }
-    }
-}
 
 /// What the commands on one project take.
 struct ProjectArguments: ParsableArguments {

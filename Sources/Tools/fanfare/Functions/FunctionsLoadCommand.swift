@@ -3,14 +3,6 @@ internal import FanfareJSON
 internal import RedisTransport
 internal import StreamWire
 
-struct FunctionsCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "functions",
-        abstract: "The Redis functions that workers decide with.",
-        subcommands: [FunctionsLoadCommand.self]
-    )
-}
-
 struct FunctionsLoadCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "load",

@@ -3,14 +3,6 @@ internal import FanfareConfiguration
 internal import FanfareJSON
 internal import FanfareModel
 
-struct ConfigCommand: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "config",
-        abstract: "Looks at the configuration.",
-        subcommands: [ConfigCheckCommand.self, ConfigReferenceCommand.self, MetricReferenceCommand.self]
-    )
-}
-
 struct ConfigCheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
@@ -68,15 +60,4 @@ struct ConfigCheckCommand: ParsableCommand {
             for problem in problems { Console.error("fanfare: configuration: \(problem)") }
         }
     }
-}
-
-/// Makes the documentation's page; not for users, who have the page.
-struct ConfigReferenceCommand: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "reference",
-        abstract: "Prints the table of all settings.",
-        shouldDisplay: false
-    )
-
-    func run() { Console.write(SettingReference.markdown, to: 1) }
 }

@@ -3,17 +3,6 @@ internal import FanfareClient
 internal import FanfareConfiguration
 internal import RedisTransport
 
-struct JobCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "job",
-        abstract: "Shows, stops and resumes jobs.",
-        subcommands: [
-            JobListCommand.self, JobShowCommand.self, JobResultsCommand.self, JobCancelCommand.self,
-            JobPauseCommand.self, JobResumeCommand.self,
-        ]
-    )
-}
-
 /// What the commands on one job take.
 struct JobArguments: ParsableArguments {
     @Argument(

@@ -1,0 +1,10 @@
+internal import ArgumentParser
+internal import FanfareConfiguration
+
+struct ConfigCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "config",
+        abstract: "Looks at the configuration.",
+        subcommands: [ConfigCheckCommand.self, ConfigReferenceCommand.self, MetricReferenceCommand.self]
+    )
+}

@@ -1,0 +1,25 @@
+internal import ArgumentParser
+internal import FanfareClient
+
+struct GroupAddCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "add",
+        abstract: "Adds tokens to a group, which holds 20 at most.",
+        discussion: """
+            Prints the job's id; with --wait, the group's key.
+
+            Example:
+              fanfare group add --project demo --name family-7 --group "$KEY" --token T3
+            """
+    )
+
+    @OptionGroup var arguments: GroupArguments
+    @OptionGroup var key: GroupKeyOption
+    @OptionGroup(title: "Tokens") var members: MemberOptions
+
+    func validate() throws { try arguments.check(members) }
+
+    func run() async throws {
+        try await arguments.run(.add(try arguments.tokens(members), toGroup: arguments.name, key: key.group))
+    }
+}

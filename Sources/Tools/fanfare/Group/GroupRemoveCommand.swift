@@ -1,0 +1,25 @@
+internal import ArgumentParser
+internal import FanfareClient
+
+struct GroupRemoveCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "remove",
+        abstract: "Takes tokens out of a group; with its last member it is gone.",
+        discussion: """
+            Prints the job's id; with --wait, the group's key.
+
+            Example:
+              fanfare group remove --project demo --name family-7 --group "$KEY" --token T3
+            """
+    )
+
+    @OptionGroup var arguments: GroupArguments
+    @OptionGroup var key: GroupKeyOption
+    @OptionGroup(title: "Tokens") var members: MemberOptions
+
+    func validate() throws { try arguments.check(members) }
+
+    func run() async throws {
+        try await arguments.run(.remove(try arguments.tokens(members), fromGroup: arguments.name, key: key.group))
+    }
+}

@@ -1,0 +1,12 @@
+internal import ArgumentParser
+
+struct JobCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "job",
+        abstract: "Shows, stops and resumes jobs.",
+        subcommands: [
+            JobListCommand.self, JobShowCommand.self, JobResultsCommand.self, JobCancelCommand.self,
+            JobPauseCommand.self, JobResumeCommand.self,
+        ]
+    )
+}

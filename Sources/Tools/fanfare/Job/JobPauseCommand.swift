@@ -1,0 +1,25 @@
+internal import ArgumentParser
+internal import FanfareClient
+internal import StreamWire
+
+struct JobPauseCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "pause",
+        abstract: "Holds a job until it is resumed.",
+        discussion: """
+            No new send begins later than a second after this, in any worker. A fan-out gives its slot to the next one. \
+            `expires_at` goes on counting.
+
+            Example:
+              fanfare job pause newsletter-7 --project demo
+            """
+    )
+
+    @OptionGroup var arguments: JobArguments
+
+    func run() async throws {
+        try await arguments.run { desk in
+            try JobControl(arguments, desk.keys.project, try await desk.pause(arguments.id)).tell("paused")
+        }
+    }
+}

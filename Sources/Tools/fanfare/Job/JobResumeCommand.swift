@@ -1,0 +1,27 @@
+internal import ArgumentParser
+internal import FanfareClient
+internal import StreamWire
+
+struct JobResumeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "resume",
+        abstract: "Lets a paused job go on where it was.",
+        discussion: """
+            A fan-out takes its old place in the queue. A job that is `parked` is resumed with `fanfare dead replay`.
+
+            Example:
+              fanfare job resume newsletter-7 --project demo
+            """
+    )
+
+    @OptionGroup var arguments: JobArguments
+
+    func run() async throws {
+        try await arguments.run { desk in
+            let reply = try await desk.resume(arguments.id)
+            var text = "resumed"
+            if case .ok(let state) = reply { text += "; it is \(state)" }
+            try JobControl(arguments, desk.keys.project, reply).tell(text)
+        }
+    }
+}
