@@ -13,16 +13,16 @@ internal import StreamWire
 public struct Dashboard<Redis: RedisSending>: Sendable {
     private let options: DashboardOptions
     private let routes: DashboardRoutes<LazyRedis<Redis>>
-    private let watch: FleetWatch<LazyRedis<Redis>>
+    private let poller: FleetPoller<LazyRedis<Redis>>
     private let hub: FleetHub
     private let logger: Logger
 
     /// Who asks nothing makes room for others.
-    private static var mostConnections: Int { 256 }
+    private static var maxConnections: Int { 256 }
     /// Browsers that look at the live picture at once.
-    private static var mostBrowsers: Int { 64 }
-    private static var mostBodyBytes: Int { 8_192 }
-    private static var mostHeaderBytes: Int { 16_384 }
+    private static var maxBrowsers: Int { 64 }
+    private static var maxBodyBytes: Int { 8_192 }
+    private static var maxHeaderBytes: Int { 16_384 }
 
     /// - Parameters:
     ///   - connect: called until it succeeds; afterwards the connection has to come back by itself.
@@ -37,7 +37,7 @@ public struct Dashboard<Redis: RedisSending>: Sendable {
         self.options = options
         self.logger = logger
         let redis = LazyRedis(connect: connect)
-        hub = FleetHub(most: Self.mostBrowsers)
+        hub = FleetHub(maxBrowsers: Self.maxBrowsers)
         let clock = ContinuousClock()
         let start = clock.now
         routes = DashboardRoutes(
@@ -45,13 +45,13 @@ public struct Dashboard<Redis: RedisSending>: Sendable {
             hub: hub,
             redis: redis,
             explain: explain,
-            note: { action, project, target in
+            onAction: { action, project, target in
                 logger.notice(
                     "The dashboard was told to act.",
                     metadata: ["action": "\(action)", "project": "\(project)", "target": "\(target)"]
                 )
             },
-            noteRefusal: { peer, isTooMany in
+            onWrongToken: { peer, isTooMany in
                 logger.warning(
                     isTooMany
                         ? "Too many wrong tokens came; those of the next minute are not noted one by one."
@@ -62,7 +62,7 @@ public struct Dashboard<Redis: RedisSending>: Sendable {
             now: { start.duration(to: clock.now) }
         )
         let reader = FleetReader(redis: redis, prefix: options.prefix, projects: options.projects)
-        watch = FleetWatch(reader: reader, hub: hub, explain: explain)
+        poller = FleetPoller(reader: reader, hub: hub, explain: explain)
     }
 
     /// Serves until the task is cancelled.
@@ -80,16 +80,16 @@ public struct Dashboard<Redis: RedisSending>: Sendable {
                 return Self.response(.error(413, "too_large", "The body is too large."), hub)
             }
         }
-        let crowd = ConnectionLimiter(most: Self.mostConnections)
+        let limiter = ConnectionLimiter(limit: Self.maxConnections)
         let application = Application(
             responder: responder,
             server: .http1(
                 configuration: .init(
-                    additionalChannelHandlers: [HostGate.handler(), crowd.handler()],
+                    additionalChannelHandlers: [HostGate.handler(), limiter.handler()],
                     idleTimeout: .seconds(60),
                     httpDecoderConfiguration: .init(
-                        maxHeaderFieldSize: Self.mostHeaderBytes,
-                        maxHeaderListSize: Self.mostHeaderBytes,
+                        maxHeaderFieldSize: Self.maxHeaderBytes,
+                        maxHeaderListSize: Self.maxHeaderBytes,
                         maxHeaderFieldCount: 100
                     )
                 )
@@ -101,7 +101,7 @@ public struct Dashboard<Redis: RedisSending>: Sendable {
             logger: quiet
         )
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { [watch] in await watch.run() }
+            group.addTask { [poller] in await poller.run() }
             group.addTask { [options] in
                 do {
                     try await application.run()
@@ -119,7 +119,7 @@ public struct Dashboard<Redis: RedisSending>: Sendable {
     // MARK: Between the server's words and ours
 
     private static func request(_ request: Request, from peer: String) async throws -> WebRequest {
-        let body = try await request.body.collect(upTo: mostBodyBytes)
+        let body = try await request.body.collect(upTo: maxBodyBytes)
         var headers: [String: String] = [:]
         for field in request.headers {
             // Of a header that came twice, the pair is no valid value of any that is looked at.
@@ -139,20 +139,22 @@ public struct Dashboard<Redis: RedisSending>: Sendable {
 
     private static func response(_ reply: WebReply, _ hub: FleetHub) -> Response {
         var fields = HTTPFields()
-        for (name, value) in WebReply.guards + [("Content-Type", reply.type)] + reply.headers {
+        for (name, value) in WebReply.securityHeaders + [("Content-Type", reply.type)] + reply.headers {
             if let name = HTTPField.Name(name) { fields.append(HTTPField(name: name, value: value)) }
         }
         let body: ResponseBody
         switch reply.body {
         case .bytes(let bytes): body = ResponseBody(byteBuffer: ByteBuffer(bytes: bytes))
-        case .events(let seat): body = ResponseBody { writer in try await stream(hub, seat, to: &writer) }
+        case .events(let slot): body = ResponseBody { writer in try await stream(hub, slot, to: &writer) }
         }
         return Response(status: HTTPResponse.Status(code: reply.status), headers: fields, body: body)
     }
 
     /// Ends when the browser goes or the dashboard does.
-    private static func stream(_ hub: FleetHub, _ seat: Seat, to writer: inout any ResponseBodyWriter) async throws {
-        defer { withExtendedLifetime(seat) {} }
+    private static func stream(_ hub: FleetHub, _ slot: StreamSlot, to writer: inout any ResponseBodyWriter)
+        async throws
+    {
+        defer { withExtendedLifetime(slot) {} }
         try await writer.write(ByteBuffer(bytes: EventStream.opening))
         var seen = 0
         while let update = await hub.next(after: seen) {

@@ -9,9 +9,9 @@ struct DashboardActions<Redis: RedisSending>: Sendable {
     /// Those that are there though nobody may have seen them yet.
     let projects: [String]
     /// Notes who did what.
-    let note: @Sendable (_ action: String, _ project: String, _ target: String) -> Void
+    let onAction: @Sendable (_ action: String, _ project: String, _ target: String) -> Void
 
-    private func desk(_ project: String) -> FanfareOperator<Redis> {
+    private func projectOperator(_ project: String) -> FanfareOperator<Redis> {
         FanfareOperator(redis: redis, project: project, prefix: prefix)
     }
 
@@ -19,19 +19,19 @@ struct DashboardActions<Redis: RedisSending>: Sendable {
     func project(_ action: String, _ project: String, _ body: JSONObject) async throws -> WebReply? {
         guard ["pause", "resume"].contains(action) else { return nil }
         var isKnown = projects.contains(project)
-        if !isKnown { isKnown = try await desk(project).isKnown() }
+        if !isKnown { isKnown = try await projectOperator(project).isKnown() }
         guard isKnown else {
             return .error(404, "no_such_project", "Nobody has pushed to that project or worked for it.")
         }
         switch action {
         case "pause":
             let reason = String((body["reason"]?.string ?? "").prefix(200))
-            note(action, project, "")
-            try await desk(project).pauseProject(reason: reason)
+            onAction(action, project, "")
+            try await projectOperator(project).pauseProject(reason: reason)
             return .json(["outcome": "paused"])
         default:
-            note(action, project, "")
-            try await desk(project).resumeProject()
+            onAction(action, project, "")
+            try await projectOperator(project).resumeProject()
             return .json(["outcome": "resumed"])
         }
     }
@@ -39,13 +39,13 @@ struct DashboardActions<Redis: RedisSending>: Sendable {
     func job(_ action: String, _ id: String, in project: String) async throws -> WebReply? {
         let reply: JobControlReply
         switch action {
-        case "pause", "resume", "cancel": note(action, project, id)
+        case "pause", "resume", "cancel": onAction(action, project, id)
         default: return nil
         }
         switch action {
-        case "pause": reply = try await desk(project).pause(id)
-        case "resume": reply = try await desk(project).resume(id)
-        default: reply = try await desk(project).cancel(id)
+        case "pause": reply = try await projectOperator(project).pause(id)
+        case "resume": reply = try await projectOperator(project).resume(id)
+        default: reply = try await projectOperator(project).cancel(id)
         }
         switch reply {
         case .ok(let state): return .json(["outcome": "ok", "state": .string(state)])
@@ -58,8 +58,8 @@ struct DashboardActions<Redis: RedisSending>: Sendable {
     func dead(_ action: String, _ entry: String, in project: String) async throws -> WebReply? {
         switch action {
         case "replay":
-            note(action, project, entry)
-            switch try await desk(project).replay(entry) {
+            onAction(action, project, entry)
+            switch try await projectOperator(project).replay(entry) {
             case .resumed(let job): return .json(["outcome": "resumed", "job": .string(job)])
             case .pushed(let entryID): return .json(["outcome": "pushed", "entry_id": .string(entryID)])
             case .missing: return Self.noSuchEntry
@@ -67,8 +67,8 @@ struct DashboardActions<Redis: RedisSending>: Sendable {
             case .busy: return .error(409, "busy", "A job of the same id is not over yet; replay this one afterwards.")
             }
         case "drop":
-            note(action, project, entry)
-            switch try await desk(project).drop(entry) {
+            onAction(action, project, entry)
+            switch try await projectOperator(project).drop(entry) {
             case .dropped(let job): return .json(["outcome": "dropped", "job": .string(job)])
             case .missing: return Self.noSuchEntry
             }

@@ -8,7 +8,7 @@ struct DashboardQueries<Redis: RedisSending>: Sendable {
     let prefix: String
     let projects: [String]
 
-    private func desk(_ project: String) -> FanfareOperator<Redis> {
+    private func projectOperator(_ project: String) -> FanfareOperator<Redis> {
         FanfareOperator(redis: redis, project: project, prefix: prefix)
     }
 
@@ -17,20 +17,23 @@ struct DashboardQueries<Redis: RedisSending>: Sendable {
         var found: [JSONValue] = []
         let seen = try await FanfareOperator.projects(redis: redis, prefix: prefix)
         for project in Set(seen + projects).sorted() {
-            guard let progress = try await desk(project).progress(of: id) else { continue }
+            guard let progress = try await projectOperator(project).progress(of: id) else { continue }
             found.append(.object(Self.object(progress, project)))
         }
         return .json(["jobs": .array(found)])
     }
 
     func job(_ id: String, in project: String) async throws -> WebReply {
-        guard let progress = try await desk(project).progress(of: id) else { return Self.noSuchJob }
+        guard let progress = try await projectOperator(project).progress(of: id) else { return Self.noSuchJob }
         return .json(Self.object(progress, project))
     }
 
     /// - Parameter state: only jobs in it; nil for all that are not over.
     func jobs(in project: String, state: String?) async throws -> WebReply {
-        let list = try await desk(project).jobs(state: state.map { JobStatus.State(rawValue: $0) }, limit: 100)
+        let list = try await projectOperator(project).jobs(
+            state: state.map { JobStatus.State(rawValue: $0) },
+            limit: 100
+        )
         return .json([
             "jobs": .array(list.jobs.map { .object(FleetJSON.object($0)) }), "whole": .bool(list.isWhole),
         ])
@@ -58,8 +61,8 @@ struct DashboardQueries<Redis: RedisSending>: Sendable {
     /// The newest entries of `dead`. What was pushed is told by name and size only: it may hold what not everybody is to
     /// read, and a whole audience.
     func dead(in project: String, before: String?) async throws -> WebReply {
-        let most = 50
-        let entries = try await desk(project).deadEntries(limit: most, before: before)
+        let pageSize = 50
+        let entries = try await projectOperator(project).deadEntries(limit: pageSize, before: before)
         let list = entries.map { entry -> JSONValue in
             var object: JSONObject = [
                 "entry": .string(entry.id), "job": .string(entry.job), "kind": .string(entry.kind.rawValue),
@@ -75,7 +78,7 @@ struct DashboardQueries<Redis: RedisSending>: Sendable {
             return .object(object)
         }
         var object: JSONObject = ["entries": .array(list)]
-        if entries.count == most { object["before"] = entries.last.map { .string($0.id) } }
+        if entries.count == pageSize { object["before"] = entries.last.map { .string($0.id) } }
         return .json(object)
     }
 

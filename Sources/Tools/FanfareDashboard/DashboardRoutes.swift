@@ -19,22 +19,22 @@ struct DashboardRoutes<Redis: RedisSending>: Sendable {
         hub: FleetHub,
         redis: Redis,
         explain: @escaping @Sendable (any Error) -> String,
-        note: @escaping @Sendable (String, String, String) -> Void,
-        noteRefusal: @escaping @Sendable (_ peer: String, _ isTooMany: Bool) -> Void,
+        onAction: @escaping @Sendable (String, String, String) -> Void,
+        onWrongToken: @escaping @Sendable (_ peer: String, _ isTooMany: Bool) -> Void,
         now: @escaping @Sendable () -> Duration
     ) {
         self.options = options
         self.hub = hub
         queries = DashboardQueries(redis: redis, prefix: options.prefix, projects: options.projects)
-        actions = DashboardActions(redis: redis, prefix: options.prefix, projects: options.projects, note: note)
-        sessions = Sessions(note: noteRefusal)
+        actions = DashboardActions(redis: redis, prefix: options.prefix, projects: options.projects, onAction: onAction)
+        sessions = Sessions(onWrongToken: onWrongToken)
         self.explain = explain
         self.now = now
     }
 
     func answer(_ request: WebRequest) async -> WebReply {
-        let doorkeeper = RequestAuthorizer(options: options)
-        if let refusal = await doorkeeper.refusal(of: request, sessions: sessions, now: now()) { return refusal }
+        let authorizer = RequestAuthorizer(options: options)
+        if let refusal = await authorizer.refusal(of: request, sessions: sessions, now: now()) { return refusal }
         guard let parts = request.parts else { return .error(400, "bad_path", "The path cannot be read.") }
         do {
             let reply: WebReply?
@@ -60,7 +60,7 @@ struct DashboardRoutes<Redis: RedisSending>: Sendable {
         }
         switch parts.count {
         case 2 where parts[1] == "events":
-            if let seat = hub.seats.take() { return .events(seat) }
+            if let slot = hub.slots.acquire() { return .events(slot) }
             var reply = WebReply.error(503, "full", "Too many browsers look at this dashboard.")
             reply.headers.append(("Retry-After", "30"))
             return reply
@@ -69,7 +69,7 @@ struct DashboardRoutes<Redis: RedisSending>: Sendable {
             if let picture { return .json(picture) }
             return .error(503, "unavailable", trouble ?? "The first look is not over yet.")
         case 2 where parts[1] == "jobs":
-            guard let id = request.query["id"], Names.isJob(id) else { return Self.badID }
+            guard let id = request.query["id"], Identifiers.isJob(id) else { return Self.badID }
             return try await queries.search(id)
         default: break
         }
@@ -79,10 +79,10 @@ struct DashboardRoutes<Redis: RedisSending>: Sendable {
         case ("jobs", 4): return try await queries.jobs(in: parts[2], state: request.query["state"])
         case ("dead", 4):
             let before = request.query["before"]
-            guard before.map(Names.isEntry) ?? true else { return Self.badID }
+            guard before.map(Identifiers.isEntry) ?? true else { return Self.badID }
             return try await queries.dead(in: parts[2], before: before)
         case ("jobs", 5), ("jobs", 6):
-            guard Names.isJob(parts[4]) else { return Self.badID }
+            guard Identifiers.isJob(parts[4]) else { return Self.badID }
             if parts.count == 5 { return try await queries.job(parts[4], in: parts[2]) }
             guard parts[5] == "results" else { return nil }
             return try await queries.results(
@@ -102,13 +102,14 @@ struct DashboardRoutes<Redis: RedisSending>: Sendable {
     /// What the page has to know before it asks for more; told to everybody.
     private func session(_ request: WebRequest) async -> WebReply {
         let isKnown =
-            await RequestAuthorizer(options: options).standing(of: request, sessions: sessions, now: now()) == .known
+            await RequestAuthorizer(options: options).authentication(of: request, sessions: sessions, now: now())
+            == .authenticated
         var object: JSONObject = [
             "needs_token": .bool(options.token != nil), "known": .bool(isKnown), "read_only": .bool(options.isReadOnly),
         ]
         if isKnown {
             object["version"] = .string(FanfareVersion.current)
-            object["full"] = .bool(hub.seats.areTaken)
+            object["full"] = .bool(hub.slots.isFull)
         }
         return .json(object)
     }
@@ -135,10 +136,10 @@ struct DashboardRoutes<Redis: RedisSending>: Sendable {
         guard parts.count == 6 else { return nil }
         switch parts[3] {
         case "jobs":
-            guard Names.isJob(parts[4]) else { return Self.badID }
+            guard Identifiers.isJob(parts[4]) else { return Self.badID }
             return try await actions.job(parts[5], parts[4], in: parts[2])
         case "dead":
-            guard Names.isEntry(parts[4]) else { return Self.badID }
+            guard Identifiers.isEntry(parts[4]) else { return Self.badID }
             return try await actions.dead(parts[5], parts[4], in: parts[2])
         default: return nil
         }

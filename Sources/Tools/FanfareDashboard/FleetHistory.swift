@@ -4,7 +4,7 @@ internal import FanfareJSON
 /// What each project did in each of the last seconds, for the charts.
 struct FleetHistory: Sendable {
     /// Five minutes at one look a second.
-    static let most = 300
+    static let maxSamples = 300
 
     /// Since the look before, a second: sent, failed, unknown, retries; and the recipients that wait.
     private struct Sample {
@@ -38,7 +38,7 @@ struct FleetHistory: Sendable {
             samples[project.id, default: []].append(
                 Sample(atMs: atMs, rates: rates, waiting: project.recipientsWaiting)
             )
-            if let count = samples[project.id]?.count, count > Self.most { samples[project.id]?.removeFirst() }
+            if let count = samples[project.id]?.count, count > Self.maxSamples { samples[project.id]?.removeFirst() }
         }
     }
 

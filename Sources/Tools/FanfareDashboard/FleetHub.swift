@@ -23,9 +23,9 @@ actor FleetHub {
     private var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
     private var nextWaiter = 0
     private var isClosed = false
-    nonisolated let seats: StreamSlots
+    nonisolated let slots: StreamSlots
 
-    init(most: Int) { seats = StreamSlots(most: most) }
+    init(maxBrowsers: Int) { slots = StreamSlots(limit: maxBrowsers) }
 
     // MARK: The reader's side
 
@@ -42,14 +42,14 @@ actor FleetHub {
         let gone = projects.keys.filter { !present.contains($0) }.sorted()
         for id in gone { projects[id] = nil }
         history.add(snapshot)
-        let crew = JSONValue.array(snapshot.workers.map { .object(json.object($0)) })
+        let newWorkers = JSONValue.array(snapshot.workers.map { .object(json.object($0)) })
         nowMs = snapshot.nowMs
         var object: JSONObject = [
             "now_ms": .number(JSONNumber(nowMs)), "projects": .array(changed), "gone": .array(gone.map { .string($0) }),
             "samples": .object(history.latest),
         ]
-        if crew != workers { object["workers"] = crew }
-        workers = crew
+        if newWorkers != workers { object["workers"] = newWorkers }
+        workers = newWorkers
         // After a trouble everybody gets the whole picture.
         change = trouble == nil ? JSONValue.object(object).jsonBytes : []
         trouble = nil

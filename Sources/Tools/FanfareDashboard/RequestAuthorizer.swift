@@ -21,13 +21,13 @@ struct RequestAuthorizer: Sendable {
         // By the parts, which are what is routed by: the path may spell them in other ways (`//api`, `/%61pi`).
         let isGuarded = request.parts.map { $0.first == "api" } ?? true
         if isGuarded {
-            switch await standing(of: request, sessions: sessions, now: now) {
-            case .known: break
-            case .stranger:
+            switch await authentication(of: request, sessions: sessions, now: now) {
+            case .authenticated: break
+            case .unauthenticated:
                 var reply = WebReply.error(401, "unauthorized", "Log in first.")
                 reply.headers.append(("WWW-Authenticate", "Bearer realm=\"fanfare\""))
                 return reply
-            case .pest: return .tooManyTokens
+            case .rateLimited: return .tooManyTokens
             }
         }
         if isChange, options.isReadOnly, isGuarded {
@@ -36,22 +36,22 @@ struct RequestAuthorizer: Sendable {
         return nil
     }
 
-    enum Standing {
+    enum Authentication {
         /// Has shown the token, now or when the session began.
-        case known
-        case stranger
+        case authenticated
+        case unauthenticated
         /// One wrong token too many.
-        case pest
+        case rateLimited
     }
 
-    func standing(of request: WebRequest, sessions: Sessions, now: Duration) async -> Standing {
-        guard let token = options.token else { return .known }
+    func authentication(of request: WebRequest, sessions: Sessions, now: Duration) async -> Authentication {
+        guard let token = options.token else { return .authenticated }
         if let header = request.headers["authorization"] {
-            if BearerToken(token).accepts(authorization: header) { return .known }
-            return await sessions.refuse(peer: request.peer, now: now) ? .stranger : .pest
+            if BearerToken(token).accepts(authorization: header) { return .authenticated }
+            return await sessions.refuse(peer: request.peer, now: now) ? .unauthenticated : .rateLimited
         }
-        guard let session = request.cookie(Self.cookie) else { return .stranger }
-        return await sessions.isOpen(session, now: now) ? .known : .stranger
+        guard let session = request.cookie(Self.cookie) else { return .unauthenticated }
+        return await sessions.isOpen(session, now: now) ? .authenticated : .unauthenticated
     }
 
     private func hostRefusal(_ request: WebRequest) -> WebReply? {

@@ -8,9 +8,9 @@ internal import StreamWire
 /// The stream holds the results of all jobs of the project, so what one page may read is bounded: it may be empty though
 /// more follows.
 struct ResultPage: Sendable {
-    static let most = 100
+    static let pageSize = 100
     private static let entriesAtOnce = 20
-    private static let mostReads = 25
+    private static let maxReads = 25
 
     /// `<entry>/<results of it that were given>`.
     struct Cursor: Equatable {
@@ -21,7 +21,7 @@ struct ResultPage: Sendable {
 
         init?(_ text: String) {
             let parts = text.split(separator: "/", omittingEmptySubsequences: false)
-            guard parts.count == 2, Names.isEntry(String(parts[0])), let given = Int(parts[1]), given >= 0 else {
+            guard parts.count == 2, Identifiers.isEntry(String(parts[0])), let given = Int(parts[1]), given >= 0 else {
                 return nil
             }
             self.init(entry: String(parts[0]), given: given)
@@ -50,7 +50,7 @@ struct ResultPage: Sendable {
         var from = cursor?.entry ?? status.createdMs.map { "\($0)" } ?? "-"
         // Entries get their ids from the server's clock, the end from its snapshot of it.
         let end = status.isOver ? status.finishedMs.map { "\($0 + 5_000)" } ?? "+" : "+"
-        for _ in 0..<mostReads {
+        for _ in 0..<maxReads {
             let reply = try await redis.reply(
                 to: RedisCommand("XRANGE", keys.results, from, end, "COUNT", "\(entriesAtOnce)")
             )
@@ -66,8 +66,8 @@ struct ResultPage: Sendable {
                     page.unreadable.append(entry.id)
                     continue
                 }
-                page.take(readable, from: given, failedOnly: failedOnly)
-                if page.results.count >= most { return page }
+                page.append(readable, from: given, failedOnly: failedOnly)
+                if page.results.count >= pageSize { return page }
             }
             if values.count < entriesAtOnce {
                 page.next = nil
@@ -77,12 +77,12 @@ struct ResultPage: Sendable {
         return page
     }
 
-    private mutating func take(_ entry: ResultEntry, from given: Int, failedOnly: Bool) {
+    private mutating func append(_ entry: ResultEntry, from given: Int, failedOnly: Bool) {
         for (index, result) in entry.results.enumerated().dropFirst(given) {
             if failedOnly, result.status == .sent { continue }
             results.append(.object(result.json))
             next = Cursor(entry: entry.id, given: index + 1)
-            if results.count >= Self.most { return }
+            if results.count >= Self.pageSize { return }
         }
     }
 }

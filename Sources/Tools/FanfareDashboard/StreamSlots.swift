@@ -2,31 +2,31 @@ internal import Synchronization
 
 /// The browsers that may follow the picture at once; each costs a connection and a task.
 final class StreamSlots: Sendable {
-    private let most: Int
+    private let limit: Int
     private let taken = Mutex(0)
 
-    init(most: Int) { self.most = most }
+    init(limit: Int) { self.limit = limit }
 
-    var areTaken: Bool { taken.withLock { $0 >= most } }
+    var isFull: Bool { taken.withLock { $0 >= limit } }
 
     /// nil when there is none left.
-    func take() -> Seat? {
+    func acquire() -> StreamSlot? {
         let isFree = taken.withLock { taken in
-            guard taken < most else { return false }
+            guard taken < limit else { return false }
             taken += 1
             return true
         }
-        return isFree ? Seat(self) : nil
+        return isFree ? StreamSlot(self) : nil
     }
 
-    fileprivate func giveBack() { taken.withLock { $0 -= 1 } }
+    fileprivate func release() { taken.withLock { $0 -= 1 } }
 }
 
 /// Given back with its last reference: also where the browser went before its answer began.
-final class Seat: Sendable {
-    private let seats: StreamSlots
+final class StreamSlot: Sendable {
+    private let slots: StreamSlots
 
-    fileprivate init(_ seats: StreamSlots) { self.seats = seats }
+    fileprivate init(_ slots: StreamSlots) { self.slots = slots }
 
-    deinit { seats.giveBack() }
+    deinit { slots.release() }
 }

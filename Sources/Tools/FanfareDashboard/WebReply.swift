@@ -5,7 +5,7 @@ struct WebReply: Sendable {
     enum Body: Sendable {
         case bytes([UInt8])
         /// Server-sent events, for as long as somebody reads them.
-        case events(Seat)
+        case events(StreamSlot)
     }
 
     var status: Int
@@ -36,9 +36,9 @@ struct WebReply: Sendable {
         return reply
     }
 
-    static func events(_ seat: Seat) -> WebReply {
+    static func events(_ slot: StreamSlot) -> WebReply {
         var reply = WebReply(200, "text/event-stream; charset=utf-8", [])
-        reply.body = .events(seat)
+        reply.body = .events(slot)
         // What stands between must not wait for more.
         reply.headers = [("X-Accel-Buffering", "no")]
         return reply
@@ -46,7 +46,7 @@ struct WebReply: Sendable {
 
     /// On every answer. Scripts and styles only from here and none inside a page: what a job or a token is called is text,
     /// and were it ever taken for more, it would not run.
-    static let guards: [(name: String, value: String)] = [
+    static let securityHeaders: [(name: String, value: String)] = [
         (
             "Content-Security-Policy",
             "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "

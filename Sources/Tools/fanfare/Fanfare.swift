@@ -27,9 +27,9 @@ struct Fanfare: AsyncParsableCommand {
     static func main() async {
         // Read before what must not be seen is blotted out of them.
         let arguments = Array(CommandLine.arguments.dropFirst())
-        ProcessProtection.begin()
+        ProcessProtection.activate()
         do {
-            var command = try await understood(arguments)
+            var command = try await parseCommand(arguments)
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()
             } else {
@@ -50,16 +50,16 @@ struct Fanfare: AsyncParsableCommand {
 
     /// Checks what a line asks for once every word of it is understood: that a title is missing is of no help to who has
     /// written `--titel`.
-    static func understood(_ arguments: [String]) async throws -> any ParsableCommand {
+    static func parseCommand(_ arguments: [String]) async throws -> any ParsableCommand {
         do {
             return try await asyncParseAsRoot(arguments)
         } catch {
             guard exitCode(for: error) == .validationFailure else { throw error }
-            _ = try await $isUnchecked.withValue(true) { try await asyncParseAsRoot(arguments) }
+            _ = try await $skipsValidation.withValue(true) { try await asyncParseAsRoot(arguments) }
             throw error
         }
     }
 
     /// What misses something in a line keeps still.
-    @TaskLocal static var isUnchecked = false
+    @TaskLocal static var skipsValidation = false
 }

@@ -11,84 +11,88 @@ public final class ConnectionLimiter: Sendable {
         let channel: any Channel
         /// Those that came whole and are not answered yet; below 0 when an answer was over before its request.
         var requests = 0
-        var lastStep: Int
+        var lastActivity: Int
 
         /// Whoever has sent a whole request is answered first.
-        func goesBefore(_ other: Member) -> Bool {
-            (requests > 0) == (other.requests > 0) ? lastStep < other.lastStep : other.requests > 0
+        func isEvictedBefore(_ other: Member) -> Bool {
+            (requests > 0) == (other.requests > 0) ? lastActivity < other.lastActivity : other.requests > 0
         }
     }
 
     private struct State {
         var members: [ObjectIdentifier: Member] = [:]
-        var steps = 0
+        var activities = 0
     }
 
     private let state = Mutex(State())
-    private let most: Int
+    private let limit: Int
 
-    /// - Parameter most: connections that stay open.
-    public init(most: Int) { self.most = most }
+    /// - Parameter limit: connections that stay open.
+    public init(limit: Int) { self.limit = limit }
 
     /// One for each connection, behind what makes HTTP of its bytes.
-    public func handler() -> any RemovableChannelHandler { CrowdHandler(self) }
+    public func handler() -> any RemovableChannelHandler { ConnectionLimiterHandler(self) }
 
-    fileprivate func enter(_ channel: any Channel) {
-        let leaver: (any Channel)? = state.withLock { state in
-            var leaver: (any Channel)?
-            if state.members.count >= most, let last = state.members.min(by: { $0.value.goesBefore($1.value) }) {
+    fileprivate func add(_ channel: any Channel) {
+        let evicted: (any Channel)? = state.withLock { state in
+            var evicted: (any Channel)?
+            if state.members.count >= limit, let last = state.members.min(by: { $0.value.isEvictedBefore($1.value) }) {
                 state.members[last.key] = nil
-                leaver = last.value.channel
+                evicted = last.value.channel
             }
-            state.steps += 1
-            state.members[ObjectIdentifier(channel)] = Member(channel: channel, lastStep: state.steps)
-            return leaver
+            state.activities += 1
+            state.members[ObjectIdentifier(channel)] = Member(channel: channel, lastActivity: state.activities)
+            return evicted
         }
-        leaver?.close(promise: nil)
+        evicted?.close(promise: nil)
     }
 
-    fileprivate func leave(_ channel: any Channel) {
+    fileprivate func remove(_ channel: any Channel) {
         state.withLock { $0.members[ObjectIdentifier(channel)] = nil }
     }
 
     /// A request came whole, a part of an answer was written or (`change` -1) its end.
-    fileprivate func step(_ channel: any Channel, _ change: Int = 0) {
+    fileprivate func recordActivity(_ channel: any Channel, _ change: Int = 0) {
         state.withLock { state in
-            state.steps += 1
+            state.activities += 1
             state.members[ObjectIdentifier(channel)]?.requests += change
-            state.members[ObjectIdentifier(channel)]?.lastStep = state.steps
+            state.members[ObjectIdentifier(channel)]?.lastActivity = state.activities
         }
     }
 }
 
-private final class CrowdHandler: ChannelDuplexHandler, RemovableChannelHandler {
+private final class ConnectionLimiterHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
     typealias OutboundIn = HTTPResponsePart
     typealias OutboundOut = HTTPResponsePart
 
-    private let crowd: ConnectionLimiter
+    private let limiter: ConnectionLimiter
 
-    init(_ crowd: ConnectionLimiter) { self.crowd = crowd }
+    init(_ limiter: ConnectionLimiter) { self.limiter = limiter }
 
     func channelActive(context: ChannelHandlerContext) {
-        crowd.enter(context.channel)
+        limiter.add(context.channel)
         context.fireChannelActive()
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        crowd.leave(context.channel)
+        limiter.remove(context.channel)
         context.fireChannelInactive()
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         // Parts of a body are no step: they may come as slowly as somebody likes.
-        if case .end = unwrapInboundIn(data) { crowd.step(context.channel, 1) }
+        if case .end = unwrapInboundIn(data) { limiter.recordActivity(context.channel, 1) }
         context.fireChannelRead(data)
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        if case .end = unwrapOutboundIn(data) { crowd.step(context.channel, -1) } else { crowd.step(context.channel) }
+        if case .end = unwrapOutboundIn(data) {
+            limiter.recordActivity(context.channel, -1)
+        } else {
+            limiter.recordActivity(context.channel)
+        }
         context.write(data, promise: promise)
     }
 }

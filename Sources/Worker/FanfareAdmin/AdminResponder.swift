@@ -63,12 +63,12 @@ struct AdminResponder: Sendable {
     private func probe(
         _ request: Request,
         _ isAuthorised: Bool,
-        _ ask: @Sendable () -> AdminReport,
+        _ read: @Sendable () -> AdminReport,
         good: String,
         bad: String
     ) -> Answer {
         reading(request) {
-            let report = ask()
+            let report = read()
             var object: JSONObject = ["status": .string(report.isGood ? good : bad)]
             if isAuthorised { object.members += report.details.members }
             return Answer(

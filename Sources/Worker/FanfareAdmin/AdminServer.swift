@@ -16,9 +16,9 @@ public struct AdminServer: Sendable {
     private let logger: Logger
 
     /// Scrapers and probes. Who asks nothing makes room for others.
-    private static let mostConnections = 64
+    private static let maxConnections = 64
     /// Nobody who asks here has long headers, or needs long to send them.
-    private static let mostHeaderBytes = 16_384
+    private static let maxHeaderBytes = 16_384
     private static let idleSeconds: Int64 = 30
 
     /// - Parameters:
@@ -54,16 +54,16 @@ public struct AdminServer: Sendable {
         // The server's own word about every start is of no use to whoever reads the worker's log.
         var quiet = logger
         quiet.logLevel = .critical
-        let crowd = ConnectionLimiter(most: Self.mostConnections)
+        let limiter = ConnectionLimiter(limit: Self.maxConnections)
         let application = Application(
             responder: callback,
             server: .http1(
                 configuration: .init(
-                    additionalChannelHandlers: [HostGate.handler(), crowd.handler()],
+                    additionalChannelHandlers: [HostGate.handler(), limiter.handler()],
                     idleTimeout: .seconds(Self.idleSeconds),
                     httpDecoderConfiguration: .init(
-                        maxHeaderFieldSize: Self.mostHeaderBytes,
-                        maxHeaderListSize: Self.mostHeaderBytes,
+                        maxHeaderFieldSize: Self.maxHeaderBytes,
+                        maxHeaderListSize: Self.maxHeaderBytes,
                         maxHeaderFieldCount: 100
                     )
                 )

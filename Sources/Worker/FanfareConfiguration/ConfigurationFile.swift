@@ -59,7 +59,7 @@ struct ConfigurationFile {
             } else if !Self.isNull(node) {
                 problems.append("\(name)\(line): must be a mapping of keys to values")
             }
-        case .setting(let setting): take(node, setting, at: path, line: line)
+        case .setting(let setting): readValue(node, setting, at: path, line: line)
         }
     }
 
@@ -82,7 +82,7 @@ struct ConfigurationFile {
         }
     }
 
-    private mutating func take(_ node: Node, _ setting: Setting, at path: [String], line: String) {
+    private mutating func readValue(_ node: Node, _ setting: Setting, at path: [String], line: String) {
         let name = Self.joined(path)
         let source = SourcedValue.Source.file(line: node.mark?.line ?? 0)
         switch (setting.kind, node) {

@@ -4,9 +4,9 @@ internal import Synchronization
 public final class MetricRegistry: Sendable {
     /// Series that one metric may have. What goes beyond shares a single one whose labels all say `overflow`, so that a
     /// label that was chosen badly cannot fill the memory of this process and of those who scrape it.
-    public static let mostSeries = 1_000
+    public static let maxSeries = 1_000
     /// Metrics that libraries may add to the catalogue's.
-    public static let mostMetrics = 500
+    public static let maxMetrics = 500
 
     typealias Pair = (name: String, value: String)
 
@@ -87,7 +87,7 @@ public final class MetricRegistry: Sendable {
         state.withLock { state in
             let known = MetricCatalogue.metric(named: name)
             if state.families[name] == nil {
-                guard known != nil || state.families.count < MetricCatalogue.all.count + Self.mostMetrics else {
+                guard known != nil || state.families.count < MetricCatalogue.all.count + Self.maxMetrics else {
                     return nil
                 }
                 state.families[name] = Family(name: name, kind: kind, help: known?.help ?? "")
@@ -95,7 +95,7 @@ public final class MetricRegistry: Sendable {
             guard let family = state.families[name], family.kind == kind else { return nil }
             var pairs = pairs
             if let series = family.series[Self.key(pairs)] { return series.cell }
-            if family.series.count >= Self.mostSeries {
+            if family.series.count >= Self.maxSeries {
                 pairs = pairs.map { ($0.name, "overflow") }
                 if let series = family.series[Self.key(pairs)] { return series.cell }
             }

@@ -69,7 +69,7 @@ import Testing
         try await withBench { bench in
             try await bench.intake("j", many(10))
             try await bench.intake("held", many(5))
-            _ = try await bench.desk.pause("held")
+            _ = try await bench.projectOperator.pause("held")
             let claim = try #require(try await bench.claim().claims.first)
             var call = RecordCall(job: "j", batch: claim.batch, epoch: claim.epoch)
             let history = RecipientHistory(attempts: 1, firstAttemptMs: 1, maybeDuplicate: false)
@@ -82,7 +82,7 @@ import Testing
             #expect(project.recipientsWaiting == 4 + 5)
             #expect(project.tally.sent == 4 && project.tally.failed == 2 && project.tally.retries == 1)
             #expect(Set(project.others.map(\.status.state.rawValue)) == ["active", "paused"])
-            _ = try await bench.desk.resume("held")
+            _ = try await bench.projectOperator.resume("held")
             let rest = try #require(try await bench.claim().claims.first { $0.job == "held" })
             try await finish(rest, bench) { _ in .unknown }
             let after = try await read(bench)

@@ -16,7 +16,7 @@ import Testing
         let keys: ProjectKeys
         var worker = "w"
 
-        var desk: FanfareOperator<RedisClient> { FanfareOperator(redis: client, project: keys.project) }
+        var projectOperator: FanfareOperator<RedisClient> { FanfareOperator(redis: client, project: keys.project) }
 
         /// Pushes and hands over, as a worker would.
         func intake(_ id: String, _ target: Target, priority: Int = 5, audienceSize: Int64 = 0) async throws {
@@ -103,17 +103,17 @@ import Testing
 
     @Test func aJobIsPausedResumedAndCancelled() async throws {
         try await withBench { bench in
-            let desk = bench.desk
-            #expect(try await desk.pause("j") == .missing)
+            let projectOperator = bench.projectOperator
+            #expect(try await projectOperator.pause("j") == .missing)
             try await bench.intake("j", .tokens(["a", "b"]))
-            #expect(try await desk.pause("j") == .ok(state: "paused"))
-            #expect(try await desk.pause("j") == .ok(state: "paused"))
+            #expect(try await projectOperator.pause("j") == .ok(state: "paused"))
+            #expect(try await projectOperator.pause("j") == .ok(state: "paused"))
             #expect(try await bench.claim().claims.isEmpty)
-            let paused = try #require(try await desk.progress(of: "j"))
+            let paused = try #require(try await projectOperator.progress(of: "j"))
             #expect(paused.status.state == .paused && paused.obstacle == "paused by an operator")
-            #expect(try await desk.resume("j") == .ok(state: "waiting"))
-            #expect(try await desk.resume("j") == .ok(state: "waiting"))
-            guard case .ok = try await desk.cancel("j") else {
+            #expect(try await projectOperator.resume("j") == .ok(state: "waiting"))
+            #expect(try await projectOperator.resume("j") == .ok(state: "waiting"))
+            guard case .ok = try await projectOperator.cancel("j") else {
                 Issue.record("not cancelled")
                 return
             }
@@ -128,31 +128,31 @@ import Testing
                 let id = "j\(index)"
                 _ = try await bench.client.send(RedisCommand("XADD", bench.keys.jobs, "*", "id", id, "message", "{}"))
             }
-            #expect(try await bench.desk.cancel("j29") == .ok(state: "waiting"))
-            #expect(try await bench.desk.cancel("none") == .missing)
+            #expect(try await bench.projectOperator.cancel("j29") == .ok(state: "waiting"))
+            #expect(try await bench.projectOperator.cancel("none") == .missing)
         }
     }
 
     @Test func whatIsOverStaysOver() async throws {
         try await withBench { bench in
             _ = try await bench.reject("j")
-            #expect(try await bench.desk.cancel("j") == .over(state: "rejected"))
-            #expect(try await bench.desk.pause("j") == .over(state: "rejected"))
-            #expect(try await bench.desk.resume("j") == .over(state: "rejected"))
+            #expect(try await bench.projectOperator.cancel("j") == .over(state: "rejected"))
+            #expect(try await bench.projectOperator.pause("j") == .over(state: "rejected"))
+            #expect(try await bench.projectOperator.resume("j") == .over(state: "rejected"))
         }
     }
 
     @Test func aProjectIsPausedWithAReasonAndResumed() async throws {
         try await withBench { bench in
             try await bench.intake("j", .tokens(["a"]))
-            try await bench.desk.pauseProject(reason: "lunch")
-            let overview = try await bench.desk.overview()
+            try await bench.projectOperator.pauseProject(reason: "lunch")
+            let overview = try await bench.projectOperator.overview()
             #expect(overview.isPaused && overview.pauseReason == "lunch" && overview.open == 1)
             #expect(overview.workers == 1)
             #expect(try await bench.claim().claims.isEmpty)
-            #expect(try await bench.desk.progress(of: "j")?.obstacle == "the project is paused: lunch")
-            try await bench.desk.resumeProject()
-            #expect(try await bench.desk.overview().isPaused == false)
+            #expect(try await bench.projectOperator.progress(of: "j")?.obstacle == "the project is paused: lunch")
+            try await bench.projectOperator.resumeProject()
+            #expect(try await bench.projectOperator.overview().isPaused == false)
             #expect(try await bench.claim().claims.count == 1)
         }
     }
@@ -164,20 +164,20 @@ import Testing
             try await bench.intake("later", many(1_001), priority: 4)
             try await bench.intake("sooner", many(1_001))
             try await bench.intake("small", .tokens(["a"]))
-            let desk = bench.desk
-            #expect(try await desk.progress(of: "first")?.turn == .holding(untilMs: nil))
-            #expect(try await desk.progress(of: "sooner")?.turn == .waiting(ahead: 0))
-            let later = try #require(try await desk.progress(of: "later"))
+            let projectOperator = bench.projectOperator
+            #expect(try await projectOperator.progress(of: "first")?.turn == .holding(untilMs: nil))
+            #expect(try await projectOperator.progress(of: "sooner")?.turn == .waiting(ahead: 0))
+            let later = try #require(try await projectOperator.progress(of: "later"))
             #expect(later.turn == .waiting(ahead: 1) && later.jobClass == .fanout && later.obstacle == nil)
             #expect(later.resultsPerSecond == nil && later.remainingSeconds == nil)
-            #expect(try await desk.progress(of: "small")?.turn == JobProgress.Turn.none)
-            #expect(try await desk.progress(of: "nobody") == nil)
-            let list = try await desk.jobs()
+            #expect(try await projectOperator.progress(of: "small")?.turn == JobProgress.Turn.none)
+            #expect(try await projectOperator.progress(of: "nobody") == nil)
+            let list = try await projectOperator.jobs()
             #expect(list.isWhole && list.jobs.map(\.id) == ["first", "sooner", "later", "small"])
-            let short = try await desk.jobs(limit: 2)
+            let short = try await projectOperator.jobs(limit: 2)
             #expect(!short.isWhole && short.jobs.map(\.id) == ["first", "sooner"])
-            #expect(try await desk.jobs(state: .active).jobs.map(\.id) == ["first"])
-            #expect(try await desk.overview().active == ["first"])
+            #expect(try await projectOperator.jobs(state: .active).jobs.map(\.id) == ["first"])
+            #expect(try await projectOperator.overview().active == ["first"])
         }
     }
 
@@ -185,20 +185,20 @@ import Testing
         try await withBench { bench in
             try await bench.intake("open", .tokens(["a"]))
             _ = try await bench.reject("bad")
-            let desk = bench.desk
-            #expect(try await desk.jobs().jobs.map(\.id) == ["open"])
-            #expect(Set(try await desk.jobs(includingOver: true).jobs.map(\.id)) == ["open", "bad"])
-            #expect(try await desk.jobs(state: .rejected).jobs.map(\.id) == ["bad"])
-            #expect(try await desk.jobs(state: .parked).jobs.isEmpty)
+            let projectOperator = bench.projectOperator
+            #expect(try await projectOperator.jobs().jobs.map(\.id) == ["open"])
+            #expect(Set(try await projectOperator.jobs(includingOver: true).jobs.map(\.id)) == ["open", "bad"])
+            #expect(try await projectOperator.jobs(state: .rejected).jobs.map(\.id) == ["bad"])
+            #expect(try await projectOperator.jobs(state: .parked).jobs.isEmpty)
         }
     }
 
     @Test func hundredsOfJobsAreListedOnceEach() async throws {
         try await withBench { bench in
             for index in 0..<720 { try await bench.intake("job-\(index)", .tokens(["a"])) }
-            let all = try await bench.desk.jobs(includingOver: true, limit: 10_000)
+            let all = try await bench.projectOperator.jobs(includingOver: true, limit: 10_000)
             #expect(all.isWhole && all.jobs.count == 720 && Set(all.jobs.map(\.id)).count == 720)
-            let some = try await bench.desk.jobs(limit: 100)
+            let some = try await bench.projectOperator.jobs(limit: 100)
             #expect(!some.isWhole && some.jobs.count == 100)
         }
     }
@@ -206,42 +206,42 @@ import Testing
     @Test func aRejectedEntryIsPushedAgainAsItWas() async throws {
         try await withBench { bench in
             _ = try await bench.reject("j")
-            let desk = bench.desk
-            let dead = try #require(try await desk.deadEntries().first)
+            let projectOperator = bench.projectOperator
+            let dead = try #require(try await projectOperator.deadEntries().first)
             #expect(dead.kind == .rejected && dead.job == "j" && dead.reason == "token: bad")
             #expect(dead.originals.map(\.name) == ["token", "id"] && dead.evidence.isEmpty)
-            #expect(try await desk.deadEntry(dead.id)?.job == "j")
-            guard case .pushed(let entry) = try await desk.replay(dead.id) else {
+            #expect(try await projectOperator.deadEntry(dead.id)?.job == "j")
+            guard case .pushed(let entry) = try await projectOperator.replay(dead.id) else {
                 Issue.record("not pushed")
                 return
             }
             let pushed = try bench.server.cli("XRANGE", keys.jobs, entry, entry)
             #expect(pushed.split(separator: "\n").dropFirst() == ["token", "a b", "id", "j"])
-            #expect(try await desk.deadEntries().isEmpty)
-            #expect(try await desk.replay(dead.id) == .missing)
-            #expect(try await desk.drop(dead.id) == .missing)
+            #expect(try await projectOperator.deadEntries().isEmpty)
+            #expect(try await projectOperator.replay(dead.id) == .missing)
+            #expect(try await projectOperator.drop(dead.id) == .missing)
         }
     }
 
     @Test func aParkedJobGoesOnOrIsDropped() async throws {
         try await withBench { bench in
-            let desk = bench.desk
+            let projectOperator = bench.projectOperator
             try await bench.park("one")
             try await bench.park("two")
             #expect(try await bench.state("one") == .parked)
-            #expect(try await desk.pause("one") == .parked)
-            #expect(try await desk.jobs(state: .parked).jobs.map(\.id).sorted() == ["one", "two"])
-            let entries = try await desk.deadEntries(kind: .parked)
+            #expect(try await projectOperator.pause("one") == .parked)
+            #expect(try await projectOperator.jobs(state: .parked).jobs.map(\.id).sorted() == ["one", "two"])
+            let entries = try await projectOperator.deadEntries(kind: .parked)
             #expect(entries.map(\.job) == ["two", "one"])
-            #expect(try await desk.deadEntries(job: "one").map(\.job) == ["one"])
-            #expect(try await desk.deadEntries(kind: .rejected).isEmpty)
-            #expect(try await desk.progress(of: "one")?.obstacle?.hasPrefix("audience: ") == true)
+            #expect(try await projectOperator.deadEntries(job: "one").map(\.job) == ["one"])
+            #expect(try await projectOperator.deadEntries(kind: .rejected).isEmpty)
+            #expect(try await projectOperator.progress(of: "one")?.obstacle?.hasPrefix("audience: ") == true)
             _ = try await bench.client.send(RedisCommand("RPOP", "list:{demo}:one"))
-            #expect(try await desk.replay(entries[1].id) == .resumed(job: "one"))
+            #expect(try await projectOperator.replay(entries[1].id) == .resumed(job: "one"))
             #expect(try await bench.state("one") == .waiting)
-            #expect(try await desk.drop(entries[0].id) == .dropped(job: "two"))
-            #expect(try await desk.overview().parked == 0)
-            #expect(try await desk.deadEntries().isEmpty)
+            #expect(try await projectOperator.drop(entries[0].id) == .dropped(job: "two"))
+            #expect(try await projectOperator.overview().parked == 0)
+            #expect(try await projectOperator.deadEntries().isEmpty)
         }
     }
 
@@ -252,7 +252,7 @@ import Testing
             }
             _ = try bench.server.cli("XADD", keys.dead, "*", "not", "ours")
             var jobs: [String] = []
-            try await bench.desk.eachDeadEntry { entry in
+            try await bench.projectOperator.eachDeadEntry { entry in
                 jobs.append(entry.job)
                 // As a replayed entry that is rejected once more would.
                 _ = try bench.server.cli("XADD", keys.dead, "*", "job", "new", "kind", "rejected")
@@ -260,7 +260,7 @@ import Testing
             }
             #expect(jobs == (0..<60).map { "j\($0)" })
             var newest: [String] = []
-            try await bench.desk.eachDeadEntry(newestFirst: true) { entry in
+            try await bench.projectOperator.eachDeadEntry(newestFirst: true) { entry in
                 newest.append(entry.job)
                 return newest.count < 61
             }

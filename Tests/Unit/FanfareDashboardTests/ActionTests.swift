@@ -49,7 +49,7 @@ import Testing
             let body = #"{"reason":"\#(String(repeating: "a", count: 9_000))"}"#
             let answer = try await bench.web.post("/api/projects/demo/pause", body)
             #expect(answer.status == 413 && answer.json["error"] as? String == "too_large")
-            let overview = try await bench.desk.overview()
+            let overview = try await bench.projectOperator.overview()
             #expect(!overview.isPaused)
         }
     }
@@ -132,9 +132,9 @@ import Testing
             #expect(try await bench.web.post("\(path)/replay").json["outcome"] as? String == "pushed")
             #expect(try await bench.web.post("\(path)/replay").status == 404)
             try await bench.reject("s", reason: "token: bad")
-            let second = try #require(try await bench.desk.deadEntries().first?.id)
+            let second = try #require(try await bench.projectOperator.deadEntries().first?.id)
             #expect(try await bench.web.post("/api/projects/demo/dead/\(second)/drop").status == 200)
-            #expect(try await bench.desk.deadEntries().isEmpty)
+            #expect(try await bench.projectOperator.deadEntries().isEmpty)
             #expect(try await bench.web.post("/api/projects/demo/dead/nowhere/drop").status == 400)
         }
     }

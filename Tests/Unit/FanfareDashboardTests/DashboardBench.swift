@@ -14,7 +14,7 @@ struct DashboardBench {
     let web: WebClient
     let keys = ProjectKeys(project: "demo")
 
-    var desk: FanfareOperator<RedisClient> { FanfareOperator(redis: client, project: "demo") }
+    var projectOperator: FanfareOperator<RedisClient> { FanfareOperator(redis: client, project: "demo") }
 
     /// Pushes and hands over, as a worker would.
     func intake(_ id: String, _ target: Target) async throws {

@@ -83,10 +83,10 @@ import Testing
             #expect(try await bench.web.post(path, headers: ["Content-Type": "text/plain"]).status == 415)
             #expect(try await bench.web.ask("PUT", path).status == 405)
             #expect(try await bench.web.get(path).status == 404)
-            #expect(try await bench.desk.overview().isPaused == false)
+            #expect(try await bench.projectOperator.overview().isPaused == false)
             let body = #"{"reason":"<b>why</b>"}"#
             #expect(try await bench.web.post(path, body).status == 200)
-            let overview = try await bench.desk.overview()
+            let overview = try await bench.projectOperator.overview()
             #expect(overview.isPaused && overview.pauseReason == "<b>why</b>")
         }
     }
@@ -141,13 +141,13 @@ import Testing
             }
             let status = try await bench.web.post(prefix + "projects/demo/pause").status
             #expect(status == 401 || status == 404, "\(prefix)")
-            let overview = try await bench.desk.overview()
+            let overview = try await bench.projectOperator.overview()
             #expect(!overview.isPaused)
         }
         try await withDashboard({ $0.isReadOnly = true }) { bench in
             let status = try await bench.web.post(prefix + "projects/demo/pause").status
             #expect(status == 403 || status == 404, "\(prefix)")
-            let overview = try await bench.desk.overview()
+            let overview = try await bench.projectOperator.overview()
             #expect(!overview.isPaused)
         }
     }
@@ -172,7 +172,7 @@ import Testing
         try await withDashboard({ $0.isReadOnly = true }) { bench in
             try await bench.intake("j", many(3))
             try await bench.reject("r", reason: "token: bad")
-            let entry = try #require(try await bench.desk.deadEntries().first?.id)
+            let entry = try #require(try await bench.projectOperator.deadEntries().first?.id)
             let changes = [
                 "pause", "resume", "jobs/j/pause", "jobs/j/resume", "jobs/j/cancel", "dead/\(entry)/replay",
                 "dead/\(entry)/drop",
@@ -181,10 +181,10 @@ import Testing
                 let answer = try await bench.web.post("/api/projects/demo/\(path)")
                 #expect(answer.status == 403 && answer.json["error"] as? String == "read_only", "\(path)")
             }
-            let overview = try await bench.desk.overview()
+            let overview = try await bench.projectOperator.overview()
             #expect(try await bench.state("j") == "waiting")
             #expect(!overview.isPaused)
-            #expect(try await bench.desk.deadEntries().count == 1)
+            #expect(try await bench.projectOperator.deadEntries().count == 1)
             #expect(try await bench.web.get("/api/projects/demo/jobs/j").status == 200)
         }
     }

@@ -18,11 +18,11 @@ import Testing
         let heard = Mutex<[String]>([])
         let routes = DashboardRoutes(
             options: DashboardOptions(token: Self.token),
-            hub: FleetHub(most: 1),
+            hub: FleetHub(maxBrowsers: 1),
             redis: NoRedis(),
             explain: { "\($0)" },
-            note: { _, _, _ in },
-            noteRefusal: { peer, isTooMany in heard.withLock { $0.append("\(peer) \(isTooMany)") } },
+            onAction: { _, _, _ in },
+            onWrongToken: { peer, isTooMany in heard.withLock { $0.append("\(peer) \(isTooMany)") } },
             now: { .zero }
         )
         func status(_ token: String, login: Bool) async -> Int {

@@ -28,21 +28,21 @@ extension FanfareOperator {
         if isOver != true {
             if state != .parked {
                 let active = try await redis.reply(to: JobInquiry.active(keys))
-                try await finder.take((active.array ?? []).compactMap(\.string))
+                try await finder.add((active.array ?? []).compactMap(\.string))
                 let queue = try await redis.reply(to: JobInquiry.queue(keys, most: max(1, limit)))
-                try await finder.take(
+                try await finder.add(
                     (queue.array ?? []).compactMap { $0.string.flatMap { JobInquiry.job(ofMember: $0) } }
                 )
             }
-            try await finder.walk { JobInquiry.open(keys, parked: true, cursor: $0) }
+            try await finder.scan { JobInquiry.open(keys, parked: true, cursor: $0) }
             if state != .parked {
                 finder.othersStart = finder.found.count
-                try await finder.walk { JobInquiry.open(keys, parked: false, cursor: $0) }
+                try await finder.scan { JobInquiry.open(keys, parked: false, cursor: $0) }
             }
         }
         if isOver == true || (state == nil && includingOver) {
             let start = keys.job("").utf8.count
-            try await finder.walk({ JobInquiry.kept(keys, cursor: $0) }) { String($0.utf8.dropFirst(start)) ?? "" }
+            try await finder.scan({ JobInquiry.kept(keys, cursor: $0) }) { String($0.utf8.dropFirst(start)) ?? "" }
         }
         return finder.list
     }
@@ -72,7 +72,7 @@ private struct JobFinder<Redis: RedisSending> {
     }
 
     /// Follows a cursor to its end, or until there are enough.
-    mutating func walk(_ step: (String) -> RedisCommand, id: (String) -> String = { $0 }) async throws {
+    mutating func scan(_ step: (String) -> RedisCommand, id: (String) -> String = { $0 }) async throws {
         var cursor = "0"
         repeat {
             guard !isFull else { return }
@@ -80,12 +80,12 @@ private struct JobFinder<Redis: RedisSending> {
             guard reply.count == 2, let next = reply[0].string else {
                 throw FanfareClientError(.unexpectedReply, "a scan gave no cursor")
             }
-            try await take((reply[1].array ?? []).compactMap(\.string).map(id))
+            try await add((reply[1].array ?? []).compactMap(\.string).map(id))
             cursor = next
         } while cursor != "0"
     }
 
-    mutating func take(_ ids: [String]) async throws {
+    mutating func add(_ ids: [String]) async throws {
         let new = ids.filter { seen.insert($0).inserted }
         for start in stride(from: 0, to: new.count, by: 100) where !isFull {
             let page = Array(new[start..<min(start + 100, new.count)])

@@ -23,15 +23,15 @@ struct DeadDropCommand: AsyncParsableCommand {
     var yes = false
 
     func validate() throws {
-        guard !Fanfare.isUnchecked else { return }
-        guard yes || Self.canAsk else {
+        guard !Fanfare.skipsValidation else { return }
+        guard yes || Self.canPrompt else {
             throw ValidationError("what is dropped is gone, and nobody can be asked here: say --yes")
         }
     }
 
     func run() async throws {
-        try await selection.run(confirm: { if !yes { try Self.ask($0) } }) { desk, item in
-            let reply = try await desk.drop(item.id)
+        try await selection.run(confirm: { if !yes { try Self.confirm($0) } }) { projectOperator, item in
+            let reply = try await projectOperator.drop(item.id)
             let isDropped = reply != .missing
             if selection.json {
                 let outcome = isDropped ? "dropped" : "missing"
@@ -41,7 +41,7 @@ struct DeadDropCommand: AsyncParsableCommand {
                 Console.line(JSONValue.object(object).jsonText)
             }
             if !isDropped {
-                Console.error("fanfare: \(DeadSelection.missing(item.id, desk.keys.project))")
+                Console.error("fanfare: \(DeadSelection.missing(item.id, projectOperator.keys.project))")
             } else if !selection.json {
                 let what = item.kind == .parked ? "its unfinished recipients are cancelled" : "dropped"
                 Console.line("\(item.id): job \(item.job): \(what)")
@@ -50,7 +50,7 @@ struct DeadDropCommand: AsyncParsableCommand {
         }
     }
 
-    private static var canAsk: Bool { isatty(STDIN_FILENO) == 1 && Console.errorIsTerminal }
+    private static var canPrompt: Bool { isatty(STDIN_FILENO) == 1 && Console.errorIsTerminal }
 
     static func question(_ items: [DeadSelection.Item]) -> String {
         let parked = items.filter { $0.kind == .parked }.count
@@ -61,7 +61,7 @@ struct DeadDropCommand: AsyncParsableCommand {
         return text + " [y/N] "
     }
 
-    private static func ask(_ items: [DeadSelection.Item]) throws {
+    private static func confirm(_ items: [DeadSelection.Item]) throws {
         Console.write(question(items), to: STDERR_FILENO)
         guard ["y", "yes"].contains(readLine()?.lowercased()) else {
             throw Outcome.failed.because("nothing was dropped")

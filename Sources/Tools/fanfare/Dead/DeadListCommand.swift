@@ -45,10 +45,10 @@ struct DeadListCommand: AsyncParsableCommand {
         let configuration = try options.load()
         let project = try project.resolve(configuration)
         try await RedisSession.run(configuration) { client in
-            let desk = FanfareOperator(redis: client, project: project, prefix: configuration.prefix)
+            let projectOperator = FanfareOperator(redis: client, project: project, prefix: configuration.prefix)
             var table = TextTable(["entry", "kind", "job", "at", "reason"])
             var count = 0
-            try await desk.eachDeadEntry(newestFirst: true) { entry in
+            try await projectOperator.eachDeadEntry(newestFirst: true) { entry in
                 guard kind == nil || entry.kind == kind, job == nil || entry.job == job else { return true }
                 count += 1
                 // Whole jobs are not gathered in memory: each is printed as it comes.

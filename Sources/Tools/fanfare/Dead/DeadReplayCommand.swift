@@ -21,15 +21,15 @@ struct DeadReplayCommand: AsyncParsableCommand {
     @OptionGroup var selection: DeadSelection
 
     func run() async throws {
-        try await selection.run { desk, item in
-            let reply = try await desk.replay(item.id)
+        try await selection.run { projectOperator, item in
+            let reply = try await projectOperator.replay(item.id)
             if selection.json { Console.line(Self.json(item, reply)) }
             switch reply {
             case .resumed(let job):
                 if !selection.json { Console.line("\(item.id): job \(job) goes on with its unfinished recipients") }
             case .pushed(let entry):
                 if !selection.json { Console.line("\(item.id): job \(item.job) was pushed again, as entry \(entry)") }
-            case .missing: Console.error("fanfare: \(DeadSelection.missing(item.id, desk.keys.project))")
+            case .missing: Console.error("fanfare: \(DeadSelection.missing(item.id, projectOperator.keys.project))")
             case .busy(let job):
                 Console.error("fanfare: \(item.id): job \(job) is not over yet, replay it afterwards")
             case .gone(let job): Console.error("fanfare: \(item.id): nothing of job \(job) is left to replay")

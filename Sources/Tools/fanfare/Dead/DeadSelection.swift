@@ -36,7 +36,7 @@ struct DeadSelection: ParsableArguments {
     }
 
     func validate() throws {
-        guard !Fanfare.isUnchecked else { return }
+        guard !Fanfare.skipsValidation else { return }
         guard [!entries.isEmpty, job != nil, all].filter({ $0 }).count == 1 else {
             throw ValidationError("say which: entries by their ids, --job ID, or --all")
         }
@@ -61,16 +61,16 @@ struct DeadSelection: ParsableArguments {
     /// Connects, finds the entries, has each treated in turn, and ends with 1 if any was not there or not treated.
     /// - Parameters:
     ///   - confirm: gets all entries before any is touched; may throw.
-    ///   - treat: false when the entry could not be treated, which it has said.
+    ///   - process: false when the entry could not be treated, which it has said.
     func run(
         confirm: ([Item]) throws -> Void = { _ in },
-        treat: (FanfareOperator<RedisClient>, Item) async throws -> Bool
+        process: (FanfareOperator<RedisClient>, Item) async throws -> Bool
     ) async throws {
         let configuration = try options.load()
         let project = try project.resolve(configuration)
         try await RedisSession.run(configuration) { client in
-            let desk = FanfareOperator(redis: client, project: project, prefix: configuration.prefix)
-            let items = try await find(desk)
+            let projectOperator = FanfareOperator(redis: client, project: project, prefix: configuration.prefix)
+            let items = try await find(projectOperator)
             if items.isEmpty, all {
                 Console.error("no such entries in project \(project)")
                 return
@@ -80,15 +80,15 @@ struct DeadSelection: ParsableArguments {
             }
             if !items.isEmpty { try confirm(items) }
             var isWhole = items.count == entries.count || entries.isEmpty
-            for item in items where try await !treat(desk, item) { isWhole = false }
+            for item in items where try await !process(projectOperator, item) { isWhole = false }
             if !isWhole { throw ExitCode(Outcome.failed.rawValue) }
         }
     }
 
-    private func find(_ desk: FanfareOperator<RedisClient>) async throws -> [Item] {
+    private func find(_ projectOperator: FanfareOperator<RedisClient>) async throws -> [Item] {
         var items: [Item] = []
         if entries.isEmpty {
-            try await desk.eachDeadEntry { entry in
+            try await projectOperator.eachDeadEntry { entry in
                 if job == nil || entry.job == job, kind == nil || entry.kind == kind {
                     items.append(Item(id: entry.id, job: entry.job, kind: entry.kind))
                 }
@@ -97,10 +97,10 @@ struct DeadSelection: ParsableArguments {
             return items
         }
         for id in entries {
-            if let entry = try await desk.deadEntry(id) {
+            if let entry = try await projectOperator.deadEntry(id) {
                 items.append(Item(id: entry.id, job: entry.job, kind: entry.kind))
             } else {
-                Console.error("fanfare: \(Self.missing(id, desk.keys.project))")
+                Console.error("fanfare: \(Self.missing(id, projectOperator.keys.project))")
             }
         }
         return items

@@ -49,17 +49,17 @@ struct DemoCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let play = Task { try await self.play() }
-        let signals = StopSignals { play.cancel() }
+        let demo = Task { try await self.runDemo() }
+        let signals = StopSignals { demo.cancel() }
         defer { signals.cancel() }
         do {
-            try await play.value
+            try await demo.value
         } catch is CancellationError {
             throw Outcome.failed.because("interrupted; everything was stopped and removed")
         }
     }
 
-    private func play() async throws {
+    private func runDemo() async throws {
         let redis = try DemoRedis()
         defer { redis.stop() }
         Console.error("redis-server: \(redis.url)")
@@ -73,7 +73,7 @@ struct DemoCommand: AsyncParsableCommand {
         let ports = try await sandbox.start()
         Console.error("sandbox: https://localhost:\(ports.data)")
         do {
-            try await play(try configuration(redis, ports))
+            try await runWithDashboard(try configuration(redis, ports))
         } catch {
             await sandbox.stop()
             throw error
@@ -97,30 +97,30 @@ struct DemoCommand: AsyncParsableCommand {
         do throws(ConfigurationError) {
             return try Configuration.load(file: file, environment: [:])
         } catch {
-            throw ConfigurationOptions.refused(error)
+            throw ConfigurationOptions.report(error)
         }
     }
 
-    private func play(_ configuration: Configuration) async throws {
+    private func runWithDashboard(_ configuration: Configuration) async throws {
         let secrets = try configuration.loadSecrets()
         let redis = try configuration.deployment(secrets.redis)
         let worker = Worker(
             configuration: configuration.workerConfiguration(secrets, redis: redis, exitWhenIdle: false),
             logger: LogOutput.logger(configuration.log)
         )
-        let page = Task { await DemoPage.serve(configuration) }
+        let dashboard = Task { await DemoDashboard.serve(configuration) }
         do {
-            try await play(worker, configuration)
+            try await runWorker(worker, configuration)
         } catch {
-            page.cancel()
-            await page.value
+            dashboard.cancel()
+            await dashboard.value
             throw error
         }
-        page.cancel()
-        await page.value
+        dashboard.cancel()
+        await dashboard.value
     }
 
-    private func play(_ worker: Worker, _ configuration: Configuration) async throws {
+    private func runWorker(_ worker: Worker, _ configuration: Configuration) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 if case .failed(let reason) = try await worker.run() {
@@ -147,8 +147,11 @@ struct DemoCommand: AsyncParsableCommand {
         let id = try await producer.push(job)
         Console.error("job \(id): \(tokens) recipients\n")
         var bar = ProgressBar()
-        let desk = FanfareOperator(redis: client, project: Self.project)
-        let status = try await JobWait(desk: desk, job: id).run({ bar.show($0) }, note: { bar.note($0) }).status
+        let projectOperator = FanfareOperator(redis: client, project: Self.project)
+        let status = try await JobWait(projectOperator: projectOperator, job: id).run(
+            { bar.show($0) },
+            onNotice: { bar.printNotice($0) }
+        ).status
         bar.end()
         guard status.state == .done else {
             throw Outcome.failed.because("the job ended as \(status.state)\(status.reason.map { ": \($0)" } ?? "")")

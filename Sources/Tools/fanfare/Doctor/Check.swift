@@ -34,10 +34,10 @@ struct Check: Sendable {
         .redis { facts, configuration in
             let first = examine(facts, configuration)
             let all = facts.primaries.map { (name: $0.name, findings: examine($0.facts, configuration)) }
-            func judged(_ findings: [Finding]) -> [String] { findings.map { "\($0.verdict) \($0.remedy ?? "")" } }
+            func judged(_ findings: [Finding]) -> [String] { findings.map { "\($0.severity) \($0.remedy ?? "")" } }
             guard all.contains(where: { judged($0.findings) != judged(first) }) else { return first }
             let concerns = all.flatMap { name, findings in
-                findings.filter { $0.verdict != .ok }.map { finding in
+                findings.filter { $0.severity != .ok }.map { finding in
                     var finding = finding
                     finding.text = "\(name): \(finding.text)"
                     return finding
@@ -50,6 +50,7 @@ struct Check: Sendable {
     /// In the order of the report.
     static let all: [Check] = [
         redisReach, redisVersion, redisRole, access, functions, persistence, durability, evictionPolicy, memory,
-        replicas, clock, workers, projectStates, strangers, quotas, files, libraries, descriptors, environment, online,
+        replicas, clock, workers, projectStates, unknownProjects, quotas, files, libraries, descriptors, environment,
+        online,
     ]
 }

@@ -42,7 +42,7 @@ struct DoctorCommand: AsyncParsableCommand {
             defer { client.close() }
             let isCluster = deployment.form == .cluster
             var probe = RedisProbe(client: client, isCluster: isCluster, configuration: configuration)
-            probe.looksForStrangers = online
+            probe.scansForUnknownProjects = online
             subject.redis = try await probe.facts()
         } catch {
             subject.redisError = error
@@ -53,7 +53,7 @@ struct DoctorCommand: AsyncParsableCommand {
             if !json { for finding in new { Console.line(finding.line) } }
             findings += new
         }
-        let isFine = findings.allSatisfy { $0.verdict != .fail }
+        let isFine = findings.allSatisfy { $0.severity != .fail }
         if json {
             let object: JSONObject = [
                 "ok": .bool(isFine), "checks": .array(findings.map { .object($0.json) }),

@@ -18,7 +18,9 @@ extension Check {
             // What all projects share is found with each of them.
             for finding in found where !own.contains(finding) && !others.contains(finding) { others.append(finding) }
             let file = project.transport == .v1 ? project.credentials : project.serverKeyFile
-            findings += own.map { Finding(check: name(project), verdict: $0.verdict, text: $0.text, remedy: $0.remedy) }
+            findings += own.map {
+                Finding(check: name(project), severity: $0.severity, text: $0.text, remedy: $0.remedy)
+            }
             if own.isEmpty {
                 findings.append(.ok(name(project), "\(file.map { "\($0)" } ?? "none"): the file is fine"))
             }

@@ -2,7 +2,7 @@ internal import FanfareJSON
 
 /// What one check found: one line, and what to do about it.
 struct Finding: Equatable, Sendable {
-    enum Verdict: String, Sendable {
+    enum Severity: String, Sendable {
         case ok
         /// Works, and deserves a look.
         case warn
@@ -11,23 +11,23 @@ struct Finding: Equatable, Sendable {
     }
 
     var check: String
-    var verdict: Verdict
+    var severity: Severity
     var text: String
     var remedy: String?
 
-    static func ok(_ check: String, _ text: String) -> Finding { Finding(check: check, verdict: .ok, text: text) }
+    static func ok(_ check: String, _ text: String) -> Finding { Finding(check: check, severity: .ok, text: text) }
 
     static func warn(_ check: String, _ text: String, _ remedy: String) -> Finding {
-        Finding(check: check, verdict: .warn, text: text, remedy: remedy)
+        Finding(check: check, severity: .warn, text: text, remedy: remedy)
     }
 
     static func fail(_ check: String, _ text: String, _ remedy: String) -> Finding {
-        Finding(check: check, verdict: .fail, text: text, remedy: remedy)
+        Finding(check: check, severity: .fail, text: text, remedy: remedy)
     }
 
     var line: String {
         let word =
-            verdict == .fail ? "FAIL" : verdict.rawValue + String(repeating: " ", count: 4 - verdict.rawValue.count)
+            severity == .fail ? "FAIL" : severity.rawValue + String(repeating: " ", count: 4 - severity.rawValue.count)
         // Reasons repeat what producers and servers wrote, and must not look like another finding.
         let text = PrintableText.line(text, limit: 400)
         return "\(word)  \(check): \(text)" + (remedy.map { "\n      remedy: \($0)" } ?? "")
@@ -35,7 +35,7 @@ struct Finding: Equatable, Sendable {
 
     var json: JSONObject {
         var object: JSONObject = [
-            "check": .string(check), "verdict": .string(verdict.rawValue), "text": .string(text),
+            "check": .string(check), "verdict": .string(severity.rawValue), "text": .string(text),
         ]
         if let remedy { object.members.append(.init(key: "remedy", value: .string(remedy))) }
         return object

@@ -19,7 +19,7 @@ struct RedisFacts: Sendable {
     }
 
     /// A project that somebody pushed to and that this configuration does not name.
-    struct Stranger: Sendable {
+    struct UnknownProject: Sendable {
         var id: String
         /// Entries of its `jobs`.
         var jobs: Int64
@@ -42,7 +42,7 @@ struct RedisFacts: Sendable {
     /// Projects whose active fan-out got no further between two looks, and the fan-out.
     var stuck: [String: String] = [:]
     /// Looked for with `--online` only; without those that workers are alive for.
-    var strangers: [Stranger] = []
+    var unknownProjects: [UnknownProject] = []
     /// What this Redis user may not do, in the server's words; nil when everything that was tried went well.
     var refusal: String?
     /// The user that is signed in as; nil when it may not be asked.

@@ -10,26 +10,27 @@ struct RedisProbe {
     let isCluster: Bool
     let configuration: Configuration
     /// Also look through all keys.
-    var looksForStrangers = false
+    var scansForUnknownProjects = false
 
     func facts() async throws(RedisError) -> RedisFacts {
         var facts = try await isCluster ? clusterFacts() : facts(of: client)
         if ([facts] + facts.primaries.map(\.facts)).contains(where: { $0.functions != .missing }) {
-            try await look(&facts)
+            try await readProjects(into: &facts)
             // A pause between two claims is no standstill.
-            if facts.projects.contains(where: { Self.seemsStuck($0) != nil }) {
+            if facts.projects.contains(where: { Self.stuckFanout(of: $0) != nil }) {
                 let before = facts.projects
                 try? await Task.sleep(for: .seconds(2))
-                try await look(&facts)
+                try await readProjects(into: &facts)
                 for (old, new) in zip(before, facts.projects) where old.id == new.id {
-                    guard let job = Self.seemsStuck(old), Self.seemsStuck(new) == job, old.tally == new.tally else {
+                    guard let job = Self.stuckFanout(of: old), Self.stuckFanout(of: new) == job, old.tally == new.tally
+                    else {
                         continue
                     }
                     facts.stuck[new.id] = job
                 }
             }
         }
-        if looksForStrangers { facts.strangers = try await strangers() }
+        if scansForUnknownProjects { facts.unknownProjects = try await unknownProjects() }
         return facts
     }
 
@@ -52,7 +53,7 @@ struct RedisProbe {
     private func facts(of client: RedisClient) async throws(RedisError) -> RedisFacts {
         var facts = RedisFacts()
         facts.info = RedisFacts.info(try await client.send(RedisCommand("INFO")).string ?? "")
-        if let reply = try await allowed(
+        if let reply = try await sendIfPermitted(
             RedisCommand(
                 "CONFIG",
                 "GET",
@@ -65,13 +66,13 @@ struct RedisProbe {
         ) {
             facts.settings = RedisFacts.settings(reply)
         }
-        facts.user = try await allowed(RedisCommand("ACL", "WHOAMI"), client)?.string
+        facts.user = try await sendIfPermitted(RedisCommand("ACL", "WHOAMI"), client)?.string
         facts.functions = try await functions(client)
         (facts.skewMs, facts.skewErrorMs) = try await skew(client)
         return facts
     }
 
-    private func look(_ facts: inout RedisFacts) async throws(RedisError) {
+    private func readProjects(into facts: inout RedisFacts) async throws(RedisError) {
         facts.projects = []
         let reader = FleetReader(redis: client, prefix: configuration.prefix)
         for project in configuration.projects {
@@ -81,15 +82,15 @@ struct RedisProbe {
                 facts.refusal = "\(error)"
             } catch {
                 // An older library knows less.
-                let desk = FanfareOperator(redis: client, project: project.id, prefix: configuration.prefix)
-                guard let overview = try? await desk.overview() else { continue }
+                let projectOperator = FanfareOperator(redis: client, project: project.id, prefix: configuration.prefix)
+                guard let overview = try? await projectOperator.overview() else { continue }
                 facts.projects.append(ProjectSnapshot(id: project.id, overview: overview))
             }
         }
     }
 
     /// The fan-out that holds the slot although nothing of it is under way and nothing is known to hold it up.
-    static func seemsStuck(_ project: ProjectSnapshot) -> String? {
+    static func stuckFanout(of project: ProjectSnapshot) -> String? {
         let overview = project.overview
         guard ["working", "unserved"].contains(project.condition.word), project.inFlight == 0,
             let job = overview.active.first, overview.activeLeftMs[job] == nil
@@ -98,7 +99,7 @@ struct RedisProbe {
     }
 
     /// nil when this user may not, or the server has no such command under this name.
-    func allowed(_ command: RedisCommand, _ client: RedisClient) async throws(RedisError) -> RedisValue? {
+    func sendIfPermitted(_ command: RedisCommand, _ client: RedisClient) async throws(RedisError) -> RedisValue? {
         do throws(RedisError) {
             return try await client.send(command)
         } catch {

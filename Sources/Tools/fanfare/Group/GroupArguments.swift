@@ -25,11 +25,11 @@ struct GroupArguments: ParsableArguments {
     @Flag(help: "Print JSON: the id, or with --wait the result.")
     var json = false
 
-    private static let mostMembers = 20
+    private static let maxMembers = 20
 
     /// What a worker would reject anyway is refused here, where the person still is.
     func check(_ members: MemberOptions?) throws {
-        guard !Fanfare.isUnchecked else { return }
+        guard !Fanfare.skipsValidation else { return }
         if name.isEmpty { throw ValidationError("--name: empty") }
         if let id { try GeneralJobOptions.check(id: id) }
         guard let members else { return }
@@ -44,7 +44,7 @@ struct GroupArguments: ParsableArguments {
     }
 
     private static func refusal(count: Int) -> String? {
-        count <= mostMembers ? nil : "\(count) tokens, a group has at most \(mostMembers)"
+        count <= maxMembers ? nil : "\(count) tokens, a group has at most \(maxMembers)"
     }
 
     func run(_ job: PushJob) async throws {
@@ -53,24 +53,24 @@ struct GroupArguments: ParsableArguments {
         var job = job
         job.id = id
         try await RedisSession.run(configuration) { client in
-            let desk = JobSubmitter(client: client, project: project, prefix: configuration.prefix)
-            let id = try await desk.push(job)
-            guard wait else { return desk.printID(id, isJSON: json) }
-            try await finish(id, desk)
+            let submitter = JobSubmitter(client: client, project: project, prefix: configuration.prefix)
+            let id = try await submitter.push(job)
+            guard wait else { return submitter.printID(id, isJSON: json) }
+            try await finish(id, submitter)
         }
     }
 
     /// The key alone goes to standard output, so that a script can take it from there.
-    private func finish(_ id: String, _ desk: JobSubmitter) async throws {
-        let wait = desk.wait(id)
+    private func finish(_ id: String, _ submitter: JobSubmitter) async throws {
+        let wait = submitter.wait(id)
         let progress = try await wait.watch()
         var results: [JobResult] = []
-        try await desk.producer.results(of: progress.status, unreadable: { _ in }) { results += $0.results }
+        try await submitter.producer.results(of: progress.status, unreadable: { _ in }) { results += $0.results }
         let result = results.last
         if json {
-            let head: JSONObject = ["id": .string(id), "project": .string(desk.project)]
+            let head: JSONObject = ["id": .string(id), "project": .string(submitter.project)]
             let whole = result.map { JSONValue.object(JSONObject(head.members + $0.json.members)).jsonText }
-            Console.line(whole ?? JobRendering.json(progress, desk.project))
+            Console.line(whole ?? JobRendering.json(progress, submitter.project))
         }
         if let result, result.status == .failed {
             let words = [result.rawError, result.error].compactMap { $0 }.filter { !$0.isEmpty }

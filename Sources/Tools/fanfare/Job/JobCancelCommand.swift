@@ -19,11 +19,14 @@ struct JobCancelCommand: AsyncParsableCommand {
     @OptionGroup var arguments: JobArguments
 
     func run() async throws {
-        try await arguments.run { desk in
-            let reply = try await desk.cancel(arguments.id)
+        try await arguments.run { projectOperator in
+            let reply = try await projectOperator.cancel(arguments.id)
             // Asked for twice, it is as cancelled as can be.
             let isDone = reply == .over(state: JobStatus.State.cancelled.rawValue)
-            try JobControl(arguments, desk.keys.project, reply).tell("its unfinished recipients are cancelled", isDone)
+            try JobControlReport(arguments, projectOperator.keys.project, reply).print(
+                "its unfinished recipients are cancelled",
+                isDone
+            )
         }
     }
 }

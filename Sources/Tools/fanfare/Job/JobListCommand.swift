@@ -45,8 +45,8 @@ struct JobListCommand: AsyncParsableCommand {
         let configuration = try options.load()
         let project = try project.resolve(configuration)
         try await RedisSession.run(configuration) { client in
-            let desk = FanfareOperator(redis: client, project: project, prefix: configuration.prefix)
-            let list = try await desk.jobs(state: state, includingOver: all, limit: limit)
+            let projectOperator = FanfareOperator(redis: client, project: project, prefix: configuration.prefix)
+            let list = try await projectOperator.jobs(state: state, includingOver: all, limit: limit)
             let now = try await client.nowMs()
             let jobs = list.jobs.map { JobProgress(status: $0, nowMs: now) }
             if json {

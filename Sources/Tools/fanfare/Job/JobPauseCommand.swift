@@ -18,8 +18,9 @@ struct JobPauseCommand: AsyncParsableCommand {
     @OptionGroup var arguments: JobArguments
 
     func run() async throws {
-        try await arguments.run { desk in
-            try JobControl(arguments, desk.keys.project, try await desk.pause(arguments.id)).tell("paused")
+        try await arguments.run { projectOperator in
+            try JobControlReport(arguments, projectOperator.keys.project, try await projectOperator.pause(arguments.id))
+                .print("paused")
         }
     }
 }

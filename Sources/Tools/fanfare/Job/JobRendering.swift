@@ -68,13 +68,13 @@ enum JobRendering {
             table.add(["audience", source == .none ? "size not known" : "\(size) (\(source))"])
         }
         if let rate = progress.resultsPerSecond { table.add(["rate", "\(PaceText.rate(rate)) since its start"]) }
-        if let outlook = outlook(progress) { table.add(["outlook", outlook]) }
+        if let remaining = remaining(progress) { table.add(["remaining", remaining]) }
         for case (let name, let time?) in times(status) { table.add([String(name.dropLast(3)), timestamp(time)]) }
         return table.lines.joined(separator: "\n")
     }
 
     /// What can be said of the time that is left; nil when nothing can.
-    static func outlook(_ progress: JobProgress) -> String? {
+    static func remaining(_ progress: JobProgress) -> String? {
         switch progress.turn {
         case .waiting(let ahead):
             if ahead == 0 { return "next of the fan-outs that wait" }

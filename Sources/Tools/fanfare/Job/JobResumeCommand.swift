@@ -17,11 +17,11 @@ struct JobResumeCommand: AsyncParsableCommand {
     @OptionGroup var arguments: JobArguments
 
     func run() async throws {
-        try await arguments.run { desk in
-            let reply = try await desk.resume(arguments.id)
+        try await arguments.run { projectOperator in
+            let reply = try await projectOperator.resume(arguments.id)
             var text = "resumed"
             if case .ok(let state) = reply { text += "; it is \(state)" }
-            try JobControl(arguments, desk.keys.project, reply).tell(text)
+            try JobControlReport(arguments, projectOperator.keys.project, reply).print(text)
         }
     }
 }

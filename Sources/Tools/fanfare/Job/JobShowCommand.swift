@@ -23,18 +23,18 @@ struct JobShowCommand: AsyncParsableCommand {
     var wait = false
 
     func run() async throws {
-        try await arguments.run { desk in
-            guard let progress = try await desk.progress(of: arguments.id) else {
+        try await arguments.run { projectOperator in
+            guard let progress = try await projectOperator.progress(of: arguments.id) else {
                 throw JobArguments.missing(arguments.id)
             }
             guard wait else {
-                let project = desk.keys.project
+                let project = projectOperator.keys.project
                 Console.line(
                     arguments.json ? JobRendering.json(progress, project) : JobRendering.table(progress)
                 )
                 return
             }
-            try await JobWait(desk: desk, job: arguments.id).follow(isJSON: arguments.json)
+            try await JobWait(projectOperator: projectOperator, job: arguments.id).follow(isJSON: arguments.json)
         }
     }
 }

@@ -31,7 +31,7 @@ struct JobSubmitter {
     }
 
     func wait(_ id: String) -> JobWait {
-        JobWait(desk: FanfareOperator(redis: client, project: project, prefix: prefix), job: id)
+        JobWait(projectOperator: FanfareOperator(redis: client, project: project, prefix: prefix), job: id)
     }
 
     /// - Returns: the job's id.

@@ -5,20 +5,20 @@ internal import StreamWire
 
 /// Follows one job until nothing more happens to it by itself.
 struct JobWait {
-    let desk: FanfareOperator<RedisClient>
+    let projectOperator: FanfareOperator<RedisClient>
     let job: String
 
     /// Redis may be away this long without the wait being given up.
-    private static let patience = Duration.seconds(60)
+    private static let outageLimit = Duration.seconds(60)
     /// After this long without a sign of the job, the user is told what is missing.
-    private static let silence = Duration.seconds(10)
+    private static let noticeDelay = Duration.seconds(10)
 
     /// Shows the job's way and its end.
     /// - Throws: the exit code, unless every recipient was accepted by FCM.
     func follow(isJSON: Bool) async throws {
         let progress = try await watch()
         if isJSON {
-            Console.line(JobRendering.json(progress, desk.keys.project))
+            Console.line(JobRendering.json(progress, projectOperator.keys.project))
         } else {
             Console.error(JobRendering.table(progress))
         }
@@ -31,7 +31,7 @@ struct JobWait {
         var bar = ProgressBar()
         let progress: JobProgress
         do {
-            progress = try await run({ bar.show($0) }, note: { bar.note($0) })
+            progress = try await run({ bar.show($0) }, onNotice: { bar.printNotice($0) })
         } catch {
             bar.end()
             throw error
@@ -43,7 +43,7 @@ struct JobWait {
     /// - Throws: the exit code, unless every recipient was accepted by FCM.
     func check(_ progress: JobProgress) throws {
         if progress.status.state == .parked {
-            throw Outcome.failed.because(JobControl.parked(job, desk.keys.project))
+            throw Outcome.failed.because(JobControlReport.parked(job, projectOperator.keys.project))
         }
         if let end = Self.shortfall(progress.status) { throw Outcome.failed.because(end) }
     }
@@ -62,22 +62,22 @@ struct JobWait {
     }
 
     /// - Parameters:
-    ///   - show: gets every state that was read.
-    ///   - note: gets what a person has to know meanwhile, once.
+    ///   - onProgress: gets every state that was read.
+    ///   - onNotice: gets a sentence for the user when the job stops or nobody takes it, once each.
     /// - Returns: the last state; `parked` is one, though a person can resume such a job.
-    func run(_ show: (JobProgress) -> Void, note: (String) -> Void) async throws -> JobProgress {
+    func run(_ onProgress: (JobProgress) -> Void, onNotice: (String) -> Void) async throws -> JobProgress {
         var last: JobProgress?
         var lost: ContinuousClock.Instant?
         var silentSince: ContinuousClock.Instant? = .now
         var stop: String?
         while true {
             do {
-                if let progress = try await desk.progress(of: job) {
+                if let progress = try await projectOperator.progress(of: job) {
                     last = progress
                     silentSince = nil
-                    show(progress)
+                    onProgress(progress)
                     if progress.status.isOver || progress.status.state == .parked { return progress }
-                    if let new = progress.stop, new != stop { note(Self.waitsFor(new, progress)) }
+                    if let new = progress.stop, new != stop { onNotice(Self.stopNotice(new, progress)) }
                     stop = progress.stop
                 } else if let last {
                     throw FanfareClientError(
@@ -86,20 +86,20 @@ struct JobWait {
                     )
                 }
                 lost = nil
-                if let since = silentSince, since.duration(to: .now) > Self.silence {
+                if let since = silentSince, since.duration(to: .now) > Self.noticeDelay {
                     silentSince = nil
-                    note("no worker has taken job \(job) yet; is one running for its project?")
+                    onNotice("no worker has taken job \(job) yet; is one running for its project?")
                 }
             } catch let error as RedisError where error.isTransient {
                 let since = lost ?? .now
                 lost = since
-                if since.duration(to: .now) > Self.patience { throw error }
+                if since.duration(to: .now) > Self.outageLimit { throw error }
             }
             try await Task.sleep(for: .milliseconds(last == nil ? 50 : 200))
         }
     }
 
-    static func waitsFor(_ stop: String, _ progress: JobProgress) -> String {
+    static func stopNotice(_ stop: String, _ progress: JobProgress) -> String {
         let state = progress.status.state == .paused ? "is paused" : "is held"
         return "job \(progress.status.id) \(state): \(stop); waiting goes on"
     }

@@ -16,7 +16,7 @@ struct ProgressBar {
     }
 
     /// A line of its own that stays.
-    mutating func note(_ text: String) {
+    mutating func printNotice(_ text: String) {
         end()
         Console.error("fanfare: \(text)")
     }
@@ -41,7 +41,9 @@ struct ProgressBar {
     static func line(_ progress: JobProgress, rate: Double?) -> String {
         var line = line(progress.status)
         let status = progress.status
-        if case .waiting = progress.turn, let outlook = JobRendering.outlook(progress) { return line + "  \(outlook)" }
+        if case .waiting = progress.turn, let remaining = JobRendering.remaining(progress) {
+            return line + "  \(remaining)"
+        }
         if case .holding(.some) = progress.turn, let left = progress.remainingSeconds {
             return line + "  \(PaceText.duration(left)) left, estimated"
         }

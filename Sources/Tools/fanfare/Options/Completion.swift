@@ -26,8 +26,8 @@ enum Completion {
             let client = try? await RedisSession.connect(deployment, configuration)
         else { return [] }
         defer { client.close() }
-        let desk = FanfareOperator(redis: client, project: project, prefix: configuration.prefix)
-        return ((try? await desk.jobs(limit: 100))?.jobs ?? []).map(\.id)
+        let projectOperator = FanfareOperator(redis: client, project: project, prefix: configuration.prefix)
+        return ((try? await projectOperator.jobs(limit: 100))?.jobs ?? []).map(\.id)
     }
 
     private static func configuration(_ words: [String]) -> Configuration? {

@@ -44,11 +44,11 @@ struct ConfigurationOptions: ParsableArguments {
         do throws(ConfigurationError) {
             return try read(more)
         } catch {
-            throw Self.refused(error)
+            throw Self.report(error)
         }
     }
 
-    static func refused(_ error: ConfigurationError) -> ExitCode {
+    static func report(_ error: ConfigurationError) -> ExitCode {
         for problem in error.problems { Console.error("fanfare: configuration: \(problem)") }
         return ExitCode(Outcome.configuration.rawValue)
     }

@@ -12,7 +12,7 @@ enum ProcessProtection {
     private static let found = Mutex<[String]>([])
 
     /// Called first of all, before there is another thread: it changes the environment.
-    static func begin() {
+    static func activate() {
         let proxies = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"]
         let watched = removed + proxies + proxies.map { $0.lowercased() }
         let names = watched.filter { name in getenv(name).map { $0[0] != 0 } ?? false }

@@ -23,16 +23,16 @@ struct ProjectArguments: ParsableArguments {
     func run(_ body: (FanfareOperator<RedisClient>) async throws -> String) async throws {
         let configuration = try options.load()
         try await RedisSession.run(configuration) { client in
-            let desk = FanfareOperator(redis: client, project: project, prefix: configuration.prefix)
+            let projectOperator = FanfareOperator(redis: client, project: project, prefix: configuration.prefix)
             // A slip of the pen must not pause a project that nobody has.
             var isKnown = configuration.projects.contains { $0.id == project }
-            if !isKnown { isKnown = try await desk.isKnown() }
+            if !isKnown { isKnown = try await projectOperator.isKnown() }
             guard isKnown else {
                 let known = try await FanfareOperator.projects(redis: client, prefix: configuration.prefix)
                 let names = known.isEmpty ? "" : "; known are \(known.joined(separator: ", "))"
                 throw Outcome.failed.because("project \(project): nobody has pushed to it or worked for it\(names)")
             }
-            let done = try await body(desk)
+            let done = try await body(projectOperator)
             if json {
                 let object: JSONObject = ["project": .string(project), "outcome": .string(done)]
                 Console.line(JSONValue.object(object).jsonText)

@@ -30,8 +30,8 @@ struct ProjectListCommand: AsyncParsableCommand {
             var rows: [(String, OverviewReply)] = []
             // One after the other: each is answered in microseconds, and there are few.
             for name in names {
-                let desk = FanfareOperator(redis: client, project: name, prefix: configuration.prefix)
-                rows.append((name, try await desk.overview()))
+                let projectOperator = FanfareOperator(redis: client, project: name, prefix: configuration.prefix)
+                rows.append((name, try await projectOperator.overview()))
             }
             if json {
                 for (name, overview) in rows { Console.line(Self.json(name, overview)) }

@@ -20,8 +20,8 @@ struct ProjectPauseCommand: AsyncParsableCommand {
     var reason = ""
 
     func run() async throws {
-        try await arguments.run { desk in
-            try await desk.pauseProject(reason: reason)
+        try await arguments.run { projectOperator in
+            try await projectOperator.pauseProject(reason: reason)
             return "paused"
         }
     }

@@ -18,8 +18,8 @@ struct ProjectResumeCommand: AsyncParsableCommand {
     @OptionGroup var arguments: ProjectArguments
 
     func run() async throws {
-        try await arguments.run { desk in
-            try await desk.resumeProject()
+        try await arguments.run { projectOperator in
+            try await projectOperator.resumeProject()
             return "resumed"
         }
     }

@@ -31,7 +31,7 @@ enum RedisSession {
         do throws(ConfigurationError) {
             return try configuration.deployment(try configuration.redisPasswords())
         } catch {
-            throw ConfigurationOptions.refused(error)
+            throw ConfigurationOptions.report(error)
         }
     }
 

@@ -35,7 +35,7 @@ struct SendCommand: AsyncParsableCommand {
     var json = false
 
     func validate() throws {
-        guard !Fanfare.isUnchecked else { return }
+        guard !Fanfare.skipsValidation else { return }
         try target.check()
         try message.check()
         try general.check()
@@ -54,8 +54,8 @@ struct SendCommand: AsyncParsableCommand {
             var push = PushJob(target: target, message: message)
             try await general.apply(to: &push, client)
             job.apply(to: &push)
-            let desk = JobSubmitter(client: client, project: project, prefix: configuration.prefix)
-            try await desk.push(push, waits: wait, isJSON: json)
+            let submitter = JobSubmitter(client: client, project: project, prefix: configuration.prefix)
+            try await submitter.push(push, waits: wait, isJSON: json)
         }
     }
 }

@@ -21,7 +21,7 @@ struct TopicArguments: ParsableArguments {
     var json = false
 
     func check() throws {
-        guard !Fanfare.isUnchecked else { return }
+        guard !Fanfare.skipsValidation else { return }
         try members.check()
         try general.check()
     }
@@ -32,8 +32,8 @@ struct TopicArguments: ParsableArguments {
         var job = make(try members.tokens(), topic)
         try await RedisSession.run(configuration) { client in
             try await general.apply(to: &job, client)
-            let desk = JobSubmitter(client: client, project: project, prefix: configuration.prefix)
-            try await desk.push(job, waits: wait, isJSON: json)
+            let submitter = JobSubmitter(client: client, project: project, prefix: configuration.prefix)
+            try await submitter.push(job, waits: wait, isJSON: json)
         }
     }
 }

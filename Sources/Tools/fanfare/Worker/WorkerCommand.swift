@@ -60,13 +60,13 @@ struct WorkerCommand: AsyncParsableCommand {
         do throws(ConfigurationError) {
             secrets = try configuration.loadCheckedSecrets()
         } catch {
-            throw ConfigurationOptions.refused(error)
+            throw ConfigurationOptions.report(error)
         }
         let redis: RedisDeployment
         do throws(ConfigurationError) {
             redis = try configuration.deployment(secrets.redis)
         } catch {
-            throw ConfigurationOptions.refused(error)
+            throw ConfigurationOptions.report(error)
         }
         let concerns = RedisExposure.concerns(redis).map { "redis.url: \($0.text); \($0.remedy)" }
         for warning in configuration.warnings + secrets.warnings + concerns {

@@ -104,7 +104,7 @@ import Testing
         try await withClient { client in
             try await intake(client, "j", .tokens(["a"]))
             _ = try await CommandRun(["job", "pause", "j"] + flags)
-            let wait = JobWait(desk: FanfareOperator(redis: client, project: "demo"), job: "j")
+            let wait = JobWait(projectOperator: FanfareOperator(redis: client, project: "demo"), job: "j")
             var looks = 0
             var notes: [String] = []
             let end = try await wait.run(
@@ -113,7 +113,7 @@ import Testing
                     // Seen paused twice, it ends.
                     if looks == 2 { _ = try? redis.cli("HSET", keys.job("j"), "state", "done", "sent", "1") }
                 },
-                note: { notes.append($0) }
+                onNotice: { notes.append($0) }
             )
             #expect(end.status.state == .done && end.status.isSuccess)
             #expect(notes == ["job j is paused: paused by an operator; waiting goes on"])
@@ -144,7 +144,7 @@ import Testing
             #expect(try objects(short.out).map { $0["id"]?.string } == ["wide"])
             #expect(short.err.contains("--limit raises that"))
             let shown = try await CommandRun(["job", "show", "next"] + flags)
-            #expect(shown.out.contains("outlook  next of the fan-outs that wait"))
+            #expect(shown.out.contains("remaining  next of the fan-outs that wait"))
             let none = try await CommandRun(["job", "ls", "--state", "done"] + flags)
             #expect(none.status == 0 && none.out.isEmpty && none.err.contains("no such jobs"))
         }

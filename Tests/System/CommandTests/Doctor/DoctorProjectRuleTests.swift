@@ -41,8 +41,8 @@ import Testing
         var subject = Check.Subject(configuration: configuration, redisName: "redis://h", redis: facts)
         change(&subject)
         let findings = await check.examine(subject)
-        for finding in findings { #expect((finding.remedy == nil) == (finding.verdict == .ok), "\(finding.line)") }
-        return findings.map { "\($0.verdict) \($0.check): \($0.text)" }
+        for finding in findings { #expect((finding.remedy == nil) == (finding.severity == .ok), "\(finding.line)") }
+        return findings.map { "\($0.severity) \($0.check): \($0.text)" }
     }
 
     @Test func aProjectThatCannotSendIsNamed() async throws {
@@ -66,12 +66,12 @@ import Testing
     }
 
     @Test func aFanOutSeemsStuckOnlyWhenNothingHoldsIt() throws {
-        #expect(RedisProbe.seemsStuck(try project("p", "open", "1", "active", "j", "active_left", "-")) == "j")
+        #expect(RedisProbe.stuckFanout(of: try project("p", "open", "1", "active", "j", "active_left", "-")) == "j")
         let aimed = try project("p", "open", "1", "active", "j", "active_left", "5000")
-        #expect(RedisProbe.seemsStuck(aimed) == nil, "FCM is busy with it")
+        #expect(RedisProbe.stuckFanout(of: aimed) == nil, "FCM is busy with it")
         let paused = try project("p", "open", "1", "active", "j", "active_left", "-", "paused", "1")
-        #expect(RedisProbe.seemsStuck(paused) == nil)
-        #expect(RedisProbe.seemsStuck(try project("p", "open", "1")) == nil)
+        #expect(RedisProbe.stuckFanout(of: paused) == nil)
+        #expect(RedisProbe.stuckFanout(of: try project("p", "open", "1")) == nil)
     }
 
     @Test func workersAreCountedAndTheirVersionsCompared() async throws {
@@ -117,17 +117,17 @@ import Testing
     @Test func theMachineIsLookedAt() async throws {
         let environment = ["FANFARE_PROJECTS": "a,b,c", "FANFARE_WORKER_MAX_LANES": "100"]
         let configuration = try Configuration.load(file: nil, environment: environment)
-        #expect(Check.descriptors(limit: 664, configuration).map(\.verdict) == [.ok])
-        #expect(Check.descriptors(limit: 663, configuration).map(\.verdict) == [.fail])
+        #expect(Check.descriptors(limit: 664, configuration).map(\.severity) == [.ok])
+        #expect(Check.descriptors(limit: 663, configuration).map(\.severity) == [.fail])
         let fine = CurlLibrary(version: "7.88.1", tls: "OpenSSL/3.0.15", hasHTTP2: true, looksUpNamesAside: true)
-        #expect(Check.libraries(fine).map(\.verdict) == [.ok])
-        #expect(Check.libraries(CurlLibrary.current).map(\.verdict) == [.ok], "\(CurlLibrary.current)")
-        for (change, verdict) in [(0, Finding.Verdict.fail), (1, .warn), (2, .warn)] {
+        #expect(Check.libraries(fine).map(\.severity) == [.ok])
+        #expect(Check.libraries(CurlLibrary.current).map(\.severity) == [.ok], "\(CurlLibrary.current)")
+        for (change, severity) in [(0, Finding.Severity.fail), (1, .warn), (2, .warn)] {
             var odd = fine
             if change == 0 { odd.hasHTTP2 = false }
             if change == 1 { odd.tls = "GnuTLS/3.7.9" }
             if change == 2 { odd.looksUpNamesAside = false }
-            #expect(Check.libraries(odd).map(\.verdict) == [verdict])
+            #expect(Check.libraries(odd).map(\.severity) == [severity])
         }
         let ignored = try await examine(.environment, []) { $0.ignoredVariables = ["https_proxy", "SSL_CERT_FILE"] }
         #expect(

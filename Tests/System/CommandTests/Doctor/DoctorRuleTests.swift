@@ -32,7 +32,7 @@ import Testing
         func verdicts(_ policies: [String]) async throws -> [String] {
             try await examine(.evictionPolicy, info: ["maxmemory_policy": policies[0]]) {
                 $0.primaries = primaries(policies)
-            }.map { "\($0.verdict) \($0.text.prefix(while: { $0 != ";" }))" }
+            }.map { "\($0.severity) \($0.text.prefix(while: { $0 != ";" }))" }
         }
         let lost = "Redis may throw away what a promise rests on"
         #expect(try await verdicts(["noeviction", "noeviction"]) == ["ok noeviction"])
@@ -46,75 +46,75 @@ import Testing
         var check: Check
         var info: [String: String] = [:]
         var settings: [String: String] = [:]
-        var verdict: Finding.Verdict
+        var severity: Finding.Severity
         var says: String
     }
 
     @Test(arguments: [
-        Row(check: .redisVersion, info: ["redis_version": "7.0.15"], verdict: .ok, says: "7.0.15"),
-        Row(check: .redisVersion, info: ["redis_version": "8.2"], verdict: .ok, says: "8.2"),
+        Row(check: .redisVersion, info: ["redis_version": "7.0.15"], severity: .ok, says: "7.0.15"),
+        Row(check: .redisVersion, info: ["redis_version": "8.2"], severity: .ok, says: "8.2"),
         Row(
             check: .redisVersion,
             info: ["redis_version": "7.2.4", "valkey_version": "8.0.1"],
-            verdict: .ok,
+            severity: .ok,
             says: "7.2.4, as Valkey 8.0.1"
         ),
-        Row(check: .redisVersion, info: ["redis_version": "6.2.14"], verdict: .fail, says: "7.0"),
-        Row(check: .redisVersion, info: ["redis_version": "x"], verdict: .warn, says: "does not say"),
-        Row(check: .redisVersion, verdict: .warn, says: "does not say"),
-        Row(check: .redisRole, info: ["role": "master"], verdict: .ok, says: "primary"),
+        Row(check: .redisVersion, info: ["redis_version": "6.2.14"], severity: .fail, says: "7.0"),
+        Row(check: .redisVersion, info: ["redis_version": "x"], severity: .warn, says: "does not say"),
+        Row(check: .redisVersion, severity: .warn, says: "does not say"),
+        Row(check: .redisRole, info: ["role": "master"], severity: .ok, says: "primary"),
         Row(
             check: .redisRole,
             info: ["role": "slave", "master_host": "h", "master_port": "1"],
-            verdict: .fail,
+            severity: .fail,
             says: "h:1"
         ),
         Row(
             check: .redisRole,
             info: ["role": "master", "cluster_enabled": "1"],
-            verdict: .fail,
+            severity: .fail,
             says: "a node of a cluster"
         ),
-        Row(check: .redisRole, info: ["role": "master", "loading": "1"], verdict: .fail, says: "loading"),
-        Row(check: .evictionPolicy, info: ["maxmemory_policy": "noeviction"], verdict: .ok, says: "noeviction"),
-        Row(check: .evictionPolicy, info: ["maxmemory_policy": "allkeys-lru"], verdict: .fail, says: "allkeys-lru"),
-        Row(check: .evictionPolicy, info: ["maxmemory_policy": "volatile-ttl"], verdict: .fail, says: "throw away"),
-        Row(check: .memory, info: ["used_memory": "59", "maxmemory": "100"], verdict: .ok, says: "59 %"),
-        Row(check: .memory, info: ["used_memory": "60", "maxmemory": "100"], verdict: .warn, says: "stop at 80 %"),
-        Row(check: .memory, info: ["used_memory": "80", "maxmemory": "100"], verdict: .fail, says: "take no jobs"),
-        Row(check: .memory, info: ["used_memory": "80", "maxmemory": "0"], verdict: .warn, says: "no maxmemory"),
-        Row(check: .memory, info: ["used_memory": "-1", "maxmemory": "0"], verdict: .warn, says: "does not say"),
-        Row(check: .replicas, info: ["connected_slaves": "0"], verdict: .ok, says: "none"),
+        Row(check: .redisRole, info: ["role": "master", "loading": "1"], severity: .fail, says: "loading"),
+        Row(check: .evictionPolicy, info: ["maxmemory_policy": "noeviction"], severity: .ok, says: "noeviction"),
+        Row(check: .evictionPolicy, info: ["maxmemory_policy": "allkeys-lru"], severity: .fail, says: "allkeys-lru"),
+        Row(check: .evictionPolicy, info: ["maxmemory_policy": "volatile-ttl"], severity: .fail, says: "throw away"),
+        Row(check: .memory, info: ["used_memory": "59", "maxmemory": "100"], severity: .ok, says: "59 %"),
+        Row(check: .memory, info: ["used_memory": "60", "maxmemory": "100"], severity: .warn, says: "stop at 80 %"),
+        Row(check: .memory, info: ["used_memory": "80", "maxmemory": "100"], severity: .fail, says: "take no jobs"),
+        Row(check: .memory, info: ["used_memory": "80", "maxmemory": "0"], severity: .warn, says: "no maxmemory"),
+        Row(check: .memory, info: ["used_memory": "-1", "maxmemory": "0"], severity: .warn, says: "does not say"),
+        Row(check: .replicas, info: ["connected_slaves": "0"], severity: .ok, says: "none"),
         Row(
             check: .replicas,
             info: ["connected_slaves": "0"],
             settings: ["min-replicas-to-write": "1"],
-            verdict: .fail,
+            severity: .fail,
             says: "refuses writes"
         ),
         Row(
             check: .replicas,
             info: ["connected_slaves": "1", "slave0": "ip=h,port=1,state=online,offset=5,lag=0"],
-            verdict: .warn,
+            severity: .warn,
             says: "no write waits"
         ),
         Row(
             check: .replicas,
             info: ["connected_slaves": "1", "slave0": "ip=h,port=1,state=online,offset=5,lag=0"],
             settings: ["min-replicas-to-write": "1"],
-            verdict: .ok,
+            severity: .ok,
             says: "1 online"
         ),
         Row(
             check: .replicas,
             info: ["connected_slaves": "1", "slave0": "ip=h,port=1,state=online,offset=5,lag=60"],
-            verdict: .warn,
+            severity: .warn,
             says: "60 s"
         ),
         Row(
             check: .replicas,
             info: ["connected_slaves": "1", "slave0": "ip=h,port=1,state=wait_bgsave,offset=0,lag=0"],
-            verdict: .warn,
+            severity: .warn,
             says: "1 connected, 0 online"
         ),
     ])
@@ -122,108 +122,114 @@ import Testing
         let findings = try await examine(row.check, info: row.info, settings: row.settings)
         let finding = try #require(findings.first)
         #expect(findings.count == 1)
-        #expect(finding.verdict == row.verdict, "\(finding.line)")
+        #expect(finding.severity == row.severity, "\(finding.line)")
         #expect(finding.text.contains(row.says), "\(finding.line)")
-        #expect((finding.remedy == nil) == (row.verdict == .ok), "\(finding.line)")
+        #expect((finding.remedy == nil) == (row.severity == .ok), "\(finding.line)")
     }
 
     private static let aof = ["aof_enabled": "1", "aof_last_write_status": "ok"]
 
     @Test(arguments: [
-        Row(check: .persistence, info: aof, settings: ["appendfsync": "always"], verdict: .ok, says: "always"),
-        Row(check: .persistence, info: aof, settings: ["appendfsync": "everysec"], verdict: .ok, says: "everysec"),
-        Row(check: .persistence, info: aof, settings: ["appendfsync": "no"], verdict: .fail, says: "no bound"),
-        Row(check: .persistence, info: aof, verdict: .warn, says: "may not be asked"),
-        Row(check: .persistence, info: ["aof_enabled": "0"], settings: ["save": ""], verdict: .fail, says: "every job"),
-        Row(check: .persistence, info: ["aof_enabled": "0"], verdict: .fail, says: "snapshots only"),
+        Row(check: .persistence, info: aof, settings: ["appendfsync": "always"], severity: .ok, says: "always"),
+        Row(check: .persistence, info: aof, settings: ["appendfsync": "everysec"], severity: .ok, says: "everysec"),
+        Row(check: .persistence, info: aof, settings: ["appendfsync": "no"], severity: .fail, says: "no bound"),
+        Row(check: .persistence, info: aof, severity: .warn, says: "may not be asked"),
+        Row(
+            check: .persistence,
+            info: ["aof_enabled": "0"],
+            settings: ["save": ""],
+            severity: .fail,
+            says: "every job"
+        ),
+        Row(check: .persistence, info: ["aof_enabled": "0"], severity: .fail, says: "snapshots only"),
         Row(
             check: .persistence,
             info: aof.merging(["aof_last_write_status": "err"]) { $1 },
             settings: ["appendfsync": "always"],
-            verdict: .fail,
+            severity: .fail,
             says: "last write"
         ),
         Row(
             check: .persistence,
             info: aof.merging(["aof_delayed_fsync": "3"]) { $1 },
             settings: ["appendfsync": "everysec"],
-            verdict: .warn,
+            severity: .warn,
             says: "3 syncs were late"
         ),
         Row(
             check: .persistence,
             info: aof.merging(["rdb_last_bgsave_status": "err"]) { $1 },
             settings: ["appendfsync": "always", "save": "60 1"],
-            verdict: .warn,
+            severity: .warn,
             says: "snapshot failed"
         ),
         Row(
             check: .durability,
             info: aof,
             settings: ["appendfsync": "everysec"],
-            verdict: .ok,
+            severity: .ok,
             says: "power lost: about the last second; failover: no replica"
         ),
         Row(
             check: .durability,
             info: aof.merging(["slave0": "state=online,lag=0"]) { $1 },
             settings: ["appendfsync": "always"],
-            verdict: .ok,
+            severity: .ok,
             says: "power lost: nothing is lost; failover: what replication was behind"
         ),
         Row(
             check: .durability,
             info: aof.merging(["slave0": "state=online,lag=0"]) { $1 },
             settings: ["appendfsync": "always", "min-replicas-to-write": "1"],
-            verdict: .ok,
+            severity: .ok,
             says: "had not confirmed"
         ),
         Row(
             check: .durability,
             info: aof.merging(["slave0": "state=online,lag=0"]) { $1 },
             settings: ["appendfsync": "always", "min-replicas-to-write": "1", "safe": "1"],
-            verdict: .ok,
+            severity: .ok,
             says: "nothing that 1 replica confirmed (WAIT)"
         ),
         Row(
             check: .durability,
             info: aof.merging(["slave0": "state=online,lag=0"]) { $1 },
             settings: ["appendfsync": "everysec", "safe": "1"],
-            verdict: .warn,
+            severity: .warn,
             says: "promises more"
         ),
         Row(
             check: .durability,
             info: aof,
             settings: ["appendfsync": "always", "safe": "1"],
-            verdict: .fail,
+            severity: .fail,
             says: "0 online: nothing is sent"
         ),
-        Row(check: .durability, info: ["aof_enabled": "0"], verdict: .warn, says: "nothing can be promised"),
+        Row(check: .durability, info: ["aof_enabled": "0"], severity: .warn, says: "nothing can be promised"),
     ])
     func whatIsKeptIsJudged(row: Row) async throws {
         let finding = try #require(try await examine(row.check, info: row.info, settings: row.settings).last)
-        #expect(finding.verdict == row.verdict, "\(finding.line)")
+        #expect(finding.severity == row.severity, "\(finding.line)")
         #expect(finding.text.contains(row.says), "\(finding.line)")
-        #expect((finding.remedy == nil) == (row.verdict == .ok), "\(finding.line)")
+        #expect((finding.remedy == nil) == (row.severity == .ok), "\(finding.line)")
     }
 
     @Test(arguments: [
-        (0, 1, Finding.Verdict.ok), (-900, 1, .ok), (1_400, 500, .ok), (1_600, 500, .warn), (-5_000, 1, .warn),
+        (0, 1, Finding.Severity.ok), (-900, 1, .ok), (1_400, 500, .ok), (1_600, 500, .warn), (-5_000, 1, .warn),
         (70_000, 1, .fail), (Int64.min, 0, .fail),
     ])
-    func clocksMayDifferALittle(skewMs: Int64, errorMs: Int64, verdict: Finding.Verdict) async throws {
+    func clocksMayDifferALittle(skewMs: Int64, errorMs: Int64, severity: Finding.Severity) async throws {
         let findings = try await examine(.clock) { ($0.skewMs, $0.skewErrorMs) = (skewMs, errorMs) }
-        #expect(findings.map(\.verdict) == [verdict])
+        #expect(findings.map(\.severity) == [severity])
     }
 
     @Test(arguments: [
-        (RedisFacts.Functions.same, Finding.Verdict.ok), (.different, .warn), (.missing, .warn),
+        (RedisFacts.Functions.same, Finding.Severity.ok), (.different, .warn), (.missing, .warn),
         (.unknown("NOPERM"), .warn),
     ])
-    func functionsAreLookedAt(functions: RedisFacts.Functions, verdict: Finding.Verdict) async throws {
+    func functionsAreLookedAt(functions: RedisFacts.Functions, severity: Finding.Severity) async throws {
         let findings = try await examine(.functions) { $0.functions = functions }
-        #expect(findings.map(\.verdict) == [verdict])
+        #expect(findings.map(\.severity) == [severity])
     }
 
     @Test func aLibraryIsComparedByItsText() {
@@ -261,7 +267,7 @@ import Testing
             subject.redisError = RedisError(code, "x")
             for check in Check.all {
                 for finding in await check.examine(subject) where finding.check == "redis" {
-                    #expect(finding.verdict == .fail && finding.remedy?.isEmpty == false, "\(code)")
+                    #expect(finding.severity == .fail && finding.remedy?.isEmpty == false, "\(code)")
                 }
             }
         }

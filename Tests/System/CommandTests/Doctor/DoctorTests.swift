@@ -14,8 +14,8 @@ import Testing
         for check in object["checks"]?.array ?? [] {
             let name = try #require(check.object?["check"]?.string)
             // The worst of each.
-            let verdict = try #require(check.object?["verdict"]?.string)
-            if findings[name] != "fail" { findings[name] = verdict }
+            let severity = try #require(check.object?["verdict"]?.string)
+            if findings[name] != "fail" { findings[name] = severity }
         }
         return findings
     }

@@ -75,13 +75,13 @@ import Testing
         (["group", "create", "--nam", "n", "--name", "n"], "--nam"), (["dead", "drop", "--al"], "--al"),
     ])
     func aWordThatNobodyKnowsIsNamedBeforeWhatIsMissing(line: [String], word: String) async throws {
-        let error = try await #require(throws: (any Error).self) { try await Fanfare.understood(line) }
+        let error = try await #require(throws: (any Error).self) { try await Fanfare.parseCommand(line) }
         #expect(Fanfare.message(for: error).hasPrefix("Unknown option '\(word)'"), "\(Fanfare.message(for: error))")
     }
 
     @Test func whatIsMissingIsSaidOfAKnownLine() async throws {
         let line = Self.send + ["--token", "a"]
-        let error = try await #require(throws: (any Error).self) { try await Fanfare.understood(line) }
+        let error = try await #require(throws: (any Error).self) { try await Fanfare.parseCommand(line) }
         #expect(Fanfare.message(for: error).hasPrefix("give a message"))
     }
 }

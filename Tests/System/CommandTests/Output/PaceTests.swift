@@ -79,12 +79,12 @@ import Testing
         let progress = JobProgress(status: active, nowMs: 11_000, turn: .holding(untilMs: nil), jobClass: .fanout)
         #expect(JobRendering.json(progress, "p").hasSuffix(#""rate_per_second":25,"left_seconds":30}"#))
         let table = JobRendering.table(progress)
-        #expect(table.contains("rate     25/s since its start") && table.contains("outlook  about 30 s left"))
+        #expect(table.contains("rate       25/s since its start") && table.contains("remaining  about 30 s left"))
         let waiting = try status(["state", "waiting", "total", "1000"])
         let third = JobProgress(status: waiting, nowMs: 1, turn: .waiting(ahead: 2), jobClass: .fanout)
         #expect(JobRendering.json(third, "p").hasSuffix(#""queue_position":3}"#))
         let topic = try status(["state", "active", "total", "1"])
         let unknown = JobProgress(status: topic, nowMs: 1, turn: .holding(untilMs: nil), jobClass: .aimed)
-        #expect(JobRendering.outlook(unknown)?.contains("not known") == true)
+        #expect(JobRendering.remaining(unknown)?.contains("not known") == true)
     }
 }

@@ -3,7 +3,7 @@ internal import FanfareJSON
 internal import StreamWire
 
 /// Says what an operator's command did to one job.
-struct JobControl {
+struct JobControlReport {
     let job: String
     let project: String
     let isJSON: Bool
@@ -17,7 +17,7 @@ struct JobControl {
     ///   - done: what to say when it was done.
     ///   - isDoneAnyway: true when it is no failure that the job was over.
     /// - Throws: the exit code when it was not done.
-    func tell(_ done: String, _ isDoneAnyway: Bool = false) throws {
+    func print(_ done: String, _ isDoneAnyway: Bool = false) throws {
         if isJSON { Console.line(JSONValue.object(object).jsonText) }
         switch reply {
         case .ok: if !isJSON { Console.line("job \(job): \(done)") }

@@ -2,7 +2,7 @@ internal import FanfareConfiguration
 internal import FanfareDashboard
 
 /// The dashboard beside a demo: nice to have, and no reason to fail.
-enum DemoPage {
+enum DemoDashboard {
     /// Until the task is cancelled.
     static func serve(_ configuration: Configuration) async {
         do {

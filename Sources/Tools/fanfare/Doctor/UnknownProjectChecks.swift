@@ -6,12 +6,12 @@ internal import StreamWire
 
 extension Check {
     /// Jobs that nobody will take: most often a producer misspells the project.
-    static let strangers = Check.redis { facts, configuration in
-        facts.strangers.map { stranger in
-            let stream = ProjectKeys(prefix: configuration.prefix, project: stranger.id).jobs
+    static let unknownProjects = Check.redis { facts, configuration in
+        facts.unknownProjects.map { project in
+            let stream = ProjectKeys(prefix: configuration.prefix, project: project.id).jobs
             return .warn(
-                "project \(stranger.id)",
-                "\(stranger.jobs) jobs wait, no worker is alive for it, and this configuration does not name it",
+                "project \(project.id)",
+                "\(project.jobs) jobs wait, no worker is alive for it, and this configuration does not name it",
                 "name it under projects and start a worker; if it is misspelt, push to the right one and DEL \(stream)"
             )
         }
@@ -20,23 +20,23 @@ extension Check {
 
 extension RedisProbe {
     /// More calls than for two million keys are not made: somebody else's keys may be there too.
-    private static let mostScans = 2_000
+    private static let maxScans = 2_000
 
     /// Projects that jobs were pushed to, that are not configured and that no worker is alive for.
-    func strangers() async throws(RedisError) -> [RedisFacts.Stranger] {
+    func unknownProjects() async throws(RedisError) -> [RedisFacts.UnknownProject] {
         let reader = FleetReader(redis: client, prefix: configuration.prefix)
         let seen = (try? await FanfareOperator.projects(redis: client, prefix: configuration.prefix)) ?? []
         let unknown = Set(seen + (try await pushedTo())).subtracting(configuration.projects.map(\.id))
-        var strangers: [RedisFacts.Stranger] = []
+        var unknownProjects: [RedisFacts.UnknownProject] = []
         for id in unknown.sorted() {
             let jobs = ProjectKeys(prefix: configuration.prefix, project: id).jobs
             // Whoever may write to Redis may have put something else there.
             let count = (try? await client.send(RedisCommand("XLEN", jobs)))?.integer ?? 0
             guard count > 0 else { continue }
             if let project = try? await reader.read(id), project.workersAlive > 0 { continue }
-            strangers.append(.init(id: id, jobs: count))
+            unknownProjects.append(.init(id: id, jobs: count))
         }
-        return strangers
+        return unknownProjects
     }
 
     /// Whose stream of jobs is there. Of a cluster only the projects that workers or the command line have seen are
@@ -45,7 +45,7 @@ extension RedisProbe {
         guard !isCluster else { return [] }
         var found: Set<String> = []
         var cursor = "0"
-        for _ in 0..<Self.mostScans {
+        for _ in 0..<Self.maxScans {
             let scan = RedisCommand(
                 "SCAN",
                 cursor,
@@ -56,7 +56,8 @@ extension RedisProbe {
                 "TYPE",
                 "stream"
             )
-            guard let reply = try await allowed(scan, client)?.array, reply.count == 2, let next = reply[0].string
+            guard let reply = try await sendIfPermitted(scan, client)?.array, reply.count == 2,
+                let next = reply[0].string
             else { break }
             for name in (reply[1].array ?? []).compactMap(\.string) {
                 let id = String(name.dropFirst(configuration.prefix.count + 2).dropLast("}:jobs".count))

@@ -1,7 +1,7 @@
 internal import FanfareClient
 
 /// Reads the fleet each second, once for all who look at it.
-struct FleetWatch<Redis: RedisSending>: Sendable {
+struct FleetPoller<Redis: RedisSending>: Sendable {
     let reader: FleetReader<Redis>
     let hub: FleetHub
     /// What people are told of an error.

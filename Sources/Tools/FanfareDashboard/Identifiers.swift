@@ -1,7 +1,7 @@
 internal import FanfareModel
 
 /// What may stand in a request where a key is made of it.
-enum Names {
+enum Identifiers {
     static func isJob(_ text: String) -> Bool {
         (1...128).contains(text.utf8.count)
             && text.utf8.allSatisfy { $0.isASCIIDigit || isLower($0) || isUpper($0) || ".-_:".utf8.contains($0) }
