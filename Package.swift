@@ -190,6 +190,7 @@ let package = Package(
             dependencies: [
                 "FanfareModel", "FanfareJSON", "FanfareCore", "FCMWire", "StreamWire",
                 "EventLoop", "CurlTransport", "RedisTransport", "OpenSSLKit", "XMPPTransport", "FanfareMetrics",
+                "FanfareConfiguration",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Tracing", package: "swift-distributed-tracing"),
             ],

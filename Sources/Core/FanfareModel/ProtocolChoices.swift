@@ -1,5 +1,5 @@
 /// How a project's sends travel.
-public enum Transport: String, Equatable, Sendable { case v1, legacy, xmpp }
+public enum Transport: String, Equatable, Sendable, CaseIterable { case v1, legacy, xmpp }
 
 /// Form of a request of the legacy transport. Plain text carries one token, and of a message little more than data.
 public enum LegacyBody: String, Equatable, Sendable, CaseIterable { case json, text }

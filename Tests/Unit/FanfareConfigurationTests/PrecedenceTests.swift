@@ -16,7 +16,7 @@ import Testing
         #expect(configuration.worker.flushMs == 5)
         #expect(configuration.retention.jobHours == 168)
         #expect(configuration.retention.dedupeHours == 24)
-        #expect(configuration.admin == Configuration.Admin(listen: nil, tokenFile: nil))
+        #expect(configuration.admin == Configuration.Admin())
         #expect(configuration.warnings.isEmpty)
     }
 

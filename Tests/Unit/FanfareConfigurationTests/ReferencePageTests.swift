@@ -23,8 +23,8 @@ import Testing
 
     @Test func everyDefaultIsAllowed() {
         let rules = ValueRules(hosts: HostPolicy(allowed: []))
-        for setting in Settings.all where !setting.standard.isEmpty {
-            let value = SourcedValue(texts: [setting.standard], source: .standard)
+        for setting in Settings.all where !setting.defaultText.isEmpty {
+            let value = SourcedValue(texts: [setting.defaultText], source: .file(line: 0))
             #expect(rules.refusal(of: value, kind: setting.kind) == nil, "\(setting.path)")
         }
     }

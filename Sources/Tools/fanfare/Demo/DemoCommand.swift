@@ -12,12 +12,12 @@ internal import RedisTransport
 struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",
-        abstract: "Shows everything on this machine, without a Google account.",
+        abstract: "Runs Redis, the FCM simulator and a worker on this machine, without a Google account.",
         discussion: """
-            Starts a private redis-server (unix socket, temporary folder), the FCM simulator and a worker, pushes one \
-            fan-out in which some recipients fail in every way there is, and prints what became of them. Its dashboard \
-            is there while it runs. Leaves nothing behind. Exits with 0 if every recipient ended as it should. `sent` \
-            means accepted by FCM.
+            Starts a private redis-server (unix socket, temporary folder), the FCM simulator, a worker and the dashboard. \
+            Pushes one job, of whose recipients 4 % fail, covering each kind of FCM error, and prints the results by error. \
+            Stops and removes everything at its end. Exits with 0 if every recipient has the expected result. `sent` means \
+            accepted by FCM.
 
             Example:
               fanfare demo --tokens 10000
@@ -29,7 +29,7 @@ struct DemoCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "What the worker logs: trace, debug, info, notice, warning, error, critical.",
+            "Lowest level of the worker's log: trace, debug, info, notice, warning, error, critical.",
             valueName: "level"
         )
     )
@@ -38,14 +38,16 @@ struct DemoCommand: AsyncParsableCommand {
     @Flag(help: "Print the summary as one JSON object.")
     var json = false
 
-    @Flag(help: "Keep everything running after the summary, so that the dashboard can be looked at.")
+    @Flag(help: "Keep everything running after the summary, to look at the dashboard.")
     var stay = false
 
     private static let project = "demo"
 
     func validate() throws {
         guard (1...100_000).contains(tokens) else { throw ValidationError("--tokens must be 1 to 100000") }
-        guard Logger.Level(rawValue: logLevel) != nil else { throw ValidationError("--log-level: no such level") }
+        guard Logger.Level(rawValue: logLevel) != nil else {
+            throw ValidationError("--log-level must be trace, debug, info, notice, warning, error or critical")
+        }
     }
 
     func run() async throws {
@@ -55,7 +57,7 @@ struct DemoCommand: AsyncParsableCommand {
         do {
             try await demo.value
         } catch is CancellationError {
-            throw Outcome.failed.because("interrupted; everything was stopped and removed")
+            throw Outcome.failed.because("interrupted; everything is stopped and removed")
         }
     }
 
@@ -81,7 +83,7 @@ struct DemoCommand: AsyncParsableCommand {
         await sandbox.stop()
     }
 
-    /// What a user would write: the worker gets its settings in no other way here than elsewhere.
+    /// Writes a configuration file, as a user would, and reads it.
     private func configuration(_ redis: DemoRedis, _ ports: SandboxPorts) throws -> Configuration {
         let file = redis.folder + "/fanfare.yaml"
         let yaml = """
@@ -105,7 +107,7 @@ struct DemoCommand: AsyncParsableCommand {
         let secrets = try configuration.loadSecrets()
         let redis = try configuration.deployment(secrets.redis)
         let worker = Worker(
-            configuration: configuration.workerConfiguration(secrets, redis: redis, exitWhenIdle: false),
+            configuration: WorkerConfiguration(configuration, secrets: secrets, redis: redis),
             logger: LogOutput.logger(configuration.log)
         )
         let dashboard = Task { await DemoDashboard.serve(configuration) }
@@ -128,7 +130,7 @@ struct DemoCommand: AsyncParsableCommand {
                 }
             }
             group.addTask {
-                // Whatever ends the fan-out ends the worker, or the group would wait for it forever.
+                // If the fan-out fails, drain the worker too: the group waits for both.
                 defer { worker.drain() }
                 try await RedisSession.run(configuration) { try await fanOut($0) }
             }
@@ -166,7 +168,7 @@ struct DemoCommand: AsyncParsableCommand {
             for line in summary.lines(mix, status) { Console.line(line) }
         }
         if stay {
-            Console.error("\neverything stays until Ctrl-C")
+            Console.error("\nrunning until Ctrl-C")
             try? await Task.sleep(for: .seconds(31_536_000))
         }
         if !summary.isAsExpected(mix) { throw ExitCode(Outcome.failed.rawValue) }

@@ -53,7 +53,7 @@ extension Check {
     }
 
     private static func unread(_ project: ProjectSnapshot, _ configuration: Configuration) -> [Finding] {
-        guard let unread = project.unreadResults, unread * 10 >= configuration.backlogLimit * 7,
+        guard let unread = project.unreadResults, unread * 10 >= Int64(configuration.backlogLimit) * 7,
             project.overview.pressure != "results"
         else { return [] }
         let text =
@@ -101,7 +101,7 @@ extension Check {
                 findings.append(.warn(name, "\(quota) messages a minute: less than one a second", remedy))
             }
             let used = subject.redis?.projects.first { $0.id == project.id }?.overview.quotaPerMinute ?? 0
-            if used > 0, used != quota {
+            if used > 0, used != Int64(quota) {
                 let remedy = "restart the workers that read an older configuration"
                 findings.append(.warn(name, "the workers use \(used), this configuration says \(quota)", remedy))
             }

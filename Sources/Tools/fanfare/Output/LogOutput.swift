@@ -14,7 +14,7 @@ struct LogOutput: LogHandler {
     static let longestValue = 4_096
 
     static func logger(_ log: Configuration.Log) -> Logger {
-        logger(Logger.Level(rawValue: log.level) ?? .info, isJSON: log.isJSON)
+        logger(Logger.Level(rawValue: log.level.rawValue) ?? .info, isJSON: log.format == .json)
     }
 
     static func logger(_ level: Logger.Level, isJSON: Bool = false) -> Logger {

@@ -3,7 +3,7 @@ internal import OpenSSLKit
 internal import RedisTransport
 
 extension Configuration {
-    /// Where Redis is, with everything that signs in.
+    /// The address of Redis, with user and passwords.
     func deployment(_ passwords: RedisPasswords) throws(ConfigurationError) -> RedisDeployment {
         let named: RedisDeployment
         do throws(RedisURLError) {
@@ -15,16 +15,16 @@ extension Configuration {
         let password = passwords.servers?.value ?? named.server.password
         if user != nil, password == nil {
             throw ConfigurationError(problems: [
-                "redis.user: without a password; give redis.password_file or FANFARE_REDIS_PASSWORD"
+                "redis.user: has no password; set redis.password_file or FANFARE_REDIS_PASSWORD"
             ])
         }
         if redis.certificateFile != nil, !named.server.usesTLS {
-            throw ConfigurationError(problems: ["redis.cert_file: redis.url is not for TLS; write rediss in it"])
+            throw ConfigurationError(problems: ["redis.cert_file: redis.url does not use TLS; begin it with rediss"])
         }
         return named.signedIn(user: user, password: password).askingSentinels(
             user: redis.sentinelUser,
             password: passwords.sentinels?.value,
-            usesTLS: redis.sentinelTLS
+            usesTLS: redis.sentinelTLS == .same ? nil : redis.sentinelTLS == .yes
         )
     }
 

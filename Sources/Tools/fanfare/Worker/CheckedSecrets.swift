@@ -3,10 +3,10 @@ internal import FanfareConfiguration
 internal import OpenSSLKit
 
 extension Configuration {
-    /// ``loadSecrets()``, and whether each service account's key can sign: by the same steps as a worker's, which would
-    /// end with all its projects for one bad key.
+    /// Loads the secrets and checks that each service account's key can sign, as a worker does when it starts. A worker
+    /// ends if one key cannot.
     ///
-    /// - Throws: every problem of a key at once; no message repeats a part of it.
+    /// - Throws: all problems; no message repeats a part of a key.
     func loadCheckedSecrets() throws(ConfigurationError) -> Secrets {
         let secrets = try loadSecrets()
         let problems = projects.compactMap { project in
@@ -29,8 +29,8 @@ extension Configuration {
             _ = try RS256Signer(pem: account.privateKey)
             return nil
         } catch {
-            return "private_key: cannot sign (\(error)); take the file as the Firebase console gives it, "
-                + "its line breaks as \\n"
+            return "private_key: cannot sign (\(error)); use the file as the Firebase console gives it, with "
+                + "line breaks as \\n"
         }
     }
 }

@@ -77,7 +77,12 @@ struct WorkerCommand: AsyncParsableCommand {
         MetricsSystem.bootstrap(RegistryMetricsFactory(registry: registry))
         ProcessMeters.register(in: registry, version: FanfareVersion.current)
         let worker = Worker(
-            configuration: configuration.workerConfiguration(secrets, redis: redis, exitWhenIdle: exitWhenIdle),
+            configuration: WorkerConfiguration(
+                configuration,
+                secrets: secrets,
+                redis: redis,
+                exitWhenIdle: exitWhenIdle
+            ),
             logger: logger,
             registry: registry,
             notifier: ServiceNotifier(environment: ProcessInfo.processInfo.environment)

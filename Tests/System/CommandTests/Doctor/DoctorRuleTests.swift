@@ -21,7 +21,10 @@ import Testing
         var facts = RedisFacts(info: info, settings: settings)
         change(&facts)
         var subject = Check.Subject(configuration: try configuration(), redisName: "redis://h", redis: facts)
-        if let safe = settings["safe"].flatMap({ Int($0) }) { subject.configuration.redis.safeReplicas = safe }
+        if let replicas = settings["safe"].flatMap({ Int($0) }) {
+            subject.configuration.redis.durability = .safe
+            subject.configuration.redis.replicas = replicas
+        }
         return await check.examine(subject)
     }
 

@@ -1,12 +1,12 @@
 internal import FanfareModel
 internal import Yams
 
-/// A YAML file, flattened to the paths of settings. Says where every value stands, and everything that is wrong.
+/// A YAML file, flattened to the paths of settings, with the line of every value and all problems.
 struct ConfigurationFile {
-    /// More is not a configuration.
+    /// Size limit of the file.
     static let maximumBytes = 1 << 20
     static let maximumProjects = 1_000
-    /// The longest key that messages show. A longer one is no setting and no project id, but perhaps a misplaced
+    /// The longest key that messages show. A longer one is neither a setting nor a project id; it may be a misplaced
     /// secret.
     static let longestKey = 64
 
@@ -101,7 +101,7 @@ struct ConfigurationFile {
                     problems.append("\(name)\(Self.line(key)): must be topics and numbers")
                     continue
                 }
-                // A name with an equals sign is not a topic's; it would be read as a name and a size.
+                // No topic holds an equals sign, and `topic=size` is split at it.
                 guard !topic.string.contains("=") else {
                     problems.append("\(name)\(Self.line(key)): \(ValueRules.shown(topic.string)) is no topic")
                     continue
@@ -112,13 +112,13 @@ struct ConfigurationFile {
         case (.sizes, _): problems.append("\(name)\(line): must be a mapping of topics to numbers")
         case (.hosts, _): problems.append("\(name)\(line): must be a list")
         case (_, .scalar(let scalar)): values[name] = SourcedValue(texts: [scalar.string], source: source)
-        // JSON that was pasted without quotes.
+        // JSON that was pasted without quotes parses as a mapping.
         case (.file, _): problems.append("\(name)\(line): \(PathText.contentSentence)")
         default: problems.append("\(name)\(line): must be one value")
         }
     }
 
-    // MARK: Words
+    // MARK: Messages
 
     private static func joined(_ path: [String]) -> String { path.joined(separator: ".") }
 
@@ -129,7 +129,7 @@ struct ConfigurationFile {
         return ["", "~", "null", "Null", "NULL"].contains(scalar.string)
     }
 
-    /// Without the excerpt that Yams adds: the line may hold a password.
+    /// The error without Yams' excerpt of the line, which may hold a password.
     private static func describe(_ error: any Error) -> String {
         guard let error = error as? YamlError else { return "not YAML: \(error)" }
         switch error {

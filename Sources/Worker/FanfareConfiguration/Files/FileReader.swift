@@ -3,7 +3,7 @@ internal import Glibc
 /// Reads small files whole.
 enum FileReader {
     struct Failure: Error {
-        /// Such as `No such file or directory`; never the path or a part of the file.
+        /// Such as `No such file or directory`; without the path or a part of the file.
         let reason: String
         /// Whether no file has that path.
         var isMissing = false
@@ -17,9 +17,9 @@ enum FileReader {
     }
 
     static func read(_ path: String, limit: Int, allowsPipe: Bool) throws(Failure) -> FileContent {
-        // Checked before opening: opening alone unblocks the writer of a pipe, and moves some devices.
+        // Check before opening: opening alone unblocks the writer of a pipe, and has effects on some devices.
         try check(allowsPipe) { stat(path, &$0) }
-        // O_NONBLOCK: if the path has become a pipe without a writer, opening it would block for ever.
+        // O_NONBLOCK: opening a pipe without a writer would block forever.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw Failure(code: errno) }
         defer { close(descriptor) }
@@ -30,9 +30,9 @@ enum FileReader {
     }
 
     @discardableResult
-    private static func check(_ allowsPipe: Bool, _ ask: (inout stat) -> Int32) throws(Failure) -> stat {
+    private static func check(_ allowsPipe: Bool, _ readStatus: (inout stat) -> Int32) throws(Failure) -> stat {
         var status = stat()
-        guard ask(&status) == 0 else { throw Failure(code: errno) }
+        guard readStatus(&status) == 0 else { throw Failure(code: errno) }
         switch status.st_mode & S_IFMT {
         case S_IFREG: return status
         case S_IFDIR: throw Failure(reason: "is a directory")
@@ -64,6 +64,6 @@ enum FileReader {
         guard poll(&wanted, 1, pipeMs) != 0 else { throw Failure(reason: "is a pipe, and nothing came for 5 seconds") }
     }
 
-    /// How long a pipe, such as a shell's `<(…)`, may take until the next bytes come.
+    /// Timeout of each read from a pipe.
     private static let pipeMs: Int32 = 5_000
 }

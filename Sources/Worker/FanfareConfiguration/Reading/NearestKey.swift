@@ -1,14 +1,13 @@
-/// Finds what a mistyped key was meant to be.
+/// Finds the key that a mistyped key was probably meant to be.
 enum NearestKey {
-    /// The candidate with the least edit distance, if it is near enough to be a likely slip.
+    /// The candidate with the smallest edit distance, if that is at most two or half the word's length; nil otherwise.
     static func find(_ word: String, among candidates: some Sequence<String>) -> String? {
         let ranked = candidates.map { (name: $0, distance: distance(Array(word.utf8), Array($0.utf8))) }
         guard let best = ranked.min(by: { ($0.distance, $0.name) < ($1.distance, $1.name) }) else { return nil }
         return best.distance <= max(2, word.utf8.count / 2) ? best.name : nil
     }
 
-    /// Single-byte insertions, deletions and replacements between the two. Words are cut at 128 bytes: a key that long
-    /// is nobody's slip.
+    /// Levenshtein distance in bytes. Words are cut at 128 bytes, which bounds the work.
     private static func distance(_ a: [UInt8], _ b: [UInt8]) -> Int {
         let a = a.prefix(128)
         let b = b.prefix(128)

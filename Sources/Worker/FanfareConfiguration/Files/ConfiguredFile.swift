@@ -1,20 +1,20 @@
 internal import Glibc
 
-/// The file that a setting names. Its description is the setting and the place of its value, never the path: the value
-/// may be a secret that was given by mistake.
+/// The file that a setting names. Its description is the setting and its source, never the path: the path may be a
+/// secret that was given by mistake.
 public struct ConfiguredFile: Equatable, Sendable, CustomStringConvertible, CustomDebugStringConvertible,
     CustomReflectable
 {
-    /// The setting and the place of its value, such as `tls.ca_file (line 7)`.
+    /// The setting and its source, such as `tls.ca_file (line 7)`.
     public let name: String
-    /// The file's path. No message may show it.
+    /// No message may show it.
     public let path: String
-    /// The folder in which a relative path starts, in words; nil for an absolute path.
+    /// The folder that a relative path starts from, as messages name it; nil for an absolute path.
     private let start: String?
 
     /// - Parameters:
-    ///   - name: what messages call the file.
-    ///   - folder: what a relative path starts from, with its slash; empty for the working directory.
+    ///   - name: the file's name in messages.
+    ///   - folder: the folder that a relative path starts from, ending with a slash; empty for the working directory.
     public init(name: String, path: String, folder: String = "") {
         let isRelative = !path.hasPrefix("/")
         self.name = name
@@ -29,10 +29,10 @@ public struct ConfiguredFile: Equatable, Sendable, CustomStringConvertible, Cust
     /// Reads the whole file.
     ///
     /// - Parameters:
-    ///   - limit: more bytes are refused, so that a wrong path cannot fill the memory.
-    ///   - allowsPipe: whether a pipe, such as a shell's `<(…)`, is read too. Anything else that is no regular file is
-    ///     refused without being opened.
-    /// - Throws: the one problem, beginning with ``name``; it repeats neither the path nor a part of the file.
+    ///   - limit: a larger file is refused, so that a wrong path cannot fill the memory.
+    ///   - allowsPipe: whether a pipe, such as a shell's `<(…)`, is read too. Devices, and pipes otherwise, are refused
+    ///     without being opened.
+    /// - Throws: one problem, beginning with ``name``, without the path or a part of the file.
     public func read(limit: Int, allowsPipe: Bool = false) throws(ConfigurationError) -> FileContent {
         guard !PathText.isContent(path) else { throw problem(PathText.contentSentence) }
         do throws(FileReader.Failure) {
@@ -42,16 +42,16 @@ public struct ConfiguredFile: Equatable, Sendable, CustomStringConvertible, Cust
         }
     }
 
-    /// Whether a text was copied out of a file, or is longer than the path of one may be.
+    /// Whether a text is the content of a file, or too long for a path.
     public static func isContent(_ text: String) -> Bool { PathText.isContent(text) }
 
-    /// The warning about a secret that every user may read.
+    /// The warning that every user may read the file.
     public var tooOpen: String { "\(name): readable by every user of this machine; chmod 600 it" }
 
-    /// The problem that the file has, as a whole error.
+    /// An error with one problem of this file.
     func problem(_ sentence: String) -> ConfigurationError { ConfigurationError(problems: ["\(name): \(sentence)"]) }
 
-    /// A hint at the mistake in a path that is not shown: whether its folder exists, and where a relative path starts.
+    /// Hints at the mistake without showing the path: whether its folder exists, and where a relative path starts.
     private var whereItIsMissing: String {
         let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
         var status = stat()
@@ -69,19 +69,19 @@ public struct FileContent: Sendable {
     public var isReadableByOthers: Bool
 }
 
-/// Tells the path of a file from text that was given in its place.
+/// Distinguishes the path of a file from the content of one.
 enum PathText {
     static let contentSentence =
         "holds the content of a file, not its path: write it to a file (mode 0600) and name that file"
 
-    /// Whether a text was copied out of a file: JSON, PEM, or several lines.
+    /// Whether a text is the content of a file: JSON, PEM, or several lines.
     static func isPasted(_ text: String) -> Bool {
         let start = text.utf8.drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
         return start.starts(with: "{".utf8) || start.starts(with: "-----BEGIN".utf8)
             || text.utf8.contains { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }
     }
 
-    /// Whether a text was copied out of a file, or is longer than a path may be.
+    /// Whether a text is the content of a file, or too long for a path.
     static func isContent(_ text: String) -> Bool {
         isPasted(text) || text.utf8.count >= Int(PATH_MAX)
             || text.utf8.split(separator: UInt8(ascii: "/")).contains { $0.count > Int(NAME_MAX) }

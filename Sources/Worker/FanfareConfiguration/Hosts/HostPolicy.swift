@@ -1,14 +1,14 @@
-/// Which hosts a worker may be sent to with a project's credentials: Google's, this machine's, and those allowed by name.
-/// A configuration that names another is a mistake or an attack, and the credentials would go there.
+/// The hosts that may receive a project's credentials: Google's, this machine's, and those in `allowed_hosts`. A
+/// configuration that names another is a mistake or an attack.
 public struct HostPolicy: Sendable {
     private let allowed: Set<String>
 
     /// - Parameter allowed: host names, without ports; any case.
     public init(allowed: [String]) { self.allowed = Set(allowed.map { $0.lowercased() }) }
 
-    /// Why a URL is refused; nil when it is fine.
+    /// Why a URL is refused; nil if it is allowed. A URL must be `https`, without user, query and fragment.
     ///
-    /// Only `https`, no user, query or fragment; a path only where asked for.
+    /// - Parameter allowsPath: whether it may have a path.
     public func refusal(of url: String, allowsPath: Bool) -> String? {
         let url = Array(url.utf8)
         let scheme = Array("https://".utf8)
@@ -32,9 +32,9 @@ public struct HostPolicy: Sendable {
         return refusal(foreign: host)
     }
 
-    /// The same for a host alone; an IPv6 address stands in brackets.
+    /// Why a host is refused; nil if it is allowed. An IPv6 address stands in brackets.
     func refusal(ofHost text: String) -> String? {
-        // With a port it would be an authority, whose host is shorter.
+        // With a port, the parsed host is shorter than the text.
         guard let host = Self.host(authority: text), host.utf8.count == text.utf8.count else {
             return "\(ValueRules.shown(text)) is not a host name (no scheme, no port)"
         }
@@ -53,7 +53,7 @@ public struct HostPolicy: Sendable {
         host == "googleapis.com" || host.hasSuffix(".googleapis.com") || host == "accounts.google.com"
     }
 
-    /// The lower-case host of `host[:port]` or `[v6][:port]`; nil unless both parts are well formed.
+    /// The host of `host[:port]` or `[v6][:port]` in lower case; nil unless both parts are valid.
     static func host(authority: String) -> String? {
         var host = Substring(authority)
         var port: Substring?
@@ -92,7 +92,7 @@ public struct HostPolicy: Sendable {
             || byte == 0x2E
     }
 
-    /// By name or by address; `127.0.0.1.example.org` is neither.
+    /// Whether a host is this machine, by name or by address. `127.0.0.1.example.org` is not.
     static func isLoopback(_ host: String) -> Bool {
         if host == "localhost" || host == "[::1]" { return true }
         let parts = host.split(separator: ".", omittingEmptySubsequences: false)

@@ -1,4 +1,4 @@
-/// The table of settings as the file sees it: which keys may stand under which.
+/// The settings as a tree of keys, as the file nests them.
 struct SettingTree {
     private let byPath: [String: Setting]
     private let sections: Set<String>
@@ -15,10 +15,10 @@ struct SettingTree {
 
     enum Place {
         case section
-        /// The members of this one are named by the user.
+        /// `projects`, whose keys are the user's project ids.
         case projects
         case setting(Setting)
-        /// With the nearest path that exists.
+        /// An unknown key, with the path of the nearest key that exists.
         case unknown(nearest: String?)
     }
 
@@ -31,7 +31,7 @@ struct SettingTree {
         return .unknown(nearest: nearest(path, general))
     }
 
-    /// Siblings first: a slip in the last word is the likeliest. Then a key of the same name in another section.
+    /// Looks among the siblings first, since most typing errors are in the last word; then in all sections.
     private func nearest(_ path: [String], _ general: [String]) -> String? {
         guard let last = path.last else { return nil }
         let parent = general.dropLast().joined(separator: ".")

@@ -1,30 +1,40 @@
 internal import FanfareModel
 
-/// Takes the first source that has a value for each setting, and checks it.
+/// Finds each setting's value in the first source that gives one, checks it and stores it in the configuration.
 struct SettingMerger {
     private let file: ConfigurationFile
     private let environment: [String: String]
     private let flags: [String: String]
+    /// Every setting, once for the process or once for each project.
+    private let places: [Place]
 
     /// Sorted; the file's and those that `FANFARE_PROJECTS` lists.
-    private(set) var projects: [String]
+    let projects: [String]
     private(set) var problems: [String]
     private(set) var warnings: [String] = []
 
+    private struct Place {
+        let setting: Setting
+        /// With the project's id.
+        let path: String
+        /// The project's index; 0 for a setting of the process.
+        let project: Int
+    }
+
     static let projectsVariable = "FANFARE_PROJECTS"
-    /// Names the file; read by the command line, not a setting itself.
+    /// Names the configuration file. The command line reads it; it is no setting.
     static let fileVariable = "FANFARE_CONFIG"
-    /// A secret, so it is neither a flag nor a key of the file.
+    /// Secrets, so they are neither flags nor keys of the file.
     static let adminTokenVariable = "FANFARE_ADMIN_TOKEN"
     static let redisPasswordVariable = "FANFARE_REDIS_PASSWORD"
     static let sentinelPasswordVariable = "FANFARE_REDIS_SENTINEL_PASSWORD"
 
     init(file: ConfigurationFile, environment: [String: String], flags: [String: String]) {
         self.file = file
-        // An empty variable is one that was switched off.
+        // An empty variable counts as not set.
         self.environment = environment.filter { !$0.value.isEmpty }
         self.flags = flags
-        problems = file.problems
+        var problems = file.problems
         var ids = Set(file.projects)
         for id in self.environment[Self.projectsVariable].map(Self.list) ?? [] {
             if ProjectID.isValid(id) {
@@ -33,10 +43,18 @@ struct SettingMerger {
                 problems.append("\(Self.projectsVariable): a project id must match \(ProjectID.pattern)")
             }
         }
-        projects = ids.sorted()
+        self.problems = problems
+        let projects = ids.sorted()
+        self.projects = projects
+        places = Settings.all.flatMap { setting in
+            let paths = setting.isPerProject ? projects.map { setting.path(project: $0) } : [setting.path]
+            return paths.enumerated().map { Place(setting: setting, path: $1, project: $0) }
+        }
     }
 
-    /// - Returns: a value for every setting that has one, defaults included, by path.
+    /// Finds and checks the values.
+    ///
+    /// - Returns: the given values, by path.
     mutating func merge() -> [String: SourcedValue] {
         var values: [String: SourcedValue] = [:]
         var meanings: [String: String] = [
@@ -45,22 +63,40 @@ struct SettingMerger {
             Self.sentinelPasswordVariable: "the Sentinels' password",
             "FANFARE_DASHBOARD_TOKEN": "the dashboard's token",
         ]
-        var kinds: [(path: String, setting: Setting)] = []
-        for setting in Settings.all {
-            let paths = setting.isPerProject ? projects.map { setting.path(project: $0) } : [setting.path]
-            for path in paths {
-                let variable = Setting.environmentName(path: path)
-                // Two hyphenated ids can spell the same variable: `a` with `iid_endpoint`, `a-iid` with `endpoint`.
-                if let other = meanings.updateValue(path, forKey: variable), environment[variable] != nil {
-                    problems.append("\(variable): could mean \(other) or \(path)")
-                }
-                kinds.append((path, setting))
-                values[path] = value(of: setting, at: path, variable)
+        for place in places {
+            let variable = Setting.environmentName(path: place.path)
+            // Two project ids can share a variable: `a` with `iid_endpoint`, and `a-iid` with `endpoint`.
+            if let other = meanings.updateValue(place.path, forKey: variable), environment[variable] != nil {
+                problems.append("\(variable): could mean \(other) or \(place.path)")
+            }
+            values[place.path] = value(of: place.setting, at: place.path, variable)
+        }
+        let rules = ValueRules(hosts: HostPolicy(allowed: values["allowed_hosts"]?.texts ?? []))
+        for place in places {
+            guard let value = values[place.path] else { continue }
+            if let reason = rules.refusal(of: value, kind: place.setting.kind) {
+                problems.append("\(place.path)\(value.place): \(reason)")
             }
         }
-        check(kinds, values)
         warnAboutUnknownVariables(meanings)
         return values
+    }
+
+    /// The configuration with the values of ``merge()``, which must have found no problem.
+    ///
+    /// - Parameter directory: the file's folder, ending with a slash.
+    func configuration(_ values: [String: SourcedValue], directory: String) -> Configuration {
+        var configuration = Configuration()
+        configuration.projects = projects.map { Configuration.Project(id: $0) }
+        for place in places {
+            guard let value = values[place.path] else { continue }
+            let given = GivenValue(path: place.path, kind: place.setting.kind, value: value, directory: directory)
+            switch place.setting.store {
+            case .process(let store): store(&configuration, given)
+            case .project(let store): store(&configuration.projects[place.project], given)
+            }
+        }
+        return configuration
     }
 
     private func value(of setting: Setting, at path: String, _ variable: String) -> SourcedValue? {
@@ -74,28 +110,15 @@ struct SettingMerger {
         if let text = environment[variable] { return value(text, .environment(variable)) }
         if path == "redis.url", let text = environment["REDIS_URL"] { return value(text, .environment("REDIS_URL")) }
         if let found = file.values[path] { return found }
-        // Only a project that sends over v1 uses credentials, but naming them for the others does no harm.
+        // Projects of other transports ignore their credentials.
         let google = "GOOGLE_APPLICATION_CREDENTIALS"
         if setting.path == "projects.*.credentials", let text = environment[google] {
             return value(text, .environment(google))
         }
-        return setting.standard.isEmpty ? nil : value(setting.standard, .standard)
+        return nil
     }
 
-    private mutating func check(_ kinds: [(path: String, setting: Setting)], _ values: [String: SourcedValue]) {
-        let rules = ValueRules(hosts: HostPolicy(allowed: values["allowed_hosts"]?.texts ?? []))
-        for (path, setting) in kinds {
-            guard let value = values[path] else { continue }
-            if let reason = rules.refusal(of: value, kind: setting.kind) {
-                problems.append("\(path)\(value.place): \(reason)")
-            }
-            if !setting.isInEffect, value.source != .standard {
-                warnings.append("\(path)\(value.place): has no effect in this version")
-            }
-        }
-    }
-
-    /// Not an error: a container platform sets variables named after its services, and one may be named fanfare.
+    /// Warns only, because container platforms set variables named after their services, such as FANFARE_SERVICE_HOST.
     private mutating func warnAboutUnknownVariables(_ meanings: [String: String]) {
         for name in environment.keys.sorted() where name.hasPrefix("FANFARE_") && meanings[name] == nil {
             if name.hasPrefix("FANFARE_SERVICE_") || name.hasPrefix("FANFARE_PORT") { continue }

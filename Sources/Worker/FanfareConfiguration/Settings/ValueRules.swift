@@ -2,7 +2,7 @@
 struct ValueRules {
     let hosts: HostPolicy
 
-    /// Why the value is refused; nil when it is fine. The answer never repeats a value that may be secret.
+    /// Why the value is refused; nil if it is valid. The sentence never repeats a value that may be secret.
     func refusal(of value: SourcedValue, kind: Setting.Kind) -> String? {
         for text in value.texts {
             switch kind {
@@ -37,10 +37,10 @@ struct ValueRules {
         }
     }
 
-    /// A value that is neither a path nor a secret, short enough for a message.
+    /// A value for a message, cut to 64 characters. Not for paths and secrets.
     static func shown(_ text: String) -> String { text.count > 64 ? "\(text.prefix(64))…" : text }
 
-    /// Whether a text is a topic's name, by the rule of FCM and of the job validator.
+    /// Whether a text is a valid topic name: FCM's rule, as the job validator applies it.
     private static func isTopic(_ name: Substring) -> Bool {
         (1...900).contains(name.utf8.count)
             && name.utf8.allSatisfy { byte in

@@ -1,4 +1,4 @@
-/// The reference of all settings, made from the table; the documentation's page holds exactly this.
+/// The reference of all settings as Markdown, generated from the table. The page Configuration holds exactly this text.
 public enum SettingReference {
     public static var markdown: String {
         var lines: [String] = []
@@ -6,11 +6,10 @@ public enum SettingReference {
             lines += ["| key | variable | flag | value | default | meaning |", "|---|---|---|---|---|---|"]
             for setting in settings {
                 let flag = setting.flag.map { "`--\($0)`" } ?? ""
-                let standard = setting.standard.isEmpty ? "" : "`\(setting.standard)`"
-                let note = setting.isInEffect ? "" : " *No effect in this version.*"
+                let defaultText = setting.defaultText.isEmpty ? "" : "`\(setting.defaultText)`"
                 lines.append(
-                    "| `\(setting.path)` | `\(setting.environmentName)` | \(flag) | \(setting.kind.words) | \(standard) "
-                        + "| \(setting.meaning)\(note) |"
+                    "| `\(setting.path)` | `\(setting.environmentName)` | \(flag) | \(setting.kind.words) | \(defaultText) "
+                        + "| \(setting.help) |"
                 )
             }
         }
@@ -37,8 +36,8 @@ extension Setting.Kind {
         case .redisURL: return "URL"
         case .proxy: return "`http://host:port`"
         case .address: return "`host:port` or `unix:///path`"
-        case .hosts: return "list of host names; in the variable: commas between"
-        case .sizes: return "topics and numbers; in the variable: `news=1200000`, commas between"
+        case .hosts: return "list of host names; in the variable: separated by commas"
+        case .sizes: return "topics and numbers; in the variable: `news=1200000`, separated by commas"
         }
     }
 }

@@ -1,6 +1,6 @@
-/// Everything that is wrong with a configuration, at once: one pass of mending is enough.
+/// All problems of a configuration, so that one pass is enough to correct them.
 public struct ConfigurationError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// One sentence each, starting with the place: a key's path, a variable or a file.
+    /// One sentence each, beginning with its source: a key's path, a variable or a file.
     public let problems: [String]
 
     public init(problems: [String]) { self.problems = problems }

@@ -1,13 +1,13 @@
-/// The passwords for Redis, from wherever they are said. Those in the URL stay there.
+/// The passwords for Redis from the environment and from files. A password in the URL stays there.
 public struct RedisPasswords: Equatable, Sendable {
     public var servers: SecretText?
     public var sentinels: SecretText?
-    /// Files that others may read: one sentence each.
+    /// Warnings about files that every user may read: one sentence each.
     public var warnings: [String] = []
 }
 
 extension Configuration {
-    /// Opens the password files that the configuration names; commands that need no other secret need only this.
+    /// Reads the passwords for Redis, for commands that need no other secret.
     ///
     /// - Throws: every problem at once; no message repeats a part of a file.
     public func redisPasswords() throws(ConfigurationError) -> RedisPasswords {
@@ -41,7 +41,7 @@ extension Configuration {
         do throws(ConfigurationError) {
             let content = try file.read(limit: 4_096)
             if content.isReadableByOthers { warnings.append(file.tooOpen) }
-            // Editors end files with a newline; anything else may belong to the password.
+            // Editors end files with a newline. Other white space may belong to the password.
             var bytes = content.bytes[...]
             while let last = bytes.last, last == 10 || last == 13 { bytes.removeLast() }
             guard let text = String(validating: bytes, as: UTF8.self), !text.isEmpty,
@@ -57,7 +57,7 @@ extension Configuration {
         }
     }
 
-    /// What was said of Sentinels though the URL names none, or twice.
+    /// Settings of Redis that contradict each other.
     func redisContradictions() -> [String] {
         var problems: [String] = []
         if redis.user != nil, Self.holdsUser(redis.url.value) {
@@ -73,7 +73,7 @@ extension Configuration {
         let said = [
             ("redis.sentinel_user", redis.sentinelUser != nil),
             ("redis.sentinel_password_file", redis.sentinelPasswordFile != nil),
-            ("redis.sentinel_tls", redis.sentinelTLS != nil),
+            ("redis.sentinel_tls", redis.sentinelTLS != .same),
         ]
         return said.filter { $0.1 }.map { "\($0.0): has no effect unless redis.url begins with redis-sentinel://" }
     }

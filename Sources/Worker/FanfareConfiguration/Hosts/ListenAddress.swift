@@ -1,14 +1,14 @@
 /// An address to listen on.
 public enum ListenAddress: Equatable, Sendable {
-    /// An IPv6 address stands without its brackets. Port 0 takes a free one.
+    /// An IPv6 address without its brackets. Port 0 takes a free port.
     case tcp(host: String, port: Int)
     case unix(path: String)
 
-    /// `host:port` or `unix:///path`; nil for what is neither.
+    /// Reads `host:port` or `unix:///path`; nil for any other text.
     public init?(_ text: String) {
         if text.hasPrefix("unix://") {
             let path = text.dropFirst(7)
-            // As much as a socket's name may have.
+            // The limit of sockaddr_un.sun_path.
             guard path.hasPrefix("/"), path.utf8.count > 1, path.utf8.count < 108 else { return nil }
             self = .unix(path: String(path))
             return
@@ -19,7 +19,7 @@ public enum ListenAddress: Equatable, Sendable {
         self = .tcp(host: host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host, port: port)
     }
 
-    /// Nobody beyond this machine can reach it.
+    /// Whether only this machine can reach it.
     public var isLocal: Bool {
         switch self {
         case .unix: return true
@@ -28,7 +28,7 @@ public enum ListenAddress: Equatable, Sendable {
     }
 }
 
-/// A text that must not be shown: neither printed nor dumped.
+/// A secret. Printing and dumping show `[secret]`.
 public struct SecretText: Equatable, Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable
 {
     public let value: String

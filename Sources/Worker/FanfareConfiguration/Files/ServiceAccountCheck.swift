@@ -1,8 +1,8 @@
 internal import FanfareJSON
 
-/// Looks at a service account file before a worker trusts it: above all at where it would send a signed assertion.
+/// Checks a service account file, above all the host that the worker would send a signed assertion to.
 enum ServiceAccountCheck {
-    /// Why the file is refused; nil when it is fine. Never repeats a value but the host of `token_uri`.
+    /// Why the file is refused; nil if it is valid. Of its values only the host of `token_uri` is repeated.
     static func refusal(of bytes: [UInt8], hosts: HostPolicy) -> String? {
         let value: JSONValue
         do {

@@ -1,16 +1,16 @@
 internal import FanfareJSON
 internal import FanfareModel
 
-/// The contents of the files that a configuration names. Neither printed nor dumped.
+/// The contents of the files that a configuration names. Printing and dumping show none of them.
 public struct Secrets: Sendable, CustomStringConvertible, CustomReflectable {
-    /// Service account files, byte for byte, by project.
+    /// The bytes of service account files, by project.
     public var serviceAccounts: [String: [UInt8]] = [:]
     /// Server keys of the legacy and XMPP transports, by project.
     public var serverKeys: [String: String] = [:]
     public var redis = RedisPasswords()
-    /// What requests to the admin address have to carry; nil where they need nothing.
+    /// The bearer token of the admin address; nil if requests need none.
     public var adminToken: SecretText?
-    /// Files that others may read: one sentence each.
+    /// Warnings about files that every user may read: one sentence each.
     public var warnings: [String] = []
 
     public var description: String { "[secrets]" }
@@ -18,7 +18,7 @@ public struct Secrets: Sendable, CustomStringConvertible, CustomReflectable {
 }
 
 extension Configuration {
-    /// More is neither a key nor a service account.
+    /// Size limit of keys and service accounts.
     static let maximumSecretBytes = 65_536
     static let maximumCertificateBytes = 4 << 20
 
@@ -113,7 +113,7 @@ extension Configuration {
             return
         }
         guard let content = read(file, limit: 4_096, &problems) else { return }
-        // Editors end files with a newline; the key itself goes into a header and may hold none.
+        // Editors end files with a newline, and the key goes into a header, which may hold none.
         let key = String(decoding: content.bytes, as: UTF8.self).split(whereSeparator: \.isWhitespace)
         guard key.count == 1, key[0].utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
             problems.append("\(file): must hold one key, printable ASCII without spaces")

@@ -1,13 +1,12 @@
-/// A setting's value as given, and its source. Its description omits the value, which may be a secret.
+/// The value of a setting as given, and its source. The description omits the value, which may be a secret.
 struct SourcedValue: Equatable, Sendable, CustomStringConvertible, CustomReflectable {
     enum Source: Equatable, Sendable {
         case flag(String)
         case environment(String)
         case file(line: Int)
-        case standard
     }
 
-    /// More than one only for a list.
+    /// One text, or several for a list.
     var texts: [String]
     var source: Source
 
@@ -16,13 +15,12 @@ struct SourcedValue: Equatable, Sendable, CustomStringConvertible, CustomReflect
     var description: String { "a value\(place)" }
     var customMirror: Mirror { Mirror(self, children: [:]) }
 
-    /// What a message says after the path.
+    /// The source as messages show it after the path.
     var place: String {
         switch source {
         case .flag(let name): return " (--\(name))"
         case .environment(let name): return " (\(name))"
         case .file(let line): return line > 0 ? " (line \(line))" : ""
-        case .standard: return ""
         }
     }
 }

@@ -1,14 +1,14 @@
 internal import FanfareModel
 
 extension Configuration {
-    /// Reads everything that may set something: flags before environment before file before default.
+    /// Reads all sources in order of precedence: flags, environment, file, defaults.
     ///
-    /// Files that the configuration names are not opened; ``loadSecrets()`` does that, for who needs them.
+    /// Files that the configuration names are not opened; ``loadSecrets()`` opens them.
     /// - Parameters:
     ///   - file: the path of the YAML file; nil for none.
-    ///   - source: what names the file, a flag or a variable; messages call it so.
+    ///   - source: the flag or variable that names the file, for messages.
     ///   - environment: of the process.
-    ///   - flags: a setting's path and the text given for it.
+    ///   - flags: texts by the paths of settings.
     /// - Throws: every problem at once.
     public static func load(
         file: String?,
@@ -43,14 +43,14 @@ extension Configuration {
         }
         if let flag = flags["redis.url"], holdsPassword(flag) {
             configuration.warnings.append(
-                "redis.url (--redis): command lines are for every user to see; a password belongs into FANFARE_REDIS_URL "
-                    + "or the file"
+                "redis.url (--redis): every user can see command lines; put the password into FANFARE_REDIS_URL or "
+                    + "the file"
             )
         }
         return configuration
     }
 
-    /// `scheme://user:password@…`, whatever follows.
+    /// Whether a URL begins with `scheme://user:password@`.
     static func holdsPassword(_ url: String) -> Bool {
         guard let start = url.firstRange(of: "://"), let at = url.lastIndex(of: "@"), start.upperBound < at else {
             return false
@@ -59,8 +59,9 @@ extension Configuration {
         return url.index(after: colon) < at
     }
 
-    /// The same with the file's text at hand.
-    /// - Parameter directory: what relative paths in the text start from, with its slash; empty for the working directory.
+    /// Reads the file's text instead of the file.
+    /// - Parameter directory: the folder that relative paths in the text start from, ending with a slash; empty for the
+    ///   working directory.
     static func load(
         yaml: String,
         directory: String = "",
@@ -71,9 +72,7 @@ extension Configuration {
         var merger = SettingMerger(file: file, environment: environment, flags: flags)
         let values = merger.merge()
         guard merger.problems.isEmpty else { throw ConfigurationError(problems: merger.problems) }
-        var configuration = ResolvedValues(values: values, directory: directory).configuration(
-            projects: merger.projects
-        )
+        var configuration = merger.configuration(values, directory: directory)
         if let token = environment[SettingMerger.adminTokenVariable], !token.isEmpty {
             configuration.admin.token = SecretText(token)
         }
@@ -89,7 +88,7 @@ extension Configuration {
         return configuration
     }
 
-    /// Values that are fine alone and not together.
+    /// Values that are valid alone and contradict each other.
     private func contradictions() -> [String] {
         var problems: [String] = []
         if worker.renewMs * 3 > worker.leaseMs {
@@ -116,7 +115,7 @@ extension Configuration {
         return problems
     }
 
-    /// What was said and changes nothing, where somebody may count on it.
+    /// Settings that are given and have no effect.
     private func idleSettings() -> [String] {
         var warnings: [String] = []
         if admin.listen == nil, admin.tokenFile != nil {

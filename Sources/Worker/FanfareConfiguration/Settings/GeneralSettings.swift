@@ -1,0 +1,137 @@
+extension Configuration {
+    /// The settings under `redis`.
+    public struct Redis: Equatable, Sendable {
+        public enum Durability: String, CaseIterable, Sendable { case fast, safe }
+        public enum SentinelTLS: String, CaseIterable, Sendable { case same, yes, no }
+
+        /// May hold a password.
+        public var url = SecretText("redis://127.0.0.1:6379/0")
+        /// The ACL user, if the URL names none.
+        public var user: String?
+        public var passwordFile: ConfiguredFile?
+        /// The password from the environment; it takes precedence over the file's.
+        public var password: SecretText?
+        public var certificateFile: ConfiguredFile?
+        public var keyFile: ConfiguredFile?
+        public var sentinelUser: String?
+        public var sentinelPasswordFile: ConfiguredFile?
+        /// As ``password``, for the Sentinels.
+        public var sentinelPassword: SecretText?
+        public var sentinelTLS = SentinelTLS.same
+        public var durability = Durability.fast
+        /// Used with ``Durability/safe`` only.
+        public var replicas = 1
+
+        /// Replicas that must confirm each write; 0 with ``Durability/fast``.
+        public var safeReplicas: Int { durability == .safe ? replicas : 0 }
+    }
+
+    /// The settings under `log`.
+    public struct Log: Equatable, Sendable {
+        /// As swift-log names them.
+        public enum Level: String, CaseIterable, Sendable { case trace, debug, info, notice, warning, error, critical }
+        public enum Format: String, CaseIterable, Sendable { case text, json }
+
+        public var level = Level.info
+        public var format = Format.text
+    }
+
+    /// The settings under `admin`.
+    public struct Admin: Equatable, Sendable {
+        /// nil: the worker serves no admin requests.
+        public var listen: ListenAddress?
+        public var tokenFile: ConfiguredFile?
+        /// The token from the environment; it takes precedence over the file's.
+        public var token: SecretText?
+    }
+
+    /// The settings under `retention`, in hours.
+    public struct Retention: Equatable, Sendable {
+        public var jobHours: Int64 = 168
+        public var singleJobHours: Int64 = 1
+        public var outgoingHours: Int64 = 24
+        public var dedupeHours: Int64 = 24
+    }
+}
+
+extension Settings {
+    static let general: [Setting] = [
+        Setting("redis.url", \.redis.url, .redisURL, flag: "redis") {
+            "Address of Redis: `redis://[user[:password]@]host[:port][/db]`, `unix:///path[?db=n]`, "
+                + "`redis-sentinel://…host[:port],…[/db][?master=name]` or `redis-cluster://…host[:port],…`; `rediss` in "
+                + "place of `redis` means TLS. `REDIS_URL` is used if `FANFARE_REDIS_URL` is not set. See the page on Redis."
+        },
+        Setting("redis.user", \.redis.user) {
+            "The ACL user to sign in as, if the URL names none."
+        },
+        Setting("redis.password_file", \.redis.passwordFile) {
+            "File that holds the password, if the URL holds none. `FANFARE_REDIS_PASSWORD`, the password itself, takes "
+                + "precedence. Readable by others: a warning."
+        },
+        Setting("redis.cert_file", \.redis.certificateFile) {
+            "A client certificate (PEM) for `rediss://`."
+        },
+        Setting("redis.key_file", \.redis.keyFile) {
+            "The key (PEM) of that certificate."
+        },
+        Setting("redis.sentinel_user", \.redis.sentinelUser) {
+            "The ACL user to sign in to the Sentinels as."
+        },
+        Setting("redis.sentinel_password_file", \.redis.sentinelPasswordFile) {
+            "File that holds the Sentinels' password. `FANFARE_REDIS_SENTINEL_PASSWORD`, the password itself, takes "
+                + "precedence. Readable by others: a warning."
+        },
+        Setting("redis.sentinel_tls", \.redis.sentinelTLS) {
+            "Whether to connect to the Sentinels over TLS; `same`: as to the servers."
+        },
+        Setting("redis.durability", \.redis.durability) {
+            "`safe`: no send starts and no result counts before `redis.safe_replicas` replicas have confirmed the "
+                + "write. See the page on guarantees."
+        },
+        Setting("redis.safe_replicas", \.redis.replicas, .integer(1...16)) {
+            "Replicas that must confirm each write with `safe`."
+        },
+        Setting("prefix", \.prefix, flag: "prefix") {
+            "Prefix of every Redis key."
+        },
+        Setting("tls.ca_file", \.caFile) {
+            "A private CA (PEM), trusted besides the system's, for FCM and Redis."
+        },
+        Setting("allowed_hosts", \.allowedHosts) {
+            "Hosts that `endpoint`, `iid_endpoint`, `host` and a credential's `token_uri` may name besides Google's and this machine's."
+        },
+        Setting("proxy", \.proxy, .proxy) {
+            "An HTTP proxy for FCM. The environment's proxy variables are never read."
+        },
+        Setting("log.level", \.log.level, flag: "log-level") {
+            "The lowest level that is logged."
+        },
+        Setting("log.format", \.log.format, flag: "log-format") {
+            "Lines for people, or one JSON object a line. Logs go to standard error."
+        },
+        Setting("admin.listen", \.admin.listen, flag: "admin-listen") {
+            "Address of a worker's `/metrics`, `/healthz` and `/readyz`; without one they are not served. Port 0 takes "
+                + "a free port and logs it. An address that other machines can reach needs a token."
+        },
+        Setting("admin.token_file", \.admin.tokenFile) {
+            "File that holds the bearer token for the admin address, 16 characters or more. `FANFARE_ADMIN_TOKEN`, the "
+                + "token itself, takes precedence. Readable by others: a warning."
+        },
+        Setting("backlog_limit", \.backlogLimit, .integer(1...1_000_000_000)) {
+            "Entries of an outgoing stream that a consumer group may leave unacknowledged. Above it, the project's "
+                + "workers take no new jobs until the backlog falls to four fifths of it."
+        },
+        Setting("retention.job_hours", \.retention.jobHours, .integer(1...87_600)) {
+            "How long the hash of a finished job is kept."
+        },
+        Setting("retention.single_job_hours", \.retention.singleJobHours, .integer(1...87_600)) {
+            "The same for a job of one recipient without an id of its own."
+        },
+        Setting("retention.outgoing_hours", \.retention.outgoingHours, .integer(1...87_600)) {
+            "How long entries of the outgoing streams are kept if no consumer group reads them."
+        },
+        Setting("retention.dedupe_hours", \.retention.dedupeHours, .integer(1...87_600)) {
+            "How long a job's id is remembered: a job pushed again in that time is not sent again."
+        },
+    ]
+}
