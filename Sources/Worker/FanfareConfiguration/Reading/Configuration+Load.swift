@@ -52,11 +52,16 @@ extension Configuration {
 
     /// Whether a URL begins with `scheme://user:password@`.
     static func holdsPassword(_ url: String) -> Bool {
+        let parts = userInfo(of: url)?.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false) ?? []
+        return parts.count == 2 && !parts[1].isEmpty
+    }
+
+    /// The part of a URL between `://` and the last `@`; nil if it is missing or empty.
+    private static func userInfo(of url: String) -> Substring? {
         guard let start = url.firstRange(of: "://"), let at = url.lastIndex(of: "@"), start.upperBound < at else {
-            return false
+            return nil
         }
-        guard let colon = url[start.upperBound..<at].firstIndex(of: ":") else { return false }
-        return url.index(after: colon) < at
+        return url[start.upperBound..<at]
     }
 
     /// Reads the file's text instead of the file.
@@ -102,7 +107,9 @@ extension Configuration {
         if (redis.certificateFile == nil) != (redis.keyFile == nil) {
             problems.append("redis: cert_file and key_file go together")
         }
-        problems += redisContradictions()
+        if redis.user != nil, let info = Self.userInfo(of: redis.url.value), !info.hasPrefix(":") {
+            problems.append("redis.user: redis.url names a user too; leave one out")
+        }
         if prefix.contains(where: { "{}:\" ".contains($0) }) || prefix.utf8.count > 64 {
             problems.append("prefix: at most 64 bytes, without braces, colons, quotes and spaces")
         }
@@ -121,7 +128,18 @@ extension Configuration {
         if admin.listen == nil, admin.tokenFile != nil {
             warnings.append("admin.token_file: has no effect without admin.listen")
         }
-        return warnings + idleRedisSettings()
+        let url = redis.url.value.lowercased()
+        if !url.hasPrefix("redis-sentinel:"), !url.hasPrefix("rediss-sentinel:") {
+            let given = [
+                ("redis.sentinel_user", redis.sentinelUser != nil),
+                ("redis.sentinel_password_file", redis.sentinelPasswordFile != nil),
+                ("redis.sentinel_tls", redis.sentinelTLS != .same),
+            ]
+            for (path, isGiven) in given where isGiven {
+                warnings.append("\(path): has no effect unless redis.url begins with redis-sentinel://")
+            }
+        }
+        return warnings
             + projects.filter { $0.legacyBody == .text && $0.transport != .legacy }.map {
                 "projects.\($0.id).legacy_body: text has no effect with transport \($0.transport.rawValue)"
             }
