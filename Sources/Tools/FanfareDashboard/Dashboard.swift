@@ -7,9 +7,9 @@ public import Logging
 internal import NIOCore
 internal import StreamWire
 
-/// The web page that shows a fleet and lets a person act on it.
+/// Serves a web page that shows and controls a fleet.
 ///
-/// Serves HTTP/1.1 without TLS: on an address that others reach, put a proxy with TLS before it.
+/// The page is plain HTTP/1.1: if other machines can reach its address, put a TLS proxy before it.
 public struct Dashboard<Redis: RedisSending>: Sendable {
     private let options: DashboardOptions
     private let routes: DashboardRoutes<LazyRedis<Redis>>
@@ -17,23 +17,22 @@ public struct Dashboard<Redis: RedisSending>: Sendable {
     private let hub: FleetHub
     private let logger: Logger
 
-    /// Who asks nothing makes room for others.
+    /// Idle connections above this limit are closed.
     private static var maxConnections: Int { 256 }
-    /// Browsers that look at the live picture at once.
+    /// Browsers that may follow the fleet at once.
     private static var maxBrowsers: Int { 64 }
     private static var maxBodyBytes: Int { 8_192 }
-    private static var maxHeaderBytes: Int { 16_384 }
 
     /// - Parameters:
-    ///   - connect: called until it succeeds; afterwards the connection has to come back by itself.
-    ///   - explain: what people are told of an error.
+    ///   - connect: called until it succeeds; its connection must reconnect by itself.
+    ///   - explain: the text of an error for users.
     public init(
         options: DashboardOptions,
         logger: Logger,
         connect: @escaping @Sendable () async throws -> Redis,
         explain: @escaping @Sendable (any Error) -> String
     ) {
-        precondition(options.refusal == nil, "whoever starts it has looked at the refusal")
+        precondition(options.refusal == nil, "the caller checks options.refusal first")
         self.options = options
         self.logger = logger
         let redis = LazyRedis(connect: connect)
@@ -47,15 +46,15 @@ public struct Dashboard<Redis: RedisSending>: Sendable {
             explain: explain,
             onAction: { action, project, target in
                 logger.notice(
-                    "The dashboard was told to act.",
+                    "An operator acted on the dashboard.",
                     metadata: ["action": "\(action)", "project": "\(project)", "target": "\(target)"]
                 )
             },
             onWrongToken: { peer, isTooMany in
                 logger.warning(
                     isTooMany
-                        ? "Too many wrong tokens came; those of the next minute are not noted one by one."
-                        : "A wrong token was shown to the dashboard.",
+                        ? "The dashboard refused too many wrong tokens; it logs no more of them for a minute."
+                        : "The dashboard refused a wrong token.",
                     metadata: ["peer": "\(peer)"]
                 )
             },
@@ -67,10 +66,10 @@ public struct Dashboard<Redis: RedisSending>: Sendable {
 
     /// Serves until the task is cancelled.
     ///
-    /// - Parameter onListening: called once, with the port that was taken.
-    /// - Throws: a `ListenError` when it cannot listen.
+    /// - Parameter onListening: called once, with the bound port.
+    /// - Throws: a `ListenError` if it cannot listen.
     public func run(onListening: @escaping @Sendable (Int) -> Void) async throws {
-        // The server's own word about every connection is of no use here.
+        // Suppress the server's log record of every connection.
         var quiet = logger
         quiet.logLevel = .critical
         let responder = CallbackResponder<PeerContext> { [routes, hub] request, context in
@@ -80,20 +79,9 @@ public struct Dashboard<Redis: RedisSending>: Sendable {
                 return Self.response(.error(413, "too_large", "The body is too large."), hub)
             }
         }
-        let limiter = ConnectionLimiter(limit: Self.maxConnections)
         let application = Application(
             responder: responder,
-            server: .http1(
-                configuration: .init(
-                    additionalChannelHandlers: [HostGate.handler(), limiter.handler()],
-                    idleTimeout: .seconds(60),
-                    httpDecoderConfiguration: .init(
-                        maxHeaderFieldSize: Self.maxHeaderBytes,
-                        maxHeaderListSize: Self.maxHeaderBytes,
-                        maxHeaderFieldCount: 100
-                    )
-                )
-            ),
+            server: .http1(configuration: .limited(connections: Self.maxConnections, idleSeconds: 60)),
             configuration: ApplicationConfiguration(
                 address: .hostname(options.host == "localhost" ? "127.0.0.1" : options.host, port: options.port)
             ),
@@ -110,19 +98,19 @@ public struct Dashboard<Redis: RedisSending>: Sendable {
                     throw ListenError(error, address: "\(host):\(options.port)") ?? error
                 }
             }
-            // Whichever ends first ends the other.
+            // The first to end cancels the other.
             defer { group.cancelAll() }
             try await group.next()
         }
     }
 
-    // MARK: Between the server's words and ours
+    // MARK: Conversion of requests and replies
 
     private static func request(_ request: Request, from peer: String) async throws -> WebRequest {
         let body = try await request.body.collect(upTo: maxBodyBytes)
         var headers: [String: String] = [:]
         for field in request.headers {
-            // Of a header that came twice, the pair is no valid value of any that is looked at.
+            // Repeated headers are joined, which makes the ones used here invalid.
             let name = field.name.canonicalName
             headers[name] = headers[name].map { "\($0), \(field.value)" } ?? field.value
         }
@@ -150,7 +138,7 @@ public struct Dashboard<Redis: RedisSending>: Sendable {
         return Response(status: HTTPResponse.Status(code: reply.status), headers: fields, body: body)
     }
 
-    /// Ends when the browser goes or the dashboard does.
+    /// Writes events until the browser or the dashboard disconnects.
     private static func stream(_ hub: FleetHub, _ slot: StreamSlot, to writer: inout any ResponseBodyWriter)
         async throws
     {
@@ -165,7 +153,7 @@ public struct Dashboard<Redis: RedisSending>: Sendable {
     }
 }
 
-/// Who asks.
+/// The context of a request, with the address of its peer.
 private struct PeerContext: RequestContext {
     var coreContext: CoreRequestContextStorage
     let peer: String

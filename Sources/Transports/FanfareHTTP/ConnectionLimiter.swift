@@ -1,19 +1,19 @@
-public import NIOCore
+internal import NIOCore
 internal import NIOHTTPTypes
 internal import Synchronization
 
-/// The connections of one HTTP server: where a new one finds no room, the one that has done nothing for longest goes.
+/// Limits the connections of an HTTP server. A new connection above the limit closes the one that was idle for longest.
 ///
-/// With a limit alone, whoever opens connections and never ends a request keeps everybody else waiting until they time
-/// out.
-public final class ConnectionLimiter: Sendable {
+/// With a plain limit, a client that opens connections and never completes a request would block all others until its
+/// connections time out.
+final class ConnectionLimiter: Sendable {
     private struct Member {
         let channel: any Channel
-        /// Those that came whole and are not answered yet; below 0 when an answer was over before its request.
+        /// Complete requests without an answer; below 0 if an answer ended before its request.
         var requests = 0
         var lastActivity: Int
 
-        /// Whoever has sent a whole request is answered first.
+        /// Connections with a complete request are evicted last.
         func isEvictedBefore(_ other: Member) -> Bool {
             (requests > 0) == (other.requests > 0) ? lastActivity < other.lastActivity : other.requests > 0
         }
@@ -27,11 +27,11 @@ public final class ConnectionLimiter: Sendable {
     private let state = Mutex(State())
     private let limit: Int
 
-    /// - Parameter limit: connections that stay open.
-    public init(limit: Int) { self.limit = limit }
+    /// - Parameter limit: maximum number of open connections.
+    init(limit: Int) { self.limit = limit }
 
-    /// One for each connection, behind what makes HTTP of its bytes.
-    public func handler() -> any RemovableChannelHandler { ConnectionLimiterHandler(self) }
+    /// A handler for one connection, to add behind the HTTP codec.
+    func handler() -> any RemovableChannelHandler { ConnectionLimiterHandler(self) }
 
     fileprivate func add(_ channel: any Channel) {
         let evicted: (any Channel)? = state.withLock { state in
@@ -51,7 +51,8 @@ public final class ConnectionLimiter: Sendable {
         state.withLock { $0.members[ObjectIdentifier(channel)] = nil }
     }
 
-    /// A request came whole, a part of an answer was written or (`change` -1) its end.
+    /// Records activity of a connection.
+    /// - Parameter change: 1 for a complete request, -1 for the end of an answer, 0 for a part of an answer.
     fileprivate func recordActivity(_ channel: any Channel, _ change: Int = 0) {
         state.withLock { state in
             state.activities += 1
@@ -82,7 +83,7 @@ private final class ConnectionLimiterHandler: ChannelDuplexHandler, RemovableCha
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        // Parts of a body are no step: they may come as slowly as somebody likes.
+        // Parts of a body are no activity: a client may send them arbitrarily slowly.
         if case .end = unwrapInboundIn(data) { limiter.recordActivity(context.channel, 1) }
         context.fireChannelRead(data)
     }

@@ -3,13 +3,13 @@ internal import NIOHTTP1
 
 /// Refuses requests of one connection that break ``HostRule``: the server answers 400 and closes the connection.
 ///
-/// So the server's handlers see exactly one host, the same as a proxy before this server.
+/// So the server's handlers and a proxy before the server see the same single host.
 public enum HostGate {
-    /// One for each connection, among a server's additional handlers.
+    /// A handler for one connection, to add to a server's additional handlers.
     public static func handler() -> any RemovableChannelHandler { HostGateInstaller() }
 }
 
-/// Puts the gate behind the decoder. A server's additional handlers come too late: they no longer see the HTTP version.
+/// Installs the gate behind the decoder, because a server's additional handlers do not see the HTTP version.
 private final class HostGateInstaller: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = NIOAny
 
@@ -19,7 +19,7 @@ private final class HostGateInstaller: ChannelInboundHandler, RemovableChannelHa
             let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
             try pipeline.addHandler(HostGateHandler(), position: .after(decoder))
         } catch {
-            // Closes the connection: a request must not pass without the check.
+            // Close the connection: no request may pass unchecked.
             context.close(promise: nil)
         }
     }
@@ -37,7 +37,7 @@ private final class HostGateHandler: ChannelInboundHandler {
             HostRule.refusal(hosts: head.headers["host"], isHTTP10: head.version == .http1_0) != nil
         {
             hasRefused = true
-            // As what the decoder itself refuses: the server answers 400 once the requests before it are answered.
+            // As for the decoder's own errors, the server answers 400 after the requests before it.
             context.fireErrorCaught(HTTPParserError.invalidHeaderToken)
             return
         }

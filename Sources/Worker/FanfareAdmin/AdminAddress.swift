@@ -1,8 +1,8 @@
 internal import FanfareModel
 
-/// Where the admin server listens.
+/// The address of the admin server.
 public enum AdminAddress: Equatable, Sendable, CustomStringConvertible {
-    /// - Parameter host: a name or an address; an IPv6 one without brackets. Port 0 takes a free one.
+    /// A host name or address, IPv6 without brackets. Port 0 takes a free port.
     case tcp(host: String, port: Int)
     case unix(path: String)
 
@@ -13,7 +13,7 @@ public enum AdminAddress: Equatable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Reached from this machine only.
+    /// Whether only this machine can reach the address.
     public var isLocal: Bool {
         switch self {
         case .unix: return true

@@ -1,13 +1,13 @@
 public import FanfareJSON
 
-/// What the admin server asks the process for; each is called for every request, on any thread, and must not block.
+/// The closures that answer admin requests. They are called for every request, on any thread, and must not block.
 public struct AdminProbes: Sendable {
-    /// In Prometheus' text format, and what it is called.
+    /// The metrics, and their content type.
     public var metrics: @Sendable () -> String
     public var metricsType: String
-    /// The process works: if not, it should be started anew.
+    /// Whether the process works; if not, restart it.
     public var health: @Sendable () -> AdminReport
-    /// The process can do its work now: if not, whoever waits for it should go on waiting.
+    /// Whether the process can work now; if not, wait.
     public var readiness: @Sendable () -> AdminReport
 
     public init(
@@ -23,10 +23,10 @@ public struct AdminProbes: Sendable {
     }
 }
 
-/// What a probe has found.
+/// The result of a probe.
 public struct AdminReport: Equatable, Sendable {
     public var isGood: Bool
-    /// Why, for those who may know; shown as an object beside the verdict.
+    /// The reasons, which only authorised requests get.
     public var details: JSONObject
 
     public init(isGood: Bool, details: JSONObject = [:]) {

@@ -3,12 +3,12 @@ internal import FanfareJSON
 internal import FanfareMetrics
 internal import FanfareModel
 
-/// Decides what an admin request is answered. Without I/O, so that every rule can be tested alone.
+/// Decides the answer to an admin request. Does no I/O, so that tests can call it directly.
 struct AdminResponder: Sendable {
     struct Request {
         var method: String
         var path: String
-        /// The `Host` header; nil when there is none.
+        /// The `Host` header; nil if there is none.
         var host: String?
         var authorization: String?
     }
@@ -17,14 +17,14 @@ struct AdminResponder: Sendable {
         var status: Int
         var contentType = "text/plain; charset=utf-8"
         var body = ""
-        /// Beside those that every answer has.
+        /// Headers besides those of every answer.
         var headers: [String: String] = [:]
     }
 
     let probes: AdminProbes
-    /// nil where whoever can connect may ask.
+    /// nil if requests need no token.
     let token: BearerToken?
-    /// Only names of this machine are answered to: a web page that is open here must not read on under its own name.
+    /// Whether `Host` must name this machine, which protects against DNS rebinding.
     let checksHost: Bool
 
     func answer(_ request: Request) -> Answer {
@@ -39,7 +39,7 @@ struct AdminResponder: Sendable {
 
     private func decide(_ request: Request) -> Answer {
         if checksHost, let host = request.host, !Self.isLocal(host) {
-            return Answer(status: 403, body: "This address answers to names of this machine only.\n")
+            return Answer(status: 403, body: "This address only accepts names of this machine.\n")
         }
         let isAuthorised = token.map { $0.accepts(authorization: request.authorization) } ?? true
         switch request.path {
@@ -47,7 +47,7 @@ struct AdminResponder: Sendable {
         case "/readyz": return probe(request, isAuthorised, probes.readiness, good: "ready", bad: "unavailable")
         default: break
         }
-        // Whoever may not ask does not learn what there is.
+        // Without the token, do not reveal which paths exist.
         guard isAuthorised else {
             return Answer(
                 status: 401,
@@ -55,11 +55,11 @@ struct AdminResponder: Sendable {
                 headers: ["WWW-Authenticate": "Bearer realm=\"fanfare\""]
             )
         }
-        guard request.path == "/metrics" else { return Answer(status: 404, body: "Nothing is here.\n") }
+        guard request.path == "/metrics" else { return Answer(status: 404, body: "Not found.\n") }
         return reading(request) { Answer(status: 200, contentType: probes.metricsType, body: probes.metrics()) }
     }
 
-    /// Orchestrators ask without a token; they get the verdict, and nothing of what is behind it.
+    /// Answers a probe. Orchestrators need no token, but get no details without it.
     private func probe(
         _ request: Request,
         _ isAuthorised: Bool,
@@ -79,7 +79,7 @@ struct AdminResponder: Sendable {
         }
     }
 
-    /// Nothing here changes anything, whatever the method.
+    /// Answers GET and HEAD only.
     private func reading(_ request: Request, _ body: () -> Answer) -> Answer {
         guard request.method == "GET" || request.method == "HEAD" else {
             return Answer(status: 405, body: "GET only.\n", headers: ["Allow": "GET, HEAD"])

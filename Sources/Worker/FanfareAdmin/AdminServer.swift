@@ -7,25 +7,25 @@ internal import HummingbirdCore
 public import Logging
 internal import NIOCore
 
-/// `/metrics`, `/healthz` and `/readyz` of a process, over HTTP/1.1.
+/// Serves `/metrics`, `/healthz` and `/readyz` of a process over HTTP/1.1.
 ///
-/// Without a token only for an address of this machine, which ``init(address:token:probes:logger:)`` insists on.
+/// An address that other machines can reach requires a token, which ``init(address:token:probes:logger:)`` checks.
 public struct AdminServer: Sendable {
     private let address: AdminAddress
     private let responder: AdminResponder
     private let logger: Logger
 
-    /// Scrapers and probes. Who asks nothing makes room for others.
+    /// Idle connections above this limit are closed.
     private static let maxConnections = 64
-    /// Nobody who asks here has long headers, or needs long to send them.
-    private static let maxHeaderBytes = 16_384
-    private static let idleSeconds: Int64 = 30
 
     /// - Parameters:
-    ///   - token: asked for by `/metrics`, and by the probes before they give details. An address that others than
-    ///     this machine reach must have one.
+    ///   - token: required by `/metrics`, and by the probes for details. Required if other machines can reach the
+    ///     address.
     public init(address: AdminAddress, token: BearerToken?, probes: AdminProbes, logger: Logger) {
-        precondition(address.isLocal || token != nil, "the configuration's check lets no such address through")
+        precondition(
+            address.isLocal || token != nil,
+            "an address beyond this machine needs a token, as the configuration checks"
+        )
         self.address = address
         var isTCP = false
         if case .tcp = address { isTCP = true }
@@ -33,11 +33,11 @@ public struct AdminServer: Sendable {
         self.logger = logger
     }
 
-    /// Serves for as long as the process lives: nobody who asks here has to be waited for. A task that runs it is not
-    /// to be cancelled, because NIO traps where a connection was accepted and not looked at yet.
+    /// Serves until the process ends. Do not cancel its task: NIO traps if a connection was accepted and not yet
+    /// processed.
     ///
-    /// - Parameter onListening: called once, with the port that was taken.
-    /// - Throws: a `ListenError` when it cannot listen.
+    /// - Parameter onListening: called once, with the bound address.
+    /// - Throws: a `ListenError` if it cannot listen.
     public func run(onListening: @escaping @Sendable (AdminAddress) -> Void) async throws {
         let responder = responder
         let callback = CallbackResponder<BasicRequestContext> { request, _ in
@@ -51,23 +51,12 @@ public struct AdminServer: Sendable {
             )
             return Self.response(answer, isHead: request.method == .head)
         }
-        // The server's own word about every start is of no use to whoever reads the worker's log.
+        // Suppress the server's own log records.
         var quiet = logger
         quiet.logLevel = .critical
-        let limiter = ConnectionLimiter(limit: Self.maxConnections)
         let application = Application(
             responder: callback,
-            server: .http1(
-                configuration: .init(
-                    additionalChannelHandlers: [HostGate.handler(), limiter.handler()],
-                    idleTimeout: .seconds(Self.idleSeconds),
-                    httpDecoderConfiguration: .init(
-                        maxHeaderFieldSize: Self.maxHeaderBytes,
-                        maxHeaderListSize: Self.maxHeaderBytes,
-                        maxHeaderFieldCount: 100
-                    )
-                )
-            ),
+            server: .http1(configuration: .limited(connections: Self.maxConnections, idleSeconds: 30)),
             configuration: ApplicationConfiguration(address: try bindAddress()),
             onServerRunning: { [address] channel in
                 onListening(Self.listening(address, channel))
@@ -85,7 +74,7 @@ public struct AdminServer: Sendable {
         switch address {
         case .tcp(let host, let port): return .hostname(host, port: port)
         case .unix(let path):
-            // The server would take a socket away from one that still serves it.
+            // The server would remove the socket of a process that still serves it.
             guard !UnixSocket.isServed(path) else {
                 let taken = IOError(errnoCode: EADDRINUSE, reason: "bind")
                 throw ListenError(taken, address: address.description) ?? taken
@@ -98,7 +87,7 @@ public struct AdminServer: Sendable {
         switch address {
         case .tcp(let host, let port): return .tcp(host: host, port: channel.localAddress?.port ?? port)
         case .unix(let path):
-            // For the owner and the group: who may connect may ask.
+            // Owner and group may connect.
             _ = chmod(path, 0o660)
             return address
         }

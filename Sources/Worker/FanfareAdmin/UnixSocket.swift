@@ -1,12 +1,12 @@
 internal import Glibc
 
-/// Asks whether a socket's file has somebody behind it: one that was left by a process that is gone has not.
+/// Checks whether a process listens on the file of a socket, or a dead process left it.
 enum UnixSocket {
     static func isServed(_ path: String) -> Bool {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         let bytes = Array(path.utf8)
-        // A longer path is refused by whoever binds it.
+        // Binding a longer path fails anyway.
         guard bytes.count < MemoryLayout.size(ofValue: address.sun_path) else { return false }
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)

@@ -28,13 +28,13 @@ import Testing
         AdminResponder.Request(method: method, path: path, host: host, authorization: auth)
     }
 
-    @Test func metricsComeWithTheirType() {
+    @Test func metricsHaveTheirContentType() {
         let answer = Self.responder().answer(Self.ask("/metrics"))
         #expect(answer.status == 200 && answer.contentType == "text/plain; version=0.0.4")
         #expect(answer.body == "fanfare_up 1\n")
     }
 
-    @Test func probesSayWhy() {
+    @Test func probesShowTheirDetails() {
         let good = Self.responder().answer(Self.ask("/readyz"))
         #expect(good.status == 200 && good.body == #"{"status":"ready","redis":"10.0.0.7 refuses"}"# + "\n")
         let bad = Self.responder(isGood: false)
@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(arguments: [nil, "", "Bearer", "Bearer ", "Bearer secre", "Bearer secretsecret", "Basic secret", "secret"])
-    func withoutTheTokenNothingIsTold(_ authorization: String?) {
+    func requestWithoutTheTokenGetsNoDetails(_ authorization: String?) {
         let responder = Self.responder(token: "secret", isGood: false)
         for path in ["/metrics", "/", "/config"] {
             let answer = responder.answer(Self.ask(path, auth: authorization))
@@ -56,19 +56,19 @@ import Testing
     }
 
     @Test(arguments: ["Bearer secret", "bearer secret", "BEARER secret"])
-    func withTheTokenEverythingIs(_ authorization: String) {
+    func requestWithTheTokenGetsEverything(_ authorization: String) {
         let responder = Self.responder(token: "secret")
         #expect(responder.answer(Self.ask("/metrics", auth: authorization)).status == 200)
         #expect(responder.answer(Self.ask("/readyz", auth: authorization)).body.contains("10.0.0.7"))
         #expect(responder.answer(Self.ask("/config", auth: authorization)).status == 404)
     }
 
-    @Test func anEmptyTokenLetsNobodyIn() {
+    @Test func emptyTokenAcceptsNothing() {
         #expect(!BearerToken("").accepts(authorization: "Bearer "))
         #expect(!BearerToken("").accepts(authorization: nil))
     }
 
-    @Test func aTokenShowsItselfNowhere() {
+    @Test func tokenIsNotPrinted() {
         let token = BearerToken("very-secret")
         var dumped = ""
         dump(token, to: &dumped)
@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test(arguments: ["POST", "PUT", "DELETE", "TRACE"])
-    func onlyReadingIsAnswered(_ method: String) {
+    func otherMethodsGet405(_ method: String) {
         for path in ["/metrics", "/healthz", "/readyz"] {
             let answer = Self.responder().answer(Self.ask(path, method: method))
             #expect(answer.status == 405 && answer.headers["Allow"] == "GET, HEAD")
@@ -84,19 +84,19 @@ import Testing
     }
 
     @Test(arguments: ["localhost", "LOCALHOST:9464", "127.0.0.1:9464", "127.9.9.9", "[::1]:9464", "[::1]"])
-    func namesOfThisMachineAreAnswered(_ host: String) {
+    func localHostIsAccepted(_ host: String) {
         #expect(Self.responder(checksHost: true).answer(Self.ask("/metrics", host: host)).status == 200)
     }
 
     @Test(arguments: ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "[::2]", "[::1", "", "127.1"])
-    func aWebPageUnderItsOwnNameIsNot(_ host: String) {
+    func foreignHostIsRefused(_ host: String) {
         for path in ["/metrics", "/readyz", "/"] {
             #expect(Self.responder(checksHost: true).answer(Self.ask(path, host: host)).status == 403)
         }
         #expect(Self.responder(checksHost: false).answer(Self.ask("/metrics", host: host)).status == 200)
     }
 
-    @Test func whatIsLocalIsToldFromWhatIsNot() {
+    @Test func localAddressesAreRecognized() {
         for host in ["127.0.0.1", "localhost", "::1", "127.255.0.1"] {
             #expect(AdminAddress.tcp(host: host, port: 1).isLocal)
         }

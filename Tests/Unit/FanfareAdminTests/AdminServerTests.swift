@@ -7,7 +7,7 @@ import Logging
 import TestSupport
 import Testing
 
-/// The server itself, asked with curl.
+/// The running server, requested with curl.
 @Suite struct AdminServerTests {
     private static let probes = AdminProbes(
         metrics: { "fanfare_up 1\n" },
@@ -16,7 +16,7 @@ import Testing
         readiness: { AdminReport(isGood: false) }
     )
 
-    /// Starts a server, which serves for as long as the tests run.
+    /// Starts a server that runs until the tests end.
     private static func start(_ address: AdminAddress, token: String? = nil) async throws -> AdminAddress {
         let server = AdminServer(
             address: address,
@@ -50,13 +50,13 @@ import Testing
         try await run("/usr/bin/curl", ["-s", "-i", "--max-time", "60", "--noproxy", "*"] + arguments)
     }
 
-    /// Everything that is answered to these bytes until the server ends the connection.
+    /// Sends bytes and returns everything that the server sends until it closes the connection.
     private static func answer(to request: String, port: Int) async throws -> String {
         let script = #"exec 3<>"/dev/tcp/127.0.0.1/$1"; printf '%s' "$2" >&3; exec timeout 60 cat <&3"#
         return try await run("/bin/bash", ["-c", script, "bash", "\(port)", request])
     }
 
-    /// Waits without holding up the threads that the server needs.
+    /// Runs a program without blocking the threads that the server needs.
     private static func run(_ program: String, _ arguments: [String]) async throws -> String {
         let folder = try TemporaryFolder()
         let output = try folder.write("answer", "")
@@ -71,7 +71,7 @@ import Testing
         return try String(contentsOfFile: output, encoding: .utf8)
     }
 
-    @Test func aFreePortIsTakenAndNamed() async throws {
+    @Test func portZeroReportsTheBoundPort() async throws {
         let port = try await Self.startOnAPort()
         let metrics = try await Self.curl("http://127.0.0.1:\(port)/metrics")
         #expect(metrics.hasPrefix("HTTP/1.1 200"))
@@ -87,7 +87,7 @@ import Testing
         #expect(posted.hasPrefix("HTTP/1.1 405"))
     }
 
-    @Test func aTokenIsAskedForWhereOthersCanConnect() async throws {
+    @Test func publicAddressRequiresTheToken() async throws {
         let port = try await Self.startOnAPort(host: "0.0.0.0", token: "0123456789abcdef")
         let url = "http://127.0.0.1:\(port)/metrics"
         let none = try await Self.curl(url)
@@ -98,7 +98,7 @@ import Testing
         #expect(right.hasPrefix("HTTP/1.1 200"))
     }
 
-    @Test func aUnixSocketIsForOwnerAndGroupAndTakenFromNobody() async throws {
+    @Test func unixSocketIsForOwnerAndGroupAndNotReplaced() async throws {
         let folder = try TemporaryFolder()
         let path = folder.file("admin.sock")
         // What a process that is gone has left does not matter.
@@ -113,7 +113,7 @@ import Testing
         #expect(again.hasPrefix("HTTP/1.1 200"))
     }
 
-    /// A socket's file that nobody listens on any more.
+    /// Leaves the file of a socket without a listener.
     private static func leaveSocket(_ path: String) throws {
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(descriptor) }
@@ -128,7 +128,7 @@ import Testing
         guard bound == 0 else { throw TestFailure("bind: errno \(errno)") }
     }
 
-    @Test func anAddressThatIsTakenIsAnError() async throws {
+    @Test func takenAddressIsAnError() async throws {
         let port = try await Self.startOnAPort()
         let error = await #expect(throws: (any Error).self) {
             try await Self.start(.tcp(host: "127.0.0.1", port: port))
@@ -136,8 +136,8 @@ import Testing
         #expect(error.map { "\($0)" } == "127.0.0.1:\(port) is taken by another program")
     }
 
-    /// More connections than are kept, on each of which a request has begun that never ends.
-    @Test func connectionsThatAskNothingKeepNobodyOut() async throws {
+    /// More connections than the limit, each with a request that never ends.
+    @Test func idleConnectionsDoNotBlockRequests() async throws {
         let port = try await Self.startOnAPort(host: "0.0.0.0", token: "0123456789abcdef")
         let idle = try (0..<200).map { _ in try HalfRequest(port: port) }
         defer { for one in idle { one.close() } }
@@ -146,7 +146,7 @@ import Testing
         #expect(answer.hasPrefix("HTTP/1.1 200"))
     }
 
-    /// A connection with the first words of a request on it.
+    /// A connection with an incomplete request.
     private struct HalfRequest {
         private let descriptor: Int32
 
@@ -174,7 +174,7 @@ import Testing
         ("HTTP/1.1", ["127.0.0.1", "127.0.0.1"], 400), ("HTTP/1.1", ["127.0.0.1, evil.example"], 400),
         ("HTTP/1.1", ["127.0.0.1"], 200), ("HTTP/1.0", [], 200), ("HTTP/1.0", ["127.0.0.1", "127.0.0.1"], 400),
     ])
-    func aRequestNamesItsHostOnce(version: String, hosts: [String], status: Int) async throws {
+    func repeatedOrMissingHostIsRefused(version: String, hosts: [String], status: Int) async throws {
         let port = try await Self.startOnAPort()
         let lines = hosts.map { "Host: \($0)\r\n" }.joined()
         let request = "GET /metrics \(version)\r\n\(lines)Connection: close\r\n\r\n"
@@ -183,8 +183,8 @@ import Testing
         #expect(answer.contains("fanfare_up") == (status == 200))
     }
 
-    /// Each request of a connection gets its own answer, in order, and behind the refused one nothing is looked at.
-    @Test func aRequestWithoutHostIsRefusedInItsTurn() async throws {
+    /// Requests of a connection are answered in order; those after a refused one are ignored.
+    @Test func refusalFollowsTheRepliesBeforeIt() async throws {
         let port = try await Self.startOnAPort()
         let good = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
         let answer = try await Self.answer(to: good + "GET /metrics HTTP/1.1\r\n\r\n" + good, port: port)
@@ -192,7 +192,7 @@ import Testing
         #expect(statuses == ["200", "400"], "\(answer)")
     }
 
-    @Test func headersWithoutEndAreCutShort() async throws {
+    @Test func endlessHeadersAreRefused() async throws {
         let port = try await Self.startOnAPort()
         let long = String(repeating: "a", count: 100_000)
         let answer = try await Self.curl("-H", "X-Long: \(long)", "http://127.0.0.1:\(port)/metrics")
