@@ -1,3 +1,2 @@
-// What a push holds is a module of its own, so that an app can have it without the Redis client; who has this module
-// has that one too.
+// The received push is a module of its own, so that apps can use it without the Redis client.
 @_exported public import FanfareReceiving

@@ -1,9 +1,9 @@
 public import RedisTransport
 public import StreamWire
 
-/// Something that carries a command to Redis and its reply back.
+/// A client that sends a command to Redis and returns its reply.
 public protocol RedisSending: Sendable {
-    /// - Throws: what the server or the connection says. An error reply is thrown, not returned.
+    /// - Throws: the error of the server or the connection. An error reply is thrown, not returned.
     func reply(to command: RedisCommand) async throws -> RedisValue
 }
 

@@ -13,8 +13,8 @@ extension ReceivedNotification {
         public var bodyKey: String?
         public var bodyArguments: [String]
 
-        /// - Parameter value: of `aps.alert`: a dictionary, or a text, which is the body.
-        /// - Returns: nil when it holds no text at all.
+        /// - Parameter value: the value of `aps.alert`: a dictionary, or a text, which is the body.
+        /// - Returns: nil if it holds no text.
         init?(_ value: JSONValue) {
             let object = value.object ?? JSONObject()
             title = object["title"]?.string
@@ -29,7 +29,7 @@ extension ReceivedNotification {
             }
         }
 
-        /// One text that is none spoils the list: the others would take its place in the sentence.
+        /// The texts of a list; empty if any element is no text, because the others would fill the wrong placeholders.
         private static func texts(_ value: JSONValue?) -> [String] {
             guard let items = value?.array else { return [] }
             let texts = items.compactMap(\.string)
@@ -37,14 +37,14 @@ extension ReceivedNotification {
         }
     }
 
-    /// What is heard.
+    /// The sound of a notification.
     public enum Sound: Equatable, Sendable {
         /// A file in the app, or `default`.
         case named(String)
-        /// One with a volume of 0 to 1 of its own; a critical one is heard although the device is muted.
+        /// A sound with its own volume of 0 to 1. A critical sound plays even on a muted device.
         case adjusted(name: String, volume: Double, isCritical: Bool)
 
-        /// - Parameter value: of `aps.sound`: a name or a dictionary.
+        /// - Parameter value: the value of `aps.sound`: a name or a dictionary.
         init?(_ value: JSONValue) {
             if let name = value.string {
                 guard !name.isEmpty else { return nil }

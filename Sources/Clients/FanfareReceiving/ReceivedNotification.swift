@@ -1,14 +1,14 @@
 public import FanfareJSON
 
-/// A push as an Apple app gets it in `userInfo`, taken apart.
+/// A push that an Apple app receives in `userInfo`, parsed.
 ///
-/// Any input at all may be given: what has another type than Apple's or FCM's documentation says is left out, and
-/// nothing is ever trusted to be there.
+/// Any input is accepted: missing values, and values of another type than Apple's or FCM's documentation says, are left
+/// out.
 public struct ReceivedNotification: Equatable, Sendable {
-    /// What the system shows; nil for a silent push, and for one that only counts or sounds.
+    /// The texts that the system shows; nil for a push with only a sound or a badge, and for a silent one.
     public var alert: Alert?
     public var sound: Sound?
-    /// The number for the app's icon: nil leaves it as it is, 0 removes it.
+    /// The number on the app's icon: nil keeps it, 0 removes it.
     public var badge: Int?
     /// The registered category whose actions the notification offers. A legacy message calls it `click_action`.
     public var category: String?
@@ -24,34 +24,34 @@ public struct ReceivedNotification: Equatable, Sendable {
     public var senderID: String?
     /// The Firebase installation it was sent to.
     public var installationID: String?
-    /// Of the picture that a service extension is to load. It is the sender's text: check it before use.
+    /// The URL of a picture that a service extension may load. The sender sets it: check it before use.
     public var imageURL: String?
-    /// Receipt and opening are to be counted by Analytics.
+    /// Whether Analytics counts receipt and opening.
     public var isForAnalytics: Bool
     public var analyticsLabel: String?
-    /// The sender's own keys, in their order: `data`, whose values are texts, and what stood beside `aps` in
+    /// The sender's own keys, in their order: `data`, whose values are texts, and the keys besides `aps` in
     /// `apns.payload`.
     public var customKeys: JSONObject
 
-    /// Nobody sees, hears or counts it: it only wakes the app.
+    /// Whether the push only wakes the app, without alert, sound and badge.
     public var isSilent: Bool {
         isContentAvailable && alert == nil && sound == nil && badge == nil
     }
 
-    /// The text under one of the sender's own keys; nil when it is not there or not a text.
+    /// The text of one of the sender's own keys; nil if it is missing or not a text.
     public subscript(key: String) -> String? {
         customKeys[key]?.string
     }
 
-    /// - Parameter userInfo: of `UNNotificationContent`, or as the app delegate is given it. Values that JSON does not
-    ///   know are left out, and so is what lies deeper than 32 levels.
+    /// - Parameter userInfo: the dictionary of `UNNotificationContent` or of the app delegate. Values that are not JSON
+    ///   are left out, and so are values deeper than 32 levels.
     public init(userInfo: [AnyHashable: Any]) {
-        self.init(UserInfo.object(userInfo, depth: UserInfo.mostDepth))
+        self.init(UserInfo.object(userInfo, depth: UserInfo.maxDepth))
     }
 
-    /// - Parameter json: the body of the push, at most 64 KiB; APNs carries 4.
+    /// - Parameter json: the body of the push, at most 64 KiB; APNs allows 4.
     public init(json: some Collection<UInt8>) throws(JSONError) {
-        let limits = JSONLimits(maxDepth: UserInfo.mostDepth, maxBytes: 64 * 1_024)
+        let limits = JSONLimits(maxDepth: UserInfo.maxDepth, maxBytes: 64 * 1_024)
         let value = try JSONParser.parse(json, limits: limits)
         guard let object = value.object else { throw JSONError(reason: "an object is expected", offset: 0) }
         self.init(object)

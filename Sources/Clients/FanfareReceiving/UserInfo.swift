@@ -1,10 +1,10 @@
 import FanfareJSON
 
-/// A dictionary without types, as Apple's frameworks hand it over, turned into JSON.
+/// Converts an untyped dictionary of Apple's frameworks to JSON.
 enum UserInfo {
-    static let mostDepth = 32
+    static let maxDepth = 32
 
-    /// Keys that are no texts are left out. A dictionary has no order, so its keys are sorted.
+    /// The dictionary as an object with sorted keys. Keys that are not texts are left out.
     static func object(_ dictionary: [AnyHashable: Any], depth: Int) -> JSONObject {
         var members: [JSONObject.Member] = []
         for (key, value) in dictionary {
@@ -16,7 +16,7 @@ enum UserInfo {
 
     private static func value(_ value: Any, depth: Int) -> JSONValue? {
         if let text = value as? String { return .string(text) }
-        // Whole numbers before flags: a bridged number 1 would pass for true as well.
+        // Integers before Booleans: a bridged 1 casts to true as well.
         if let number = value as? Int { return .number(JSONNumber(Int64(number))) }
         if let number = value as? Int64 { return .number(JSONNumber(number)) }
         if let flag = value as? Bool { return .bool(flag) }
@@ -25,13 +25,13 @@ enum UserInfo {
         guard depth > 0 else { return nil }
         if let dictionary = value as? [AnyHashable: Any] { return .object(object(dictionary, depth: depth)) }
         if let list = value as? [Any] {
-            // A place that cannot be told stays a place.
+            // A null keeps the positions of the other elements.
             return .array(list.map { self.value($0, depth: depth - 1) ?? .null })
         }
         return nil
     }
 
-    /// nil for what is not finite.
+    /// nil unless the number is finite.
     private static func real(_ number: Double) -> JSONValue? {
         try? JSONParser.parse(number.description.utf8)
     }

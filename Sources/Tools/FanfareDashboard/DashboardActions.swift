@@ -2,56 +2,52 @@ internal import FanfareClient
 internal import FanfareJSON
 internal import StreamWire
 
-/// What the page may change: the same steps, and the same answers, as those of the command line.
+/// The actions of the page. They have the same effects and replies as the commands.
 struct DashboardActions<Redis: RedisSending>: Sendable {
     let redis: Redis
     let prefix: String
-    /// Those that are there though nobody may have seen them yet.
+    /// Configured projects, which are known even if not registered in Redis.
     let projects: [String]
-    /// Notes who did what.
+    /// Called before each action, for the log.
     let onAction: @Sendable (_ action: String, _ project: String, _ target: String) -> Void
 
     private func projectOperator(_ project: String) -> FanfareOperator<Redis> {
         FanfareOperator(redis: redis, project: project, prefix: prefix)
     }
 
-    /// nil when there is no such action.
+    /// Pauses or resumes a project; nil for any other action.
     func project(_ action: String, _ project: String, _ body: JSONObject) async throws -> WebReply? {
         guard ["pause", "resume"].contains(action) else { return nil }
         var isKnown = projects.contains(project)
         if !isKnown { isKnown = try await projectOperator(project).isKnown() }
         guard isKnown else {
-            return .error(404, "no_such_project", "Nobody has pushed to that project or worked for it.")
+            return .error(404, "no_such_project", "No job was pushed to that project and no worker has served it.")
         }
-        switch action {
-        case "pause":
-            let reason = String((body["reason"]?.string ?? "").prefix(200))
-            onAction(action, project, "")
-            try await projectOperator(project).pauseProject(reason: reason)
-            return .json(["outcome": "paused"])
-        default:
-            onAction(action, project, "")
+        onAction(action, project, "")
+        if action == "resume" {
             try await projectOperator(project).resumeProject()
             return .json(["outcome": "resumed"])
         }
+        let reason = String((body["reason"]?.string ?? "").prefix(200))
+        try await projectOperator(project).pauseProject(reason: reason)
+        return .json(["outcome": "paused"])
     }
 
     func job(_ action: String, _ id: String, in project: String) async throws -> WebReply? {
-        let reply: JobControlReply
+        let change: (FanfareOperator<Redis>) async throws -> JobControlReply
         switch action {
-        case "pause", "resume", "cancel": onAction(action, project, id)
+        case "pause": change = { try await $0.pause(id) }
+        case "resume": change = { try await $0.resume(id) }
+        case "cancel": change = { try await $0.cancel(id) }
         default: return nil
         }
-        switch action {
-        case "pause": reply = try await projectOperator(project).pause(id)
-        case "resume": reply = try await projectOperator(project).resume(id)
-        default: reply = try await projectOperator(project).cancel(id)
-        }
-        switch reply {
+        onAction(action, project, id)
+        switch try await change(projectOperator(project)) {
         case .ok(let state): return .json(["outcome": "ok", "state": .string(state)])
         case .over(let state): return .error(409, "over", "The job is over already, or ending: \(state).")
         case .missing: return DashboardQueries<Redis>.noSuchJob
-        case .parked: return .error(409, "parked", "The job needs a person: replay or drop its entry among the dead.")
+        case .parked:
+            return .error(409, "parked", "The job needs an operator: replay or drop its entry among the dead jobs.")
         }
     }
 
@@ -63,8 +59,9 @@ struct DashboardActions<Redis: RedisSending>: Sendable {
             case .resumed(let job): return .json(["outcome": "resumed", "job": .string(job)])
             case .pushed(let entryID): return .json(["outcome": "pushed", "entry_id": .string(entryID)])
             case .missing: return Self.noSuchEntry
-            case .gone: return .error(409, "gone", "Nothing of that job is left to replay.")
-            case .busy: return .error(409, "busy", "A job of the same id is not over yet; replay this one afterwards.")
+            case .gone: return .error(409, "gone", "That job has nothing left to replay.")
+            case .busy:
+                return .error(409, "busy", "A job with the same id is not over yet; replay this one when it is.")
             }
         case "drop":
             onAction(action, project, entry)
@@ -76,5 +73,5 @@ struct DashboardActions<Redis: RedisSending>: Sendable {
         }
     }
 
-    private static var noSuchEntry: WebReply { .error(404, "no_such_entry", "That entry is not there any more.") }
+    private static var noSuchEntry: WebReply { .error(404, "no_such_entry", "That entry no longer exists.") }
 }

@@ -1,20 +1,20 @@
 internal import FanfareModel
 
-/// Where the dashboard listens, and who may do what.
+/// The address of the dashboard, and who may use it.
 public struct DashboardOptions: Equatable, Sendable {
-    /// A name or an address; an IPv6 one without brackets.
+    /// A host name or address; an IPv6 address without brackets.
     public var host: String
-    /// 0: a free one.
+    /// 0 takes a free port.
     public var port: Int
-    /// Nothing can be changed: decided by the server, whatever a page asks for.
+    /// Whether the server refuses all actions.
     public var isReadOnly: Bool
-    /// What a person has to know; nil asks for nothing.
+    /// The access token; nil if none is required.
     public var token: String?
-    /// Names that a proxy puts into `Host` besides those of this machine.
+    /// Host names that a proxy may put into `Host`, besides those of this machine.
     public var allowedHosts: [String]
-    /// What every Redis key starts with.
+    /// The prefix of every Redis key.
     public var prefix: String
-    /// Projects that are shown even if nobody has seen them yet.
+    /// Projects that are shown even if they are not registered in Redis.
     public var projects: [String]
 
     public init(
@@ -35,13 +35,13 @@ public struct DashboardOptions: Equatable, Sendable {
         self.projects = projects
     }
 
-    /// The shortest token that is taken: what can be guessed protects nobody.
+    /// Minimum length of the token, so that it cannot be guessed.
     public static let leastTokenBytes = 16
 
-    /// Reached from this machine only.
+    /// Whether only this machine can reach the address.
     public var isLoopback: Bool { Loopback.names(host) }
 
-    /// Why it may not start like this; nil when it may.
+    /// Why the dashboard must not start with these options; nil if it may.
     public var refusal: String? {
         if let token {
             guard token.utf8.count >= Self.leastTokenBytes else {
@@ -53,7 +53,7 @@ public struct DashboardOptions: Equatable, Sendable {
             return nil
         }
         if !isLoopback { return "\(host) is not an address of this machine alone, so a token is needed" }
-        if !allowedHosts.isEmpty { return "who comes through a proxy is not known, so a token is needed" }
+        if !allowedHosts.isEmpty { return "users behind a proxy cannot be distinguished, so a token is needed" }
         return nil
     }
 }

@@ -2,7 +2,7 @@ internal import FanfareClient
 internal import FanfareJSON
 internal import StreamWire
 
-/// What the page asks for beside the live picture.
+/// The queries of the page, besides the live view.
 struct DashboardQueries<Redis: RedisSending>: Sendable {
     let redis: Redis
     let prefix: String
@@ -12,7 +12,7 @@ struct DashboardQueries<Redis: RedisSending>: Sendable {
         FanfareOperator(redis: redis, project: project, prefix: prefix)
     }
 
-    /// One job by its id, in whichever projects have it.
+    /// Finds a job by its id in all projects.
     func search(_ id: String) async throws -> WebReply {
         var found: [JSONValue] = []
         let seen = try await FanfareOperator.projects(redis: redis, prefix: prefix)
@@ -28,7 +28,8 @@ struct DashboardQueries<Redis: RedisSending>: Sendable {
         return .json(Self.object(progress, project))
     }
 
-    /// - Parameter state: only jobs in it; nil for all that are not over.
+    /// Lists up to 100 jobs.
+    /// - Parameter state: lists only jobs in this state; nil for all that are not over.
     func jobs(in project: String, state: String?) async throws -> WebReply {
         let list = try await projectOperator(project).jobs(
             state: state.map { JobStatus.State(rawValue: $0) },
@@ -41,7 +42,7 @@ struct DashboardQueries<Redis: RedisSending>: Sendable {
 
     func results(of id: String, in project: String, after cursor: String?, failedOnly: Bool) async throws -> WebReply {
         guard cursor == nil || cursor.flatMap({ ResultPage.Cursor($0) }) != nil else {
-            return .error(400, "bad_cursor", "There is no such page.")
+            return .error(400, "bad_cursor", "The page cursor is not valid.")
         }
         let producer = FanfareProducer(redis: redis, project: project, prefix: prefix)
         guard let status = try await producer.status(of: id) else { return Self.noSuchJob }
@@ -58,23 +59,16 @@ struct DashboardQueries<Redis: RedisSending>: Sendable {
         return .json(object)
     }
 
-    /// The newest entries of `dead`. What was pushed is told by name and size only: it may hold what not everybody is to
-    /// read, and a whole audience.
+    /// The newest entries of `dead`. Pushed fields are listed by name and size only: they may be private, and large.
     func dead(in project: String, before: String?) async throws -> WebReply {
         let pageSize = 50
         let entries = try await projectOperator(project).deadEntries(limit: pageSize, before: before)
         let list = entries.map { entry -> JSONValue in
-            var object: JSONObject = [
-                "entry": .string(entry.id), "job": .string(entry.job), "kind": .string(entry.kind.rawValue),
-                "reason": .string(entry.reason), "entry_id": .string(entry.entryID),
-            ]
-            object["at_ms"] = entry.atMs.map { .number(JSONNumber($0)) }
+            var object = entry.json
             let fields = entry.originals.map { field -> JSONValue in
                 .object(["name": .string(field.name), "bytes": .number(JSONNumber(Int64(field.value.count)))])
             }
             object["fields"] = .array(fields)
-            let evidence = entry.evidence.map { JSONObject.Member(key: $0.name, value: .string($0.value)) }
-            object["evidence"] = .object(JSONObject(evidence))
             return .object(object)
         }
         var object: JSONObject = ["entries": .array(list)]
@@ -83,7 +77,11 @@ struct DashboardQueries<Redis: RedisSending>: Sendable {
     }
 
     static var noSuchJob: WebReply {
-        .error(404, "no_such_job", "There is no such job: never pushed, not yet taken by a worker, or no longer kept.")
+        .error(
+            404,
+            "no_such_job",
+            "There is no such job: it was never pushed, not yet taken by a worker, or is no longer kept."
+        )
     }
 
     private static func object(_ progress: JobProgress, _ project: String) -> JSONObject {
@@ -91,18 +89,13 @@ struct DashboardQueries<Redis: RedisSending>: Sendable {
         object["project"] = .string(project)
         object["class"] = progress.jobClass.map { .string($0.rawValue) }
         object["held_by"] = progress.obstacle.map { .string($0) }
-        object["rate"] = progress.resultsPerSecond.flatMap { tenths($0) }
-        object["left_seconds"] = progress.remainingSeconds.flatMap { tenths($0) }
+        object["rate"] = progress.resultsPerSecond.flatMap(FleetJSON.tenths)
+        object["left_seconds"] = progress.remainingSeconds.flatMap(FleetJSON.tenths)
         switch progress.turn {
         case .none: break
         case .waiting(let ahead): object["ahead"] = .number(JSONNumber(Int64(ahead)))
         case .holding: object["holding"] = true
         }
         return object
-    }
-
-    private static func tenths(_ value: Double) -> JSONValue? {
-        guard value.isFinite, (0..<1e12).contains(value) else { return nil }
-        return .number(JSONNumber(tenths: Int64((value * 10).rounded())))
     }
 }

@@ -3,14 +3,14 @@ internal import FanfareJSON
 internal import FanfareModel
 internal import StreamWire
 
-/// Finds what a request is for and answers it. Without a server, so that every rule can be tried alone.
+/// Routes a request and replies to it. Independent of the server, so that tests can call it directly.
 struct DashboardRoutes<Redis: RedisSending>: Sendable {
     let options: DashboardOptions
     let hub: FleetHub
     let queries: DashboardQueries<Redis>
     let actions: DashboardActions<Redis>
     let explain: @Sendable (any Error) -> String
-    /// Since a moment that never changes.
+    /// The time since a fixed moment.
     let now: @Sendable () -> Duration
     private let sessions: Sessions
 
@@ -35,7 +35,7 @@ struct DashboardRoutes<Redis: RedisSending>: Sendable {
     func answer(_ request: WebRequest) async -> WebReply {
         let authorizer = RequestAuthorizer(options: options)
         if let refusal = await authorizer.refusal(of: request, sessions: sessions, now: now()) { return refusal }
-        guard let parts = request.parts else { return .error(400, "bad_path", "The path cannot be read.") }
+        guard let parts = request.parts else { return .error(400, "bad_path", "The path is not valid.") }
         do {
             let reply: WebReply?
             switch request.method {
@@ -43,7 +43,7 @@ struct DashboardRoutes<Redis: RedisSending>: Sendable {
             case "POST": reply = try await post(request, parts)
             default: return .error(405, "bad_method", "Only GET and POST are answered.")
             }
-            return reply ?? .error(404, "not_found", "Nothing is here.")
+            return reply ?? .error(404, "not_found", "Not found.")
         } catch {
             return .error(503, "unavailable", explain(error))
         }
@@ -61,13 +61,13 @@ struct DashboardRoutes<Redis: RedisSending>: Sendable {
         switch parts.count {
         case 2 where parts[1] == "events":
             if let slot = hub.slots.acquire() { return .events(slot) }
-            var reply = WebReply.error(503, "full", "Too many browsers look at this dashboard.")
+            var reply = WebReply.error(503, "full", "Too many browsers follow this dashboard.")
             reply.headers.append(("Retry-After", "30"))
             return reply
         case 2 where parts[1] == "fleet":
-            let (picture, trouble) = await hub.picture()
-            if let picture { return .json(picture) }
-            return .error(503, "unavailable", trouble ?? "The first look is not over yet.")
+            let (fleet, trouble) = await hub.current()
+            if let fleet { return .json(fleet) }
+            return .error(503, "unavailable", trouble ?? "The fleet has not been read yet.")
         case 2 where parts[1] == "jobs":
             guard let id = request.query["id"], Identifiers.isJob(id) else { return Self.badID }
             return try await queries.search(id)
@@ -96,10 +96,10 @@ struct DashboardRoutes<Redis: RedisSending>: Sendable {
     }
 
     private static var badID: WebReply {
-        .error(400, "bad_id", "That is not the name of a project, a job or an entry.")
+        .error(400, "bad_id", "That is not a valid id of a project, a job or an entry.")
     }
 
-    /// What the page has to know before it asks for more; told to everybody.
+    /// What the page needs before it logs in; needs no token.
     private func session(_ request: WebRequest) async -> WebReply {
         let isKnown =
             await RequestAuthorizer(options: options).authentication(of: request, sessions: sessions, now: now())
@@ -117,10 +117,10 @@ struct DashboardRoutes<Redis: RedisSending>: Sendable {
     // MARK: Changing
 
     private func post(_ request: WebRequest, _ parts: [String]) async throws -> WebReply? {
-        guard let body = request.object else { return .error(400, "bad_body", "The body is no JSON object.") }
+        guard let body = request.object else { return .error(400, "bad_body", "The body is not a JSON object.") }
         switch parts {
         case ["login"]:
-            // Behind a proxy with TLS the session never travels without it.
+            // Behind a TLS proxy the cookie must be sent over TLS only.
             let isSecure = request.headers["origin"]?.lowercased().hasPrefix("https://") == true
             return await login(body, peer: request.peer, isSecure: isSecure)
         case ["logout"]:
@@ -149,15 +149,15 @@ struct DashboardRoutes<Redis: RedisSending>: Sendable {
         var reply = WebReply.json(["outcome": "open"])
         guard let token = options.token else { return reply }
         guard BearerToken(token).accepts(body["token"]?.string ?? "") else {
-            let isHeard = await sessions.refuse(peer: peer, now: now())
-            return isHeard ? .error(401, "wrong_token", "That is not the token.") : .tooManyTokens
+            let isCounted = await sessions.refuse(peer: peer, now: now())
+            return isCounted ? .error(401, "wrong_token", "That is not the token.") : .tooManyTokens
         }
         let session = await sessions.open(now: now())
         reply.headers = [("Set-Cookie", Self.cookie(session, seconds: 12 * 3_600) + (isSecure ? "; Secure" : ""))]
         return reply
     }
 
-    /// Out of reach of scripts, and not sent along by other sites.
+    /// A cookie that scripts cannot read and other sites do not send.
     private static func cookie(_ value: String, seconds: Int) -> String {
         "\(RequestAuthorizer.cookie)=\(value); Path=/; Max-Age=\(seconds); HttpOnly; SameSite=Strict"
     }

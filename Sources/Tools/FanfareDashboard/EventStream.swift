@@ -1,9 +1,9 @@
-/// Server-sent events, as bytes.
+/// Encodes server-sent events.
 enum EventStream {
-    /// Before the first event: how long a browser waits before it comes back, in milliseconds.
+    /// Sent before the first event: the browser reconnects after 2 s.
     static let opening = Array("retry: 2000\n\n".utf8)
 
-    /// JSON has no line breaks of its own, so one `data` line holds it.
+    /// An event with its JSON on one `data` line.
     static func event(_ update: FleetHub.Update) -> [UInt8] {
         var bytes = Array("id: \(update.version)\nevent: \(update.event)\ndata: ".utf8)
         bytes += update.json

@@ -1,12 +1,12 @@
 internal import FanfareClient
 internal import FanfareJSON
 
-/// What each project did in each of the last seconds, for the charts.
+/// The rates of each project over the last five minutes, for the charts.
 struct FleetHistory: Sendable {
-    /// Five minutes at one look a second.
+    /// Five minutes at one sample a second.
     static let maxSamples = 300
 
-    /// Since the look before, a second: sent, failed, unknown, retries; and the recipients that wait.
+    /// Rates a second since the previous sample (sent, failed, unknown, retries), and the number of waiting recipients.
     private struct Sample {
         var atMs: Int64
         var rates: [Double]
@@ -31,7 +31,7 @@ struct FleetHistory: Sendable {
             guard let before = last[project.id], atMs > before.atMs else { continue }
             let seconds = Double(atMs - before.atMs) / 1_000
             func rate(_ count: (ResultTally) -> Int64) -> Double {
-                // Redis may have come back with older counts.
+                // After a failover Redis may have older counts.
                 min(1e9, max(0, Double(count(project.tally) - count(before.tally)) / seconds))
             }
             let rates = [rate(\.sent), rate(\.failed), rate(\.unknown), rate(\.retries)]

@@ -1,14 +1,14 @@
 internal import FanfareClient
 internal import FanfareJSON
 
-/// The one picture of the fleet that all browsers share, and what changed since the one before.
+/// The current view of the fleet, shared by all browsers, and its last change.
 ///
-/// Nothing waits here for a slow browser: who missed a change gets the whole picture instead of every change in between.
+/// Publishing never waits for a browser. A browser that missed a change gets the whole view.
 actor FleetHub {
     struct Update: Sendable {
         var version: Int
-        /// `fleet` for the whole picture, `change` for what is new since the version before, `trouble` where Redis does
-        /// not answer.
+        /// `fleet` with the whole view, `change` with the difference to the previous version, or `trouble` while Redis
+        /// does not answer.
         var event: String
         var json: [UInt8]
     }
@@ -27,7 +27,7 @@ actor FleetHub {
 
     init(maxBrowsers: Int) { slots = StreamSlots(limit: maxBrowsers) }
 
-    // MARK: The reader's side
+    // MARK: Publishing
 
     func publish(_ snapshot: FleetSnapshot, _ meter: FleetMeter) {
         let json = FleetJSON(meter)
@@ -50,7 +50,7 @@ actor FleetHub {
         ]
         if newWorkers != workers { object["workers"] = newWorkers }
         workers = newWorkers
-        // After a trouble everybody gets the whole picture.
+        // After an outage every browser gets the whole view.
         change = trouble == nil ? JSONValue.object(object).jsonBytes : []
         trouble = nil
         advance()
@@ -73,11 +73,11 @@ actor FleetHub {
         for waiter in ready.values { waiter.resume() }
     }
 
-    // MARK: The browsers' side
+    // MARK: Reading
 
-    /// Waits for something newer; nil when the dashboard ends or the task was cancelled.
+    /// Waits for the next version; nil when the dashboard ends or the task is cancelled.
     ///
-    /// - Parameter seen: the version that was got last; 0 for none.
+    /// - Parameter seen: the last version received; 0 for none.
     func next(after seen: Int) async -> Update? {
         while version <= seen || version == 0 {
             if isClosed || Task.isCancelled { return nil }
@@ -94,8 +94,8 @@ actor FleetHub {
         return Update(version: version, event: "fleet", json: JSONValue.object(whole).jsonBytes)
     }
 
-    /// The picture as it is; nil before the first and while Redis does not answer.
-    func picture() -> (JSONObject?, trouble: String?) { (version > 0 && trouble == nil ? whole : nil, trouble) }
+    /// The current view; nil before the first one and while Redis does not answer.
+    func current() -> (JSONObject?, trouble: String?) { (version > 0 && trouble == nil ? whole : nil, trouble) }
 
     private var whole: JSONObject {
         [

@@ -1,19 +1,19 @@
 internal import FanfareClient
 
-/// Reads the fleet each second, once for all who look at it.
+/// Reads the fleet each second and publishes it to all browsers.
 struct FleetPoller<Redis: RedisSending>: Sendable {
     let reader: FleetReader<Redis>
     let hub: FleetHub
-    /// What people are told of an error.
+    /// The text of an error for users.
     let explain: @Sendable (any Error) -> String
 
     static var interval: Duration { .seconds(1) }
 
-    /// Until the task is cancelled.
+    /// Polls until the task is cancelled.
     func run() async {
         var meter = FleetMeter()
         while !Task.isCancelled {
-            let begun = ContinuousClock.now
+            let start = ContinuousClock.now
             do {
                 let snapshot = try await reader.read()
                 meter.add(snapshot)
@@ -21,7 +21,7 @@ struct FleetPoller<Redis: RedisSending>: Sendable {
             } catch {
                 await hub.publish(trouble: explain(error))
             }
-            try? await Task.sleep(until: begun + Self.interval)
+            try? await Task.sleep(until: start + Self.interval)
         }
         await hub.close()
     }

@@ -1,9 +1,9 @@
 internal import FanfareClient
 internal import StreamWire
 
-/// Redis for a dashboard that may have been started before it: connects when it is first asked, and again after a failure.
+/// Connects to Redis on the first command, and again after a failed attempt: the dashboard may start before Redis.
 ///
-/// Once there is a connection, it comes back by itself.
+/// An established connection reconnects by itself.
 actor LazyRedis<Redis: RedisSending>: RedisSending {
     private let connect: @Sendable () async throws -> Redis
     private var opening: Task<Redis, any Error>?

@@ -1,4 +1,4 @@
-/// The files of the page, as they are sent.
+/// The static files of the page.
 enum PageAssets {
     static func file(_ path: String) -> WebReply? {
         switch path {

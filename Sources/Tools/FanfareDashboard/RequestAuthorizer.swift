@@ -1,24 +1,23 @@
 internal import FanfareModel
 
-/// Who is let in, and who may change something. Decides by what a request says; without I/O.
+/// Decides whether a request may read, and whether it may act. Does no I/O.
 ///
-/// Three things are kept apart. A page of somebody else's that is open in the same browser must not read or act: its
-/// requests carry another `Host` (when its name was pointed at this machine), or another `Origin` and no header of ours.
-/// A person who may not look must not look: the token, or a session that was begun with it. A dashboard that is read-only
-/// changes nothing for anybody.
+/// There are three rules. Another site that is open in the same browser may neither read nor act: its requests carry
+/// another `Host` (DNS rebinding), or another `Origin` and no ``header``. A user needs the token, or a session that began
+/// with it. A read-only dashboard refuses all actions.
 struct RequestAuthorizer: Sendable {
     let options: DashboardOptions
 
     static let cookie = "fanfare_session"
-    /// A page of another origin cannot set it without asking first, and is never told yes.
+    /// A page of another origin can set this header only after a CORS preflight, which is never allowed.
     static let header = "x-fanfare-request"
 
-    /// nil for a request that may be looked at further.
+    /// The refusal of a request; nil if it may be routed.
     func refusal(of request: WebRequest, sessions: Sessions, now: Duration) async -> WebReply? {
         if let refusal = hostRefusal(request) { return refusal }
         let isChange = request.method == "POST"
         if isChange, let refusal = forgeryRefusal(request) { return refusal }
-        // By the parts, which are what is routed by: the path may spell them in other ways (`//api`, `/%61pi`).
+        // Check the decoded parts, which are routed: a path can spell them differently (`//api`, `/%61pi`).
         let isGuarded = request.parts.map { $0.first == "api" } ?? true
         if isGuarded {
             switch await authentication(of: request, sessions: sessions, now: now) {
@@ -37,10 +36,10 @@ struct RequestAuthorizer: Sendable {
     }
 
     enum Authentication {
-        /// Has shown the token, now or when the session began.
+        /// Gave the token with this request or at the login of its session.
         case authenticated
         case unauthenticated
-        /// One wrong token too many.
+        /// Gave a wrong token after too many others.
         case rateLimited
     }
 
@@ -58,10 +57,10 @@ struct RequestAuthorizer: Sendable {
         guard let host = request.host, let name = Self.name(ofAuthority: host) else {
             return .error(400, "bad_host", "The request names no host.")
         }
-        // Elsewhere the token stands before everything, and cookies do not follow a name that was pointed here.
+        // On other addresses the token protects, and a browser sends no cookie to a rebound name.
         guard options.isLoopback else { return nil }
         guard Loopback.names(name) || options.allowedHosts.contains(name) else {
-            return .error(421, "unknown_host", "This address answers to names of this machine only.")
+            return .error(421, "unknown_host", "This address only accepts names of this machine.")
         }
         return nil
     }

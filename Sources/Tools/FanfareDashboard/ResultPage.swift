@@ -3,16 +3,16 @@ internal import FanfareJSON
 internal import FanfareModel
 internal import StreamWire
 
-/// Some of one job's results, and where the next ones are.
+/// A page of a job's results, and the cursor of the next page.
 ///
-/// The stream holds the results of all jobs of the project, so what one page may read is bounded: it may be empty though
-/// more follows.
+/// The stream holds the results of all jobs of the project, so the reading for one page is bounded: a page may be empty
+/// although more follow.
 struct ResultPage: Sendable {
     static let pageSize = 100
     private static let entriesAtOnce = 20
     private static let maxReads = 25
 
-    /// `<entry>/<results of it that were given>`.
+    /// `<entry>/<number of its results already returned>`.
     struct Cursor: Equatable {
         var entry: String
         var given: Int
@@ -31,14 +31,14 @@ struct ResultPage: Sendable {
     }
 
     private(set) var results: [JSONValue] = []
-    /// Ids of the job's entries that no worker wrote; left out.
+    /// Ids of skipped entries of the job that no worker wrote.
     private(set) var unreadable: [String] = []
-    /// nil when there is nothing behind it.
+    /// nil on the last page.
     private(set) var next: Cursor?
 
     /// - Parameters:
-    ///   - status: of the job; its times bound what is read.
-    ///   - failedOnly: leaves out what is `sent`.
+    ///   - status: the job's status, whose times bound the reading.
+    ///   - failedOnly: omits `sent` results.
     static func read<Redis: RedisSending>(
         _ redis: Redis,
         _ keys: ProjectKeys,
@@ -48,7 +48,7 @@ struct ResultPage: Sendable {
     ) async throws -> ResultPage {
         var page = ResultPage()
         var from = cursor?.entry ?? status.createdMs.map { "\($0)" } ?? "-"
-        // Entries get their ids from the server's clock, the end from its snapshot of it.
+        // Ids of entries come from the server's clock, which may be ahead of finishedMs.
         let end = status.isOver ? status.finishedMs.map { "\($0 + 5_000)" } ?? "+" : "+"
         for _ in 0..<maxReads {
             let reply = try await redis.reply(

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// The browsers that may follow the picture at once; each costs a connection and a task.
+/// Limits the browsers that follow the fleet at once: each costs a connection and a task.
 final class StreamSlots: Sendable {
     private let limit: Int
     private let taken = Mutex(0)
@@ -9,7 +9,7 @@ final class StreamSlots: Sendable {
 
     var isFull: Bool { taken.withLock { $0 >= limit } }
 
-    /// nil when there is none left.
+    /// Acquires a slot; nil if none is free.
     func acquire() -> StreamSlot? {
         let isFree = taken.withLock { taken in
             guard taken < limit else { return false }
@@ -22,7 +22,7 @@ final class StreamSlots: Sendable {
     fileprivate func release() { taken.withLock { $0 -= 1 } }
 }
 
-/// Given back with its last reference: also where the browser went before its answer began.
+/// A slot of ``StreamSlots``, released with its last reference, even if the reply never starts.
 final class StreamSlot: Sendable {
     private let slots: StreamSlots
 

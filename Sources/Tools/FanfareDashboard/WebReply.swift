@@ -1,10 +1,10 @@
 internal import FanfareJSON
 
-/// What a request is answered.
+/// The reply to a request.
 struct WebReply: Sendable {
     enum Body: Sendable {
         case bytes([UInt8])
-        /// Server-sent events, for as long as somebody reads them.
+        /// Server-sent events, until the browser disconnects.
         case events(StreamSlot)
     }
 
@@ -24,8 +24,8 @@ struct WebReply: Sendable {
     }
 
     /// - Parameters:
-    ///   - code: for programs.
-    ///   - message: for people.
+    ///   - code: the error code for programs.
+    ///   - message: a sentence for users.
     static func error(_ status: Int, _ code: String, _ message: String) -> WebReply {
         json(["error": .string(code), "message": .string(message)], status: status)
     }
@@ -39,13 +39,13 @@ struct WebReply: Sendable {
     static func events(_ slot: StreamSlot) -> WebReply {
         var reply = WebReply(200, "text/event-stream; charset=utf-8", [])
         reply.body = .events(slot)
-        // What stands between must not wait for more.
+        // A proxy must not buffer events.
         reply.headers = [("X-Accel-Buffering", "no")]
         return reply
     }
 
-    /// On every answer. Scripts and styles only from here and none inside a page: what a job or a token is called is text,
-    /// and were it ever taken for more, it would not run.
+    /// Headers of every reply. Scripts and styles load from this server only and never inline, so text from jobs cannot
+    /// run.
     static let securityHeaders: [(name: String, value: String)] = [
         (
             "Content-Security-Policy",

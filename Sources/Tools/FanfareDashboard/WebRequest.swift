@@ -1,21 +1,21 @@
 internal import FanfareJSON
 internal import FanfareModel
 
-/// A request as the dashboard decides on it.
+/// A request, independent of the server.
 struct WebRequest: Sendable {
     var method: String
-    /// Without the query, as it came.
+    /// Without the query, not decoded.
     var path: String
     var query: [String: String] = [:]
     /// Names in lower case.
     var headers: [String: String] = [:]
     var body: [UInt8] = []
-    /// The address that the connection comes from; a proxy's, where there is one.
+    /// The address of the connection's peer, which may be a proxy.
     var peer = ""
 
     var host: String? { headers["host"] }
 
-    /// The parts of the path, decoded; nil where one is not valid.
+    /// The decoded parts of the path; nil if one is not valid.
     var parts: [String]? {
         var parts: [String] = []
         for part in path.split(separator: "/") {
@@ -25,7 +25,7 @@ struct WebRequest: Sendable {
         return parts
     }
 
-    /// One cookie's value.
+    /// The value of a cookie.
     func cookie(_ name: String) -> String? {
         for pair in (headers["cookie"] ?? "").split(separator: ";") {
             let sides = pair.split(separator: "=", maxSplits: 1)
@@ -35,18 +35,18 @@ struct WebRequest: Sendable {
         return nil
     }
 
-    /// The body as an object; an empty body is an empty one.
+    /// The body as a JSON object; empty for an empty body, nil if it is no object.
     var object: JSONObject? {
         if body.isEmpty { return JSONObject() }
         return (try? JSONParser.parse(body, limits: JSONLimits()))?.object
     }
 
-    /// nil for what is no text after its percent signs are read.
+    /// Decodes percent escapes; nil if they are not valid or the result is not UTF-8.
     private static func decode(_ text: some Sequence<UInt8>) -> String? {
         PercentDecoding.bytes(of: text).flatMap { String(validating: $0, as: UTF8.self) }
     }
 
-    /// The pairs of a query; of equal names the last one counts.
+    /// The pairs of a query, at most 32; the last of equal names wins.
     static func query(_ text: String) -> [String: String] {
         var query: [String: String] = [:]
         for pair in text.split(separator: "&").prefix(32) {

@@ -6,12 +6,12 @@ internal import FanfareModel
 struct Fanfare: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "fanfare",
-        abstract: "Pushes jobs from Redis streams to FCM and writes what became of every recipient.",
+        abstract: "Sends jobs from Redis streams to FCM and writes a result for every recipient.",
         discussion: """
-            Try everything on this machine, without a Google account:
+            Try it on this machine, without a Google account:
               fanfare demo
 
-            Let your shell complete commands, projects and jobs (bash; zsh and fish have theirs):
+            Complete commands, projects and jobs in your shell (bash; also for zsh and fish):
               source <(fanfare --generate-completion-script bash)
 
             Exit codes: 0 done, 1 something failed, 64 usage, 69 a service is unavailable, 78 configuration.
@@ -25,7 +25,7 @@ struct Fanfare: AsyncParsableCommand {
     )
 
     static func main() async {
-        // Read before what must not be seen is blotted out of them.
+        // Read the arguments before their passwords are overwritten.
         let arguments = Array(CommandLine.arguments.dropFirst())
         ProcessProtection.activate()
         do {
@@ -40,7 +40,7 @@ struct Fanfare: AsyncParsableCommand {
         }
     }
 
-    /// Ends the process as the parser would, with an error message that shows no secret of the command line.
+    /// Exits as the argument parser does, with secrets masked in its error message.
     private static func refuse(_ error: any Error, _ arguments: [String]) -> Never {
         guard exitCode(for: error) == .validationFailure else { exit(withError: error) }
         let complaint = fullMessage(for: error)
@@ -48,8 +48,8 @@ struct Fanfare: AsyncParsableCommand {
         exit(withError: ExitCode.validationFailure)
     }
 
-    /// Checks what a line asks for once every word of it is understood: that a title is missing is of no help to who has
-    /// written `--titel`.
+    /// Parses a command line. Unknown options are reported before missing ones: a user who typed `--titel` learns that
+    /// first.
     static func parseCommand(_ arguments: [String]) async throws -> any ParsableCommand {
         do {
             return try await asyncParseAsRoot(arguments)
@@ -60,6 +60,6 @@ struct Fanfare: AsyncParsableCommand {
         }
     }
 
-    /// What misses something in a line keeps still.
+    /// True while only the syntax is checked: `validate()` of each command then does nothing.
     @TaskLocal static var skipsValidation = false
 }

@@ -1,13 +1,13 @@
-/// One metric as it is exposed: what it is called, what it counts, and which labels tell its series apart.
+/// A metric as it is exposed: its name, kind, scope, labels and help text.
 public struct Metric: Equatable, Sendable {
     public enum Kind: Equatable, Sendable {
-        /// Only grows, from 0 at the process's start.
+        /// Only grows, from 0 at the start of the process.
         case counter
         case gauge
-        /// Upper bounds of the buckets, rising; the one without a bound is added.
+        /// Upper bounds of the buckets, ascending, without `+Inf`.
         case histogram([Double])
 
-        /// As the exposition format calls it.
+        /// The name in the exposition format.
         public var name: String {
             switch self {
             case .counter: return "counter"
@@ -17,17 +17,17 @@ public struct Metric: Equatable, Sendable {
         }
     }
 
-    /// Whose value it is, which decides how several workers' series are put together.
+    /// How to aggregate the series of several workers.
     public enum Scope: Equatable, Sendable {
-        /// Of the process that exposes it: sum over the workers.
+        /// A value of the exposing process: sum over the workers.
         case process
-        /// Read from Redis, and the same at every worker: take the maximum, never the sum.
+        /// A value read from Redis, equal at every worker: take the maximum, never the sum.
         case fleet
     }
 
     public struct Label: Equatable, Sendable {
         public let name: String
-        /// The values that it can have; empty where the configuration decides.
+        /// The possible values; empty if the configuration decides.
         public let values: [String]
 
         public init(_ name: String, _ values: [String] = []) {

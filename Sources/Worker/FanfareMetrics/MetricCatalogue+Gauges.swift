@@ -1,56 +1,59 @@
-/// What is so at the moment of the scrape, or was when Redis was last asked.
+/// Gauges, as of the scrape or of the last reading from Redis.
 extension MetricCatalogue {
-    // MARK: Of the fleet, by project
+    // MARK: Fleet, by project
 
     public static let recipientsWaiting = shared(
         "fanfare_recipients_waiting",
-        "Recipients without a result, of jobs that workers have taken and that are neither over nor parked: those on the "
-            + "wire and those waiting for a retry are among them."
+        "Recipients without a result, of jobs that workers have taken and that are neither over nor parked: including "
+            + "those in flight and those waiting for a retry."
     )
     public static let recipientsRetrying = shared(
         "fanfare_recipients_retrying",
-        "Recipients that wait for another attempt."
+        "Recipients that wait for a retry."
     )
     public static let entriesWaiting = shared(
         "fanfare_entries_waiting",
-        "Entries of the job stream that no worker has handed over yet."
+        "Entries of the job stream that no worker has taken yet."
     )
     public static let oldestWait = shared(
         "fanfare_oldest_wait_seconds",
-        "How long the oldest job has waited that nobody has begun to send; 0 when there is none. Scheduled, paused and "
-            + "parked jobs are left out."
+        "Age of the oldest job without a started send; 0 if there is none. Scheduled, paused and parked jobs are "
+            + "excluded."
     )
     public static let drain = shared(
         "fanfare_drain_seconds",
-        "Estimate of how long it takes until nothing waits, if nothing is pushed and the project sends at its whole "
-            + "quota: the soonest. What is left of FCM's cooldown is added."
+        "Estimated minimum time until nothing waits, if nothing is pushed and the project sends at its full quota. "
+            + "FCM's remaining cooldown is added."
     )
-    public static let fanoutsWaiting = shared("fanfare_fanouts_waiting", "Fan-outs that wait for their turn.")
+    public static let fanoutsWaiting = shared("fanfare_fanouts_waiting", "Fan-outs that wait for the slot.")
     public static let fanoutActive = shared(
         "fanfare_fanout_active",
-        "Fan-outs that have their turn: 0 or 1, unless the project allows more."
+        "Fan-outs that hold the slot: 0 or 1, unless the project allows more."
     )
     public static let fanoutEpoch = shared(
         "fanfare_fanout_epoch",
-        "The last epoch that the project has given out: it grows with every turn of a fan-out and every batch claimed."
+        "The last epoch of the project. It grows with every fan-out that gets the slot and with every claimed batch."
     )
     public static let cooldown = shared(
         "fanfare_cooldown_seconds",
-        "How long every send of the project still waits because FCM asked for it."
+        "How long all sends of the project still wait because FCM asked for it."
     )
     public static let permits = shared(
         "fanfare_permits",
-        "Sends that may still be lent to workers, as it stood when the last were; what they hold is not among them."
+        "Sends that could be leased to workers after the last lease, without those that workers hold."
     )
     public static let permitRate = shared(
         "fanfare_permit_rate",
         "Sends a second that the project may make: its ramp, less the share of refusals; at most ten after a hold."
     )
-    public static let quota = shared("fanfare_quota_per_minute", "The project's quota as its workers know it.")
-    public static let deadJobs = shared("fanfare_dead_jobs", "Entries of the dead stream: jobs that need a person.")
+    public static let quota = shared(
+        "fanfare_quota_per_minute",
+        "The project's quota as its workers have it configured."
+    )
+    public static let deadJobs = shared("fanfare_dead_jobs", "Entries of the dead stream: jobs that need an operator.")
     public static let jobsOpen = shared("fanfare_jobs_open", "Jobs that are neither over nor parked.")
-    public static let jobsParked = shared("fanfare_jobs_parked", "Jobs that are parked until a person replays them.")
-    public static let jobsScheduled = shared("fanfare_jobs_scheduled", "Jobs that wait for their time.")
+    public static let jobsParked = shared("fanfare_jobs_parked", "Jobs that are parked until an operator replays them.")
+    public static let jobsScheduled = shared("fanfare_jobs_scheduled", "Jobs that wait for their not_before.")
     public static let resultsUnread = shared(
         "fanfare_results_unread",
         "Entries of the results stream that the slowest consumer group has not acknowledged; 0 without a group."
@@ -58,15 +61,16 @@ extension MetricCatalogue {
     public static let paused = shared("fanfare_project_paused", "1 while an operator has paused the project.")
     public static let blocked = shared(
         "fanfare_project_blocked",
-        "1 while the project cannot send until a person acts, such as with refused credentials."
+        "1 while the project cannot send until an operator acts, for example after refused credentials."
     )
     public static let pressure = Metric(
         "fanfare_pressure",
         .gauge,
         .fleet,
         [project, .init("kind", ["results", "feedback", "dead", "upstream", "memory", "eviction"])],
-        help: "1 while workers take no new jobs: a stream that nobody reads, Redis nearly out of memory, or a memory "
-            + "policy under which Redis may drop jobs."
+        help:
+            "1 while workers take no new jobs because of a backlog in an outgoing stream, because Redis is nearly out of "
+            + "memory, or because its eviction policy may delete jobs."
     )
     public static let workersAlive = shared("fanfare_workers_alive", "Workers that hold a lease in the project.")
 
@@ -80,42 +84,42 @@ extension MetricCatalogue {
         Metric(name, .gauge, .fleet, [project], help: help)
     }
 
-    // MARK: Of the process
+    // MARK: Process
 
     public static let fleetAge = Metric(
         "fanfare_fleet_age_seconds",
         .gauge,
         .process,
         [project],
-        help: "How long ago Redis was last asked for the gauges of the fleet."
+        help: "Time since the gauges of the fleet were read from Redis."
     )
     public static let inFlight = Metric(
         "fanfare_in_flight",
         .gauge,
         .process,
         [project],
-        help: "Requests under way."
+        help: "Requests in flight."
     )
     public static let connections = Metric(
         "fanfare_connections",
         .gauge,
         .process,
         [project, transport],
-        help: "Open connections that take sends."
+        help: "Open connections that accept sends."
     )
     public static let concurrencyLimit = Metric(
         "fanfare_concurrency_limit",
         .gauge,
         .process,
         [project],
-        help: "Requests that may be under way at once, learned from FCM's answers."
+        help: "Requests that may be in flight at once, derived from FCM's answers."
     )
     public static let unwritten = Metric(
         "fanfare_results_unwritten",
         .gauge,
         .process,
         [project],
-        help: "Results and retries that Redis has not confirmed yet: what a crash would leave in doubt."
+        help: "Results and retries that Redis has not confirmed yet, which a crash would leave in doubt."
     )
     public static let credentialsReady = Metric(
         "fanfare_credentials_ready",
@@ -134,7 +138,7 @@ extension MetricCatalogue {
         "fanfare_sentinels_agree",
         .gauge,
         .process,
-        help: "1 while a majority of the Sentinels names the primary in use; only with Sentinels."
+        help: "1 while a quorum of the Sentinels names the primary in use; only with Sentinels."
     )
     public static let loopTurn = Metric(
         "fanfare_loop_turn_seconds",
@@ -147,7 +151,7 @@ extension MetricCatalogue {
         .gauge,
         .process,
         [.init("version")],
-        help: "Always 1; the label says what runs."
+        help: "Always 1; the label is the running version."
     )
     public static let cpu = Metric(
         "process_cpu_seconds_total",

@@ -1,9 +1,9 @@
-/// Every metric that Fanfare itself exposes. Dashboards, alerts and the documentation's page are checked against it.
+/// Every metric of Fanfare. Tests check dashboards, alerts and the page Metrics against it.
 public enum MetricCatalogue {
     /// In the order of the documentation.
     public static let all: [Metric] = counters + histograms + fleet + process
 
-    /// - Returns: nil for a name that no metric has.
+    /// The metric with a name; nil if there is none.
     public static func metric(named name: String) -> Metric? { byName[name] }
 
     private static let byName = Dictionary(all.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
@@ -11,7 +11,7 @@ public enum MetricCatalogue {
     // MARK: Labels
 
     static let project = Metric.Label("project")
-    /// Management is what carries no message: subscriptions and operations on groups.
+    /// `management`: subscriptions and operations on groups, which carry no message.
     static let transport = Metric.Label("transport", ["v1", "legacy", "xmpp", "management"])
 
     // MARK: Counters
@@ -28,7 +28,7 @@ public enum MetricCatalogue {
             ),
         ],
         help:
-            "Attempts that ended, one for each recipient of a request, by what the answer said. sent: accepted by FCM, "
+            "Attempts that ended, one for each recipient of a request, by the verdict on the answer. sent: accepted by FCM, "
             + "not yet delivered or shown."
     )
     public static let results = Metric(
@@ -61,22 +61,22 @@ public enum MetricCatalogue {
         .process,
         [project, .init("cause", ["unsent", "refused", "answered", "unanswered"])],
         help:
-            "Recipients put back for another attempt, by how far the last one came. unanswered: the body went out and "
-            + "nothing came back."
+            "Recipients put back for another attempt, by the state of the last one. unanswered: the body was sent and no "
+            + "answer came."
     )
     public static let maybeDuplicates = Metric(
         "fanfare_maybe_duplicates_total",
         .counter,
         .process,
         [project],
-        help: "Results marked maybe_dup: the recipient may have got the message more than once."
+        help: "Results flagged maybe_dup: the recipient may have got the message more than once."
     )
     public static let refusals = Metric(
         "fanfare_refusals_total",
         .counter,
         .process,
         [project, .init("kind", ["project", "device", "server"])],
-        help: "Answers that hold sends back. project: FCM's rate for the project; device: for one device or topic; "
+        help: "Answers that hold sends. project: FCM's rate for the project; device: for one device or topic; "
             + "server: a 5xx."
     )
     public static let jobs = Metric(
@@ -84,7 +84,7 @@ public enum MetricCatalogue {
         .counter,
         .process,
         [project, .init("outcome", ["accepted", "duplicate", "rejected"])],
-        help: "Jobs taken out of the job stream, by what became of them there."
+        help: "Jobs taken from the job stream, by outcome."
     )
     public static let batches = Metric(
         "fanfare_batches_total",
@@ -92,15 +92,15 @@ public enum MetricCatalogue {
         .process,
         [project, .init("outcome", ["closed", "returned", "lost"])],
         help:
-            "Batches that this worker held and holds no more. returned: given back for others; lost: taken away, since "
-            + "the worker was thought dead or Redis forgot it."
+            "Batches that this worker no longer holds. returned: given back for other workers; lost: taken over because "
+            + "the worker was declared dead, or forgotten by Redis."
     )
     public static let takeovers = Metric(
         "fanfare_takeovers_total",
         .counter,
         .process,
         [project],
-        help: "Batches taken over from a worker that is gone or gave them back."
+        help: "Batches taken over from a worker that died or gave them back."
     )
     public static let repairs = Metric(
         "fanfare_jobs_repaired_total",
@@ -119,7 +119,7 @@ public enum MetricCatalogue {
         "fanfare_redis_reconnects_total",
         .counter,
         .process,
-        help: "Connections to Redis that were made anew after one was lost."
+        help: "Connections to Redis that were opened after one was lost."
     )
     public static let adminRequests = Metric(
         "fanfare_admin_requests_total",
@@ -159,14 +159,14 @@ public enum MetricCatalogue {
         .histogram([0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300]),
         .process,
         [project],
-        help: "From taking a batch until its last result or retry is written."
+        help: "From claiming a batch until its last result or retry is written."
     )
     public static let retryDelay = Metric(
         "fanfare_retry_delay_seconds",
         .histogram([1, 2.5, 5, 10, 20, 30, 60, 120, 300, 600, 1_800, 3_600]),
         .process,
         [project],
-        help: "How long recipients are told to wait before their next attempt."
+        help: "Delay of recipients before their next attempt."
     )
 
     static let histograms = [sendLatency, queueWait, batchTime, retryDelay]

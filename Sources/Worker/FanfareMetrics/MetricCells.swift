@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// A number that only grows. Any thread may add and read; nothing is locked or allocated.
+/// A counter. Any thread may add and read, without locks and allocations.
 public final class CounterCell: Sendable {
     private let count = Atomic<Int>(0)
 
@@ -10,11 +10,11 @@ public final class CounterCell: Sendable {
 
     public var value: Int { count.load(ordering: .relaxed) }
 
-    /// For counters whose owner may set them back; a scraper takes it for a restart.
+    /// Sets the counter to 0, which a scraper treats as a restart.
     func reset() { count.store(0, ordering: .relaxed) }
 }
 
-/// A number that is set. Any thread may set and read it; also holds a counter whose total is kept elsewhere.
+/// A gauge, or a copy of a counter kept elsewhere. Any thread may set and read it.
 public final class GaugeCell: Sendable {
     private let bits = Atomic<UInt64>(0)
 
@@ -37,11 +37,11 @@ public final class GaugeCell: Sendable {
     public var value: Double { Double(bitPattern: bits.load(ordering: .relaxed)) }
 }
 
-/// Observations in buckets that are fixed from the start.
+/// A histogram with fixed buckets.
 public final class HistogramCell: Sendable {
-    /// Upper bounds, rising.
+    /// Upper bounds, ascending.
     let bounds: [Double]
-    /// One for each bound, and the last for what is above all of them.
+    /// One for each bound, and one for values above all bounds.
     private let counts: [CounterCell]
     private let sum = GaugeCell()
 
@@ -50,7 +50,8 @@ public final class HistogramCell: Sendable {
         counts = (0...bounds.count).map { _ in CounterCell() }
     }
 
-    /// - Parameter times: counts the value as often as that. What is no number counts as nothing.
+    /// Counts a value; ignores NaN.
+    /// - Parameter times: how often the value is counted.
     public func observe(_ value: Double, times: Int = 1) {
         guard times > 0, !value.isNaN else { return }
         var bucket = 0
@@ -60,13 +61,13 @@ public final class HistogramCell: Sendable {
     }
 
     struct Reading: Equatable {
-        /// How many observations are at most each bound, and how many there are.
+        /// Observations up to each bound, and the number of all.
         var cumulative: [Int]
         var sum: Double
         var count: Int { cumulative.last ?? 0 }
     }
 
-    /// Buckets never contradict the count, whatever is observed meanwhile; the sum may be of a moment later.
+    /// A consistent reading of buckets and count. The sum may include later observations.
     var reading: Reading {
         var total = 0
         let cumulative = counts.map { cell in

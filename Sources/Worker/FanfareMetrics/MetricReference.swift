@@ -1,4 +1,4 @@
-/// The reference of all metrics, made from the catalogue; the documentation's page holds exactly this.
+/// The reference of all metrics as Markdown, generated from the catalogue. The page Metrics holds exactly this text.
 public enum MetricReference {
     public static var markdown: String {
         let sections = [

@@ -1,11 +1,11 @@
 internal import Synchronization
 
-/// All series of the process. Cells are asked for once, at start; after that they are counted on without coming by here.
+/// Holds all series of the process. Get cells once, at start, and count on them directly.
 public final class MetricRegistry: Sendable {
-    /// Series that one metric may have. What goes beyond shares a single one whose labels all say `overflow`, so that a
-    /// label that was chosen badly cannot fill the memory of this process and of those who scrape it.
+    /// Maximum number of series of a metric. All others share one series with the labels `overflow`, so that a label with
+    /// unbounded values cannot fill the memory of the process and its scrapers.
     public static let maxSeries = 1_000
-    /// Metrics that libraries may add to the catalogue's.
+    /// Maximum number of metrics that libraries add to the catalogue's.
     public static let maxMetrics = 500
 
     typealias Pair = (name: String, value: String)
@@ -37,9 +37,9 @@ public final class MetricRegistry: Sendable {
 
     public init() {}
 
-    // MARK: The catalogue's
+    // MARK: Metrics of the catalogue
 
-    /// - Parameter values: one for each of the metric's labels, in their order.
+    /// - Parameter values: the values of the metric's labels, in their order.
     public func counter(_ metric: Metric, _ values: String...) -> CounterCell {
         counter(metric.name, pairs(metric, values)) ?? CounterCell()
     }
@@ -49,7 +49,7 @@ public final class MetricRegistry: Sendable {
         return histogram(metric.name, pairs(metric, values), bounds: bounds) ?? HistogramCell(bounds: bounds)
     }
 
-    /// A gauge, or a counter whose total is kept elsewhere and only copied here.
+    /// A gauge, or a copy of a counter kept elsewhere.
     public func gauge(_ metric: Metric, _ values: String...) -> GaugeCell {
         gauge(metric.name, pairs(metric, values), kind: metric.kind) ?? GaugeCell()
     }
@@ -59,14 +59,14 @@ public final class MetricRegistry: Sendable {
         return zip(metric.labels, values).map { ($0.name, $1) }
     }
 
-    /// Called before every exposition, on the thread that asks for it: for values that are read only then.
+    /// Registers a closure that is called before every exposition, on its thread, to update values.
     public func onCollect(_ body: @escaping @Sendable () -> Void) {
         state.withLock { $0.collectors.append(body) }
     }
 
-    // MARK: Anyone's
+    // MARK: Any metric
 
-    /// - Returns: nil where the name is taken by another kind of metric, or there are too many.
+    /// - Returns: nil if another kind of metric has the name, or there are too many metrics.
     func counter(_ name: String, _ pairs: [Pair]) -> CounterCell? {
         guard case .counter(let cell) = cell(name, .counter, pairs, { .counter(CounterCell()) }) else { return nil }
         return cell
@@ -107,7 +107,7 @@ public final class MetricRegistry: Sendable {
 
     private static func key(_ pairs: [Pair]) -> [String] { pairs.flatMap { [$0.name, $0.value] } }
 
-    /// Takes a series out: what its owner destroyed.
+    /// Removes a series that its owner destroyed.
     func remove(_ name: String, _ pairs: [Pair]) {
         state.withLock { state in
             _ = state.families[name]?.series.removeValue(forKey: Self.key(pairs))
@@ -116,7 +116,7 @@ public final class MetricRegistry: Sendable {
 
     // MARK: Reading
 
-    /// The catalogue's in its order, then the others by name; the series of each by their labels.
+    /// All metrics with a series: those of the catalogue in its order, then the others by name.
     func read() -> [Family] {
         let collectors = state.withLock { $0.collectors }
         for collector in collectors { collector() }

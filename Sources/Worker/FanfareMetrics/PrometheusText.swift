@@ -1,4 +1,4 @@
-/// The registry as Prometheus reads it: text exposition format 0.0.4.
+/// Renders the registry in the Prometheus text exposition format 0.0.4.
 public enum PrometheusText {
     public static let contentType = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -49,7 +49,7 @@ public enum PrometheusText {
         text += " \(value)\n"
     }
 
-    /// As Go prints it: whole numbers without a fraction.
+    /// Formats a number as Go does: integers without a fraction.
     static func number(_ value: Double) -> String {
         if value.isNaN { return "NaN" }
         if value.isInfinite { return value < 0 ? "-Inf" : "+Inf" }
@@ -78,7 +78,7 @@ public enum PrometheusText {
         }
     }
 
-    /// By scalars: a line feed after a carriage return is one character, and would hide from a comparison of those.
+    /// Compares scalars, because Swift treats CR LF as one character.
     private static func escaped(_ text: String, _ replacement: (Unicode.Scalar) -> String?) -> String {
         var result = ""
         for scalar in text.unicodeScalars {

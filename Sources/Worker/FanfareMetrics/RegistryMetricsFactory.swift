@@ -1,10 +1,10 @@
 public import CoreMetrics
 internal import Synchronization
 
-/// What libraries in the process report through swift-metrics, in the same registry.
+/// Puts the metrics that libraries report through swift-metrics into the registry.
 ///
-/// Names and labels are made fit for Prometheus: other characters become `_`. Timers and aggregating recorders are
-/// histograms, timers in seconds; a counter, meter or recorder whose name another kind already has counts for nobody.
+/// In names and labels, characters that Prometheus does not allow become `_`. Timers, in seconds, and aggregating
+/// recorders are histograms. A metric whose name another kind already has is not exposed.
 public struct RegistryMetricsFactory: MetricsFactory {
     private let registry: MetricRegistry
 
@@ -56,7 +56,7 @@ public struct RegistryMetricsFactory: MetricsFactory {
         var pairs: [MetricRegistry.Pair] = []
         for (name, value) in dimensions {
             var name = clean(name, colons: false)
-            // These two are the format's own.
+            // The exposition format reserves these.
             if name == "le" || name.hasPrefix("__") { name = "label_" + name }
             if !pairs.contains(where: { $0.name == name }) { pairs.append((name, value)) }
         }
@@ -75,7 +75,7 @@ public struct RegistryMetricsFactory: MetricsFactory {
     }
 }
 
-/// What a handler counts in, and under what name.
+/// The cell of a handler, with its name and labels.
 private struct Series<Cell: Sendable>: Sendable {
     let name: String
     let pairs: [MetricRegistry.Pair]

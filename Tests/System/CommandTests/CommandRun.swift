@@ -2,7 +2,7 @@ import Foundation
 
 @testable import fanfare
 
-/// One run of the executable that was built beside the tests.
+/// A run of the executable.
 struct CommandRun: Sendable {
     var status: Int32
     var out: String
@@ -11,7 +11,7 @@ struct CommandRun: Sendable {
     static let executable = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
         .appendingPathComponent("fanfare")
 
-    /// A process with nothing of the caller's environment that Fanfare would read.
+    /// A process without the variables of the caller's environment that Fanfare reads.
     static func process(_ arguments: [String], environment: [String: String] = [:]) -> Process {
         let process = Process()
         process.executableURL = executable
@@ -25,7 +25,7 @@ struct CommandRun: Sendable {
         return process
     }
 
-    /// Runs to the end, off the threads that run tests.
+    /// Runs to the end, on a thread outside the pool that runs tests.
     init(_ arguments: [String], environment: [String: String] = [:], input: String = "") async throws {
         self = try await withCheckedThrowingContinuation { continuation in
             DispatchQueue.global().async {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import fanfare
 
-/// What no source file may do, whoever writes it.
+/// Patterns that no source file may contain.
 @Suite struct SourceRuleTests {
     private static let sources: [(path: String, text: String)] = {
         let root = Repository.root.appendingPathComponent("Sources")
@@ -28,7 +28,7 @@ import Testing
         #"CURLOPT_VERBOSE"#, #"CURLOPT_DEBUGFUNCTION"#, #"FOLLOWLOCATION, *1"#, #"CURLOPT_ACCEPT_ENCODING"#,
         #"CURLOPT_NETRC"#, #"CURLOPT_UNRESTRICTED_AUTH"#,
     ])
-    func isNowhereInTheSources(pattern: String) throws {
+    func patternIsNowhereInTheSources(pattern: String) throws {
         #expect(Self.sources.count > 200)
         let expression = try NSRegularExpression(pattern: pattern)
         for (path, text) in Self.sources {
@@ -44,7 +44,7 @@ import Testing
             ("://", nil),
         ] as [(String, String?)]
     )
-    func aPasswordIsFoundInAnArgument(argument: String, password: String?) {
+    func passwordRangeFindsThePasswordOfAURL(argument: String, password: String?) {
         let bytes = Array(argument.utf8)
         let range = ProcessProtection.passwordRange(in: bytes)
         #expect(range.map { String(decoding: bytes[$0], as: UTF8.self) } == password)

@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// The sums of the pages come out: each line of an `arithmetic` block is worked from left to right.
+/// Calculations on the pages are right: each line of an `arithmetic` block is evaluated from left to right.
 @Suite struct ArithmeticTests {
-    @Test func everyLineComesOut() throws {
+    @Test func everyCalculationIsRight() throws {
         let blocks: [String] = try Page.all.flatMap { $0.blocks("arithmetic") }
         let lines: [Substring] = blocks.flatMap { $0.split(separator: "\n") }
         #expect(lines.count > 10)
@@ -21,8 +21,8 @@ import Testing
 
     private static func number(_ text: Substring) -> Double? { Double(text.replacing(",", with: "")) }
 
-    /// Numbers with signs between them; a number's unit, a word behind it, is passed over. Parentheses only at the start,
-    /// where they change nothing.
+    /// Evaluates numbers with operators, ignoring units. Parentheses are allowed at the start only, where they change
+    /// nothing.
     private static func value(_ text: Substring) -> Double? {
         var value: Double?
         var sign: Substring?

@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// What the pages show is what the tests run.
+/// The pages show the examples that the tests run.
 @Suite struct ExamplePageTests {
-    @Test func theProducersPageShowsTheExamplesAsTheyAre() throws {
+    @Test func producersPageShowsTheTestedExamples() throws {
         let page = try Page(Page.catalogue.appendingPathComponent("Producers.md"))
         let folder = Page.catalogue.appendingPathComponent("Examples")
         let languages = ["sh": "bash", "py": "python", "cjs": "javascript", "go": "go"]
@@ -16,7 +16,7 @@ import Testing
         }
     }
 
-    @Test func theClientsPageShowsItsExampleAsItIs() throws {
+    @Test func clientPageShowsTheTestedExample() throws {
         let page = try Page(Page.clientCatalogue.appendingPathComponent("FanfareClient.md"))
         let file = Page.root.appendingPathComponent("Tests/System/EndToEndTests/ClientExample.swift")
         let text = try String(contentsOf: file, encoding: .utf8)

@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// Nothing that the documentation points at is missing, and no page is hidden.
+/// Every link of the documentation has a target, and every page is listed.
 @Suite struct LinkTests {
-    @Test func everyLinkLeadsSomewhere() throws {
+    @Test func everyLinkHasATarget() throws {
         let pages = try Page.all
         #expect(pages.count > 15)
         for page in pages {
@@ -47,7 +47,7 @@ import Testing
         #expect(readme.text.contains("(Sources/Clients/FanfareClient/FanfareClient.docc/FanfareClient.md)"))
     }
 
-    /// As the usual renderers name headings.
+    /// Anchors of headings, as common renderers name them.
     private static func anchors(_ page: Page) -> Set<String> {
         let headings = page.text.components(separatedBy: "\n").filter { $0.hasPrefix("#") }
         return Set(

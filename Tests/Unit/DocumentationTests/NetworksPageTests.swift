@@ -2,10 +2,10 @@ import FanfareConfiguration
 import Foundation
 import Testing
 
-/// The page that a firewall is configured by.
+/// The page for firewall rules.
 @Suite struct NetworksPageTests {
-    /// What a worker connects to unless it is told otherwise stands on the page, and no other host of Google's.
-    @Test func workersHostsAreThoseOfTheDefaults() throws {
+    /// The page lists the hosts that a worker connects to by default, and no other host of Google.
+    @Test func networksPageListsTheDefaultHosts() throws {
         let page = try Page(Page.catalogue.appendingPathComponent("Networks.md"))
         let workers = try #require(page.text.components(separatedBy: "## Devices").first)
         let rows = workers.split(separator: "\n").filter { $0.hasPrefix("|") }.map { $0.split(separator: "|") }

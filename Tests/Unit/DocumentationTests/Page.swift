@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// A page of the documentation, as it stands in the source tree.
+/// A page of the documentation in the source tree.
 struct Page: Sendable {
     static let root = Repository.root
     static let catalogue = root.appendingPathComponent("Sources/Worker/FanfareWorker/Fanfare.docc")
@@ -11,7 +11,7 @@ struct Page: Sendable {
     var text: String
 
     var label: String { file.lastPathComponent }
-    /// What `<doc:…>` calls it.
+    /// The name in `<doc:…>`.
     var name: String { file.deletingPathExtension().lastPathComponent }
 
     init(_ file: URL) throws {
@@ -24,7 +24,7 @@ struct Page: Sendable {
             .filter { $0.pathExtension == "md" }.sorted { $0.path < $1.path }.map { try Page($0) }
     }
 
-    /// With the pages in the catalogue's folders, which a page of the catalogue lists.
+    /// All pages of a catalogue, including those in its folders.
     static var all: [Page] {
         get throws {
             let runbook = try inCatalogue(catalogue.appendingPathComponent("Runbook"))
@@ -38,7 +38,7 @@ struct Page: Sendable {
         text.matches(of: /```([a-z]+)\n((?:.*\n)*?)```/).filter { $0.1 == language }.map { String($0.2) }
     }
 
-    /// The text without what stands in fences and between back quotes, where nothing is a link.
+    /// The text without code, which contains no links.
     var prose: String {
         text.replacing(/```(?:.*\n)*?```/, with: "").replacing(/`[^`\n]*`/, with: "")
     }

@@ -6,7 +6,7 @@ import StreamWire
 import TestSupport
 import Testing
 
-/// A consumer group on a real server: every entry once, and again if it was not handled.
+/// A consumer group on a real server.
 @Suite struct ConsumerTests {
     private struct Broken: Error {}
 
@@ -35,7 +35,7 @@ import Testing
         )
     }
 
-    @Test func whatWasNotHandledComesAgainToTheSameConsumer() async throws {
+    @Test func unhandledEntryIsDeliveredAgainToItsConsumer() async throws {
         try await withStreams { server, one, two in
             // Written before there is a group: it is from the beginning.
             try write(server, job: "j1")
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func whatNoWorkerWroteIsToldAndPassedOver() async throws {
+    @Test func unreadableEntryIsReportedAndSkipped() async throws {
         try await withStreams { server, one, _ in
             try await one.createGroups()
             try server.cli("XADD", "fanfare:{demo}:results", "7-1", "job", "j0", "results", "{")
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func moreThanAPageIsRead() async throws {
+    @Test func consumerReadsAllPages() async throws {
         try await withStreams { server, one, _ in
             try await one.createGroups()
             let script = "for n = 0, 100 do redis.call('XADD', KEYS[1], '*', 'job', 'j' .. n, 'results', '[]') end"
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test func feedbackNamesWhatToForgetAndWhatToReplace() async throws {
+    @Test func feedbackNamesRecipientsToRemoveAndReplace() async throws {
         try await withStreams { server, one, _ in
             try await one.createGroups()
             let stream = "fanfare:{demo}:feedback"
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test func upstreamEntriesAreReadWithTheirDataAsItCame() async throws {
+    @Test func upstreamEntriesKeepTheirData() async throws {
         try await withStreams { server, one, _ in
             try await one.createUpstreamGroup()
             try await one.createUpstreamGroup()
@@ -159,7 +159,7 @@ import Testing
         }
     }
 
-    @Test func aGroupThatIsNotThereIsAnError() async throws {
+    @Test func missingGroupIsAnError() async throws {
         try await withStreams { _, one, _ in
             await #expect(throws: RedisError.self) { try await one.readResults { _ in } }
         }

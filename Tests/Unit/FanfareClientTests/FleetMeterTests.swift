@@ -24,7 +24,7 @@ import Testing
         ["state": "active", "total": "1000", "sent": "\(sent)", "started_ms": "1"]
     }
 
-    @Test func theLastSecondsAreThePace() throws {
+    @Test func rateIsThatOfTheLastSeconds() throws {
         var meter = FleetMeter()
         meter.add(FleetSnapshot(projects: [try project(atMs: 1_000, sent: 0, job: job(0))]))
         #expect(meter.rates(of: "p") == nil)
@@ -43,14 +43,14 @@ import Testing
         #expect(meter.rates(of: "p") == nil && meter.rate(of: "j", in: "p") == nil)
     }
 
-    @Test func withoutAPaceTheQuotaIsTheEstimate() throws {
+    @Test func drainEstimateFallsBackToTheQuota() throws {
         var idle = try project(atMs: 1_000, sent: 0, waiting: 6_000)
         #expect(FleetMeter().drainSeconds(of: idle) == nil)
         idle.overview.quotaPerMinute = 60_000
         #expect(FleetMeter().drainSeconds(of: idle) == 6)
     }
 
-    @Test func jsonSaysWhatIsKnown() throws {
+    @Test func jsonOmitsUnknownValues() throws {
         var meter = FleetMeter()
         var demo = try project(atMs: 1_000, sent: 5, job: job(5))
         demo.overview.isPaused = true

@@ -7,7 +7,7 @@ import Testing
 
 @testable import FanfareClient
 
-/// The fleet's picture, against a real server and with a test's own hand as the worker.
+/// Fleet snapshots against a real server, with the test as the worker.
 @Suite struct FleetTests {
     private typealias Bench = OperatorTests.Bench
 
@@ -32,7 +32,7 @@ import Testing
 
     private func many(_ count: Int) -> Target { .tokens((0..<count).map { "t\($0)" }) }
 
-    /// Everything of a claim ends like this.
+    /// Records a result for every recipient of a claim.
     private func finish(_ claim: Claim, _ bench: Bench, _ status: (Int) -> RecordCall.Status) async throws {
         var call = RecordCall(job: claim.job, batch: claim.batch, epoch: claim.epoch)
         for index in claim.recipients.map(\.index) { call.results.append(index: index, status: status(index)) }
@@ -42,7 +42,7 @@ import Testing
         #expect(RecordReply(reply) == .ok(abort: ""))
     }
 
-    @Test func fanoutsStandInTheirTurn() async throws {
+    @Test func fleetListsFanoutsInTheOrderOfTheQueue() async throws {
         try await withBench { bench in
             try await bench.intake("first", many(1_500))
             try await bench.intake("second", many(1_200))
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func whatIsLeftAndWhatBecameOfTheRestAreCounted() async throws {
+    @Test func fleetCountsWaitingRecipientsAndResults() async throws {
         try await withBench { bench in
             try await bench.intake("j", many(10))
             try await bench.intake("held", many(5))
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test func jobsThatNeedAPersonAreApart() async throws {
+    @Test func fleetListsParkedJobsSeparately() async throws {
         try await withBench { bench in
             try await bench.park("p")
             _ = try await bench.reject("r")
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func theOldestJobThatNobodyHasBegunIsTheWait() async throws {
+    @Test func oldestWaitIsThatOfTheOldestUnstartedJob() async throws {
         try await withBench { bench in
             #expect(try await read(bench).oldestWaitMs == 0)
             // An entry of long ago, by its id.
@@ -125,7 +125,7 @@ import Testing
         }
     }
 
-    @Test func unreadResultsAreThoseOfTheSlowestGroup() async throws {
+    @Test func unreadResultsCountTheSlowestGroup() async throws {
         try await withBench { bench in
             try await bench.intake("j", many(3))
             let claim = try #require(try await bench.claim().claims.first)
@@ -142,7 +142,7 @@ import Testing
         }
     }
 
-    @Test func aWorkerSaysWhatItIsUntilItFallsSilent() async throws {
+    @Test func workerIsAliveUntilItsLeaseExpires() async throws {
         try await withBench { bench in
             let unknown = try #require(try await read(bench).leases.first)
             #expect(unknown.isAlive && unknown.card == nil && unknown.silentMs == nil)
@@ -163,7 +163,7 @@ import Testing
         }
     }
 
-    @Test func anAnswerOfAnotherVersionIsReadAsFarAsItGoes() throws {
+    @Test func replyOfAnotherVersionKeepsKnownFields() throws {
         func flat(_ words: [String]) -> RedisValue { .array(words.map { .bulk(Array($0.utf8)) }) }
         let known = try #require(ProjectSnapshot(id: "p", reply: flat(["now_ms", "5", "left", "-3", "later", "x"])))
         #expect(known.recipientsWaiting == 0 && known.overview.nowMs == 5 && known.holding.isEmpty)

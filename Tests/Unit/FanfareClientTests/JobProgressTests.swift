@@ -28,7 +28,7 @@ import Testing
         Row(state: "active", total: "1", sent: "1", failed: "0", rate: nil, left: nil),
         Row(state: "active", total: "100", sent: "200", failed: "0", rate: 20, left: 0),
     ])
-    func paceAndEnd(row: Row) throws {
+    func rateAndRemainingTimeFollowTheCounters(row: Row) throws {
         var fields = ["state": row.state, "total": row.total, "sent": row.sent, "failed": row.failed]
         fields["started_ms"] = "1000"
         fields["finished_ms"] = row.finishedMs
@@ -37,14 +37,14 @@ import Testing
         #expect(progress.remainingSeconds == row.left)
     }
 
-    @Test func whatWasCancelledIsNoPace() throws {
+    @Test func cancelledRecipientsDoNotCountForTheRate() throws {
         let fields = ["state": "cancelled", "total": "100", "sent": "20", "cancelled": "80", "started_ms": "0"]
         let status = try status(fields.merging(["finished_ms": "10000"]) { $1 })
         #expect(status.finished == 100 && status.attempted == 20)
         #expect(JobProgress(status: status, nowMs: 20_000).resultsPerSecond == 2)
     }
 
-    @Test func beforeItsStartThereIsNoPace() throws {
+    @Test func unstartedJobHasNoRate() throws {
         let waiting = JobProgress(status: try status(["state": "waiting", "total": "5"]), nowMs: 1)
         #expect(waiting.resultsPerSecond == nil && waiting.remainingSeconds == nil)
         // Redis came back with an older clock.
@@ -52,7 +52,7 @@ import Testing
         #expect(JobProgress(status: try status(back), nowMs: 10).resultsPerSecond == nil)
     }
 
-    @Test func aTopicIsKnownByTheTimeItKeepsTheSlot() throws {
+    @Test func topicJobsRemainingTimeIsThatOfItsSlot() throws {
         let status = try status(["state": "active", "total": "1", "sent": "1", "started_ms": "1000"])
         var progress = JobProgress(status: status, nowMs: 2_000, turn: .holding(untilMs: 5_500), jobClass: .aimed)
         #expect(progress.remainingSeconds == 3.5)
@@ -73,7 +73,7 @@ import Testing
             ([], nil),
         ] as [([String], String?)]
     )
-    func whatHoldsAJob(fields: [String], obstacle: String?) throws {
+    func obstacleNamesWhatHoldsAJob(fields: [String], obstacle: String?) throws {
         let flat = (["now_ms", "1"] + fields).map { RedisValue.bulk(Array($0.utf8)) }
         var progress = JobProgress(status: try status(["state": "active"]), nowMs: 1)
         progress.project = OverviewReply(.array(flat))
@@ -86,7 +86,7 @@ import Testing
         #expect(progress.obstacle == "poison")
     }
 
-    @Test func countersFromNowhereDoNotTrap() throws {
+    @Test func impossibleCountersDoNotTrap() throws {
         let most = "\(Int64.max)"
         let fields = [
             "state": "active", "total": most, "sent": most, "failed": most, "unknown": most, "cancelled": most,

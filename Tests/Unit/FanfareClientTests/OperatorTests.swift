@@ -6,7 +6,7 @@ import Testing
 
 @testable import FanfareClient
 
-/// What an operator does, against a real server and with a test's own hand as the worker.
+/// The operator's calls against a real server, with the test as the worker.
 @Suite struct OperatorTests {
     private let keys = ProjectKeys(project: "demo")
 
@@ -18,7 +18,7 @@ import Testing
 
         var projectOperator: FanfareOperator<RedisClient> { FanfareOperator(redis: client, project: keys.project) }
 
-        /// Pushes and hands over, as a worker would.
+        /// Pushes a job and does its intake, as a worker would.
         func intake(_ id: String, _ target: Target, priority: Int = 5, audienceSize: Int64 = 0) async throws {
             let reply = try await client.send(RedisCommand("XADD", keys.jobs, "*", "x", "1"))
             let entry = try #require(reply.string)
@@ -71,7 +71,7 @@ import Testing
             return entry
         }
 
-        /// A job of more than one batch whose list grows under it.
+        /// Parks a job of several batches: its list grows, and a claim finds that.
         func park(_ id: String) async throws {
             var push = RedisCommand("RPUSH", "list:{demo}:\(id)")
             for index in 0..<1_200 { push.append("t\(index)") }
@@ -101,7 +101,7 @@ import Testing
 
     private func many(_ count: Int) -> Target { .tokens((0..<count).map { "t\($0)" }) }
 
-    @Test func aJobIsPausedResumedAndCancelled() async throws {
+    @Test func operatorPausesResumesAndCancelsAJob() async throws {
         try await withBench { bench in
             let projectOperator = bench.projectOperator
             #expect(try await projectOperator.pause("j") == .missing)
@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    @Test func aJobThatNobodyHasTakenIsCancelled() async throws {
+    @Test func cancelFindsAJobThatNoWorkerHasTaken() async throws {
         try await withBench { bench in
             for index in 0..<30 {
                 let id = "j\(index)"
@@ -133,7 +133,7 @@ import Testing
         }
     }
 
-    @Test func whatIsOverStaysOver() async throws {
+    @Test func finishedJobCannotBeChanged() async throws {
         try await withBench { bench in
             _ = try await bench.reject("j")
             #expect(try await bench.projectOperator.cancel("j") == .over(state: "rejected"))
@@ -142,7 +142,7 @@ import Testing
         }
     }
 
-    @Test func aProjectIsPausedWithAReasonAndResumed() async throws {
+    @Test func operatorPausesAndResumesAProject() async throws {
         try await withBench { bench in
             try await bench.intake("j", .tokens(["a"]))
             try await bench.projectOperator.pauseProject(reason: "lunch")
@@ -157,7 +157,7 @@ import Testing
         }
     }
 
-    @Test func fanoutsAreShownWithTheirPlaceInTheQueue() async throws {
+    @Test func progressShowsThePlaceInTheQueue() async throws {
         try await withBench { bench in
             try await bench.intake("first", many(2_001))
             try await bench.claim(most: 1)
@@ -181,7 +181,7 @@ import Testing
         }
     }
 
-    @Test func aListShowsWhatIsOverOnlyWhenAsked() async throws {
+    @Test func listIncludesFinishedJobsOnlyOnRequest() async throws {
         try await withBench { bench in
             try await bench.intake("open", .tokens(["a"]))
             _ = try await bench.reject("bad")
@@ -193,7 +193,7 @@ import Testing
         }
     }
 
-    @Test func hundredsOfJobsAreListedOnceEach() async throws {
+    @Test func listHoldsEachOfHundredsOfJobsOnce() async throws {
         try await withBench { bench in
             for index in 0..<720 { try await bench.intake("job-\(index)", .tokens(["a"])) }
             let all = try await bench.projectOperator.jobs(includingOver: true, limit: 10_000)
@@ -203,7 +203,7 @@ import Testing
         }
     }
 
-    @Test func aRejectedEntryIsPushedAgainAsItWas() async throws {
+    @Test func replayPushesARejectedEntryUnchanged() async throws {
         try await withBench { bench in
             _ = try await bench.reject("j")
             let projectOperator = bench.projectOperator
@@ -223,7 +223,7 @@ import Testing
         }
     }
 
-    @Test func aParkedJobGoesOnOrIsDropped() async throws {
+    @Test func parkedJobIsReplayedOrDropped() async throws {
         try await withBench { bench in
             let projectOperator = bench.projectOperator
             try await bench.park("one")
@@ -245,7 +245,7 @@ import Testing
         }
     }
 
-    @Test func theDeadAreWalkedOnceThoughMoreComeMeanwhile() async throws {
+    @Test func deadEntriesAddedMeanwhileAreNotVisited() async throws {
         try await withBench { bench in
             for index in 0..<60 {
                 _ = try bench.server.cli("XADD", keys.dead, "*", "job", "j\(index)", "kind", "rejected", "f.x", "1")
@@ -268,7 +268,7 @@ import Testing
         }
     }
 
-    @Test func projectsAreListedInOrder() async throws {
+    @Test func projectsAreSorted() async throws {
         try await withBench { bench in
             _ = try bench.server.cli("SADD", "fanfare:projects", "b", "a")
             #expect(try await FanfareOperator.projects(redis: bench.client) == ["a", "b"])

@@ -6,7 +6,7 @@ import Testing
 
 @testable import FanfareClient
 
-/// Answers from a list, and keeps what it was asked.
+/// Answers from a list, and records the commands.
 private final class ScriptedRedis: RedisSending {
     private let replies: Mutex<[RedisValue]>
     private let seen = Mutex<[String]>([])
@@ -25,7 +25,7 @@ private final class ScriptedRedis: RedisSending {
 private func bulk(_ text: String) -> RedisValue { .bulk(Array(text.utf8)) }
 
 @Suite struct ProducerTests {
-    @Test func thePushedJobsIDIsItsOwnOrTheEntrys() async throws {
+    @Test func pushReturnsTheOwnIDOrTheEntrysID() async throws {
         let redis = ScriptedRedis([bulk("1-0"), bulk("2-0"), .null])
         let producer = FanfareProducer(redis: redis, project: "demo")
         var job = PushJob(target: .topic("t"), message: "{}")
@@ -35,7 +35,7 @@ private func bulk(_ text: String) -> RedisValue { .bulk(Array(text.utf8)) }
         await #expect(throws: FanfareClientError.self) { try await producer.push(job) }
     }
 
-    @Test func aStatusIsReadFromTheHash() async throws {
+    @Test func statusIsReadFromTheHash() async throws {
         let hash = ["state", "retrying", "total", "10", "sent", "6", "failed", "1", "retrying", "3", "created_ms", "5"]
         let redis = ScriptedRedis([.array(hash.map(bulk)), .array([])])
         let producer = FanfareProducer(redis: redis, project: "demo", prefix: "ff")
@@ -55,7 +55,7 @@ private func bulk(_ text: String) -> RedisValue { .bulk(Array(text.utf8)) }
         ("done", "3", true, true), ("done", "2", true, false), ("expired", "3", true, false),
         ("rejected", "0", true, false), ("parked", "0", false, false), ("something-new", "3", false, false),
     ])
-    func onlyDoneWithEverythingSentIsSuccess(state: String, sent: String, isOver: Bool, isSuccess: Bool) throws {
+    func successNeedsStateDoneAndEveryRecipientSent(state: String, sent: String, isOver: Bool, isSuccess: Bool) throws {
         let status = try #require(
             JobStatus(id: "j", reply: .array(["state", state, "total", "3", "sent", sent].map(bulk)))
         )
@@ -73,7 +73,7 @@ private func bulk(_ text: String) -> RedisValue { .bulk(Array(text.utf8)) }
         return try #require(JobStatus(id: "j", reply: .array(hash.map(bulk))))
     }
 
-    @Test func resultsOfOtherJobsAreLeftOut() async throws {
+    @Test func resultsSkipOtherJobs() async throws {
         let redis = ScriptedRedis([
             .array([
                 entry("1000-0", job: "j", #"[{"i":1,"token":"a","status":"sent","message_id":"m","attempts":2}]"#),
@@ -89,7 +89,7 @@ private func bulk(_ text: String) -> RedisValue { .bulk(Array(text.utf8)) }
         #expect(found.first?.attempts == 2)
     }
 
-    @Test func aFullPageIsFollowedByTheNext() async throws {
+    @Test func resultsReadAllPages() async throws {
         let page = (0..<100).map { entry("1000-\($0)", job: "j", #"[{"i":0,"topic":"t","status":"sent"}]"#) }
         let redis = ScriptedRedis([.array(page), .array([entry("1001-0", job: "j", "[]")])])
         var entries = 0
@@ -105,7 +105,7 @@ private func bulk(_ text: String) -> RedisValue { .bulk(Array(text.utf8)) }
         )
     }
 
-    @Test func aFailureKeepsAllItsWords() throws {
+    @Test func failedResultKeepsAllFields() throws {
         let json = #"""
             {"i":3,"group":"g","status":"failed","error":"UNREGISTERED","raw_error":"NotRegistered","http_status":404,
             "action":"remove","maybe_dup":true,"canonical":"c","failed_tokens":["x","y"],"later":1}
@@ -123,7 +123,7 @@ private func bulk(_ text: String) -> RedisValue { .bulk(Array(text.utf8)) }
         #expect(result.json["later"] != nil)
     }
 
-    @Test func aGroupOperationsResultHasTheKeyOnlyWhenThereIsOne() throws {
+    @Test func groupResultHasAKeyOnlyOnSuccess() throws {
         func read(_ json: String) throws -> JobResult {
             try #require(JobResult(try JSONParser.parse(Array(json.utf8), limits: JSONLimits())))
         }
@@ -137,7 +137,7 @@ private func bulk(_ text: String) -> RedisValue { .bulk(Array(text.utf8)) }
     }
 
     @Test(arguments: ["{}", "[", "[{\"i\":\"x\"}]", "[{\"i\":0,\"status\":\"sent\"}]", "[1]"])
-    func entriesThatNoWorkerWroteDoNotTrap(results: String) {
+    func unreadableResultsDoNotTrap(results: String) {
         let value = RedisValue.array([bulk("1-0"), .array(["job", "j", "results", results].map(bulk))])
         let entry = StreamEntry(value).flatMap { try? ResultEntry($0) }
         #expect(entry?.results.isEmpty ?? true)

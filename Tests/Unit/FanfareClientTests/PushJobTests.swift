@@ -10,7 +10,7 @@ import Testing
         Dictionary(uniqueKeysWithValues: job.fields.map { ($0.name, String(decoding: $0.value, as: UTF8.self)) })
     }
 
-    @Test func aPlainJobSaysOnlyTargetAndMessage() {
+    @Test func plainJobHasOnlyTargetAndMessage() {
         let job = PushJob(target: .tokens(["a"]), message: "{}")
         #expect(fields(job) == ["token": "a", "message": "{}"])
     }
@@ -38,7 +38,7 @@ import Testing
         #expect(fields == [row.name: row.value, "message": "{}"])
     }
 
-    @Test func everyFieldIsWrittenAsTheContractSpellsIt() {
+    @Test func everyFieldHasTheNameOfTheContract() {
         var job = PushJob(target: .topic("t"), message: "{}")
         job.format = .legacy
         job.id = "mine"
@@ -78,7 +78,7 @@ import Testing
         (.getGroup("n"), ["op": "group.get", "group_name": "n"]),
     ]
 
-    @Test(arguments: operations.indices) func anOperationSaysItsOwnFieldsAndNoMessage(row: Int) {
+    @Test(arguments: operations.indices) func operationHasItsFieldsAndNoMessage(row: Int) {
         var (job, expected) = Self.operations[row]
         #expect(fields(job) == expected)
         job.id = "mine"
@@ -89,7 +89,7 @@ import Testing
         #expect(job.operation != .send)
     }
 
-    @Test func theCommandIsAnXADDInTheProjectsSlot() {
+    @Test func commandIsAnXADDToTheProjectsStream() {
         let command = PushJob(target: .tokens(["a"]), message: "{}").command(project: "demo", prefix: "ff")
         let words = (0..<command.count).map { String(decoding: command.word($0), as: UTF8.self) }
         #expect(words == ["XADD", "ff:{demo}:jobs", "*", "token", "a", "message", "{}"])

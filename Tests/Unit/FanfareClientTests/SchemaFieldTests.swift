@@ -5,7 +5,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The library can say everything that a job may hold, and nothing else.
+/// The library can write every field of the job schema, and no other.
 @Suite struct SchemaFieldTests {
     private static var jobs: [PushJob] {
         var all = PushJob(target: .tokens(["a"]), message: "{}")
@@ -30,7 +30,7 @@ import Testing
         ]
     }
 
-    @Test func theFieldsAreThoseOfTheSchema() throws {
+    @Test func fieldsAreThoseOfTheSchema() throws {
         let root = Repository.root
         let file = root.appendingPathComponent("Sources/Worker/FanfareWorker/Fanfare.docc/job.schema.json")
         let schema = try JSONParser.parse(Array(Data(contentsOf: file)), limits: JSONLimits()).object

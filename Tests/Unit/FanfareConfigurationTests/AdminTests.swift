@@ -3,7 +3,7 @@ import Testing
 
 @testable import FanfareConfiguration
 
-/// Where a worker may be asked about itself, and by whom.
+/// The admin address and its token.
 @Suite struct AdminTests {
     private static let token = "0123456789abcdef"
 
@@ -32,12 +32,12 @@ import Testing
     }
 
     @Test(arguments: ["127.0.0.1:9464", "localhost:0", "[::1]:9464", "unix:///run/fanfare/admin.sock"])
-    func onThisMachineNoTokenIsNeeded(_ address: String) throws {
+    func localAdminAddressNeedsNoToken(_ address: String) throws {
         #expect(try secrets("{ listen: \"\(address)\" }").adminToken == nil)
     }
 
     @Test(arguments: ["0.0.0.0:9464", "[::]:9464", "10.0.0.7:9464", "worker.example:9464", "127.0.0.1.example:9464"])
-    func elsewhereOneIs(_ address: String) throws {
+    func publicAdminAddressNeedsAToken(_ address: String) throws {
         let problems = try problems("{ listen: \"\(address)\" }")
         #expect(problems.count == 1)
         #expect(problems.first?.hasPrefix("admin.listen: others than this machine can reach it") == true)
@@ -45,7 +45,7 @@ import Testing
         #expect(secrets.adminToken?.value == Self.token)
     }
 
-    @Test func theEnvironmentCountsBeforeTheFile() throws {
+    @Test func environmentTokenPrecedesTheFile() throws {
         let other = "fedcba9876543210"
         let secrets = try secrets(
             "{ listen: \"0.0.0.0:1\", token_file: token }",
@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test(arguments: ["short", "", "two words of some length", "0123456789abcdéf"])
-    func aTokenThatCouldBeGuessedOrNotSentIsRefused(_ token: String) throws {
+    func shortOrUnprintableTokenIsRefused(_ token: String) throws {
         let problems = try problems("{ listen: \"127.0.0.1:0\", token_file: token }", file: token)
         #expect(problems.count == 1 && problems.first?.contains("16 characters or more") == true)
         if !token.isEmpty {
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func aTokenIsNotShown() throws {
+    @Test func tokenIsNotPrinted() throws {
         let configuration = try Configuration.load(yaml: "", environment: ["FANFARE_ADMIN_TOKEN": Self.token])
         var dumped = ""
         dump(configuration, to: &dumped)
@@ -74,12 +74,12 @@ import Testing
         #expect(!dumped.contains(Self.token) && !"\(configuration)".contains(Self.token))
     }
 
-    @Test func aTokenWithoutAnAddressIsAWarning() throws {
+    @Test func tokenWithoutAnAddressWarns() throws {
         let configuration = try Configuration.load(yaml: "admin: { token_file: token }")
         #expect(configuration.warnings == ["admin.token_file: has no effect without admin.listen"])
     }
 
-    @Test func addressesAreRead() {
+    @Test func listenAddressesAreParsed() {
         #expect(ListenAddress("[::1]:9") == .tcp(host: "::1", port: 9))
         #expect(ListenAddress("LOCALHOST:0") == .tcp(host: "localhost", port: 0))
         #expect(ListenAddress("unix:///a") == .unix(path: "/a"))

@@ -10,7 +10,7 @@ import Testing
         "HTTPS://FCM.googleapis.com", "https://localhost:8443", "https://127.0.0.1:1", "https://127.9.8.7",
         "https://[::1]:8443", "https://fcm.example.org", "https://oauth2.googleapis.com",
     ])
-    func originsThatAreFine(url: String) {
+    func allowedOriginsAreAccepted(url: String) {
         #expect(policy.refusal(of: url, allowsPath: false) == nil)
     }
 
@@ -24,18 +24,18 @@ import Testing
         "https://localhost?x", "https://localhost#x", "https://localhost\r\nHost: x", "https://löcalhost",
         "https://169.254.169.254",
     ])
-    func originsThatAreRefused(url: String) {
+    func otherOriginsAreRefused(url: String) {
         #expect(policy.refusal(of: url, allowsPath: false) != nil)
     }
 
-    @Test func aTokenAddressMayHaveAPath() {
+    @Test func tokenURIMayHaveAPath() {
         #expect(policy.refusal(of: "https://oauth2.googleapis.com/token", allowsPath: true) == nil)
         #expect(policy.refusal(of: "https://accounts.google.com/o/oauth2/token", allowsPath: true) == nil)
         #expect(policy.refusal(of: "https://oauth2.googleapis.com/token?x=1", allowsPath: true) != nil)
         #expect(policy.refusal(of: "https://evil.example/token", allowsPath: true) != nil)
     }
 
-    @Test func aRefusalNamesTheHost() {
+    @Test func refusalNamesTheHost() {
         #expect(
             policy.refusal(of: "https://evil.example:1/", allowsPath: false)
                 == "host evil.example is not Google's, this machine's or listed in allowed_hosts"

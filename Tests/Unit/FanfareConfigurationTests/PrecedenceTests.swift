@@ -4,7 +4,7 @@ import Testing
 @testable import FanfareConfiguration
 
 @Suite struct PrecedenceTests {
-    @Test func defaultsHoldWhereNothingIsSaid() throws {
+    @Test func emptyConfigurationHasDefaults() throws {
         let configuration = try Configuration.load(file: nil, environment: [:])
         #expect(configuration.redis.url.value == "redis://127.0.0.1:6379/0")
         #expect(configuration.prefix == "fanfare")
@@ -35,7 +35,7 @@ import Testing
         Row(own: "", shared: "", file: "unix:///y", expected: "unix:///y"),
         Row(expected: "redis://127.0.0.1:6379/0"),
     ])
-    func flagBeforeEnvironmentBeforeFileBeforeDefault(row: Row) throws {
+    func flagPrecedesEnvironmentPrecedesFilePrecedesDefault(row: Row) throws {
         var environment: [String: String] = [:]
         environment["FANFARE_REDIS_URL"] = row.own
         environment["REDIS_URL"] = row.shared
@@ -68,7 +68,7 @@ import Testing
         #expect(merger.problems.isEmpty)
     }
 
-    @Test func variablesOfAProjectReachOnlyIt() throws {
+    @Test func projectVariableSetsOnlyItsProject() throws {
         let configuration = try Configuration.load(
             yaml: "projects: { a: {}, my-app: { endpoint: https://localhost:1 } }",
             environment: ["FANFARE_PROJECTS_MY_APP_ENDPOINT": "https://127.0.0.1:9/"]
@@ -77,7 +77,7 @@ import Testing
         #expect(configuration.projects.map(\.endpoint) == ["https://fcm.googleapis.com", "https://127.0.0.1:9"])
     }
 
-    @Test func projectsCanComeFromTheEnvironmentAlone() throws {
+    @Test func projectsCanComeFromTheEnvironment() throws {
         let configuration = try Configuration.load(
             file: nil,
             environment: [
@@ -91,7 +91,7 @@ import Testing
         #expect(configuration.warnings.isEmpty)
     }
 
-    @Test func sizesOfTopicsAreReadFromTheFileOrTheVariable() throws {
+    @Test func topicSizesAreReadFromFileOrVariable() throws {
         let yaml = "projects: { a: { topics: { news: 1200000, \"a%20b~c\": 0 } }, b: {}, c: { topics: {} } }"
         let file = try Configuration.load(yaml: yaml, environment: [:])
         #expect(file.projects.map(\.topics) == [["news": 1_200_000, "a%20b~c": 0], [:], [:]])
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test func aProjectsProtocolsAreReadAsTheyAreSaid() throws {
+    @Test func projectSettingsAreRead() throws {
         let configuration = try Configuration.load(
             yaml: """
                 projects:
@@ -126,23 +126,23 @@ import Testing
         #expect(configuration.warnings.isEmpty)
     }
 
-    /// Subscriptions are changed where the messages go, unless that is said otherwise.
+    /// Subscriptions are changed at the endpoint of the messages by default.
     @Test(arguments: [
         ("", "https://iid.googleapis.com"), ("endpoint: https://localhost:8443/", "https://localhost:8443"),
         ("endpoint: https://fcm.googleapis.com:443", "https://iid.googleapis.com"),
         ("endpoint: 'https://[::1]:1', iid_endpoint: https://iid.googleapis.com", "https://iid.googleapis.com"),
     ])
-    func topicsFollowTheEndpoint(yaml: String, expected: String) throws {
+    func iidEndpointFollowsTheEndpoint(yaml: String, expected: String) throws {
         let configuration = try Configuration.load(yaml: "projects: { a: { \(yaml) } }")
         #expect(configuration.projects.map(\.iidEndpoint) == [expected])
     }
 
-    @Test func aBodyThatTheTransportHasNotIsAWarning() throws {
+    @Test func legacyBodyWithAnotherTransportWarns() throws {
         let configuration = try Configuration.load(yaml: "projects: { a: { legacy_body: text } }")
         #expect(configuration.warnings == ["projects.a.legacy_body: text has no effect with transport v1"])
     }
 
-    @Test func googleVariableCountsOnlyWhereTheFileNamesNone() throws {
+    @Test func googleVariableIsUsedOnlyWithoutCredentials() throws {
         let configuration = try Configuration.load(
             yaml: "projects: { a: { credentials: own.json }, b: {} }",
             directory: "/etc/fanfare/",
@@ -151,7 +151,7 @@ import Testing
         #expect(configuration.projects.map { $0.credentials?.path } == ["/etc/fanfare/own.json", "google.json"])
     }
 
-    @Test func aVariableThatCouldMeanTwoProjectsIsRefused() throws {
+    @Test func ambiguousVariableIsRefused() throws {
         #expect(throws: ConfigurationError.self) {
             try Configuration.load(
                 yaml: "projects: { a: {}, a-iid: {} }",
@@ -162,7 +162,7 @@ import Testing
         #expect(unset.projects.count == 2)
     }
 
-    @Test func unknownVariablesWarnAndThoseOfAPlatformDoNot() throws {
+    @Test func unknownVariablesWarnUnlessAPlatformSetsThem() throws {
         let configuration = try Configuration.load(
             file: nil,
             environment: ["FANFARE_REDSI_URL": "x", "FANFARE_SERVICE_HOST": "10.0.0.1", "FANFARE_PORT_80_TCP": "x"]
@@ -173,7 +173,7 @@ import Testing
         )
     }
 
-    /// A value that the setting takes and that is not its default.
+    /// A valid value that is not the default.
     private static func example(_ setting: Setting) -> String {
         switch setting.kind {
         case .text, .file: return "other"

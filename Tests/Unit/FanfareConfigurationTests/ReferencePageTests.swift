@@ -5,8 +5,8 @@ import Testing
 @testable import FanfareConfiguration
 
 @Suite struct ReferencePageTests {
-    /// The page of the documentation that lists every setting is made from the table: `fanfare config reference`.
-    @Test func thePageHoldsTheTableAsItIs() throws {
+    /// `fanfare config reference` generates the table of the page.
+    @Test func pageHoldsTheGeneratedTable() throws {
         let root = Repository.root
         let page = root.appendingPathComponent("Sources/Worker/FanfareWorker/Fanfare.docc/Configuration.md")
         let text = try String(contentsOf: page, encoding: .utf8)

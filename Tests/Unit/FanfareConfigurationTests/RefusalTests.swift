@@ -121,12 +121,12 @@ import Testing
             problem: "prefix: at most 64 bytes, without braces, colons, quotes and spaces"
         ),
     ])
-    func mistakesAreNamedWithTheirPlace(row: Row) throws {
+    func problemsNameTheirPlace(row: Row) throws {
         let error = try #require(throws: ConfigurationError.self) { try Configuration.load(yaml: row.yaml) }
         #expect(error.problems == [row.problem])
     }
 
-    @Test func everyProblemIsToldAtOnce() throws {
+    @Test func allProblemsAreReportedAtOnce() throws {
         let error = try #require(throws: ConfigurationError.self) {
             try Configuration.load(
                 yaml: "a: 1\nworker: { max_lanes: x, name: \"\" }",
@@ -138,19 +138,19 @@ import Testing
     }
 
     @Test(arguments: ["a: [", "a: 1\na: 2", "a: &x 1\n\tb: 2", "\"\u{1}\"", "a: 1\n---\nb: 2"])
-    func textThatIsNotOneYAMLDocumentIsRefused(yaml: String) throws {
+    func invalidYAMLIsRefused(yaml: String) throws {
         let error = try #require(throws: ConfigurationError.self) { try Configuration.load(yaml: yaml) }
         #expect(!error.problems.isEmpty)
     }
 
-    @Test func aSyntaxErrorDoesNotShowTheLine() throws {
+    @Test func syntaxErrorHidesTheLine() throws {
         let error = try #require(throws: ConfigurationError.self) {
             try Configuration.load(yaml: "redis: { url: \"redis://:secret@h\" ] }")
         }
         #expect(!error.description.contains("secret"))
     }
 
-    @Test func nestedAliasesEndQuickly() throws {
+    @Test func nestedAliasesAreRefusedQuickly() throws {
         var yaml = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n"
         for level in 1...12 {
             let list = Array(repeating: "*a\(level - 1)", count: 10).joined(separator: ", ")
@@ -159,7 +159,7 @@ import Testing
         #expect(throws: ConfigurationError.self) { try Configuration.load(yaml: yaml) }
     }
 
-    @Test func anEmptyFileIsFine() throws {
+    @Test func emptyFileIsAccepted() throws {
         #expect(try Configuration.load(yaml: "# nothing\n").projects.isEmpty)
         #expect(try Configuration.load(yaml: "").projects.isEmpty)
         #expect(try Configuration.load(yaml: "projects:\n  demo:\n").projects.map(\.id) == ["demo"])

@@ -8,7 +8,7 @@ import Testing
         {"type":"service_account","client_email":"a@b","private_key":"SECRET","token_uri":"https://localhost:1/token"}
         """
 
-    /// A folder with the files given, and a configuration file that is read from there.
+    /// Writes the files and a configuration to a folder, and loads the secrets.
     private func load(_ yaml: String, _ files: [String: String], mode: Int = 0o600) throws -> Secrets {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -21,7 +21,7 @@ import Testing
         return try Configuration.load(file: folder + "/fanfare.yaml", environment: [:]).loadSecrets()
     }
 
-    @Test func filesAreReadFromTheConfigurationsFolder() throws {
+    @Test func pathsStartFromTheConfigurationsFolder() throws {
         let secrets = try load(
             """
             projects:
@@ -39,7 +39,7 @@ import Testing
         #expect(!dumped.contains("AAAA:key"))
     }
 
-    @Test func filesThatOthersMayReadAreNamed() throws {
+    @Test func filesReadableByOthersWarn() throws {
         let secrets = try load("projects: { a: { credentials: a.json } }", ["a.json": Self.account], mode: 0o644)
         #expect(secrets.warnings.count == 1)
         #expect(secrets.warnings.first?.hasPrefix("projects.a.credentials (line 1): ") == true)
@@ -106,7 +106,7 @@ import Testing
             problem: "tls.ca_file (line 2): "
         ),
     ])
-    func filesThatCannotServeAreRefusedWithoutShowingThem(row: Row) throws {
+    func invalidFilesAreRefusedWithoutShowingThem(row: Row) throws {
         let error = try #require(throws: ConfigurationError.self) { try load(row.yaml, ["x": row.content]) }
         #expect(error.problems.count == 1)
         #expect(error.description.contains(row.problem), "\(error)")
@@ -118,7 +118,7 @@ import Testing
         ("redis: { url: \"redis://u:SECRET@h\" }\n", 0o600, false),
         ("redis: { url: \"redis://h\" }\n", 0o644, false), ("redis: { url: \"redis://u@h\" }\n", 0o644, false),
     ])
-    func aFileWithAPasswordIsForItsOwnerOnly(yaml: String, mode: Int, warns: Bool) throws {
+    func readableConfigurationWithAPasswordWarns(yaml: String, mode: Int, warns: Bool) throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
         defer { try? FileManager.default.removeItem(atPath: file) }
         try yaml.write(toFile: file, atomically: false, encoding: .utf8)
@@ -131,7 +131,7 @@ import Testing
         #expect(!warnings.joined().contains("SECRET"))
     }
 
-    @Test func aPasswordOnTheCommandLineIsSaidToBeSeen() throws {
+    @Test func passwordOnTheCommandLineWarns() throws {
         for (url, warns) in [("redis://u:SECRET@h", true), ("redis://u@h", false), ("redis://h:1", false)] {
             let warnings = try Configuration.load(file: nil, environment: [:], flags: ["redis.url": url]).warnings
             #expect(warnings.contains { $0.contains("--redis") } == warns, "\(warnings)")
@@ -139,7 +139,7 @@ import Testing
         }
     }
 
-    @Test func aConfigurationFileMustBeThereAndOfASaneSize() throws {
+    @Test func missingOrEndlessConfigurationIsRefused() throws {
         let missing = try #require(throws: ConfigurationError.self) {
             try Configuration.load(file: "/no/such/file", environment: [:])
         }

@@ -7,9 +7,9 @@ import Testing
 
 @testable import FanfareDashboard
 
-/// What can be looked up and changed, over HTTP.
+/// Queries and actions over HTTP.
 @Suite struct ActionTests {
-    @Test func jobsArePausedResumedAndCancelled() async throws {
+    @Test func jobActionsPauseResumeAndCancel() async throws {
         try await withDashboard { bench in
             let path = "/api/projects/demo/jobs/j"
             #expect(try await bench.web.post("\(path)/pause").status == 404)
@@ -27,8 +27,8 @@ import Testing
         }
     }
 
-    /// A slip of the pen must not leave a pause for a project that nobody has.
-    @Test func aProjectThatNobodyHasIsNotPaused() async throws {
+    /// A misspelt id must not leave a pause in Redis.
+    @Test func unknownProjectIsNotPaused() async throws {
         try await withDashboard({ $0.projects = ["configured"] }) { bench in
             let before = try await bench.client.send(RedisCommand("DBSIZE")).integer
             for action in ["pause", "resume"] {
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func aBodyThatIsTooLargeIsRefused() async throws {
+    @Test func largeBodyIsRefused() async throws {
         try await withDashboard { bench in
             let body = #"{"reason":"\#(String(repeating: "a", count: 9_000))"}"#
             let answer = try await bench.web.post("/api/projects/demo/pause", body)
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func aJobIsFoundByItsIdInEveryProject() async throws {
+    @Test func searchFindsAJobInEveryProject() async throws {
         try await withDashboard { bench in
             try await bench.intake("news.7:a_b-c", many(3))
             let found = try await bench.web.get("/api/jobs?id=news.7%3Aa_b-c").json["jobs"] as? [[String: Any]]
@@ -71,14 +71,14 @@ import Testing
         "/api/projects/%7B%7D/jobs", "/api/projects/demo/jobs/a%00b", "/api/projects/demo/jobs/%zz",
         "/api/projects/demo/jobs/j/results?after=x", "/api/projects/demo/dead?before=1",
     ])
-    func whatIsNoNameIsNotAskedFor(path: String) async throws {
+    func invalidIdIsRefused(path: String) async throws {
         try await withDashboard { bench in
             try await bench.intake("j", many(1))
             #expect(try await bench.web.get(path).status == 400)
         }
     }
 
-    @Test func resultsComePageByPage() async throws {
+    @Test func resultsArePaged() async throws {
         try await withDashboard { bench in
             try await bench.intake("j", many(250))
             try await bench.intake("other", many(30))
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    @Test func aResultsEntryThatNoWorkerWroteIsLeftOutAndNamed() async throws {
+    @Test func unreadableResultsEntryIsSkippedAndNamed() async throws {
         try await withDashboard { bench in
             try await bench.intake("j", many(3))
             let claim = try #require(try await bench.claim().first)
@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    @Test func theDeadAreReplayedAndDropped() async throws {
+    @Test func deadActionsReplayAndDrop() async throws {
         try await withDashboard { bench in
             try await bench.reject("r", reason: "token: <script>alert(1)</script>")
             let list = try await bench.web.get("/api/projects/demo/dead")
@@ -139,7 +139,7 @@ import Testing
         }
     }
 
-    @Test func theDeadGoOnBehindThoseThatWereShown() async throws {
+    @Test func deadEntriesArePaged() async throws {
         try await withDashboard { bench in
             for index in 0..<60 { try await bench.reject("r\(index)", reason: "token: bad") }
             let first = try await bench.web.get("/api/projects/demo/dead").json

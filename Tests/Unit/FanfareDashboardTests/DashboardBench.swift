@@ -7,7 +7,7 @@ import StreamWire
 import TestSupport
 import Testing
 
-/// A dashboard that listens, with a real Redis behind it and the test's own hand as the worker.
+/// A running dashboard with a real Redis, and the test as the worker.
 struct DashboardBench {
     let server: RedisServer
     let client: RedisClient
@@ -16,7 +16,7 @@ struct DashboardBench {
 
     var projectOperator: FanfareOperator<RedisClient> { FanfareOperator(redis: client, project: "demo") }
 
-    /// Pushes and hands over, as a worker would.
+    /// Pushes a job and does its intake, as a worker would.
     func intake(_ id: String, _ target: Target) async throws {
         let entry = try #require(try await client.send(RedisCommand("XADD", keys.jobs, "*", "x", "1")).string)
         let call = IntakeCall(
@@ -47,7 +47,7 @@ struct DashboardBench {
         return reply.claims
     }
 
-    /// Writes results, `failed` for each tenth recipient.
+    /// Records results: `failed` for every tenth recipient, `sent` for the others.
     func record(_ claim: Claim, _ positions: Range<Int>, call number: Int) async throws {
         var call = RecordCall(job: claim.job, batch: claim.batch, epoch: claim.epoch)
         for index in positions {
@@ -81,7 +81,7 @@ struct DashboardBench {
     }
 }
 
-/// Runs a test on a dashboard that is ended whatever happens.
+/// Runs a test on a dashboard and stops it afterwards.
 func withDashboard(
     _ change: (inout DashboardOptions) -> Void = { _ in },
     _ body: (DashboardBench) async throws -> Void

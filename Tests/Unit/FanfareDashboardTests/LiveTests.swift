@@ -6,7 +6,7 @@ import Testing
 
 @testable import FanfareDashboard
 
-/// The picture that follows the fleet.
+/// The live view of the fleet.
 @Suite struct LiveTests {
     private func jobs(_ data: [String: Any], _ list: String) -> [String] {
         let projects = data["projects"] as? [[String: Any]] ?? []
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func aRedisThatIsAwayIsSaidAndComesBack() async throws {
+    @Test func outageOfRedisIsPublishedAndEnds() async throws {
         try await withDashboard { bench in
             let reader = try await bench.web.events()
             _ = try await reader.next("fleet")
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func whoMissedAChangeGetsTheWholePicture() async throws {
+    @Test func missedChangeIsFollowedByTheWholeView() async throws {
         let hub = FleetHub(maxBrowsers: 1)
         func publish(_ sent: Int) async throws {
             let now = RedisValue.array([.bulk(Array("now_ms".utf8)), .integer(Int64(1_000 + sent * 1_000))])
@@ -65,13 +65,13 @@ import Testing
         #expect(try #require(await hub.next(after: 3)).event == "trouble")
         try await publish(4)
         #expect(try #require(await hub.next(after: 4)).event == "fleet")
-        // Who waits when it ends is let go.
+        // A waiting browser is released when the hub closes.
         async let last = hub.next(after: 5)
         await hub.close()
         #expect(await last == nil)
     }
 
-    @Test func aBrowserBeyondTheSeatsIsToldToComeBack() async throws {
+    @Test func browserBeyondTheLimitGets503() async throws {
         try await withDashboard { bench in
             var readers: [EventReader] = []
             for _ in 0..<64 {
@@ -83,7 +83,7 @@ import Testing
             #expect(refused.status == 503 && refused.headers["retry-after"] == "30")
             #expect(refused.json["error"] as? String == "full")
             #expect(try await bench.web.get("/session").json["full"] as? Bool == true)
-            // Whoever goes makes room.
+            // A browser that disconnects frees its slot.
             readers.removeLast()
             // The server notices it when it writes the next picture, within a second.
             let deadline = ContinuousClock.now + .seconds(60)
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test func aTaskThatIsCancelledWaitsNoLonger() async throws {
+    @Test func cancelledTaskStopsWaiting() async throws {
         let hub = FleetHub(maxBrowsers: 1)
         let waiting = Task { await hub.next(after: 0) }
         waiting.cancel()

@@ -2,7 +2,7 @@ import Dispatch
 import Foundation
 import TestSupport
 
-/// One answer of the dashboard.
+/// A reply of the dashboard.
 struct WebAnswer {
     var status: Int
     /// Names in lower case; of equal names the last.
@@ -14,7 +14,7 @@ struct WebAnswer {
     }
 }
 
-/// Says exactly what a test wants to be said, the `Host` included.
+/// Sends exactly the headers that a test sets, including `Host`.
 struct WebClient: Sendable {
     let port: Int
     var host = "127.0.0.1:8490"
@@ -22,7 +22,7 @@ struct WebClient: Sendable {
 
     func get(_ path: String) async throws -> WebAnswer { try await ask("GET", path) }
 
-    /// As the page does it, unless `headers` says otherwise; an empty value leaves a header out.
+    /// Sends the headers of the page, unless `headers` replaces them; an empty value omits a header.
     func post(_ path: String, _ body: String = "{}", headers more: [String: String] = [:]) async throws -> WebAnswer {
         let own = ["X-Fanfare-Request": "1", "Content-Type": "application/json", "Origin": "http://\(host)"]
         return try await ask("POST", path, body, own.merging(more) { $1 })
@@ -69,7 +69,7 @@ struct WebClient: Sendable {
     }
 }
 
-/// A connection that is read on a thread of its own: the server under test shares the tasks' threads.
+/// A connection that is read on its own thread, because the server under test uses the threads of tasks.
 final class WebSocketBytes: Sendable {
     private let descriptor: Int32
     private let queue = DispatchQueue(label: "web-client")
@@ -124,7 +124,7 @@ final class EventReader {
 
     init(_ socket: WebSocketBytes) { self.socket = socket }
 
-    /// The next event that is called one of these.
+    /// The next event with one of these names.
     func next(_ names: String...) async throws -> (name: String, data: [String: Any]) {
         while true {
             while let end = text.range(of: "\n\n") {

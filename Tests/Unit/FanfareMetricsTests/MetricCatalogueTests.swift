@@ -2,7 +2,7 @@ import FanfareMetrics
 import Testing
 
 @Suite struct MetricCatalogueTests {
-    @Test func everyNameIsThereOnceAndSaysItsKind() {
+    @Test func metricNamesAreUniqueAndShowTheirKind() {
         #expect(Set(MetricCatalogue.all.map(\.name)).count == MetricCatalogue.all.count)
         for metric in MetricCatalogue.all {
             #expect(MetricCatalogue.metric(named: metric.name) == metric)
@@ -12,7 +12,7 @@ import Testing
         }
     }
 
-    @Test func bucketsRise() {
+    @Test func bucketsAscend() {
         for metric in MetricCatalogue.all {
             guard case .histogram(let bounds) = metric.kind else { continue }
             #expect(metric.name.hasSuffix("_seconds"))
@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test func wherePeopleReadSentTheyReadWhatItMeans() {
+    @Test func helpTextsOfSentSayAcceptedByFCM() {
         for metric in [MetricCatalogue.sends, MetricCatalogue.results] {
             #expect(metric.help.contains("accepted by FCM"))
         }

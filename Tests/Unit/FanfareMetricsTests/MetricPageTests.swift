@@ -4,8 +4,8 @@ import TestSupport
 import Testing
 
 @Suite struct MetricPageTests {
-    /// The page of the documentation that lists every metric is made from the catalogue: `fanfare config metrics`.
-    @Test func thePageHoldsTheTableAsItIs() throws {
+    /// `fanfare config metrics` generates the table of the page.
+    @Test func pageHoldsTheGeneratedTable() throws {
         let root = Repository.root
         let page = root.appendingPathComponent("Sources/Worker/FanfareWorker/Fanfare.docc/Metrics.md")
         let text = try String(contentsOf: page, encoding: .utf8)

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Whatever reads metrics reads only those that exist: rules, the dashboard, autoscaling, and the pages that name them.
+/// Rules, the dashboard, autoscaling and the pages use only metrics that exist.
 @Suite struct MetricUseTests {
     private static let root = Repository.root
 
@@ -40,7 +40,7 @@ import Testing
         return nil
     }
 
-    @Test func everyNameIsAMetric() throws {
+    @Test func usedNamesAreMetrics() throws {
         var names = Set<String>()
         for file in try Self.all() {
             let text = try Self.text(file)
@@ -58,7 +58,7 @@ import Testing
         #expect(names.count > 30)
     }
 
-    @Test func everyLabelAndItsValueExists() throws {
+    @Test func usedLabelsAndValuesExist() throws {
         let ofScraping = ["job", "instance", "le"]
         var checked = 0
         for file in try Self.all() {
@@ -79,8 +79,8 @@ import Testing
         #expect(checked > 50)
     }
 
-    /// Every worker tells the fleet's gauges: their sum would count what waits as often as there are workers.
-    @Test func gaugesOfTheFleetAreNeverAdded() throws {
+    /// Every worker exposes the gauges of the fleet, so their sum would count everything once per worker.
+    @Test func fleetGaugesAreNeverSummed() throws {
         let files =
             try Self.files("ops/prometheus", ["yaml"]) + Self.files("ops/grafana", ["json"])
             + Self.files("ops/kubernetes", ["yaml"])
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func everyRecordedSeriesHasItsRule() throws {
+    @Test func everyRecordedSeriesHasARule() throws {
         let name = /[a-z_]+:[a-z0-9_]+:[a-z0-9_]+/
         let rules = try Self.text(Self.root.appendingPathComponent("ops/prometheus/recording.yaml"))
         let recorded = Set(rules.matches(of: /- record: (\S+)/).map { String($0.1) })

@@ -4,7 +4,7 @@ import Testing
 @testable import FanfareMetrics
 
 @Suite struct PrometheusTextTests {
-    @Test func aCounterHasHelpTypeAndLabels() {
+    @Test func counterHasHelpTypeAndLabels() {
         let registry = MetricRegistry()
         registry.counter(MetricCatalogue.results, "demo", "sent").add(3)
         registry.counter(MetricCatalogue.results, "demo", "failed").add()
@@ -20,7 +20,7 @@ import Testing
         )
     }
 
-    @Test func aHistogramCountsUpwardsAndEndsWithInfinity() {
+    @Test func histogramIsCumulativeAndEndsWithInfinity() {
         let cell = HistogramCell(bounds: [0.5, 1])
         cell.observe(0.5)
         cell.observe(0.75, times: 2)
@@ -44,11 +44,11 @@ import Testing
         (.infinity, "+Inf"),
         (-.infinity, "-Inf"), (.nan, "NaN"),
     ])
-    func numbersLookAsPrometheusReadsThem(_ value: Double, _ text: String) {
+    func numbersHavePrometheusForm(_ value: Double, _ text: String) {
         #expect(PrometheusText.number(value) == text)
     }
 
-    @Test func whatALabelHoldsCannotEndItsLine() {
+    @Test func labelValuesAreEscaped() {
         let registry = MetricRegistry()
         registry.gauge(MetricCatalogue.buildInfo, "a\"b\\c\r\nd é").set(1)
         let line = PrometheusText.render(registry).split(separator: "\n").last
@@ -56,7 +56,7 @@ import Testing
         #expect(PrometheusText.escaped(help: "a\\b\n\"c\"") == "a\\\\b\\n\"c\"")
     }
 
-    @Test func aLabelThatGrowsWithoutEndSharesOneSeries() {
+    @Test func seriesBeyondTheLimitShareOneSeries() {
         let registry = MetricRegistry()
         for project in 0..<MetricRegistry.maxSeries + 50 {
             registry.counter(MetricCatalogue.maybeDuplicates, "p\(project)").add()

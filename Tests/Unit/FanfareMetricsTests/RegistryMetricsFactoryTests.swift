@@ -3,13 +3,13 @@ import Testing
 
 @testable import FanfareMetrics
 
-/// What libraries report through swift-metrics.
+/// Metrics that libraries report through swift-metrics.
 @Suite struct RegistryMetricsFactoryTests {
     private let registry = MetricRegistry()
     private var factory: RegistryMetricsFactory { RegistryMetricsFactory(registry: registry) }
     private var lines: [Substring] { PrometheusText.render(registry).split(separator: "\n") }
 
-    @Test func eachKindIsExposed() {
+    @Test func everyKindIsExposed() {
         Counter(label: "hb.requests", dimensions: [("http.code", "200")], factory: factory).increment(by: 2)
         FloatingPointCounter(label: "bytes", factory: factory).increment(by: 2.5)
         Meter(label: "load", factory: factory).set(0.5)
@@ -25,26 +25,26 @@ import Testing
         #expect(lines.contains("time_bucket{le=\"0.025\"} 1") && lines.contains("time_sum 0.02"))
     }
 
-    @Test func theSameLabelsMeanTheSameSeries() {
+    @Test func equalLabelsShareASeries() {
         for _ in 0..<3 { Counter(label: "n", dimensions: [("a", "b")], factory: factory).increment() }
         #expect(lines.contains("n{a=\"b\"} 3"))
     }
 
-    @Test func aNameOfAnotherKindIsLeftAlone() {
+    @Test func nameOfAnotherKindIsNotExposed() {
         registry.counter(MetricCatalogue.redisErrors).add(4)
         Gauge(label: MetricCatalogue.redisErrors.name, factory: factory).record(1)
         Timer(label: MetricCatalogue.redisErrors.name, factory: factory).recordSeconds(1)
         #expect(lines.last == "fanfare_redis_errors_total 4")
     }
 
-    @Test func whatIsDestroyedIsNotExposed() {
+    @Test func destroyedMetricIsNotExposed() {
         let counter = Counter(label: "gone", dimensions: [("a", "b")], factory: factory)
         counter.increment()
         counter.destroy()
         #expect(lines.isEmpty)
     }
 
-    @Test func namesAreMadeFit() {
+    @Test func namesAreSanitized() {
         let (name, pairs) = RegistryMetricsFactory.clean(
             "1.req/sec:é",
             [("le", "1"), ("__name__", "x"), ("a-b", "2"), ("a.b", "3"), ("", "4")]
@@ -53,7 +53,7 @@ import Testing
         #expect(pairs.map(\.name) == ["label_le", "label___name__", "a_b", "_"])
     }
 
-    @Test func librariesCannotAddMetricsWithoutEnd() {
+    @Test func libraryMetricsAreLimited() {
         for number in 0..<3 * MetricRegistry.maxMetrics { Counter(label: "m\(number)", factory: factory).increment() }
         let types = lines.filter { $0.hasPrefix("# TYPE") }
         #expect(types.count < 2 * MetricRegistry.maxMetrics)

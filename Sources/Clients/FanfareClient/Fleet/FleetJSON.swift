@@ -1,12 +1,11 @@
 public import FanfareJSON
 internal import StreamWire
 
-/// The fleet's picture as JSON, for `fanfare top --json` and the dashboard. Times are milliseconds unless the name says
-/// otherwise; what is not known is left out.
+/// A fleet snapshot as JSON, for `fanfare top --json` and the dashboard. Unknown values are left out.
 public struct FleetJSON {
     private let meter: FleetMeter
 
-    /// - Parameter meter: has seen the snapshots that are rendered.
+    /// - Parameter meter: a meter that the rendered snapshots were added to.
     public init(_ meter: FleetMeter) { self.meter = meter }
 
     public func object(_ snapshot: FleetSnapshot) -> JSONObject {
@@ -32,9 +31,9 @@ public struct FleetJSON {
             ("permits_per_second", Int64(overview.permitsPerSecond.rounded())), ("permits", Int64(project.permits)),
             ("workers", Int64(project.workersAlive)), ("in_flight", project.inFlight),
         ]
-        for (key, value) in numbers { add(key, number(value), to: &object) }
+        for (key, value) in numbers { object[key] = number(value) }
         object["results_unread"] = project.unreadResults.map { number($0) }
-        object["drain_seconds"] = meter.drainSeconds(of: project).flatMap { tenths($0) }
+        object["drain_seconds"] = meter.drainSeconds(of: project).flatMap(Self.tenths)
         if let rates = meter.rates(of: project.id) { object["rates"] = .object(self.object(rates)) }
         object["tally"] = .object([
             "sent": number(project.tally.sent), "failed": number(project.tally.failed),
@@ -45,9 +44,7 @@ public struct FleetJSON {
             ("active", project.holding), ("waiting", project.queued), ("needing", project.parked),
             ("others", project.others),
         ]
-        for (key, jobs) in lists {
-            add(key, .array(jobs.map { .object(self.object($0, in: project)) }), to: &object)
-        }
+        for (key, jobs) in lists { object[key] = .array(jobs.map { .object(self.object($0, in: project)) }) }
         return object
     }
 
@@ -56,40 +53,29 @@ public struct FleetJSON {
         let all = [
             ("sent", rates.sent), ("failed", rates.failed), ("unknown", rates.unknown), ("retries", rates.retries),
         ]
-        for (key, rate) in all { object[key] = tenths(rate) }
+        for (key, rate) in all { object[key] = Self.tenths(rate) }
         return object
     }
 
-    /// One job with its pace and what is left of it.
+    /// A job with its rate and remaining time.
     public func object(_ job: FleetJob, in project: ProjectSnapshot) -> JSONObject {
         let status = job.status
         var object = Self.object(status)
         object["class"] = job.jobClass.map { .string($0.rawValue) }
         object["priority"] = job.priority.map { number(Int64($0)) }
         object["ending"] = job.ending.map { .string($0) }
-        object["rate"] = meter.rate(of: status.id, in: project.id).flatMap { tenths($0) }
-        object["left_seconds"] = meter.remainingSeconds(of: job, in: project).flatMap { tenths($0) }
+        object["rate"] = meter.rate(of: status.id, in: project.id).flatMap(Self.tenths)
+        object["left_seconds"] = meter.remainingSeconds(of: job, in: project).flatMap(Self.tenths)
         object["slot_left_ms"] = project.overview.activeLeftMs[status.id].map { number($0) }
         if project.overview.active.contains(status.id) { object["epoch"] = .string(project.overview.epoch) }
         return object
     }
 
-    /// A job's hash.
+    /// The fields of a job's hash.
     public static func object(_ status: JobStatus) -> JSONObject {
         var object: JSONObject = ["id": .string(status.id), "state": .string(status.state.rawValue)]
-        let counts = [
-            ("total", status.total), ("sent", status.sent), ("failed", status.failed), ("unknown", status.unknown),
-            ("cancelled", status.cancelled), ("expired", status.expired), ("retrying", status.retrying),
-            ("duplicates", status.duplicates),
-        ]
-        for (key, count) in counts { object.members.append(.init(key: key, value: .number(JSONNumber(count)))) }
-        let times = [
-            ("created_ms", status.createdMs), ("started_ms", status.startedMs), ("first_pass_ms", status.firstPassMs),
-            ("finished_ms", status.finishedMs),
-        ]
-        for case (let key, let time?) in times {
-            object.members.append(.init(key: key, value: .number(JSONNumber(time))))
-        }
+        for (key, count) in status.counters { object[key] = .number(JSONNumber(count)) }
+        for case (let key, let time?) in status.times { object[key] = .number(JSONNumber(time)) }
         object["reason"] = status.reason.map { .string($0) }
         return object
     }
@@ -115,12 +101,8 @@ public struct FleetJSON {
 
     private func number(_ value: Int64) -> JSONValue { .number(JSONNumber(value)) }
 
-    private func add(_ key: String, _ value: JSONValue, to object: inout JSONObject) {
-        object.members.append(.init(key: key, value: value))
-    }
-
-    /// nil for what is no number that anybody could use.
-    private func tenths(_ value: Double) -> JSONValue? {
+    /// A number with one decimal; nil if it is negative, too large or not finite.
+    package static func tenths(_ value: Double) -> JSONValue? {
         guard value.isFinite, (0..<1e12).contains(value), let scaled = Int64(exactly: (value * 10).rounded()) else {
             return nil
         }

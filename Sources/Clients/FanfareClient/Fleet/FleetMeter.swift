@@ -1,16 +1,16 @@
 internal import StreamWire
 
-/// What moves: rates over the last seconds and what they promise, from one snapshot after the other.
+/// Rates over the last five seconds and estimated times, from successive snapshots.
 public struct FleetMeter: Sendable {
-    /// How far back it looks.
+    /// Length of the window.
     private static let windowMs: Int64 = 5_000
-    /// Less time than this between two counts says nothing.
+    /// Minimum time between two counts for a rate.
     private static let leastMs: Int64 = 500
 
     private struct Sample: Sendable {
         var atMs: Int64
         var tally: ResultTally
-        /// Results of the jobs that were listed.
+        /// Results of the listed jobs, by id.
         var jobs: [String: Int64]
     }
 
@@ -26,16 +26,16 @@ public struct FleetMeter: Sendable {
             let jobs = Dictionary(listed.map { ($0.status.id, $0.status.attempted) }) { first, _ in first }
             let sample = Sample(atMs: project.overview.nowMs, tally: project.tally, jobs: jobs)
             var kept = samples[project.id] ?? []
-            // A clock or a count that went back belongs to another story: Redis lost its last seconds.
+            // A clock or count that went back means that Redis lost its last seconds: start again.
             if let last = kept.last, sample.atMs < last.atMs || sample.tally.sent < last.tally.sent { kept = [] }
             kept.append(sample)
-            // The newest sample outside the window stays, as the window's beginning.
+            // Keep the newest sample before the window, as its start.
             while kept.count > 2, kept[1].atMs <= sample.atMs - Self.windowMs { kept.removeFirst() }
             samples[project.id] = kept
         }
     }
 
-    /// Results and retries a second; nil until there is something to go by.
+    /// Rates of a project; nil without two samples far enough apart.
     public func rates(of project: String) -> FleetRates? {
         guard let (first, last, seconds) = window(project) else { return nil }
         func rate(_ value: (ResultTally) -> Int64) -> Double {
@@ -49,7 +49,7 @@ public struct FleetMeter: Sendable {
         )
     }
 
-    /// Results a second of one job that sends went out for; nil when it was not seen twice.
+    /// Attempted results a second of a job; nil if it was not sampled twice.
     public func rate(of job: String, in project: String) -> Double? {
         guard let (_, last, _) = window(project), let now = last.jobs[job],
             let first = samples[project]?.first(where: { $0.jobs[job] != nil }), let then = first.jobs[job],
@@ -58,8 +58,8 @@ public struct FleetMeter: Sendable {
         return max(0, Double(now - then) * 1_000 / Double(last.atMs - first.atMs))
     }
 
-    /// Estimated seconds until the job's last result: at its pace of the last seconds, or at its average. nil when that
-    /// says nothing.
+    /// Estimated seconds until the job's last result, at its rate over the last seconds or else at its average. nil if
+    /// unknown.
     public func remainingSeconds(of job: FleetJob, in project: ProjectSnapshot) -> Double? {
         var progress = JobProgress(status: job.status, nowMs: project.overview.nowMs)
         if let leftMs = project.overview.activeLeftMs[job.status.id] {
@@ -71,7 +71,7 @@ public struct FleetMeter: Sendable {
         return Double(max(0, job.status.total - job.status.finished)) / rate
     }
 
-    /// Estimated seconds until nothing of the project waits: at the pace of the last seconds, or at its whole quota.
+    /// Estimated seconds until nothing of the project waits, at the rate over the last seconds or else at its full quota.
     public func drainSeconds(of project: ProjectSnapshot) -> Double? {
         guard let rates = rates(of: project.id), rates.results > 0 else { return project.drainSeconds }
         return Double(project.recipientsWaiting + project.overview.entries) / rates.results
@@ -85,13 +85,13 @@ public struct FleetMeter: Sendable {
     }
 }
 
-/// A project's pace, each a second.
+/// Rates of a project, each a second.
 public struct FleetRates: Equatable, Sendable {
     /// Accepted by FCM.
     public var sent: Double
     public var failed: Double
     public var unknown: Double
-    /// Attempts that were put off.
+    /// Attempts that were put back for a retry.
     public var retries: Double
 
     public var results: Double { sent + failed + unknown }

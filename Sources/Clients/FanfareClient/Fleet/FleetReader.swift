@@ -1,6 +1,6 @@
 internal import StreamWire
 
-/// Reads the fleet's picture: one round trip for the names of the projects, one for all of them together.
+/// Reads snapshots of the fleet in two round trips: one for the names of the projects, one for all projects.
 public struct FleetReader<Redis: RedisSending>: Sendable {
     private let redis: Redis
     private let prefix: String
@@ -8,9 +8,9 @@ public struct FleetReader<Redis: RedisSending>: Sendable {
     private let most: Int
 
     /// - Parameters:
-    ///   - prefix: what the workers' configuration says.
-    ///   - projects: shown even if nobody has seen them yet.
-    ///   - jobs: of each list of jobs at most.
+    ///   - prefix: as in the workers' configuration.
+    ///   - projects: projects to read even if they are not registered in Redis.
+    ///   - jobs: maximum number of jobs in each list.
     public init(redis: Redis, prefix: String = "fanfare", projects: [String] = [], jobs: Int = 20) {
         self.redis = redis
         self.prefix = prefix
@@ -18,7 +18,8 @@ public struct FleetReader<Redis: RedisSending>: Sendable {
         most = max(1, jobs)
     }
 
-    /// - Throws: what Redis says, such as that the functions are not loaded, or are older than this program.
+    /// Reads all projects.
+    /// - Throws: the error of Redis, for example if the functions are missing or older than this program.
     public func read() async throws -> FleetSnapshot {
         let seen = try await FanfareOperator.projects(redis: redis, prefix: prefix)
         let names = Set(seen + configured)
@@ -31,12 +32,12 @@ public struct FleetReader<Redis: RedisSending>: Sendable {
         return FleetSnapshot(projects: projects)
     }
 
-    /// One project alone, in one round trip.
+    /// Reads a project in one round trip.
     public func read(_ project: String) async throws -> ProjectSnapshot {
         let keys = ProjectKeys(prefix: prefix, project: project)
         let reply = try await redis.reply(to: FunctionLibrary.fleet(keys, most: most))
         guard let snapshot = ProjectSnapshot(id: project, reply: reply) else {
-            throw FanfareClientError(.unexpectedReply, "fleet gave an unknown answer")
+            throw FanfareClientError(.unexpectedReply, "fleet answered with an unknown reply")
         }
         return snapshot
     }

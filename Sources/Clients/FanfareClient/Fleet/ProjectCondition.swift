@@ -1,7 +1,7 @@
 internal import StreamWire
 
 extension ProjectSnapshot {
-    /// One word for how the project is, and the reason behind it.
+    /// The state of a project in one word, and its reason.
     public struct Condition: Equatable, Sendable {
         /// `paused`, `blocked`, `pressed`, `held`, `unserved`, `working` or `idle`.
         public var word: String

@@ -1,7 +1,7 @@
 public import StreamWire
 
 extension ProjectSnapshot {
-    /// Reads the answer of `fleet`; nil when it is none. What is missing in it keeps its default.
+    /// Reads the reply of `fleet`; nil if it is another reply. Missing fields keep their default.
     public init?(id: String, reply: RedisValue) {
         guard let overview = OverviewReply(reply), let flat = reply.array else { return nil }
         var fields: [String: RedisValue] = [:]
@@ -28,7 +28,7 @@ extension ProjectSnapshot {
         leases = (fields["crew"]?.array ?? []).compactMap { WorkerLease($0) }.sorted { $0.name < $1.name }
     }
 
-    /// Bounded, so that sums of what stands there cannot overflow.
+    /// A bounded count, so that sums cannot overflow.
     fileprivate static func count(_ number: Int64?) -> Int64 { min(1_000_000_000_000_000, max(0, number ?? 0)) }
 }
 

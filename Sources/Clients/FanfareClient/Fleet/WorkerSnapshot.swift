@@ -1,15 +1,15 @@
 internal import FanfareJSON
 
-/// What a worker says of itself.
+/// What a worker registers about itself.
 public struct WorkerRegistration: Equatable, Sendable {
     public var version: String
     public var host: String
     public var pid: Int64
     /// Unix milliseconds.
     public var startedMs: Int64
-    /// Silent for longer than this, it is taken for dead.
+    /// A worker that is silent for longer is declared dead.
     public var leaseMs: Int64
-    /// Sends under way in the project that it was said in.
+    /// Sends in flight in the project of the lease.
     public var inFlight: Int64
 
     init?(_ text: String) {
@@ -26,27 +26,27 @@ public struct WorkerRegistration: Equatable, Sendable {
     }
 }
 
-/// A worker's hold on one project.
+/// A worker's lease of a project.
 public struct WorkerLease: Equatable, Sendable {
-    /// `<worker>.<part of the process's own>.<how often it has started over>`.
+    /// `<worker>.<random part of the process>.<number of its registrations>`.
     public var name: String
-    /// Since it was renewed; nil when the worker has said nothing yet.
+    /// Milliseconds since the lease was renewed; nil before the first renewal.
     public var silentMs: Int64?
     public var batches: Int64
-    /// nil when it has said nothing yet, or is of an older version.
+    /// nil before the first renewal, and for an older version.
     public var card: WorkerRegistration?
 
-    /// False when it has been silent for longer than its lease: somebody will take over what it holds.
+    /// False if it was silent for longer than its lease: other workers will take over its batches.
     public var isAlive: Bool {
         guard let silentMs, let card, card.leaseMs > 0 else { return true }
         return silentMs <= card.leaseMs
     }
 
-    /// The name without the part that counts.
+    /// The name without the number of registrations.
     var process: String { name.lastIndex(of: ".").map { String(name[..<$0]) } ?? name }
 }
 
-/// One worker process and the projects that it works for.
+/// A worker process and the projects that it serves.
 public struct WorkerSnapshot: Equatable, Sendable {
     public struct Project: Equatable, Sendable {
         public var id: String
@@ -60,7 +60,7 @@ public struct WorkerSnapshot: Equatable, Sendable {
     public var isAlive: Bool { projects.contains { $0.lease.isAlive } }
     public var inFlight: Int64 { projects.reduce(0) { $0 + ($1.lease.card?.inFlight ?? 0) } }
     public var batches: Int64 { projects.reduce(0) { $0 + $1.lease.batches } }
-    /// Since it was heard of in any project; nil when it has said nothing yet.
+    /// Milliseconds since its last renewal in any project; nil before the first one.
     public var silentMs: Int64? { projects.compactMap(\.lease.silentMs).min() }
 
     static func processes(of projects: [ProjectSnapshot]) -> [WorkerSnapshot] {

@@ -1,9 +1,8 @@
 public import StreamWire
 
-/// Pushes jobs of one project and reads what became of them.
+/// Pushes jobs of a project and reads their results.
 ///
-/// Everything here is a plain Redis command on a documented key, so a producer in another language needs no library:
-/// this one saves the spelling.
+/// Every method is a plain Redis command on a documented key, so producers in other languages need no library.
 public struct FanfareProducer<Redis: RedisSending>: Sendable {
     /// The names of the project's streams and hashes.
     public let keys: ProjectKeys
@@ -11,9 +10,9 @@ public struct FanfareProducer<Redis: RedisSending>: Sendable {
     private let redis: Redis
 
     /// - Parameters:
-    ///   - redis: a `RedisClient`, or whatever carries commands.
+    ///   - redis: a `RedisClient`, or another client.
     ///   - project: `[a-z0-9][a-z0-9-]{0,62}`.
-    ///   - prefix: what the workers' configuration says.
+    ///   - prefix: as in the workers' configuration.
     public init(redis: Redis, project: String, prefix: String = "fanfare") {
         self.redis = redis
         self.prefix = prefix
@@ -22,9 +21,9 @@ public struct FanfareProducer<Redis: RedisSending>: Sendable {
 
     /// Pushes a job.
     ///
-    /// When the connection breaks before the reply, the job may have been pushed or not: only a job with an id of its
-    /// own is safe to push again.
-    /// - Returns: the job's id: its own, or the one Redis gave the entry.
+    /// If the connection is lost before the reply, the job may or may not have been pushed. Only a job with its own id is
+    /// safe to push again.
+    /// - Returns: the job's own id, or the id of its stream entry.
     public func push(_ job: PushJob) async throws -> String {
         let reply = try await redis.reply(to: job.command(project: keys.project, prefix: prefix))
         guard let entryID = reply.string else {
@@ -33,27 +32,27 @@ public struct FanfareProducer<Redis: RedisSending>: Sendable {
         return job.id ?? entryID
     }
 
-    /// Where the job stands; nil while no worker has taken it, and when it is no longer kept.
+    /// The status of a job; nil while no worker has taken it, and when it is no longer kept.
     public func status(of job: String) async throws -> JobStatus? {
         JobStatus(id: job, reply: try await redis.reply(to: RedisCommand("HGETALL", keys.job(job))))
     }
 
-    /// The results of one job that the stream still holds, entry by entry in the order they were written.
+    /// Reads the results of a job that the stream still holds, in the order they were written.
     ///
-    /// Reads the project's stream from the time the job was handed over to the time it ended, so its cost grows with
-    /// what the whole project wrote meanwhile. To follow all results, read the stream with a consumer group instead.
+    /// Reads the project's stream from the start of the job to its end, so the cost grows with the results of all jobs
+    /// meanwhile. To follow all results, use a consumer group instead.
     /// - Parameters:
-    ///   - status: of the job; its times bound what is read.
-    ///   - unreadable: gets what is wrong with an entry that no worker wrote, by the entry's id; unless given, that ends
-    ///     the reading.
-    ///   - handle: gets each entry of the job; throwing ends the reading.
+    ///   - status: the job's status, whose times bound the reading.
+    ///   - unreadable: gets the error of an entry that no worker wrote, which names the entry. By default it ends the
+    ///     reading.
+    ///   - handle: gets each entry of the job. An error ends the reading.
     public func results(
         of status: JobStatus,
         unreadable: (FanfareClientError) throws -> Void = { throw $0 },
         handle: (ResultEntry) throws -> Void
     ) async throws {
         var start = status.createdMs.map { "\($0)" } ?? "-"
-        // Entries get their ids from the server's clock, the end from its snapshot of it: a little slack costs nothing.
+        // Ids of entries come from the server's clock, which may be ahead of finishedMs.
         let end = status.isOver ? status.finishedMs.map { "\($0 + 5_000)" } ?? "+" : "+"
         let pageSize = 100
         while true {

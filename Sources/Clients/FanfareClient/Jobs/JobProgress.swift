@@ -1,25 +1,25 @@
 public import StreamWire
 
-/// How far a job is, how fast it goes, and what it waits for.
+/// The progress of a job: its status, rate, place in the queue and obstacle.
 public struct JobProgress: Equatable, Sendable {
-    /// Where a job stands that takes turns with others.
+    /// The place of a fan-out in the queue for the slot.
     public enum Turn: Equatable, Sendable {
-        /// It takes no turns, or it is not its time.
+        /// The job needs no slot, or does not wait for one now.
         case none
-        /// So many fan-outs will have the slot before it, the one that has it now not counted.
+        /// The number of fan-outs before it in the queue, without the one that holds the slot.
         case waiting(ahead: Int)
-        /// The slot is its own. For a topic or a condition, `untilMs` (Unix milliseconds) is when FCM is estimated to
-        /// be through with it.
+        /// The job holds the slot. For a topic or a condition, `untilMs` is the estimated end of FCM's fan-out in Unix
+        /// milliseconds.
         case holding(untilMs: Int64?)
     }
 
     public var status: JobStatus
-    /// Redis' clock, Unix milliseconds.
+    /// The time of Redis' clock, Unix milliseconds.
     public var nowMs: Int64
     public var turn: Turn
-    /// nil when the job is over, and when no worker has taken it yet.
+    /// nil if the job is over or no worker has taken it yet.
     public var jobClass: JobPlan.Class?
-    /// What else holds or stops the project; nil when the job is over, and when this user may not ask.
+    /// The state of the project; nil if the job is over or this user may not read it.
     public var project: OverviewReply?
 
     public init(
@@ -36,10 +36,10 @@ public struct JobProgress: Equatable, Sendable {
         self.project = project
     }
 
-    /// Results a second since the first batch was claimed, pauses included, without those that were cancelled or whose
-    /// time was over; nil before the first, and for a job of one recipient.
+    /// Results a second since the first batch was claimed, including pauses, without cancelled and expired recipients. nil
+    /// before the first result, and for a job of one recipient.
     ///
-    /// Of a topic or a condition only the one send is known, not how fast FCM fans it out.
+    /// For a topic or a condition it counts only the one send: the rate of FCM's fan-out is not known.
     public var resultsPerSecond: Double? {
         guard status.total > 1, status.attempted > 0, let startedMs = status.startedMs else { return nil }
         let elapsedMs = (status.isOver ? status.finishedMs ?? nowMs : nowMs) - startedMs
@@ -47,24 +47,24 @@ public struct JobProgress: Equatable, Sendable {
         return Double(status.attempted) * 1_000 / Double(elapsedMs)
     }
 
-    /// Estimated seconds until the last result, at the average pace so far; nil when that says nothing: before the first
-    /// result, while the job is held, and when only retries are left, whose times are their own.
+    /// Estimated seconds until the last result, at the average rate so far. nil before the first result, while the job is
+    /// held, and while it only waits for retries.
     ///
-    /// For a topic or a condition that FCM is busy with: until it is estimated to be through.
+    /// For a topic or a condition that FCM is fanning out: until the estimated end of the fan-out.
     public var remainingSeconds: Double? {
         if case .holding(let untilMs?) = turn { return Double(max(0, untilMs - nowMs)) / 1_000 }
         guard status.state == .active, let rate = resultsPerSecond, rate > 0 else { return nil }
         return Double(max(0, status.total - status.finished)) / rate
     }
 
-    /// Why nothing of the job moves now; nil when nothing holds it but its turn.
+    /// Why the job makes no progress now; nil if it only waits for the slot or for nothing.
     public var obstacle: String? {
         if let stop { return stop }
         guard !status.isOver, let project, project.holdMs > 0 else { return nil }
         return "FCM asked to wait \((project.holdMs + 999) / 1_000) s"
     }
 
-    /// Like ``obstacle``, but only what a person has lifted or has to lift, not a wait that ends by itself.
+    /// Like ``obstacle``, but nil for a wait that ends without an operator.
     public var stop: String? {
         guard !status.isOver else { return nil }
         if status.state == .paused || status.state == .parked { return status.reason ?? "\(status.state)" }
@@ -85,7 +85,7 @@ public struct JobProgress: Equatable, Sendable {
 }
 
 extension FanfareOperator {
-    /// Where the job stands, with its pace and its place; nil while no worker has taken it, and when it is no longer kept.
+    /// The progress of a job; nil while no worker has taken it, and when it is no longer kept.
     public func progress(of job: String) async throws -> JobProgress? {
         guard let status = JobStatus(id: job, reply: try await redis.reply(to: RedisCommand("HGETALL", keys.job(job))))
         else { return nil }
@@ -94,13 +94,13 @@ extension FanfareOperator {
         }
         var progress = JobProgress(status: status, nowMs: nowMs)
         guard !status.isOver else { return progress }
-        // Ornaments: a producer's user may be allowed to read no more than the job's own words.
+        // Optional facts: a producer's user may not be permitted to read them.
         if let reply = try? await redis.reply(to: JobInquiry.plan(keys, job: job)), let plan = JobPlan(reply) {
             progress.jobClass = plan.jobClass
             if plan.jobClass.takesTurns { progress.turn = (try? await turn(of: job, plan)) ?? .none }
         }
         progress.project = try? await overview()
-        // The slot's own end is in the project's time, which is not the time of day once Redis' clock was set.
+        // Use the remaining time: the slot's end is in the project's clock, which differs once Redis' clock was set.
         if case .holding(.some) = progress.turn, let leftMs = progress.project?.activeLeftMs[job] {
             progress.turn = .holding(untilMs: nowMs + leftMs)
         }

@@ -1,6 +1,6 @@
 public import StreamWire
 
-/// Where a job stands, as its hash says.
+/// The status of a job, as its hash holds it.
 public struct JobStatus: Equatable, Sendable {
     /// An open set: later versions may add states.
     public struct State: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
@@ -13,7 +13,7 @@ public struct JobStatus: Equatable, Sendable {
         public static let active = State(rawValue: "active")
         public static let retrying = State(rawValue: "retrying")
         public static let paused = State(rawValue: "paused")
-        /// Needs a person.
+        /// The job needs an operator.
         public static let parked = State(rawValue: "parked")
         public static let done = State(rawValue: "done")
         public static let cancelled = State(rawValue: "cancelled")
@@ -32,7 +32,7 @@ public struct JobStatus: Equatable, Sendable {
         public static let job = AudienceSource(rawValue: "job")
         /// The configuration's `topics`.
         public static let config = AudienceSource(rawValue: "config")
-        /// Fanfare's own count of the subscriptions that it made: a lower bound.
+        /// Fanfare's count of the subscriptions that it made: a lower bound.
         public static let counted = AudienceSource(rawValue: "counted")
         /// No size is known.
         public static let none = AudienceSource(rawValue: "none")
@@ -42,21 +42,21 @@ public struct JobStatus: Equatable, Sendable {
     public var state: State
     /// Recipients. When the job is over, ``sent``, ``failed``, ``unknown``, ``cancelled`` and ``expired`` add up to it.
     public var total: Int64
-    /// Accepted by FCM; not delivered or shown yet.
+    /// Accepted by FCM; not known to be delivered or shown.
     public var sent: Int64
-    /// Refused for good, or given up after the last try.
+    /// Refused permanently, or given up after the last attempt.
     public var failed: Int64
-    /// Ended after an attempt that nobody answered: may have arrived.
+    /// Ended after an attempt without an answer; the message may have arrived.
     public var unknown: Int64
     /// Cancelled before an attempt.
     public var cancelled: Int64
-    /// Out of time before an attempt.
+    /// Expired before an attempt.
     public var expired: Int64
     /// Recipients that wait for their next attempt.
     public var retrying: Int64
-    /// How often the id was pushed again and not sent.
+    /// How often a job with this id was pushed again and not sent.
     public var duplicates: Int64
-    /// Unix milliseconds; nil until it happened.
+    /// Unix milliseconds; nil if it has not happened.
     public var createdMs: Int64?
     public var startedMs: Int64?
     public var firstPassMs: Int64?
@@ -67,7 +67,7 @@ public struct JobStatus: Equatable, Sendable {
     /// The source of ``audienceEstimate``.
     public var audienceSource: AudienceSource?
 
-    /// Reads an `HGETALL` reply; nil when there is no such job (yet, or any more).
+    /// Reads an `HGETALL` reply; nil if the job has no hash.
     public init?(id: String, reply: RedisValue) {
         guard let flat = reply.array, !flat.isEmpty, flat.count.isMultiple(of: 2) else { return nil }
         var fields: [String: String] = [:]
@@ -75,7 +75,7 @@ public struct JobStatus: Equatable, Sendable {
             fields[flat[index].string ?? ""] = flat[index + 1].string
         }
         guard let state = fields["state"] else { return nil }
-        // Bounded, so that sums and differences of what stands there cannot overflow.
+        // Bounded, so that sums and differences cannot overflow.
         func count(_ name: String) -> Int64 {
             min(1_000_000_000_000_000, max(-1_000_000_000_000_000, fields[name].flatMap { Int64($0) } ?? 0))
         }
@@ -101,15 +101,31 @@ public struct JobStatus: Equatable, Sendable {
         audienceEstimate = fields["audience_estimate"] == nil ? nil : max(0, count("audience_estimate"))
     }
 
-    /// Recipients that have their result.
+    /// The counters, by the names of their fields.
+    package var counters: [(name: String, count: Int64)] {
+        [
+            ("total", total), ("sent", sent), ("failed", failed), ("unknown", unknown), ("cancelled", cancelled),
+            ("expired", expired), ("retrying", retrying), ("duplicates", duplicates),
+        ]
+    }
+
+    /// The times, by the names of their fields.
+    package var times: [(name: String, ms: Int64?)] {
+        [
+            ("created_ms", createdMs), ("started_ms", startedMs), ("first_pass_ms", firstPassMs),
+            ("finished_ms", finishedMs),
+        ]
+    }
+
+    /// Recipients with a result.
     public var finished: Int64 { sent + failed + unknown + cancelled + expired }
 
-    /// Those of them that were sent to: not the ones that were cancelled or whose time was over.
+    /// Recipients with a result that were sent to, so neither cancelled nor expired.
     public var attempted: Int64 { sent + failed + unknown }
 
-    /// True when nothing more will happen by itself and no person can change it.
+    /// Whether the job has ended: nothing can change it.
     public var isOver: Bool { [.done, .cancelled, .expired, .rejected].contains(state) }
 
-    /// True when it is over and every recipient was accepted by FCM.
+    /// Whether the job is over and FCM accepted every recipient.
     public var isSuccess: Bool { state == .done && sent == total }
 }

@@ -1,6 +1,6 @@
 internal import FanfareModel
 
-/// Jobs without a message. Their results come like those of sends: `sent` stands for success, one per token of a
+/// Jobs without a message. Their results are like those of sends, where `sent` means success: one per token of a
 /// subscription, one per operation on a group.
 extension PushJob {
     /// Subscribes app instances to a topic.
@@ -11,12 +11,12 @@ extension PushJob {
         PushJob(.subscribe, target: .tokens(tokens), management: Management(topic: topic))
     }
 
-    /// Ends the subscriptions of app instances to a topic.
+    /// Unsubscribes app instances from a topic.
     public static func unsubscribe(_ tokens: [String], from topic: String) -> PushJob {
         PushJob(.unsubscribe, target: .tokens(tokens), management: Management(topic: topic))
     }
 
-    /// Makes a device group; its key is in ``JobResult/group`` of the one result.
+    /// Creates a device group. ``JobResult/group`` of the one result is its key.
     /// - Parameters:
     ///   - name: unique among the sender's groups.
     ///   - members: 1 to 20 tokens.
@@ -24,17 +24,17 @@ extension PushJob {
         PushJob(.groupCreate, target: .group(""), management: Management(groupName: name, members: members))
     }
 
-    /// Adds members to a device group, of which FCM keeps 20 at most.
+    /// Adds members to a device group, which has at most 20.
     public static func add(_ tokens: [String], toGroup name: String, key: String) -> PushJob {
         PushJob(.groupAdd, target: .group(key), management: Management(groupName: name, members: tokens))
     }
 
-    /// Takes members out of a device group; without any, it is gone.
+    /// Removes members from a device group. FCM deletes a group without members.
     public static func remove(_ tokens: [String], fromGroup name: String, key: String) -> PushJob {
         PushJob(.groupRemove, target: .group(key), management: Management(groupName: name, members: tokens))
     }
 
-    /// Asks for a device group's key. It may look unlike one that was given earlier, and is as valid.
+    /// Looks up the key of a device group. It may differ from an earlier key; both are valid.
     public static func getGroup(_ name: String) -> PushJob {
         PushJob(.groupGet, target: .group(""), management: Management(groupName: name))
     }

@@ -1,22 +1,21 @@
 public import FanfareModel
 
-/// A job to push: one message and its recipients; or a change to a topic or a device group, as
-/// ``subscribe(_:to:)`` and its like make it.
+/// A job to push: a message and its recipients, or a change to a topic or a device group (``subscribe(_:to:)`` and
+/// others).
 ///
-/// A value that knows how to become an entry of a project's `jobs` stream. Nothing is checked here beyond what the type
-/// says: workers check every field before anything is sent, and a job that breaks a rule comes back with the state
-/// `rejected` and a reason that names the field.
+/// The fields are not validated here. Workers validate them before anything is sent: a job that breaks a rule gets the
+/// state `rejected` and a reason that names the field.
 public struct PushJob: Equatable, Sendable {
-    /// What is asked for.
+    /// The operation of the job.
     public let operation: Operation
-    /// Where the message goes; of a subscription its tokens, of an operation on a group the group's key.
+    /// The recipients of the message, the tokens of a subscription, or the key of a device group.
     public var target: Target
     /// A JSON object: an FCM v1 `Message` without its target or, with ``format`` `.legacy`, a legacy body without its.
     public var message: [UInt8]
-    /// What ``message`` is written in.
+    /// The format of ``message``.
     public var format: MessageFormat = .v1
     /// Your own id, 1 to 128 of `A-Z a-z 0-9 . _ : -`. Pushed again within the dedupe window (24 h unless configured),
-    /// the job is not sent again: with an id, pushing is safe to repeat. nil: the id Redis gives the entry.
+    /// the job is not sent again: with an id, pushing is idempotent. nil: the job gets the id of its stream entry.
     public var id: String?
     /// 0 to 9, higher first; nil for 5.
     public var priority: Int?
@@ -24,27 +23,27 @@ public struct PushJob: Equatable, Sendable {
     public var notBefore: Int64?
     /// Unix milliseconds after which unsent recipients are given up.
     public var expiresAt: Int64?
-    /// Lets FCM check without delivering.
+    /// Has FCM validate the message without delivering it.
     public var validateOnly = false
-    /// Which results are written; `.unsaid` leaves it to the number of recipients.
+    /// Which results are written; `.unsaid` decides by the number of recipients.
     public var results: ResultsPolicy = .unsaid
     /// nil for `.atLeastOnce`.
     public var delivery: DeliveryMode?
-    /// Estimate of a topic's or a condition's subscribers.
+    /// Estimated number of subscribers of a topic or a condition.
     public var audienceSize: Int64?
     /// W3C trace context of the request that pushes the job; workers' spans refer to it.
     public var traceparent: String?
     /// Only with ``traceparent``.
     public var tracestate: String?
 
-    /// What an operation without a message has beside its target.
+    /// Further fields of an operation without a message.
     let management: Management
 
     struct Management: Equatable, Sendable {
-        /// Of a subscription.
+        /// The topic of a subscription.
         var topic = ""
         var groupName = ""
-        /// The tokens that an operation on a group is for.
+        /// The tokens of an operation on a group.
         var members: [String] = []
     }
 
@@ -63,6 +62,6 @@ public struct PushJob: Equatable, Sendable {
         self.management = management
     }
 
-    /// The same with the message as text.
+    /// A job that sends a message given as text.
     public init(target: Target, message: String) { self.init(target: target, message: Array(message.utf8)) }
 }

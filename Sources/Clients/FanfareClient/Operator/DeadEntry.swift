@@ -1,6 +1,7 @@
+package import FanfareJSON
 public import StreamWire
 
-/// One entry of a project's `dead` stream: a job that needs a person.
+/// An entry of a project's `dead` stream: a job that needs an operator.
 public struct DeadEntry: Sendable {
     /// An open set: later versions may add kinds.
     public struct Kind: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
@@ -8,27 +9,27 @@ public struct DeadEntry: Sendable {
         public init(rawValue: String) { self.rawValue = rawValue }
         public var description: String { rawValue }
 
-        /// Broke a rule; nothing was sent.
+        /// The job broke a rule; nothing was sent.
         public static let rejected = Kind(rawValue: "rejected")
-        /// Stopped on its way; what is unfinished is kept.
+        /// The job stopped before its end; its unfinished recipients are kept.
         public static let parked = Kind(rawValue: "parked")
     }
 
-    /// The id in `dead`, which replay and drop take.
+    /// The id in `dead`, for replay and drop.
     public var id: String
     public var job: String
     public var kind: Kind
     public var reason: String
-    /// What the job's entry in `jobs` had as its id.
+    /// The id of the job's entry in `jobs`.
     public var entryID: String
-    /// When it got here, Unix milliseconds.
+    /// When the entry was written, Unix milliseconds.
     public var atMs: Int64?
-    /// What else was written about it, such as the batch that took its workers down.
+    /// Further fields, such as the batch that crashed its workers.
     public var evidence: [(name: String, value: String)]
-    /// The fields that the producer pushed: values byte for byte, names that are not UTF-8 with U+FFFD.
+    /// The fields that the producer pushed. Values are unchanged; invalid UTF-8 in names is replaced by U+FFFD.
     public var originals: [(name: String, value: [UInt8])]
 
-    /// - Throws: ``FanfareClientError`` when the entry is not what a worker writes.
+    /// - Throws: ``FanfareClientError`` if no worker wrote the entry.
     public init(_ entry: StreamEntry) throws(FanfareClientError) {
         var known: [String: String] = [:]
         evidence = []
@@ -52,5 +53,17 @@ public struct DeadEntry: Sendable {
         reason = known["reason"] ?? ""
         entryID = known["entry_id"] ?? ""
         atMs = known["at_ms"].flatMap { Int64($0) }.flatMap { (0...99_999_999_999_999).contains($0) ? $0 : nil }
+    }
+
+    /// The entry as JSON, without the pushed fields, which may be large.
+    package var json: JSONObject {
+        var object: JSONObject = [
+            "entry": .string(id), "kind": .string(kind.rawValue), "job": .string(job), "reason": .string(reason),
+            "entry_id": .string(entryID),
+        ]
+        object["at_ms"] = atMs.map { .number(JSONNumber($0)) }
+        let members = evidence.map { JSONObject.Member(key: $0.name, value: .string($0.value)) }
+        if !members.isEmpty { object["evidence"] = .object(JSONObject(members)) }
+        return object
     }
 }

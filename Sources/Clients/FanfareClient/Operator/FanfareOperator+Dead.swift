@@ -1,16 +1,16 @@
 public import StreamWire
 
 extension FanfareOperator {
-    /// Entries hold whole jobs, so few are read at a time.
+    /// Entries hold whole jobs, so pages are small.
     private static var pageSize: Int { 25 }
 
-    /// Goes through the entries of `dead` that are there now; those that come meanwhile are left out.
+    /// Visits the current entries of `dead`. Entries that are added meanwhile are left out.
     ///
     /// - Parameters:
-    ///   - newestFirst: the other direction.
-    ///   - before: newest first, only those that came before this entry.
-    ///   - body: gets each entry, which it may replay or drop; false ends the walk. Entries that no worker wrote are
-    ///     passed over.
+    ///   - newestFirst: visits the newest entry first.
+    ///   - before: with `newestFirst`, visits only entries older than this one.
+    ///   - body: gets each entry, which it may replay or drop, and returns false to stop. Entries that no worker wrote
+    ///     are skipped.
     public func eachDeadEntry(
         newestFirst: Bool = false,
         before: String? = nil,
@@ -40,7 +40,7 @@ extension FanfareOperator {
     /// - Parameters:
     ///   - kind: only of this kind.
     ///   - job: only of this job.
-    ///   - before: only those that came before this entry.
+    ///   - before: only entries older than this one.
     public func deadEntries(
         kind: DeadEntry.Kind? = nil,
         job: String? = nil,
@@ -56,20 +56,20 @@ extension FanfareOperator {
         return entries
     }
 
-    /// One entry; nil when it is not there.
+    /// The entry with an id; nil if it does not exist.
     public func deadEntry(_ id: String) async throws -> DeadEntry? {
         let reply = try await redis.reply(to: RedisCommand("XRANGE", keys.dead, id, id))
         return try reply.array?.first.flatMap { StreamEntry($0) }.map { try DeadEntry($0) }
     }
 
-    /// Lets a parked job go on with its unfinished recipients, or pushes a rejected entry again as it was; the entry
-    /// leaves `dead` in the same step.
+    /// Resumes a parked job with its unfinished recipients, or pushes a rejected entry again unchanged. The entry leaves
+    /// `dead` in the same step.
     /// - Parameter entryID: ``DeadEntry/id``.
     public func replay(_ entryID: String) async throws -> ReplayReply {
         try answer(ReplayReply(await redis.reply(to: FunctionLibrary.replay(keys, entryID: entryID))), "replay")
     }
 
-    /// Takes an entry out of `dead` for good. If its job is parked, every unfinished recipient ends as `cancelled`, or as
+    /// Deletes an entry of `dead`. If its job is parked, every unfinished recipient ends as `cancelled`, or as
     /// `unknown` if it may have been reached.
     /// - Parameter entryID: ``DeadEntry/id``.
     public func drop(_ entryID: String) async throws -> DropReply {

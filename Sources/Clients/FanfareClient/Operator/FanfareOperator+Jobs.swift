@@ -1,23 +1,22 @@
 internal import StreamWire
 
-/// Some of a project's jobs.
+/// A list of a project's jobs.
 public struct JobList: Equatable, Sendable {
     public var jobs: [JobStatus]
-    /// False when there are more than were asked for.
+    /// False if there are more jobs than the limit.
     public var isWhole: Bool
 }
 
 extension FanfareOperator {
-    /// The project's jobs: those that hold the slot, the fan-outs that wait in their order, those that need a person,
-    /// then all others, the newest first.
+    /// The project's jobs: active fan-outs, waiting fan-outs in the order of the queue, parked jobs, then all others, the
+    /// newest first.
     ///
-    /// Jobs that no worker has taken yet are entries of `jobs`, not in this list. While jobs come and go the list is not
-    /// one moment's picture.
+    /// Jobs that no worker has taken yet are entries of `jobs` and not listed. The list is no atomic snapshot.
     /// - Parameters:
     ///   - state: only jobs in this state.
-    ///   - includingOver: also those that are over and still kept. That looks at every key in Redis, as does asking for
-    ///     a state that only such jobs have.
-    ///   - limit: jobs at most; when there are more, which of the "others" are given is left to chance.
+    ///   - includingOver: also jobs that are over and still kept. This scans every key in Redis, as does a `state` that
+    ///     only such jobs have.
+    ///   - limit: maximum number of jobs. If there are more, any of the others may be missing.
     public func jobs(
         state: JobStatus.State? = nil,
         includingOver: Bool = false,
@@ -48,14 +47,14 @@ extension FanfareOperator {
     }
 }
 
-/// Reads the jobs behind the ids that several lists give, each once, until there are enough.
+/// Reads the jobs of several lists of ids, each job once, until there are enough.
 private struct JobFinder<Redis: RedisSending> {
     let redis: Redis
     let keys: ProjectKeys
     let state: JobStatus.State?
     let limit: Int
     var found: [JobStatus] = []
-    /// Where in ``found`` the order of the lists ends and that of time begins.
+    /// Index in ``found`` from which jobs are sorted by time.
     var othersStart = 0
     private var seen: Set<String> = []
 
@@ -63,7 +62,7 @@ private struct JobFinder<Redis: RedisSending> {
         (self.redis, self.keys, self.state, self.limit) = (redis, keys, state, limit)
     }
 
-    /// One more than asked for was found, which is how it is known that there are more.
+    /// Whether more jobs than the limit were found.
     private var isFull: Bool { found.count > limit }
 
     var list: JobList {
@@ -71,14 +70,14 @@ private struct JobFinder<Redis: RedisSending> {
         return JobList(jobs: Array((found[..<othersStart] + others).prefix(limit)), isWhole: !isFull)
     }
 
-    /// Follows a cursor to its end, or until there are enough.
+    /// Follows a scan cursor to its end, or until there are enough jobs.
     mutating func scan(_ step: (String) -> RedisCommand, id: (String) -> String = { $0 }) async throws {
         var cursor = "0"
         repeat {
             guard !isFull else { return }
             let reply = try await redis.reply(to: step(cursor)).array ?? []
             guard reply.count == 2, let next = reply[0].string else {
-                throw FanfareClientError(.unexpectedReply, "a scan gave no cursor")
+                throw FanfareClientError(.unexpectedReply, "a scan answered without a cursor")
             }
             try await add((reply[1].array ?? []).compactMap(\.string).map(id))
             cursor = next
@@ -96,7 +95,7 @@ private struct JobFinder<Redis: RedisSending> {
         }
     }
 
-    /// All at once: the connection carries them together.
+    /// Reads jobs concurrently, which the connection pipelines.
     private static func read(_ ids: [String], _ redis: Redis, _ keys: ProjectKeys) async throws -> [JobStatus?] {
         try await withThrowingTaskGroup(of: (Int, JobStatus?).self) { group in
             for (index, id) in ids.enumerated() {

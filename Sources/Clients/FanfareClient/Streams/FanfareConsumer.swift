@@ -4,24 +4,24 @@ public import StreamWire
 
 /// Reads a project's results, feedback and upstream entries as a member of a consumer group.
 ///
-/// Each entry of a stream goes to one member of a group, and stays the group's until it is acknowledged: nothing is lost
-/// when a member ends, and an entry may be handed over twice. Workers keep what a group has not acknowledged, so a group
-/// that nobody reads any more ends by holding the project up: take it away with `XGROUP DESTROY`.
+/// Each entry of a stream goes to one member of a group and stays pending until it is acknowledged: nothing is lost when
+/// a member ends, and an entry may be delivered twice. Workers keep entries that a group has not acknowledged, so an
+/// abandoned group eventually blocks the project. Delete it with `XGROUP DESTROY`.
 public struct FanfareConsumer<Redis: RedisSending>: Sendable {
     /// The names of the project's streams and hashes.
     public let keys: ProjectKeys
-    /// One name per application: each group gets every entry.
+    /// The name of the application: each group gets every entry.
     public let group: String
-    /// One name per running process, the same after a restart: it gets back what it had not acknowledged.
+    /// The name of the process, the same after a restart: it gets its unacknowledged entries again.
     public let consumer: String
     private let redis: Redis
 
     /// - Parameters:
-    ///   - redis: a `RedisClient`, or whatever carries commands.
+    ///   - redis: a `RedisClient`, or another client.
     ///   - project: `[a-z0-9][a-z0-9-]{0,62}`.
     ///   - group: see ``group``.
     ///   - consumer: see ``consumer``.
-    ///   - prefix: what the workers' configuration says.
+    ///   - prefix: as in the workers' configuration.
     public init(redis: Redis, project: String, group: String, consumer: String, prefix: String = "fanfare") {
         self.redis = redis
         self.group = group
@@ -29,15 +29,14 @@ public struct FanfareConsumer<Redis: RedisSending>: Sendable {
         keys = ProjectKeys(prefix: prefix, project: project)
     }
 
-    /// Makes the group on both streams, from the oldest entry that they still hold. Safe to repeat.
+    /// Creates the group on both streams, from their oldest entry. Idempotent.
     ///
-    /// Do this before the first job is pushed: what is written while a stream has no group is kept for 24 hours, unless
-    /// configured.
+    /// Call it before the first job is pushed: entries of a stream without a group are kept for 24 hours by default.
     public func createGroups() async throws {
         for stream in [keys.results, keys.feedback] { try await createGroup(of: stream) }
     }
 
-    /// Makes the group on `upstream`. Idempotent. Call it only in an application that calls
+    /// Creates the group on `upstream`. Idempotent. Call it only in an application that calls
     /// ``readUpstream(unreadable:_:)``: a group without a reader stops the project once its backlog exceeds the limit.
     public func createUpstreamGroup() async throws { try await createGroup(of: keys.upstream) }
 
@@ -49,13 +48,13 @@ public struct FanfareConsumer<Redis: RedisSending>: Sendable {
         }
     }
 
-    /// Hands over every entry of `results` that is this consumer's: those that it had not acknowledged, then new ones,
-    /// until there are no more. Each is acknowledged when `handle` returns; throwing ends the reading.
+    /// Reads this consumer's entries of `results`: first its unacknowledged ones, then new ones, until there are no more.
+    /// An entry is acknowledged when `handle` returns. An error from `handle` ends the reading.
     /// - Parameters:
-    ///   - unreadable: gets what is wrong with an entry that no worker wrote, which is acknowledged when this returns.
-    ///     Unless given, such an entry ends the reading, now and the next time.
+    ///   - unreadable: gets the error of an entry that no worker wrote; the entry is acknowledged when it returns. By
+    ///     default such an entry ends the reading, each time.
     ///   - handle: gets each entry.
-    /// - Returns: how many there were.
+    /// - Returns: the number of entries.
     @discardableResult
     public func readResults(
         unreadable: (FanfareClientError) throws -> Void = { throw $0 },
@@ -64,7 +63,7 @@ public struct FanfareConsumer<Redis: RedisSending>: Sendable {
         try await read(keys.results, ResultEntry.init, unreadable, handle)
     }
 
-    /// The same for `feedback`: recipients to forget or to replace.
+    /// Reads `feedback`: recipients to remove or to replace.
     @discardableResult
     public func readFeedback(
         unreadable: (FanfareClientError) throws -> Void = { throw $0 },

@@ -1,7 +1,7 @@
 public import FanfareModel
 public import StreamWire
 
-/// One entry of a project's `feedback` stream: a recipient that the application should forget or replace.
+/// An entry of a project's `feedback` stream: a recipient that the application should remove or replace.
 public struct FeedbackEntry: Equatable, Sendable {
     /// An open set: later versions may add actions.
     public struct Action: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
@@ -9,9 +9,9 @@ public struct FeedbackEntry: Equatable, Sendable {
         public init(rawValue: String) { self.rawValue = rawValue }
         public var description: String { rawValue }
 
-        /// Nothing sent to it will arrive again.
+        /// The recipient can no longer receive messages.
         public static let remove = Action(rawValue: "remove")
-        /// ``FeedbackEntry/replacement`` stands for the same app instance from now on.
+        /// The app instance now has the token ``FeedbackEntry/replacement``.
         public static let replace = Action(rawValue: "replace")
     }
 
@@ -22,11 +22,11 @@ public struct FeedbackEntry: Equatable, Sendable {
     public var kind: RecipientKind
     public var action: Action
     public var replacement: String?
-    /// Why; nil with ``Action/replace``.
+    /// The error that caused it; nil with ``Action/replace``.
     public var error: String?
     public var job: String
 
-    /// - Throws: ``FanfareClientError`` when the entry is not what a worker writes.
+    /// - Throws: ``FanfareClientError`` if no worker wrote the entry.
     public init(_ entry: StreamEntry) throws(FanfareClientError) {
         func field(_ name: String) -> String? {
             let value = entry.fields.first { $0.name == name }.map { String(decoding: $0.value, as: UTF8.self) }

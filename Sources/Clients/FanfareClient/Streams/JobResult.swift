@@ -1,7 +1,7 @@
 public import FanfareJSON
 public import FanfareModel
 
-/// The final word on one recipient, as an entry of the `results` stream says it.
+/// The result of a recipient, as an entry of the `results` stream holds it.
 public struct JobResult: Equatable, Sendable {
     /// The recipient's index in the order the producer gave.
     public var index: Int64
@@ -9,27 +9,26 @@ public struct JobResult: Equatable, Sendable {
     public var recipient: String
     public var kind: RecipientKind
     public var status: ResultStatus
-    /// FCM's id of the message; empty when the answer's body was lost.
+    /// FCM's id of the message; empty if the body of FCM's answer was lost.
     public var messageID: String?
     public var attempts: Int64
-    /// True when the recipient may have got the message more than once.
+    /// True if the recipient may have got the message more than once.
     public var mayBeDuplicate: Bool
     /// The token to use from now on.
     public var canonical: String?
     public var error: String?
-    /// The wire's own code.
+    /// FCM's own error code.
     public var rawError: String?
     public var httpStatus: Int64?
-    /// What to do: `none`, `remove`, `replace`, `fix_message` or `fix_credentials`.
+    /// The recommended action: `none`, `remove`, `replace`, `fix_message` or `fix_credentials`.
     public var action: String?
-    /// Members of a device group that did not get it.
+    /// Members of a device group that did not get the message.
     public var failedTokens: [String]
-    /// Of an operation on a device group that was carried out: its key, to send to. It may look unlike the one that was
-    /// given, and is as valid.
+    /// The key of a device group after a successful operation. It may differ from the given key; both are valid.
     public var group: String?
-    /// The name of the group that an operation was for; nil for every other result.
+    /// The name of the group of an operation; nil for every other result.
     public var groupName: String?
-    /// Everything, in the order of the wire, later additions included.
+    /// The whole object, with fields that later versions add.
     public var json: JSONObject
 
     public init?(_ value: JSONValue) {

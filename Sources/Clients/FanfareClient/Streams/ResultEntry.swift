@@ -1,14 +1,14 @@
 internal import FanfareJSON
 public import StreamWire
 
-/// One entry of a project's `results` stream: some results of one job.
+/// An entry of a project's `results` stream: some results of a job.
 public struct ResultEntry: Sendable {
     /// The stream id.
     public var id: String
     public var job: String
     public var results: [JobResult]
 
-    /// - Throws: ``FanfareClientError`` when the entry is not what a worker writes.
+    /// - Throws: ``FanfareClientError`` if no worker wrote the entry.
     public init(_ entry: StreamEntry) throws(FanfareClientError) {
         func field(_ name: String) -> [UInt8]? { entry.fields.first { $0.name == name }?.value }
         guard let job = field("job"), let bytes = field("results") else {

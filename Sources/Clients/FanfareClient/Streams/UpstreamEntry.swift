@@ -1,7 +1,7 @@
 public import FanfareJSON
 public import StreamWire
 
-/// One entry of a project's `upstream` stream: a message from an app, or a delivery receipt from FCM. Only projects with
+/// An entry of a project's `upstream` stream: a message from an app, or a delivery receipt from FCM. Only projects with
 /// the XMPP transport have any.
 public struct UpstreamEntry: Equatable, Sendable {
     /// The Unix milliseconds that are accepted as a time.
@@ -9,7 +9,7 @@ public struct UpstreamEntry: Equatable, Sendable {
 
     /// A delivery receipt.
     public struct Receipt: Equatable, Sendable {
-        /// FCM's word, such as `MESSAGE_SENT_TO_DEVICE`; empty if the receipt names none.
+        /// FCM's status, such as `MESSAGE_SENT_TO_DEVICE`; empty if the receipt names none.
         public var status: String
         /// The id that the worker gave the message; empty if the receipt names none.
         public var originalMessageID: String
@@ -25,7 +25,7 @@ public struct UpstreamEntry: Equatable, Sendable {
     public var id: String
     /// The delivery receipt; nil for a message from an app.
     public var receipt: Receipt?
-    /// The sender's token; for a receipt FCM's own name.
+    /// The sender's token; for a receipt FCM's name.
     public var from: String
     /// The app's package or bundle name; may be empty.
     public var category: String
@@ -35,10 +35,10 @@ public struct UpstreamEntry: Equatable, Sendable {
     public var data: JSONValue
     /// ``data`` as JSON text, for another JSON parser.
     public var dataJSON: String
-    /// When a worker got it, Unix milliseconds; nil if the entry holds no usable time.
+    /// When a worker received it, Unix milliseconds; nil if the entry holds no valid time.
     public var receivedMs: Int64?
 
-    /// - Throws: ``FanfareClientError`` when the entry is not what a worker writes.
+    /// - Throws: ``FanfareClientError`` if no worker wrote the entry.
     public init(_ entry: StreamEntry) throws(FanfareClientError) {
         func text(_ name: String) -> String? {
             entry.fields.first { $0.name == name }.map { String(decoding: $0.value, as: UTF8.self) }

@@ -1,6 +1,6 @@
-// Follows the fleet and draws it; asks for the token where one is needed.
+// Follows the fleet and draws it; shows the login if a token is required.
 
-import { act, ask, say, show, text } from "./dom.js";
+import { announce, get, post, show, text } from "./dom.js";
 import { Board } from "./views.js";
 import { find, panel } from "./details.js";
 
@@ -21,7 +21,7 @@ function trouble(message) {
   show(node("trouble"), Boolean(message));
 }
 
-/** Nothing came for a while, whatever the connection says. */
+/** Reports a stale view if no event arrives for 10 s. */
 function watch() {
   clearTimeout(stale);
   stale = setTimeout(() => link("no news for 10 s", "lost"), 10000);
@@ -34,21 +34,21 @@ function draw() {
   board.draw();
 }
 
-function take(event, handler) {
+function on(event, handler) {
   source.addEventListener(event, (message) => handler(JSON.parse(message.data)));
 }
 
 function follow() {
   source?.close();
   source = new EventSource("/api/events");
-  take("fleet", (whole) => {
+  on("fleet", (whole) => {
     fleet.now = whole.now_ms;
     fleet.projects = new Map(whole.projects.map((project) => [project.id, project]));
     fleet.workers = whole.workers;
     fleet.history = new Map(Object.entries(whole.history));
     draw();
   });
-  take("change", (change) => {
+  on("change", (change) => {
     fleet.now = change.now_ms;
     for (const project of change.projects) fleet.projects.set(project.id, project);
     for (const id of change.gone) {
@@ -64,25 +64,25 @@ function follow() {
     }
     draw();
   });
-  take("trouble", ({ message }) => {
+  on("trouble", ({ message }) => {
     link("Redis does not answer", "lost");
     watch();
     trouble(message);
   });
   source.onerror = () => {
     link("connection lost, trying again", "lost");
-    // A browser gives up for good when it is refused: the session may be over, or all places taken.
-    if (source.readyState === EventSource.CLOSED) setTimeout(begin, 3000);
+    // After a refusal a browser does not reconnect: the session may be over, or the limit of browsers reached.
+    if (source.readyState === EventSource.CLOSED) setTimeout(start, 3000);
   };
 }
 
-async function begin() {
+async function start() {
   let session;
   try {
-    session = await ask("/session");
+    session = await get("/session");
   } catch (error) {
     link("connection lost, trying again", "lost");
-    return void setTimeout(begin, 3000);
+    return void setTimeout(start, 3000);
   }
   fleet.readOnly = session.read_only;
   show(node("login"), !session.known);
@@ -92,8 +92,8 @@ async function begin() {
   show(node("read-only"), session.read_only);
   if (session.full) {
     link("too many viewers", "lost");
-    trouble("Too many browsers look at this dashboard; it tries again by itself.");
-    setTimeout(begin, 30000);
+    trouble("Too many browsers follow this dashboard; it retries by itself.");
+    setTimeout(start, 30000);
   } else if (session.known) follow();
   else {
     link("not logged in", "");
@@ -105,9 +105,9 @@ node("login").addEventListener("submit", async (event) => {
   event.preventDefault();
   text(node("login-error"), "");
   try {
-    await act("/login", { token: node("token").value });
+    await post("/login", { token: node("token").value });
     node("token").value = "";
-    begin();
+    start();
   } catch (error) {
     text(node("login-error"), error.message);
     node("token").select();
@@ -118,8 +118,8 @@ node("logout").addEventListener("click", async () => {
   source?.close();
   clearTimeout(stale);
   panel.close();
-  await act("/logout").catch((error) => say(error.message));
-  begin();
+  await post("/logout").catch((error) => announce(error.message));
+  start();
 });
 
 node("search").addEventListener("submit", (event) => {
@@ -127,4 +127,4 @@ node("search").addEventListener("submit", (event) => {
   find(node("job-id").value.trim(), fleet);
 });
 
-begin();
+start();

@@ -1,4 +1,4 @@
-// Lines over the last five minutes, drawn as SVG.
+// Charts of the last five minutes as SVG.
 
 import { el, text, number } from "./dom.js";
 
@@ -13,7 +13,7 @@ function svg(tag, attributes) {
   return node;
 }
 
-/** A round number that is not less: 1, 2 or 5 with zeros. */
+/** The next 1, 2 or 5 times a power of ten. */
 function ceiling(value) {
   if (value <= 1) return 1;
   const power = 10 ** Math.floor(Math.log10(value));

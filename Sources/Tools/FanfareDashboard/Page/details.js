@@ -1,6 +1,6 @@
-// What opens over the live picture: one job and its results, lists of jobs, the dead; and what asks before it acts.
+// Dialogs over the live view: a job and its results, lists of jobs, dead jobs, and confirmations.
 
-import { act, ask, at, badge, duration, el, keyed, number, rate, Refusal, say, show, terms, text, time } from "./dom.js";
+import { post, get, at, badge, duration, el, keyed, number, rate, Refusal, announce, show, terms, text, time } from "./dom.js";
 
 const node = (id) => document.getElementById(id);
 
@@ -16,7 +16,7 @@ function open(title) {
   return node("panel-body");
 }
 
-/** Whether a person says yes; with `reason`, what was given as one. */
+/** Asks for confirmation. Resolves to the reason, which is empty unless asked for, or to null. */
 function confirm(title, message, yes, no, reason = false) {
   text(node("confirm-title"), title);
   text(node("confirm-text"), message);
@@ -33,40 +33,40 @@ function confirm(title, message, yes, no, reason = false) {
   });
 }
 
-// Enter in the reason's field means yes, not the first button of the form.
+// Enter in the field of the reason confirms; by default it would press the form's first button.
 node("confirm-input").addEventListener("keydown", (event) => {
   if (event.key !== "Enter") return;
   event.preventDefault();
   node("confirm").close("yes");
 });
 
-/** Does it and says so, or says why not. */
+/** Performs an action and announces the result. */
 async function perform(path, body, done) {
   try {
-    const reply = await act(path, body);
-    say(typeof done === "function" ? done(reply) : done);
+    const reply = await post(path, body);
+    announce(typeof done === "function" ? done(reply) : done);
     return true;
   } catch (error) {
-    say(error instanceof Refusal ? error.message : `It is not known whether it was done: ${error.message}`);
+    announce(error instanceof Refusal ? error.message : `The result is unknown: ${error.message}`);
     return false;
   }
 }
 
 export async function pauseProject(id) {
-  const given = await confirm(`Pause project ${id}?`, "Nothing of it is sent until it is resumed. Jobs can still be pushed, and wait.", "Pause", "Leave it", true);
+  const given = await confirm(`Pause project ${id}?`, "All sends stop until it is resumed. Jobs can still be pushed, and wait.", "Pause", "Leave it", true);
   if (given) await perform(at(id, "pause"), given, `Project ${id} is paused.`);
 }
 
 export async function resumeProject(id) {
-  await perform(at(id, "resume"), {}, `Project ${id} goes on.`);
+  await perform(at(id, "resume"), {}, `Project ${id} is resumed.`);
 }
 
 async function changeJob(project, id, action) {
   if (action === "cancel") {
-    const given = await confirm(`Cancel job ${id}?`, "No new send begins, and recipients without a result end as cancelled. This cannot be taken back.", "Cancel the job", "Keep it");
+    const given = await confirm(`Cancel job ${id}?`, "No new send starts, and recipients without a result are cancelled. This cannot be undone.", "Cancel the job", "Keep it");
     if (!given) return false;
   }
-  const said = { pause: "is paused", resume: "goes on", cancel: "is being cancelled" }[action];
+  const said = { pause: "is paused", resume: "is resumed", cancel: "is being cancelled" }[action];
   return perform(at(project, "jobs", id, action), {}, `Job ${id} ${said}.`);
 }
 
@@ -89,14 +89,14 @@ export function controls(box, project, job, fleet, after = () => {}) {
 export async function find(id, fleet) {
   let found;
   try {
-    found = (await ask(`/api/jobs?id=${encodeURIComponent(id)}`)).jobs;
+    found = (await get(`/api/jobs?id=${encodeURIComponent(id)}`)).jobs;
   } catch (error) {
-    return say(error.message);
+    return announce(error.message);
   }
   if (found.length === 1) return openJob(found[0].project, id, fleet);
   const body = open(`Job ${id}`);
   if (found.length === 0) {
-    body.append(el("p", { role: "status" }, "No project has such a job: never pushed, not yet taken by a worker, or no longer kept."));
+    body.append(el("p", { role: "status" }, "No project has such a job: it was never pushed, not yet taken by a worker, or is no longer kept."));
   }
   for (const job of found) {
     body.append(el("p", {}, el("button", { class: "quiet", on: { click: () => openJob(job.project, id, fleet) } }, `In project ${job.project}: ${job.state}`)));
@@ -111,17 +111,17 @@ export async function openJob(project, id, fleet) {
   body.append(el("div", { class: "card-head" }, state, el("span", { class: "hint" }, `project ${project}`), actions), facts);
   const refresh = async () => {
     try {
-      const job = await ask(at(project, "jobs", id));
+      const job = await get(at(project, "jobs", id));
       badge(state, job.state);
       const rows = [["Recipients", number(job.total)], ["Sent (accepted by FCM)", number(job.sent)]];
       for (const name of ["failed", "unknown", "cancelled", "expired", "retrying", "duplicates"]) {
         rows.push([name[0].toUpperCase() + name.slice(1), number(job[name])]);
       }
-      if (job.rate !== undefined) rows.push(["Pace since its start", rate(job.rate)]);
+      if (job.rate !== undefined) rows.push(["Rate since its start", rate(job.rate)]);
       if (job.left_seconds !== undefined) rows.push(["Left, estimated", duration(job.left_seconds)]);
       if (job.ahead !== undefined) rows.push(["Fan-outs before it", number(job.ahead)]);
       if (job.reason ?? job.held_by) rows.push(["Why", job.reason ?? job.held_by]);
-      rows.push(["Pushed", time(job.created_ms)], ["Begun", time(job.started_ms)], ["First pass over", time(job.first_pass_ms)], ["Over", time(job.finished_ms)]);
+      rows.push(["Pushed", time(job.created_ms)], ["Started", time(job.started_ms)], ["First pass finished", time(job.first_pass_ms)], ["Finished", time(job.finished_ms)]);
       terms(facts, rows);
       controls(actions, project, job, fleet, refresh);
     } catch (error) {
@@ -138,7 +138,7 @@ function results(project, id) {
   const status = el("p", { class: "hint", role: "status" });
   const failed = el("input", { type: "checkbox", id: "only-failed" });
   const head = ["#", "Status", "Error", "Action", "Attempts", "Recipient"].map((name) => el("th", { scope: "col" }, name));
-  const box = el("section", {}, el("h4", {}, "Results"), el("p", {}, failed, " ", el("label", { for: "only-failed" }, "Only what is not sent")),
+  const box = el("section", {}, el("h4", {}, "Results"), el("p", {}, failed, " ", el("label", { for: "only-failed" }, "Only results that are not sent")),
     el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Results" }, el("table", {}, el("thead", {}, el("tr", {}, ...head)), rows)), status, more);
   let next;
   const page = async (after) => {
@@ -147,11 +147,11 @@ function results(project, id) {
       const query = new URLSearchParams();
       if (after) query.set("after", after);
       if (failed.checked) query.set("failed", "1");
-      const reply = await ask(`${at(project, "jobs", id, "results")}?${query}`);
+      const reply = await get(`${at(project, "jobs", id, "results")}?${query}`);
       rows.replaceChildren(...reply.results.map(row));
       next = reply.next;
       const count = reply.results.length === 0
-        ? next ? "Nothing on this page; there may be more." : "The stream holds no such results (any more)."
+        ? next ? "Nothing on this page; there may be more." : "The stream holds no such results."
         : `${reply.results.length} results on this page.`;
       text(status, reply.unreadable ? `${count} Left out, because no worker wrote them: entries ${reply.unreadable.join(", ")}.` : count);
       show(more, Boolean(next));
@@ -184,7 +184,7 @@ export async function openJobs(project, fleet) {
   body.append(el("p", {}, el("label", { for: "job-state" }, "State "), choice), list, status);
   const refresh = async () => {
     try {
-      const reply = await ask(`${at(project, "jobs")}${choice.value ? `?state=${choice.value}` : ""}`);
+      const reply = await get(`${at(project, "jobs")}${choice.value ? `?state=${choice.value}` : ""}`);
       keyed(list, reply.jobs, (job) => job.id,
         (job) => el("li", { class: "job" }, el("button", { class: "name mono", on: { click: () => openJob(project, job.id, fleet) } }, job.id), el("span"), el("span", { class: "amount" }), el("span", { class: "amount" }), el("p", { class: "actions" })),
         (item, job) => {
@@ -193,7 +193,7 @@ export async function openJobs(project, fleet) {
           text(item.children[3], job.reason ?? time(job.created_ms));
           controls(item.children[4], project, job, fleet, refresh);
         });
-      text(status, reply.jobs.length === 0 ? "No such jobs." : reply.whole ? "" : "There are more than these; the command line lists all.");
+      text(status, reply.jobs.length === 0 ? "No matching jobs." : reply.whole ? "" : "More jobs exist; `fanfare job ls` lists all.");
     } catch (error) {
       text(status, error.message);
     }
@@ -207,12 +207,12 @@ export async function openDead(project, fleet) {
   const list = el("ul", { class: "jobs" });
   const status = el("p", { class: "hint", role: "status" });
   const more = el("button", { class: "quiet" }, "Older entries");
-  body.append(el("p", { class: "hint" }, "Replay lets a parked job go on with its unfinished recipients, and pushes a rejected one again as it was. Drop gives it up."), list, status, more);
+  body.append(el("p", { class: "hint" }, "Replay resumes a parked job with its unfinished recipients, and pushes a rejected job again unchanged. Drop deletes the entry."), list, status, more);
   const page = async (before) => {
     try {
-      const reply = await ask(`${at(project, "dead")}${before ? `?before=${before}` : ""}`);
+      const reply = await get(`${at(project, "dead")}${before ? `?before=${before}` : ""}`);
       list.replaceChildren(...reply.entries.map((entry) => item(entry)));
-      text(status, reply.entries.length === 0 ? "Nothing here." : "");
+      text(status, reply.entries.length === 0 ? "No dead jobs." : "");
       show(more, Boolean(reply.before));
       more.onclick = () => page(reply.before);
     } catch (error) {
@@ -226,10 +226,10 @@ export async function openDead(project, fleet) {
     const actions = el("p", { class: "actions" });
     if (!fleet.readOnly) {
       actions.append(el("button", { class: "small", "aria-label": `Replay job ${entry.job}`, on: { click: async () => {
-        const done = ({ outcome }) => `Job ${entry.job} ${outcome === "pushed" ? "was pushed again" : "goes on"}.`;
+        const done = ({ outcome }) => `Job ${entry.job} ${outcome === "pushed" ? "was pushed again" : "is resumed"}.`;
         if (await perform(at(project, "dead", entry.entry, "replay"), {}, done)) page();
       } } }, "Replay"), el("button", { class: "small quiet", "aria-label": `Drop job ${entry.job}`, on: { click: async () => {
-        const given = await confirm(`Drop job ${entry.job}?`, "Its entry goes for good; what a parked job has unfinished is cancelled.", "Drop it", "Keep it");
+        const given = await confirm(`Drop job ${entry.job}?`, "Its entry is deleted; unfinished recipients of a parked job are cancelled. This cannot be undone.", "Drop it", "Keep it");
         if (given && await perform(at(project, "dead", entry.entry, "drop"), {}, `Job ${entry.job} was dropped.`)) page();
       } } }, "Drop"));
     }

@@ -1,4 +1,4 @@
-// Everything that others wrote goes into the page as text: there is no way here to make elements of it.
+// Text from outside enters the page as text nodes only, never as HTML.
 
 export function el(tag, props = {}, ...children) {
   const node = document.createElement(tag);
@@ -11,7 +11,7 @@ export function el(tag, props = {}, ...children) {
   return node;
 }
 
-/** Sets text only where it is new: what is read aloud, selected or focused is left alone. */
+/** Sets text only if it changed, so that screen readers, selections and the focus are not disturbed. */
 export function text(node, value) {
   const string = value === undefined || value === null ? "" : String(value);
   if (node.textContent !== string) node.textContent = string;
@@ -21,7 +21,7 @@ export function show(node, isShown) {
   if (node.hidden === isShown) node.hidden = !isShown;
 }
 
-/** Makes the children of `parent` match `items`, keeping those that are there. */
+/** Makes the children of `parent` match `items`, and keeps existing ones. */
 export function keyed(parent, items, key, make, update) {
   const known = new Map([...parent.children].map((node) => [node.dataset.key, node]));
   let place = parent.firstElementChild;
@@ -40,7 +40,7 @@ export function keyed(parent, items, key, make, update) {
   for (const node of known.values()) node.remove();
 }
 
-/** A list of terms: `rows` are [term, value]. */
+/** Fills a description list; `rows` are [term, value]. */
 export function terms(list, rows) {
   keyed(
     list,
@@ -63,7 +63,7 @@ export function rate(value) {
   return value === undefined || value === null ? "–" : `${number(value)}/s`;
 }
 
-/** Two parts at most, since it is an estimate. */
+/** Formats a duration with at most two units, since it is an estimate. */
 export function duration(seconds) {
   if (seconds === undefined || seconds === null || !Number.isFinite(seconds)) return "–";
   const rest = Math.ceil(seconds);
@@ -88,10 +88,10 @@ export function badge(node, word) {
 }
 
 let silence;
-/** Says what was done, where a screen reader hears it. */
-export function say(message) {
+/** Announces a message, also to screen readers. */
+export function announce(message) {
   const node = document.getElementById("said");
-  // Beside an open dialog nothing is seen or heard.
+  // Only the content of an open dialog is visible and read aloud.
   const host = [...document.querySelectorAll("dialog[open]")].at(-1) ?? document.body;
   if (node.parentNode !== host) host.append(node);
   setTimeout(() => { node.textContent = message; }, 50);
@@ -113,11 +113,11 @@ async function answer(response) {
   return body;
 }
 
-export async function ask(path) {
+export async function get(path) {
   return answer(await fetch(path, { credentials: "same-origin", cache: "no-store" }));
 }
 
-export async function act(path, body = {}) {
+export async function post(path, body = {}) {
   return answer(await fetch(path, {
     method: "POST",
     credentials: "same-origin",

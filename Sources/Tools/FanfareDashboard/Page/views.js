@@ -1,14 +1,14 @@
-// The live picture: the fleet's figures, a card for each project, the workers.
+// The live view: figures of the fleet, a card for each project, and the workers.
 
 import { badge, duration, el, keyed, number, rate, show, terms, text } from "./dom.js";
 import { Chart } from "./charts.js";
 import { controls, openDead, openJob, openJobs, pauseProject, resumeProject } from "./details.js";
 
 const LISTS = [
-  ["active", "Being sent"],
-  ["waiting", "Fan-outs that wait, in their order"],
-  ["needing", "Need a person"],
-  ["others", "Other jobs that are not over"],
+  ["active", "Active fan-outs"],
+  ["waiting", "Waiting fan-outs, in their order"],
+  ["needing", "Need an operator"],
+  ["others", "Other open jobs"],
 ];
 
 const finished = (job) => job.sent + job.failed + job.unknown + job.cancelled + job.expired;
@@ -31,7 +31,7 @@ class Card {
     }
     this.facts = el("dl", { class: "facts" });
     this.throughput = new Chart("Accepted by FCM", [["sent", "sent", 1]]);
-    this.errors = new Chart("Not accepted", [["failed", "failed", 2], ["unknown", "unknown", 3], ["retries", "put off", 4]]);
+    this.errors = new Chart("Not accepted", [["failed", "failed", 2], ["unknown", "unknown", 3], ["retries", "retried", 4]]);
     this.lists = LISTS.map(([name, title]) => {
       const list = el("ul", { class: "jobs" });
       return { name, box: el("section", {}, el("h4", {}, title), list), list };
@@ -54,15 +54,15 @@ class Card {
       ["Pushed, not yet taken", number(project.pushed)],
       ["Oldest wait", project.oldest_wait_ms ? duration(project.oldest_wait_ms / 1000) : "none"],
       ["Empty in about", project.recipients_waiting + project.pushed ? duration(project.drain_seconds) : "–"],
-      ["Sends under way", number(project.in_flight)],
+      ["Sends in flight", number(project.in_flight)],
       ["Permits", `${rate(project.permits_per_second)} of ${number(project.quota_per_minute)}/min`],
       ["Waiting for a retry", number(project.retrying)],
       ["Cooldown", project.hold_ms ? duration(project.hold_ms / 1000) : "none"],
       ["Unread results", project.results_unread === undefined ? "no reader" : number(project.results_unread)],
       ["Workers alive", number(project.workers)],
       ["Epoch", epoch ?? "–"],
-      ["Sent since the beginning", number(project.tally.sent)],
-      ["Failed since the beginning", number(project.tally.failed)],
+      ["Sent since the start", number(project.tally.sent)],
+      ["Failed since the start", number(project.tally.failed)],
     ]);
     for (const { name, box, list } of this.lists) {
       show(box, project[name].length > 0);
@@ -89,9 +89,9 @@ class Card {
     bar.value = job.total > 0 ? finished(job) / job.total : 0;
     const parts = [`${number(finished(job))} of ${number(job.total)}`];
     if (job.failed) parts.push(`${number(job.failed)} failed`);
-    if (job.retrying) parts.push(`${number(job.retrying)} put off`);
+    if (job.retrying) parts.push(`${number(job.retrying)} retrying`);
     if (job.rate) parts.push(rate(job.rate));
-    if (job.slot_left_ms) parts.push(`FCM is busy for ${duration(job.slot_left_ms / 1000)}`);
+    if (job.slot_left_ms) parts.push(`FCM fans out for ${duration(job.slot_left_ms / 1000)}`);
     else if (job.left_seconds !== undefined) parts.push(`${duration(job.left_seconds)} left`);
     if (job.priority !== undefined && job.priority !== 5) parts.push(`priority ${job.priority}`);
     if (job.reason) parts.push(job.reason);
@@ -123,8 +123,8 @@ export class Board {
       ["Accepted by FCM", rate(sum((project) => project.rates?.sent))],
       ["Failed or unknown", rate(sum((project) => (project.rates?.failed ?? 0) + (project.rates?.unknown ?? 0)))],
       ["Recipients waiting", number(sum((project) => project.recipients_waiting))],
-      ["Jobs not over", number(sum((project) => project.jobs + project.parked))],
-      ["Need a person", number(sum((project) => project.dead))],
+      ["Open jobs", number(sum((project) => project.jobs + project.parked))],
+      ["Need an operator", number(sum((project) => project.dead))],
     ]);
     keyed(document.getElementById("projects"), projects, (project) => project.id, (project) => {
       const card = new Card(project, this.fleet);

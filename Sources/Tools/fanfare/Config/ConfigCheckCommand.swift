@@ -6,9 +6,9 @@ internal import FanfareModel
 struct ConfigCheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
-        abstract: "Checks the configuration alone: file, variables, and the files they name.",
+        abstract: "Checks the configuration: file, variables, and the files they name.",
         discussion: """
-            Contacts nobody. Everything that is wrong is said at once, and the exit code is 78; warnings leave it at 0.
+            Makes no connection. Prints all problems and exits with 78 if there are any; warnings leave the exit code at 0.
 
             Example:
               fanfare config check -c fanfare.yaml

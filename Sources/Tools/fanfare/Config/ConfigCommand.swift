@@ -4,7 +4,7 @@ internal import FanfareConfiguration
 struct ConfigCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "config",
-        abstract: "Looks at the configuration.",
+        abstract: "Checks the configuration.",
         subcommands: [ConfigCheckCommand.self, ConfigReferenceCommand.self, MetricReferenceCommand.self]
     )
 }

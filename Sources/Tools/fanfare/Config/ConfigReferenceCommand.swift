@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import FanfareConfiguration
 
-/// Makes the documentation's page; not for users, who have the page.
+/// Generates the table of the documentation's page; hidden, because users have the page.
 struct ConfigReferenceCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "reference",

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import FanfareMetrics
 
-/// Makes the documentation's page; not for users, who have the page.
+/// Generates the table of the documentation's page; hidden, because users have the page.
 struct MetricReferenceCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "metrics",

@@ -6,15 +6,15 @@ internal import RedisTransport
 struct DashboardCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "dashboard",
-        abstract: "Serves a web page over the fleet.",
+        abstract: "Serves a web page that shows and controls the fleet.",
         discussion: """
-            Projects with their active and waiting fan-outs, charts, workers, jobs and their results, dead jobs; and what an \
-            operator does to them. It may be started before Redis, and needs no worker.
+            Shows projects with active and waiting fan-outs, charts, workers, jobs with their results, and dead jobs; pauses, \
+            resumes, cancels, replays and drops them. It may be started before Redis, and needs no worker.
 
-            Where only this machine reaches it, no token is asked for. Elsewhere there has to be one, in a file or in \
-            \(DashboardToken.variable), and a proxy with TLS before it: the page itself is plain HTTP.
+            If only this machine can reach it, it needs no token. Otherwise give one in a file or in \
+            \(DashboardToken.variable), and put a TLS proxy before it: the page itself is plain HTTP.
 
-            `sent` means accepted by FCM: not delivered, and not shown to anybody.
+            `sent` means accepted by FCM, not delivered and not shown.
 
             Examples:
               fanfare dashboard
@@ -25,20 +25,20 @@ struct DashboardCommand: AsyncParsableCommand {
 
     @OptionGroup var options: ConfigurationOptions
 
-    @Option(help: ArgumentHelp("Where to listen; port 0 takes a free one.", valueName: "host:port"))
+    @Option(help: ArgumentHelp("Address to listen on; port 0 takes a free port.", valueName: "host:port"))
     var listen = "127.0.0.1:8490"
 
     @Flag(help: "Show everything, change nothing.")
     var readOnly = false
 
     @Option(
-        help: ArgumentHelp("A file with the token that visitors need, 16 characters or more.", valueName: "file"),
+        help: ArgumentHelp("A file with the access token, 16 characters or more.", valueName: "file"),
         completion: .file()
     )
     var tokenFile: String?
 
     @Option(
-        help: ArgumentHelp("A name by which a proxy on this machine is reached; may be repeated.", valueName: "name")
+        help: ArgumentHelp("A host name of a proxy on this machine; may be repeated.", valueName: "name")
     )
     var allowHost: [String] = []
 
@@ -59,12 +59,12 @@ struct DashboardCommand: AsyncParsableCommand {
             projects: configuration.projects.map(\.id)
         )
         if let refusal = settings.refusal {
-            let remedy = "--token-file FILE or \(DashboardToken.variable) gives one"
+            let remedy = "set one with --token-file FILE or \(DashboardToken.variable)"
             throw Outcome.configuration.because("dashboard: \(refusal); \(remedy)")
         }
         if !settings.isLoopback {
             ConfigurationOptions.warn([
-                "the token and all that is shown go over the network as they are: use a TLS proxy"
+                "the token and all data cross the network unencrypted; use a TLS proxy"
             ])
         }
         let dashboard = try Self.dashboard(settings, configuration)

@@ -1,11 +1,11 @@
 internal import FanfareConfiguration
 internal import Foundation
 
-/// What visitors of the dashboard need, from wherever it is said.
+/// The dashboard's access token, from its file or the environment.
 enum DashboardToken {
     static let variable = "FANFARE_DASHBOARD_TOKEN"
 
-    /// nil where none is given.
+    /// Reads the token; nil if none is given.
     static func read(file: String?) throws -> String? {
         guard let file else {
             let given = ProcessInfo.processInfo.environment[variable] ?? ""

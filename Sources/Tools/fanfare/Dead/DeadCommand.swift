@@ -3,10 +3,10 @@ internal import ArgumentParser
 struct DeadCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "dead",
-        abstract: "Looks through jobs that need a person, and replays or drops them.",
+        abstract: "Lists, replays and drops jobs that need an operator.",
         discussion: """
-            `rejected` is an entry that broke a rule: nothing of it was sent. `parked` is a job that stopped on its way: \
-            what is unfinished is kept.
+            A `rejected` entry broke a rule: nothing of it was sent. A `parked` job stopped before its end: its unfinished \
+            recipients are kept.
             """,
         subcommands: [DeadListCommand.self, DeadReplayCommand.self, DeadDropCommand.self]
     )

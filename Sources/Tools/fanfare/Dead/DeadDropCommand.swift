@@ -7,9 +7,9 @@ internal import StreamWire
 struct DeadDropCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "drop",
-        abstract: "Throws entries away; unfinished recipients of parked jobs are cancelled.",
+        abstract: "Deletes entries; unfinished recipients of parked jobs are cancelled.",
         discussion: """
-            Asks before it does so; where nobody can be asked, --yes has to be given. It cannot be taken back.
+            Asks first; without a terminal, --yes is required. It cannot be undone.
 
             Examples:
               fanfare dead drop 1772352000000-0 --project demo
@@ -19,13 +19,13 @@ struct DeadDropCommand: AsyncParsableCommand {
 
     @OptionGroup var selection: DeadSelection
 
-    @Flag(help: "Do not ask.")
+    @Flag(help: "Do not ask for confirmation.")
     var yes = false
 
     func validate() throws {
         guard !Fanfare.skipsValidation else { return }
         guard yes || Self.canPrompt else {
-            throw ValidationError("what is dropped is gone, and nobody can be asked here: say --yes")
+            throw ValidationError("a drop cannot be undone, and there is no terminal to confirm it; give --yes")
         }
     }
 

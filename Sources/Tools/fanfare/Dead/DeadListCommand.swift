@@ -9,8 +9,7 @@ struct DeadListCommand: AsyncParsableCommand {
         commandName: "ls",
         abstract: "Lists the entries, newest first.",
         discussion: """
-            The first column is what `dead replay` and `dead drop` take. --json also gives the evidence and the fields as \
-            they were pushed.
+            `dead replay` and `dead drop` take the first column. --json also prints the evidence and the pushed fields.
 
             Examples:
               fanfare dead ls --project demo --kind parked
@@ -19,22 +18,22 @@ struct DeadListCommand: AsyncParsableCommand {
     )
 
     @Option(
-        help: ArgumentHelp("Only rejected or parked.", valueName: "kind"),
+        help: ArgumentHelp("Only this kind: rejected or parked.", valueName: "kind"),
         completion: Completion.words(["rejected", "parked"]),
         transform: DeadSelection.kind
     )
     var kind: DeadEntry.Kind?
 
-    @Option(help: ArgumentHelp("Only of this job.", valueName: "id"), completion: Completion.jobs)
+    @Option(help: ArgumentHelp("Only entries of this job.", valueName: "id"), completion: Completion.jobs)
     var job: String?
 
-    @Option(help: ArgumentHelp("Entries at most.", valueName: "n"))
+    @Option(help: ArgumentHelp("Maximum number of entries.", valueName: "n"))
     var limit = 100
 
     @OptionGroup var project: ProjectOption
     @OptionGroup var options: ConfigurationOptions
 
-    @Flag(help: "Print one JSON object a line.")
+    @Flag(help: "Print one JSON object per line.")
     var json = false
 
     func validate() throws {
@@ -51,13 +50,13 @@ struct DeadListCommand: AsyncParsableCommand {
             try await projectOperator.eachDeadEntry(newestFirst: true) { entry in
                 guard kind == nil || entry.kind == kind, job == nil || entry.job == job else { return true }
                 count += 1
-                // Whole jobs are not gathered in memory: each is printed as it comes.
+                // Print each entry at once: an entry holds a whole job, and all of them may not fit into memory.
                 if json { Console.line(Self.json(entry)) } else { table.add(Self.row(entry)) }
                 return count < limit
             }
             if json { return }
             if count == 0 {
-                Console.error("no such entries in project \(project)")
+                Console.error("no matching entries in project \(project)")
             } else {
                 Console.line(table.lines.joined(separator: "\n"))
             }
@@ -69,19 +68,11 @@ struct DeadListCommand: AsyncParsableCommand {
     }
 
     static func json(_ entry: DeadEntry) -> String {
-        var object: JSONObject = [
-            "entry": .string(entry.id), "kind": .string(entry.kind.rawValue), "job": .string(entry.job),
-            "reason": .string(entry.reason), "entry_id": .string(entry.entryID),
-        ]
-        if let atMs = entry.atMs { object.members.append(.init(key: "at_ms", value: .number(JSONNumber(atMs)))) }
-        if !entry.evidence.isEmpty {
-            let members = entry.evidence.map { JSONObject.Member(key: $0.name, value: .string($0.value)) }
-            object.members.append(.init(key: "evidence", value: .object(JSONObject(members))))
-        }
+        var object = entry.json
         let fields = entry.originals.map {
             JSONObject.Member(key: $0.name, value: .string(String(decoding: $0.value, as: UTF8.self)))
         }
-        object.members.append(.init(key: "fields", value: .object(JSONObject(fields))))
+        object["fields"] = .object(JSONObject(fields))
         return JSONValue.object(object).jsonText
     }
 }

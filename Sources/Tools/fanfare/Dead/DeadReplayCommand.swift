@@ -6,9 +6,9 @@ internal import StreamWire
 struct DeadReplayCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "replay",
-        abstract: "Lets parked jobs go on, and pushes rejected entries again as they were.",
+        abstract: "Resumes parked jobs, and pushes rejected entries again unchanged.",
         discussion: """
-            Only recipients without a result are sent to. Mend the cause first: an entry that still breaks its rule is \
+            Only recipients without a result are sent to. Correct the cause first: an entry that still breaks its rule is \
             rejected again, and a job whose audience is still changed is parked again.
 
             Examples:
@@ -26,13 +26,13 @@ struct DeadReplayCommand: AsyncParsableCommand {
             if selection.json { Console.line(Self.json(item, reply)) }
             switch reply {
             case .resumed(let job):
-                if !selection.json { Console.line("\(item.id): job \(job) goes on with its unfinished recipients") }
+                if !selection.json { Console.line("\(item.id): job \(job) is resumed with its unfinished recipients") }
             case .pushed(let entry):
                 if !selection.json { Console.line("\(item.id): job \(item.job) was pushed again, as entry \(entry)") }
             case .missing: Console.error("fanfare: \(DeadSelection.missing(item.id, projectOperator.keys.project))")
             case .busy(let job):
-                Console.error("fanfare: \(item.id): job \(job) is not over yet, replay it afterwards")
-            case .gone(let job): Console.error("fanfare: \(item.id): nothing of job \(job) is left to replay")
+                Console.error("fanfare: \(item.id): job \(job) is not over yet; replay it when it is")
+            case .gone(let job): Console.error("fanfare: \(item.id): job \(job) has nothing left to replay")
             }
             switch reply {
             case .resumed, .pushed: return true
@@ -42,19 +42,18 @@ struct DeadReplayCommand: AsyncParsableCommand {
     }
 
     static func json(_ item: DeadSelection.Item, _ reply: ReplayReply) -> String {
-        var object: JSONObject = ["entry": .string(item.id), "job": .string(item.job)]
-        let outcome: String
-        switch reply {
-        case .resumed: outcome = "resumed"
-        case .pushed: outcome = "pushed"
-        case .missing: outcome = "missing"
-        case .gone: outcome = "gone"
-        case .busy: outcome = "busy"
-        }
-        object.members.append(.init(key: "outcome", value: .string(outcome)))
-        if case .pushed(let entry) = reply {
-            object.members.append(.init(key: "entry_id", value: .string(entry)))
-        }
+        let outcome =
+            switch reply {
+            case .resumed: "resumed"
+            case .pushed: "pushed"
+            case .missing: "missing"
+            case .gone: "gone"
+            case .busy: "busy"
+            }
+        var object: JSONObject = [
+            "entry": .string(item.id), "job": .string(item.job), "outcome": .string(outcome),
+        ]
+        if case .pushed(let entry) = reply { object["entry_id"] = .string(entry) }
         return JSONValue.object(object).jsonText
     }
 }

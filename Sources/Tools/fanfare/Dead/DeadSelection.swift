@@ -4,15 +4,15 @@ internal import FanfareConfiguration
 internal import RedisTransport
 internal import StreamWire
 
-/// Which entries of `dead` a command is about.
+/// The entries of `dead` that a command applies to.
 struct DeadSelection: ParsableArguments {
-    @Argument(help: ArgumentHelp("Entries, as the first column of `dead ls` names them.", valueName: "entry"))
+    @Argument(help: ArgumentHelp("Ids of entries: the first column of `dead ls`.", valueName: "entry"))
     var entries: [String] = []
 
     @Option(help: ArgumentHelp("All entries of this job.", valueName: "id"), completion: Completion.jobs)
     var job: String?
 
-    @Flag(help: "All entries that are there now.")
+    @Flag(help: "All current entries.")
     var all = false
 
     @Option(
@@ -25,10 +25,10 @@ struct DeadSelection: ParsableArguments {
     @OptionGroup var project: ProjectOption
     @OptionGroup var options: ConfigurationOptions
 
-    @Flag(help: "Print one JSON object a line.")
+    @Flag(help: "Print one JSON object per line.")
     var json = false
 
-    /// What there is to know of an entry before it is touched; its fields may be large, so they are let go.
+    /// An entry without its fields, which may be large.
     struct Item {
         var id: String
         var job: String
@@ -38,18 +38,12 @@ struct DeadSelection: ParsableArguments {
     func validate() throws {
         guard !Fanfare.skipsValidation else { return }
         guard [!entries.isEmpty, job != nil, all].filter({ $0 }).count == 1 else {
-            throw ValidationError("say which: entries by their ids, --job ID, or --all")
+            throw ValidationError("name entries by their ids, or give --job ID or --all")
         }
-        if kind != nil, !entries.isEmpty { throw ValidationError("--kind goes with --all or --job") }
-        for entry in entries where !Self.isID(entry) {
-            throw ValidationError("\(entry): not an entry's id, such as 1772352000000-0 (see `fanfare dead ls`)")
+        if kind != nil, !entries.isEmpty { throw ValidationError("--kind needs --all or --job") }
+        for entry in entries where !Identifiers.isEntry(entry) {
+            throw ValidationError("\(entry): not the id of an entry, such as 1772352000000-0 (see `fanfare dead ls`)")
         }
-    }
-
-    /// Two numbers, as every stream id.
-    private static func isID(_ text: String) -> Bool {
-        let parts = text.split(separator: "-", omittingEmptySubsequences: false)
-        return parts.count == 2 && parts.allSatisfy { UInt64($0) != nil && $0.first != "+" }
     }
 
     static func kind(_ text: String) throws -> DeadEntry.Kind {
@@ -58,10 +52,10 @@ struct DeadSelection: ParsableArguments {
         return kind
     }
 
-    /// Connects, finds the entries, has each treated in turn, and ends with 1 if any was not there or not treated.
+    /// Connects, finds the entries and processes each in turn. Exits with 1 if an entry is missing or was not processed.
     /// - Parameters:
-    ///   - confirm: gets all entries before any is touched; may throw.
-    ///   - process: false when the entry could not be treated, which it has said.
+    ///   - confirm: gets all entries before the first is processed; throws to change nothing.
+    ///   - process: returns false if the entry could not be processed, after printing why.
     func run(
         confirm: ([Item]) throws -> Void = { _ in },
         process: (FanfareOperator<RedisClient>, Item) async throws -> Bool
@@ -72,11 +66,11 @@ struct DeadSelection: ParsableArguments {
             let projectOperator = FanfareOperator(redis: client, project: project, prefix: configuration.prefix)
             let items = try await find(projectOperator)
             if items.isEmpty, all {
-                Console.error("no such entries in project \(project)")
+                Console.error("no matching entries in project \(project)")
                 return
             }
             if items.isEmpty, let job {
-                throw Outcome.failed.because("job \(job): no such entry of it in `dead` of project \(project)")
+                throw Outcome.failed.because("job \(job): it has no matching entry in `dead` of project \(project)")
             }
             if !items.isEmpty { try confirm(items) }
             var isWhole = items.count == entries.count || entries.isEmpty

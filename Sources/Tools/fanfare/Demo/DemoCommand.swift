@@ -68,10 +68,7 @@ struct DemoCommand: AsyncParsableCommand {
         var options = SandboxOptions(stateDirectory: redis.folder + "/sandbox", projects: [Self.project])
         options.port = 0
         options.controlPort = 0
-        let sandbox = Sandbox(
-            options: options,
-            logger: LogOutput.logger(.error)
-        )
+        let sandbox = Sandbox(options: options, logger: LogOutput.logger(.error))
         let ports = try await sandbox.start()
         Console.error("sandbox: https://localhost:\(ports.data)")
         do {
@@ -148,13 +145,8 @@ struct DemoCommand: AsyncParsableCommand {
         job.results = .all
         let id = try await producer.push(job)
         Console.error("job \(id): \(tokens) recipients\n")
-        var bar = ProgressBar()
         let projectOperator = FanfareOperator(redis: client, project: Self.project)
-        let status = try await JobWait(projectOperator: projectOperator, job: id).run(
-            { bar.show($0) },
-            onNotice: { bar.printNotice($0) }
-        ).status
-        bar.end()
+        let status = try await JobWait(projectOperator: projectOperator, job: id).watch().status
         guard status.state == .done else {
             throw Outcome.failed.because("the job ended as \(status.state)\(status.reason.map { ": \($0)" } ?? "")")
         }

@@ -1,9 +1,9 @@
 internal import FanfareConfiguration
 internal import FanfareDashboard
 
-/// The dashboard beside a demo: nice to have, and no reason to fail.
+/// The dashboard of a demo. The demo goes on without it if it cannot start.
 enum DemoDashboard {
-    /// Until the task is cancelled.
+    /// Serves until the task is cancelled.
     static func serve(_ configuration: Configuration) async {
         do {
             let settings = DashboardOptions(port: 0, projects: configuration.projects.map(\.id))

@@ -1,6 +1,6 @@
-/// The demo's recipients: mostly healthy devices, and some of every kind of trouble.
+/// The recipients of the demo, of which 4 % fail, and their expected results.
 struct DemoMix {
-    /// What becomes of one recipient, as a row of the summary.
+    /// A kind of result: a row of the summary.
     struct Row: Hashable, Comparable {
         var status: String
         var error: String
@@ -16,7 +16,7 @@ struct DemoMix {
     }
 
     let tokens: [String]
-    /// How many recipients are to end how.
+    /// Number of recipients by expected result.
     let expected: [Row: Int]
 
     private static let kinds: [(prefix: String, perMille: Int, row: Row)] = [
@@ -32,20 +32,20 @@ struct DemoMix {
         ("android-", 540, .sent),
     ]
 
-    /// By index.
+    /// Recipients with a transient server error, by index.
     private static let serverErrors = [3: "sbx-unavailable-1-", 5: "sbx-internal-1-", 8: "sbx-unavailable-1-"]
 
     init(count: Int) {
         var tokens: [String] = []
         var expected: [Row: Int] = [:]
         for index in 0..<count {
-            // A server error with Retry-After holds the whole project for a while, so all of them come at once.
+            // Server errors with Retry-After hold the project, so they come together at the start.
             if let prefix = Self.serverErrors[index] {
                 tokens.append("\(prefix)\(index)")
                 expected[.sent, default: 0] += 1
                 continue
             }
-            // 373 and 1000 share no factor: every thousand recipients hold the whole mix, well stirred.
+            // 373 and 1000 are coprime: every thousand recipients hold the whole mix, evenly spread.
             var slot = index * 373 % 1_000
             for kind in Self.kinds {
                 slot -= kind.perMille

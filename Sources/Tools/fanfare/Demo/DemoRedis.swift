@@ -2,17 +2,17 @@ internal import ArgumentParser
 internal import Foundation
 internal import Glibc
 
-/// A redis-server for the demo alone: a unix socket in a folder of its own, nothing written to disk.
+/// A private redis-server: a unix socket in a temporary folder, without persistence.
 ///
-/// A small shell stands between: it waits on a pipe that only this process holds, so when this process ends, however it
-/// ends, the server is stopped and the folder removed.
+/// Its parent is a shell that reads a pipe which only this process holds. When this process ends, even by SIGKILL, the
+/// shell stops the server and removes the folder.
 final class DemoRedis {
     let folder: String
     private let process = Process()
     private let lifeline = Pipe()
 
-    /// Ctrl-C reaches the whole group: the shell must outlive it to clean up, and the server must last until the worker
-    /// has drained, so it gets a session of its own.
+    /// Ctrl-C signals the whole process group. The shell ignores it, to clean up afterwards; the server has its own
+    /// session, because the worker needs it to drain.
     private static let script = """
         trap '' INT TERM HUP
         exec >/dev/null 2>&1
@@ -29,7 +29,7 @@ final class DemoRedis {
         guard Self.isInstalled else {
             throw Outcome.unavailable.because("redis-server is not installed: apt-get install redis-server")
         }
-        // A socket's path must be short, and a folder that others may enter would let them in.
+        // A socket's path has at most 107 bytes. mkdtemp makes a folder that only this user can enter.
         let base = ProcessInfo.processInfo.environment["TMPDIR"].flatMap {
             $0.utf8.count < 60 && $0.hasPrefix("/") ? $0 : nil
         }
@@ -37,7 +37,9 @@ final class DemoRedis {
         let made = template.withUnsafeMutableBufferPointer {
             $0.baseAddress.flatMap { mkdtemp($0) }.map { String(cString: $0) }
         }
-        guard let made else { throw Outcome.failed.because("no temporary folder: \(String(cString: strerror(errno)))") }
+        guard let made else {
+            throw Outcome.failed.because("cannot make a temporary folder: \(String(cString: strerror(errno)))")
+        }
         folder = made
         process.executableURL = URL(fileURLWithPath: "/bin/sh")
         process.arguments = ["-c", Self.script, "sh", folder]
@@ -46,7 +48,7 @@ final class DemoRedis {
             try Self.withSignalsUnblocked { try process.run() }
         } catch {
             rmdir(folder)
-            throw Outcome.failed.because("/bin/sh does not start: \(error)")
+            throw Outcome.failed.because("cannot start /bin/sh: \(error)")
         }
     }
 
@@ -58,8 +60,8 @@ final class DemoRedis {
         process.waitUntilExit()
     }
 
-    /// A child inherits the mask of the thread that starts it, and the threads that run tasks block every signal: the
-    /// shell would wait forever for the end of the server.
+    /// Runs the body with no signal blocked. A child inherits the mask of the starting thread, and Swift's task threads
+    /// block every signal: without SIGCHLD the shell would wait for its server forever.
     private static func withSignalsUnblocked(_ body: () throws -> Void) rethrows {
         var none = sigset_t()
         var old = sigset_t()

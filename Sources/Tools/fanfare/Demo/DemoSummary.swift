@@ -2,7 +2,7 @@ internal import FanfareClient
 internal import FanfareJSON
 internal import FanfareModel
 
-/// Counts results by verdict and compares them with what the mix was to give.
+/// Counts results by kind and compares the counts with the expected ones.
 struct DemoSummary {
     private var found: [DemoMix.Row: Int] = [:]
     private var seen: Set<Int64> = []
@@ -19,7 +19,7 @@ struct DemoSummary {
         if result.attempts > 1 { retried += 1 }
     }
 
-    /// True when every recipient has exactly one result, and the right one.
+    /// True if every recipient has exactly one result, and the expected one.
     func isAsExpected(_ mix: DemoMix) -> Bool { found == mix.expected && seen.count == mix.tokens.count }
 
     func lines(_ mix: DemoMix, _ status: JobStatus) -> [String] {
@@ -36,7 +36,7 @@ struct DemoSummary {
         lines.append("")
         if let start = status.startedMs, let pass = status.firstPassMs, let end = status.finishedMs {
             lines.append(
-                "\(status.total) recipients: first pass \(Self.seconds(pass - start)), all over \(Self.seconds(end - start)); "
+                "\(status.total) recipients: first pass \(Self.seconds(pass - start)), finished \(Self.seconds(end - start)); "
                     + "\(retried) needed more than one attempt."
             )
         }

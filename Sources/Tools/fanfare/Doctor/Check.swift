@@ -1,41 +1,41 @@
 internal import FanfareConfiguration
 internal import RedisTransport
 
-/// One thing that the doctor looks at. A new one is a file with an `extension Check`, and a line in ``all``.
+/// A check of the doctor. To add one, extend `Check` in a file and list it in ``all``.
 struct Check: Sendable {
-    /// What there is to look at.
+    /// The facts that checks examine.
     struct Subject: Sendable {
         var configuration: Configuration
-        /// Redis without its password, for messages.
+        /// The address of Redis without its password.
         var redisName: String
-        /// nil when nobody could be asked.
+        /// nil if Redis could not be reached.
         var redis: RedisFacts?
         var redisError: RedisError?
         var deployment: RedisDeployment?
-        /// Names of variables that are set and that nothing here obeys.
+        /// Names of variables that are set and that Fanfare ignores.
         var ignoredVariables: [String] = []
-        /// Also ask Google, and whoever else the configuration names.
+        /// Connect to FCM and to the token endpoint too.
         var isOnline = false
     }
 
-    /// Gives no finding where there is nothing to look at.
+    /// Returns no finding if the check does not apply.
     let examine: @Sendable (Subject) async -> [Finding]
 
     init(_ examine: @escaping @Sendable (Subject) async -> [Finding]) { self.examine = examine }
 
-    /// A check that needs Redis: without it, one finding says so and the others keep silent.
+    /// A check that needs Redis; without Redis it finds nothing, since ``redisReach`` reports that.
     static func redis(_ examine: @escaping @Sendable (RedisFacts, Configuration) -> [Finding]) -> Check {
         Check { subject in subject.redis.map { examine($0, subject.configuration) } ?? [] }
     }
 
-    /// A check of one server. In a cluster all primaries are looked at that have a configured project; where they are not
-    /// alike, each that is not well is named.
+    /// A check of a server. In a cluster it examines each primary that has a configured project. If their findings differ,
+    /// each finding that is not ok names its primary.
     static func server(_ examine: @escaping @Sendable (RedisFacts, Configuration) -> [Finding]) -> Check {
         .redis { facts, configuration in
             let first = examine(facts, configuration)
             let all = facts.primaries.map { (name: $0.name, findings: examine($0.facts, configuration)) }
-            func judged(_ findings: [Finding]) -> [String] { findings.map { "\($0.severity) \($0.remedy ?? "")" } }
-            guard all.contains(where: { judged($0.findings) != judged(first) }) else { return first }
+            func signature(_ findings: [Finding]) -> [String] { findings.map { "\($0.severity) \($0.remedy ?? "")" } }
+            guard all.contains(where: { signature($0.findings) != signature(first) }) else { return first }
             let concerns = all.flatMap { name, findings in
                 findings.filter { $0.severity != .ok }.map { finding in
                     var finding = finding
@@ -47,7 +47,7 @@ struct Check: Sendable {
         }
     }
 
-    /// In the order of the report.
+    /// All checks, in the order of the report.
     static let all: [Check] = [
         redisReach, redisVersion, redisRole, access, functions, persistence, durability, evictionPolicy, memory,
         replicas, clock, workers, projectStates, unknownProjects, quotas, files, libraries, descriptors, environment,

@@ -6,14 +6,13 @@ internal import RedisTransport
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
-        abstract: "Looks at what Fanfare runs on, and says what is wrong and what to do.",
+        abstract: "Checks Redis, credentials and the route to FCM; prints one verdict and fix per check.",
         discussion: """
-            One verdict each: ok, warn or FAIL, with a remedy. Changes nothing. Ends with 1 if anything is FAIL; warnings \
-            leave it at 0. What Redis' user may not ask (CONFIG GET, FUNCTION LIST) is said to be unknown.
+            A verdict is ok, warn or FAIL. Changes nothing. Exits with 1 if any verdict is FAIL; warnings leave it at 0. \
+            Facts that the Redis user may not read (CONFIG GET, FUNCTION LIST) are reported as unknown.
 
-            --online also asks the token endpoint for a token, and FCM to check a message without delivering it to \
-            anybody. It needs the credentials, so run it as the workers' user. And it looks through Redis for jobs of \
-            projects that nobody works for.
+            --online also gets an access token, and has FCM validate a message without delivering it. It needs the \
+            credentials, so run it as the workers' user. It also scans Redis for jobs of projects that have no worker.
 
             Examples:
               fanfare doctor -c fanfare.yaml
@@ -24,7 +23,7 @@ struct DoctorCommand: AsyncParsableCommand {
 
     @OptionGroup var options: ConfigurationOptions
 
-    @Flag(help: "Also try the credentials and the way to FCM.")
+    @Flag(help: "Also check the credentials, the route to FCM, and all projects in Redis.")
     var online = false
 
     @Flag(help: "Print one JSON object.")

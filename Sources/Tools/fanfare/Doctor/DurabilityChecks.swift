@@ -1,11 +1,11 @@
 internal import FanfareConfiguration
 
 extension Check {
-    /// What Redis writes to its disk, and whether that works.
+    /// Whether Redis persists its data, and whether writing works.
     static let persistence = Check.server { facts, _ in
         let name = "persistence"
         if facts.info["aof_last_write_status"].map({ $0 != "ok" }) ?? false {
-            let remedy = "free or mend its disk; until then Redis refuses writes"
+            let remedy = "free or repair its disk; until then Redis refuses writes"
             return [.fail(name, "the last write to the append-only file failed", remedy)]
         }
         guard facts.keepsAppendOnlyFile else {
@@ -13,40 +13,50 @@ extension Check {
             if facts.settings["save"]?.isEmpty ?? false {
                 return [.fail(name, "off: a restart of Redis loses every job", remedy)]
             }
-            return [.fail(name, "snapshots only: a restart of Redis loses all since the last one", remedy)]
+            return [.fail(name, "snapshots only: a restart of Redis loses everything since the last one", remedy)]
         }
         guard let fsync = facts.appendFsync else {
-            let remedy = "look at appendfsync yourself, or allow CONFIG GET"
-            return [.warn(name, "append-only file; how often it is synced may not be asked", remedy)]
+            let remedy = "check appendfsync yourself, or allow CONFIG GET"
+            return [.warn(name, "append-only file; this user may not read how often it is synced", remedy)]
         }
         if fsync == "no" {
             let remedy = "appendfsync everysec or always (`CONFIG SET appendfsync everysec`, and in redis.conf)"
-            return [.fail(name, "appendfsync no: what a power failure costs has no bound", remedy)]
+            return [.fail(name, "appendfsync no: a power failure can lose any number of writes", remedy)]
         }
         var findings: [Finding] = [.ok(name, "append-only file, appendfsync \(fsync)")]
         if facts.info["aof_last_bgrewrite_status"].map({ $0 != "ok" }) ?? false {
             findings.append(
-                .warn(name, "the last rewrite of the append-only file failed", "see Redis' log: disk or memory")
+                .warn(
+                    name,
+                    "the last rewrite of the append-only file failed",
+                    "see Redis' log; the cause is disk or memory"
+                )
             )
         }
         if facts.info["rdb_last_bgsave_status"].map({ $0 != "ok" }) ?? false {
             let stops = facts.settings["stop-writes-on-bgsave-error"] != "no" && facts.settings["save"] != ""
-            let remedy = "see Redis' log: disk or memory" + (stops ? "; Redis may refuse writes until it succeeds" : "")
+            let remedy =
+                "see Redis' log; the cause is disk or memory"
+                + (stops ? "; Redis may refuse writes until it succeeds" : "")
             findings.append(.warn(name, "the last snapshot failed", remedy))
         }
         if fsync == "everysec", let late = facts.number("aof_delayed_fsync"), late > 0 {
             let text = "\(late) syncs were late since Redis started: a power failure can cost more than a second"
-            findings.append(.warn(name, text, "give Redis a faster or a quieter disk"))
+            findings.append(.warn(name, text, "give Redis a faster or less busy disk"))
         }
         return findings
     }
 
-    /// The promise in one line; the page on guarantees has the table.
+    /// What each failure can lose. The page Guarantees has the table.
     static let durability = Check.server { facts, configuration in
         let name = "durability"
         guard facts.keepsAppendOnlyFile, let fsync = facts.appendFsync, ["always", "everysec"].contains(fsync) else {
             return [
-                .warn(name, "nothing can be promised when Redis or its machine stops", "see persistence")
+                .warn(
+                    name,
+                    "without the append-only file, a stop of Redis or its machine can lose every job",
+                    "see persistence"
+                )
             ]
         }
         let confirmed = configuration.redis.safeReplicas
@@ -62,17 +72,18 @@ extension Check {
             ]
         }
         if confirmed > 0, fsync != "always" || (facts.minReplicas ?? 0) < confirmed {
-            let remedy = "appendfsync always and min-replicas-to-write \(confirmed), so that producers are covered too"
-            return [.warn(name, "\(text); safe promises more than this Redis keeps", remedy)]
+            let remedy =
+                "appendfsync always and min-replicas-to-write \(confirmed), so that producers' writes are confirmed too"
+            return [.warn(name, "\(text); this Redis does not keep what safe promises", remedy)]
         }
         return [.ok(name, text)]
     }
 
     private static func failover(_ facts: RedisFacts, _ confirmed: Int) -> String {
         if confirmed > 0 { return "nothing that \(count(confirmed)) confirmed (WAIT)" }
-        if facts.onlineReplicas == 0 { return "no replica to go on with" }
-        if (facts.minReplicas ?? 0) > 0 { return "what the replicas had not confirmed is lost" }
-        return "what replication was behind is lost, without a bound"
+        if facts.onlineReplicas == 0 { return "no replica to fail over to" }
+        if (facts.minReplicas ?? 0) > 0 { return "writes that no replica had confirmed are lost" }
+        return "writes not yet replicated are lost, without a bound"
     }
 
     private static func count(_ replicas: Int) -> String { replicas == 1 ? "1 replica" : "\(replicas) replicas" }

@@ -2,12 +2,12 @@ internal import FanfareConfiguration
 internal import FanfareModel
 
 extension Check {
-    /// The files that the configuration names: there, well-formed, and for nobody else's eyes. One finding for each
-    /// project's credentials, and one for each other file with which something is wrong.
+    /// Whether the files that the configuration names exist, are well-formed and are private. Finds one line for each
+    /// project's credentials, and one for each other file with a problem.
     static let files = Check { subject in
         let configuration = subject.configuration
         var findings = configuration.warnings.map {
-            Finding.warn("configuration", $0, "mend the configuration; `fanfare config check` reads it alone")
+            Finding.warn("configuration", $0, "correct the configuration; `fanfare config check` checks only it")
         }
         var others: [Finding] = []
         for project in configuration.projects {
@@ -15,18 +15,18 @@ extension Check {
             one.projects = [project]
             let found = one.findingsOfFiles()
             let own = found.filter { $0.text.hasPrefix("projects.") }
-            // What all projects share is found with each of them.
+            // Problems of shared files are found with every project; report each once.
             for finding in found where !own.contains(finding) && !others.contains(finding) { others.append(finding) }
             let file = project.transport == .v1 ? project.credentials : project.serverKeyFile
             findings += own.map {
                 Finding(check: name(project), severity: $0.severity, text: $0.text, remedy: $0.remedy)
             }
             if own.isEmpty {
-                findings.append(.ok(name(project), "\(file.map { "\($0)" } ?? "none"): the file is fine"))
+                findings.append(.ok(name(project), "\(file.map { "\($0)" } ?? "none"): the file is valid"))
             }
         }
         if configuration.projects.isEmpty {
-            let remedy = "name projects in the configuration, which a worker needs; this command takes it with -c"
+            let remedy = "name projects in the configuration, and pass it with -c"
             findings.append(.warn("credentials", "no project is configured", remedy))
         }
         return findings + others
@@ -39,11 +39,11 @@ extension Configuration {
     fileprivate func findingsOfFiles() -> [Finding] {
         do throws(ConfigurationError) {
             return try loadCheckedSecrets().warnings.map {
-                .warn("files", $0, "take the rights of all others from the file")
+                .warn("files", $0, "chmod 600 the file")
             }
         } catch {
             return error.problems.map {
-                .fail("files", $0, "mend the path or the file; the user that runs workers must be able to read it")
+                .fail("files", $0, "correct the path or the file; the workers' user must be able to read it")
             }
         }
     }

@@ -1,12 +1,12 @@
 internal import FanfareJSON
 
-/// What one check found: one line, and what to do about it.
+/// The result of a check: one line, and how to fix it.
 struct Finding: Equatable, Sendable {
     enum Severity: String, Sendable {
         case ok
-        /// Works, and deserves a look.
+        /// Works now, but can fail later or is probably a mistake.
         case warn
-        /// Something that is promised does not hold, or nothing works at all.
+        /// A guarantee does not hold, or nothing can be sent.
         case fail
     }
 
@@ -28,7 +28,7 @@ struct Finding: Equatable, Sendable {
     var line: String {
         let word =
             severity == .fail ? "FAIL" : severity.rawValue + String(repeating: " ", count: 4 - severity.rawValue.count)
-        // Reasons repeat what producers and servers wrote, and must not look like another finding.
+        // Reasons repeat texts of producers and servers, which must not look like another finding.
         let text = PrintableText.line(text, limit: 400)
         return "\(word)  \(check): \(text)" + (remedy.map { "\n      remedy: \($0)" } ?? "")
     }
@@ -37,7 +37,7 @@ struct Finding: Equatable, Sendable {
         var object: JSONObject = [
             "check": .string(check), "verdict": .string(severity.rawValue), "text": .string(text),
         ]
-        if let remedy { object.members.append(.init(key: "remedy", value: .string(remedy))) }
+        object["remedy"] = remedy.map { .string($0) }
         return object
     }
 }

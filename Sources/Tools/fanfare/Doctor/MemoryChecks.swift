@@ -3,30 +3,30 @@ extension Check {
         let name = "eviction policy"
         let remedy = "maxmemory-policy noeviction (`CONFIG SET maxmemory-policy noeviction`, and in redis.conf)"
         guard let policy = facts.info["maxmemory_policy"] else {
-            return [.warn(name, "the server does not say it", remedy)]
+            return [.warn(name, "the server does not report it", remedy)]
         }
         guard policy == "noeviction" else {
-            return [.fail(name, "\(policy): Redis may throw away what a promise rests on", remedy)]
+            return [.fail(name, "\(policy): Redis may delete jobs and results when its memory is full", remedy)]
         }
         return [.ok(name, policy)]
     }
 
-    /// Workers take no jobs from 80 % on, so that what is under way can still be written.
+    /// Workers take no new jobs above 80 %, so that results of sends in flight can still be written.
     static let memory = Check.server { facts, _ in
         let name = "memory"
         guard let used = facts.number("used_memory"), used >= 0 else {
-            return [.warn(name, "the server does not say what it uses", "allow INFO")]
+            return [.warn(name, "the server does not report its usage", "allow INFO")]
         }
         let limit = max(0, facts.number("maxmemory") ?? 0)
         guard limit > 0 else {
             let total = facts.number("total_system_memory").map { " of the machine's \(size($0))" } ?? ""
-            let remedy = "set maxmemory below what the machine has, so that workers stop taking jobs in time"
+            let remedy = "set maxmemory below the machine's memory, so that workers stop taking jobs in time"
             return [.warn(name, "no maxmemory; \(size(used))\(total) used", remedy)]
         }
         let share = Double(used) / Double(limit)
         let text = "\(Int((share * 100).rounded(.down))) % of \(size(limit)) used"
         if share >= 0.8 {
-            return [.fail(name, "\(text): workers take no jobs from 80 % on", "raise maxmemory, or read the results")]
+            return [.fail(name, "\(text): workers take no jobs above 80 %", "raise maxmemory, or read the results")]
         }
         if share >= 0.6 { return [.warn(name, "\(text); workers stop at 80 %", "raise maxmemory in time")] }
         return [.ok(name, text)]
@@ -43,11 +43,17 @@ extension Check {
         if connected == 0 { return [.ok(name, "none; the server alone holds everything")] }
         if connected > Int64(online) {
             return [
-                .warn(name, "\(connected) connected, \(online) online", "wait for their first copy, or see their logs")
+                .warn(
+                    name,
+                    "\(connected) connected, \(online) online",
+                    "wait for their initial synchronisation, or see their logs"
+                )
             ]
         }
         if facts.replicaLag > 10 {
-            return [.warn(name, "\(online) online, one not heard of for \(facts.replicaLag) s", "look at its machine")]
+            return [
+                .warn(name, "\(online) online, one silent for \(facts.replicaLag) s", "check that replica's machine")
+            ]
         }
         guard let least = facts.minReplicas, least > 0 else {
             let remedy = "min-replicas-to-write 1 keeps a cut-off primary from taking writes that a failover discards"

@@ -6,14 +6,14 @@ internal import Foundation
 internal import OpenSSLKit
 
 extension Check {
-    /// The way to FCM and what the credentials are worth there, tried by the rules that workers keep to.
+    /// The route to FCM and the rights of the credentials, tested with a worker's own rules.
     static let online = Check { subject in
         guard subject.isOnline else { return [] }
         var findings: [Finding] = []
         for project in subject.configuration.projects {
             let probe = OnlineProbe(configuration: subject.configuration, project: project)
             findings += await withCheckedContinuation { continuation in
-                // It blocks for as long as a server takes.
+                // The probe blocks until the server answers.
                 DispatchQueue.global().async { continuation.resume(returning: probe.findings()) }
             }
         }
@@ -21,7 +21,7 @@ extension Check {
     }
 }
 
-/// Asks for one project. Blocks.
+/// Tests one project. Blocks.
 struct OnlineProbe: Sendable {
     let configuration: Configuration
     let project: Configuration.Project
@@ -70,20 +70,20 @@ struct OnlineProbe: Sendable {
                 ? "set this machine's clock (NTP)"
                 : error.isRetryable
                     ? "try again later" : "make a new key for the service account and name its file in credentials"
-            return [.fail(name, "the token endpoint refuses: \(error)", remedy)]
+            return [.fail(name, "refused by the token endpoint: \(error)", remedy)]
         } catch {
             return [.fail(name, "\(error)", "make a new key for the service account and name its file in credentials")]
         }
     }
 
     private static func grant(_ token: AccessToken, _ name: String) -> Finding {
-        guard let said = token.lifetimeTrouble else {
-            return .ok(name, "the token endpoint gave one for \(token.expiresInSeconds) s")
+        guard let lifetime = token.lifetimeTrouble else {
+            return .ok(name, "received, valid for \(token.expiresInSeconds) s")
         }
-        return .warn(name, "the token endpoint gave one with expires_in \(said)", "check what answers at token_uri")
+        return .warn(name, "the token endpoint answered with expires_in \(lifetime)", "check what answers at token_uri")
     }
 
-    /// A message that FCM only checks, to a token that nobody has: it says whether the credential may send.
+    /// Has FCM validate a message to an invalid token, which shows whether the credential may send.
     private func fcm(_ account: ServiceAccount, _ token: AccessToken) -> [Finding] {
         let name = "FCM of \(project.id)"
         let body = #"{"validate_only":true,"message":{"token":"fanfare-doctor","data":{}}}"#
@@ -100,12 +100,12 @@ struct OnlineProbe: Sendable {
         }
         let status = report.answer.status
         var findings: [Finding] = []
-        // Judged as a worker would.
+        // The verdict that a worker would give.
         switch V1Response.verdict(.answered(report.answer), kind: .token, nowMs: 0, atMostOnce: false) {
         case .sent, .sentPartly, .managed, .failed, .unknown:
-            findings.append(.ok(name, "the credential may send (HTTP \(status) to a trial message)"))
+            findings.append(.ok(name, "the credential may send (HTTP \(status) for a test message)"))
         case .retry(let retry):
-            let text = "HTTP \(status) to a trial message: \(retry.failure.error.rawValue)"
+            let text = "HTTP \(status) for a test message: \(retry.failure.error.rawValue)"
             findings.append(.warn(name, text, "try again later; see Google's status page"))
         case .refreshCredential(let failure), .blockProject(let failure):
             let remedy =
@@ -115,13 +115,13 @@ struct OnlineProbe: Sendable {
             findings.append(.fail(name, "HTTP \(status), nothing can be sent: \(failure.rawError)", remedy))
         }
         if !report.isHTTP2 {
-            let remedy = "see what stands between: a proxy that speaks HTTP/1.1 only"
+            let remedy = "look for a proxy on the route that speaks HTTP/1.1 only"
             findings.append(.warn(name, "answered over HTTP/1.1: one send at a time on each connection", remedy))
         }
         return findings
     }
 
-    // MARK: The way alone
+    // MARK: The route alone
 
     private func reach(_ name: String, _ endpoint: String) -> Finding {
         do {
@@ -145,7 +145,7 @@ struct OnlineProbe: Sendable {
 
     private static func remedy(_ failure: EndpointProbe.Failure) -> String {
         failure.isAboutTLS
-            ? "check the address; name a private authority's certificate in tls.ca_file"
+            ? "check the address; if the authority is private, name its certificate in tls.ca_file"
             : "check the address, name service, firewall and proxy: workers need outbound 443"
     }
 }

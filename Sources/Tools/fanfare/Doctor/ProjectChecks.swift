@@ -3,28 +3,28 @@ internal import FanfareConfiguration
 internal import StreamWire
 
 extension Check {
-    /// What stops a project, or will soon.
+    /// What stops a project, or will stop it soon.
     static let projectStates = Check.redis { facts, configuration in
         facts.projects.flatMap { project -> [Finding] in
             let name = "project \(project.id)"
             let overview = project.overview
             var findings: [Finding] = []
             if overview.isPaused {
-                let remedy = "`fanfare project resume \(project.id)` when it shall go on"
+                let remedy = "`fanfare project resume \(project.id)` continues it"
                 findings.append(.warn(name, "paused: \(overview.pauseReason)", remedy))
             }
             if !overview.blockReason.isEmpty {
-                let remedy = "mend what it says, then `fanfare project resume \(project.id)` has it tried at once"
+                let remedy = "correct the cause; `fanfare project resume \(project.id)` then retries at once"
                 findings.append(.fail(name, "nothing can be sent: \(overview.blockReason)", remedy))
             }
             if overview.pressure == "results" {
                 let remedy =
-                    "let its readers catch up and acknowledge, or remove consumer groups that nobody reads with"
+                    "let its readers catch up and acknowledge; delete abandoned groups with `XGROUP DESTROY`"
                 findings.append(.fail(name, "takes no jobs: an outgoing stream is not read", remedy))
             }
             if let job = facts.stuck[project.id] {
-                let remedy = "see the workers' logs; `fanfare job pause \(job)` lets the next fan-out go first"
-                findings.append(.fail(name, "its active fan-out \(job) does not get on", remedy))
+                let remedy = "see the workers' logs; `fanfare job pause \(job)` lets the next fan-out start"
+                findings.append(.fail(name, "its active fan-out \(job) makes no progress", remedy))
             }
             findings += dead(project) + unread(project, configuration)
             if findings.isEmpty { findings.append(.ok(name, summary(project))) }
@@ -43,10 +43,10 @@ extension Check {
         var findings: [Finding] = []
         if project.overview.parked > 0 {
             let remedy = "`fanfare dead ls --kind parked --project \(project.id)`"
-            findings.append(.warn(name, "\(project.overview.parked) jobs need a person", remedy))
+            findings.append(.warn(name, "\(project.overview.parked) parked jobs need an operator", remedy))
         }
         if rejected > 0 {
-            let remedy = "`fanfare dead ls --kind rejected --project \(project.id)` says why; replay or drop them"
+            let remedy = "`fanfare dead ls --kind rejected --project \(project.id)` shows why; replay or drop them"
             findings.append(.warn(name, "\(rejected) rejected jobs are kept in `dead`", remedy))
         }
         return findings
@@ -57,11 +57,11 @@ extension Check {
             project.overview.pressure != "results"
         else { return [] }
         let text =
-            "\(unread) entries of its results are not acknowledged; workers stop at \(configuration.backlogLimit)"
+            "\(unread) results entries are not acknowledged; workers stop at \(configuration.backlogLimit)"
         return [.warn("project \(project.id)", text, "let its readers catch up, or raise backlog_limit")]
     }
 
-    /// Whether anybody is there to work, and whether all are of one version.
+    /// Whether each project has a worker, and whether all workers have one version.
     static let workers = Check.redis { facts, configuration in
         let name = "workers"
         guard !configuration.projects.isEmpty, !facts.projects.isEmpty else { return [] }
@@ -80,21 +80,21 @@ extension Check {
         let versions = Set(alive.map { $0.card?.version ?? "an older version" }).sorted()
         if versions.count > 1 {
             let text = "\(alive.count) alive, of different versions: \(versions.joined(separator: ", "))"
-            findings.append(.warn(name, text, "fine during an upgrade; replace the older ones to end it"))
+            findings.append(.warn(name, text, "expected during an upgrade; replace the older ones to finish it"))
         } else if findings.isEmpty {
             findings.append(.ok(name, "\(alive.count) alive" + (versions.first.map { ", version \($0)" } ?? "")))
         }
         return findings
     }
 
-    /// What the configuration says of quotas, against what FCM gives and what the fleet uses.
+    /// The configured quotas, compared with FCM's default and with the workers' quotas.
     static let quotas = Check { subject in
         subject.configuration.projects.flatMap { project -> [Finding] in
             let name = "quota of \(project.id)"
             let quota = project.quotaPerMinute
             var findings: [Finding] = []
             if quota > 600_000 {
-                let remedy = "make sure that Google raised the project's quota; its default is 600000"
+                let remedy = "make sure that Google raised the project's quota; the default is 600000"
                 findings.append(.warn(name, "\(quota) messages a minute, more than FCM's default", remedy))
             } else if quota < 60 {
                 let remedy = "set quota_per_minute; FCM's default is 600000"
@@ -102,11 +102,11 @@ extension Check {
             }
             let used = subject.redis?.projects.first { $0.id == project.id }?.overview.quotaPerMinute ?? 0
             if used > 0, used != Int64(quota) {
-                let remedy = "restart the workers that read an older configuration"
+                let remedy = "restart the workers that have an older configuration"
                 findings.append(.warn(name, "the workers use \(used), this configuration says \(quota)", remedy))
             }
             if project.activeFanouts > 1 {
-                let text = "active_fanouts \(project.activeFanouts): each takes that much longer than alone"
+                let text = "active_fanouts \(project.activeFanouts): each takes as many times longer"
                 findings.append(.warn(name, text, "leave active_fanouts at 1"))
             }
             return findings.isEmpty ? [.ok(name, "\(quota) messages a minute")] : findings

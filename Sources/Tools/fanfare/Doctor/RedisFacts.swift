@@ -1,51 +1,51 @@
 internal import FanfareClient
 internal import StreamWire
 
-/// What a Redis server says of itself.
+/// What the doctor read from a Redis server.
 struct RedisFacts: Sendable {
     enum Functions: Equatable, Sendable {
         case same
-        /// Another text under the same name: of an older or a newer program.
+        /// The library has another text: it is an older or a newer program's.
         case different
         case missing
-        /// Why it could not be asked.
+        /// Why the library could not be read.
         case unknown(String)
     }
 
-    /// One of a cluster's servers.
+    /// A primary of a cluster.
     struct Primary: Sendable {
         var name: String
         var facts: RedisFacts
     }
 
-    /// A project that somebody pushed to and that this configuration does not name.
+    /// A project that jobs were pushed to and that the configuration does not name.
     struct UnknownProject: Sendable {
         var id: String
-        /// Entries of its `jobs`.
+        /// Entries of its `jobs` stream.
         var jobs: Int64
     }
 
-    /// The lines of INFO.
+    /// The fields of INFO.
     var info: [String: String] = [:]
-    /// What CONFIG GET gave; empty where that is not allowed.
+    /// The answer of CONFIG GET; empty if it is not permitted.
     var settings: [String: String] = [:]
     var functions = Functions.unknown("not asked")
     /// Redis' clock minus this machine's, in milliseconds.
     var skewMs: Int64 = 0
-    /// How much of that may be the way there and back.
+    /// The possible error of ``skewMs``: half the round trip.
     var skewErrorMs: Int64 = 0
-    /// Of a cluster, the primaries that have the configured projects, or all where there are none; the first is the one
-    /// that everything else is about. Empty where one server has everything.
+    /// The primaries of a cluster that have the configured projects, or all if no project is configured. The other facts
+    /// are those of the first. Empty without a cluster.
     var primaries: [Primary] = []
-    /// The configured projects, as far as the functions could be asked.
+    /// The configured projects, as far as they could be read.
     var projects: [ProjectSnapshot] = []
-    /// Projects whose active fan-out got no further between two looks, and the fan-out.
+    /// Fan-outs that made no progress between two readings, by project.
     var stuck: [String: String] = [:]
-    /// Looked for with `--online` only; without those that workers are alive for.
+    /// Only with `--online`; without projects that have a live worker.
     var unknownProjects: [UnknownProject] = []
-    /// What this Redis user may not do, in the server's words; nil when everything that was tried went well.
+    /// The server's refusal of a command that this Redis user may not run; nil if none was refused.
     var refusal: String?
-    /// The user that is signed in as; nil when it may not be asked.
+    /// The name of the signed-in ACL user; nil if ACL WHOAMI is not permitted.
     var user: String?
 
     /// Reads INFO: `name:value` lines between comments.
@@ -58,7 +58,7 @@ struct RedisFacts: Sendable {
         return info
     }
 
-    /// Reads CONFIG GET: names and values in turn.
+    /// Reads CONFIG GET: alternating names and values.
     static func settings(_ value: RedisValue) -> [String: String] {
         guard let flat = value.array, flat.count.isMultiple(of: 2) else { return [:] }
         var settings: [String: String] = [:]
@@ -70,28 +70,28 @@ struct RedisFacts: Sendable {
 
     /// Reads `FUNCTION LIST ... WITHCODE`.
     static func functions(_ value: RedisValue, source: [UInt8]) -> Functions {
-        guard let libraries = value.array else { return .unknown("FUNCTION LIST gave an unknown answer") }
+        guard let libraries = value.array else { return .unknown("FUNCTION LIST answered with an unknown reply") }
         guard let library = libraries.first?.array else { return .missing }
         for index in stride(from: 0, to: library.count - 1, by: 2) where library[index].string == "library_code" {
             return library[index + 1].bytes == source ? .same : .different
         }
-        return .unknown("FUNCTION LIST gave no code")
+        return .unknown("FUNCTION LIST answered without code")
     }
 
     func number(_ name: String) -> Int64? { info[name].flatMap { Int64($0) } }
 
-    /// The largest part of 7.0.15 that tells versions apart; nil when it says none.
+    /// Major and minor version; nil if INFO has none.
     var version: (major: Int, minor: Int)? {
         let parts = (info["redis_version"] ?? "").split(separator: ".").map { Int($0) }
         guard let major = parts.first ?? nil else { return nil }
         return (major, (parts.count > 1 ? parts[1] : nil) ?? 0)
     }
 
-    /// `always`, `everysec`, `no`; nil when it may not be asked.
+    /// `always`, `everysec` or `no`; nil if CONFIG GET is not permitted.
     var appendFsync: String? { settings["appendfsync"] }
     var keepsAppendOnlyFile: Bool { info["aof_enabled"] == "1" }
 
-    /// Replicas that a write needs; nil when it may not be asked and INFO does not tell.
+    /// Replicas that a write needs; nil if neither CONFIG GET nor INFO shows it.
     var minReplicas: Int64? {
         settings["min-replicas-to-write"].flatMap { Int64($0) } ?? (info["min_slaves_good_slaves"] == nil ? nil : 1)
     }
@@ -103,7 +103,7 @@ struct RedisFacts: Sendable {
         }.count
     }
 
-    /// The seconds since the slowest of them was heard of.
+    /// Seconds since the last sign of the slowest online replica.
     var replicaLag: Int64 {
         info.filter { name, value in name.hasPrefix("slave") && value.contains("state=online") }
             .flatMap { $0.value.split(separator: ",") }.filter { $0.hasPrefix("lag=") }

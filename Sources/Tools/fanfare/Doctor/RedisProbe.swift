@@ -4,19 +4,19 @@ internal import Foundation
 internal import RedisTransport
 internal import StreamWire
 
-/// Asks a server everything that the checks want to know. What its user may not ask stays unknown.
+/// Reads all facts about Redis that the checks need. Facts that its user may not read stay unknown.
 struct RedisProbe {
     let client: RedisClient
     let isCluster: Bool
     let configuration: Configuration
-    /// Also look through all keys.
+    /// Also scan all keys.
     var scansForUnknownProjects = false
 
     func facts() async throws(RedisError) -> RedisFacts {
         var facts = try await isCluster ? clusterFacts() : facts(of: client)
         if ([facts] + facts.primaries.map(\.facts)).contains(where: { $0.functions != .missing }) {
             try await readProjects(into: &facts)
-            // A pause between two claims is no standstill.
+            // A fan-out may be between two claims; look again later.
             if facts.projects.contains(where: { Self.stuckFanout(of: $0) != nil }) {
                 let before = facts.projects
                 try? await Task.sleep(for: .seconds(2))
@@ -34,7 +34,7 @@ struct RedisProbe {
         return facts
     }
 
-    /// A primary that no project lives on may be without the functions, and as it likes.
+    /// Primaries without a configured project are not read: they need no functions.
     private func clusterFacts() async throws(RedisError) -> RedisFacts {
         let bases = configuration.projects.map { ProjectKeys(prefix: configuration.prefix, project: $0.id).base }
         var primaries: [RedisFacts.Primary] = []
@@ -81,7 +81,7 @@ struct RedisProbe {
             } catch let error as RedisError where error.code == .noPerm {
                 facts.refusal = "\(error)"
             } catch {
-                // An older library knows less.
+                // An older library has no `fleet` function.
                 let projectOperator = FanfareOperator(redis: client, project: project.id, prefix: configuration.prefix)
                 guard let overview = try? await projectOperator.overview() else { continue }
                 facts.projects.append(ProjectSnapshot(id: project.id, overview: overview))
@@ -89,7 +89,7 @@ struct RedisProbe {
         }
     }
 
-    /// The fan-out that holds the slot although nothing of it is under way and nothing is known to hold it up.
+    /// The fan-out that holds the slot with nothing in flight and no known obstacle; nil if there is none.
     static func stuckFanout(of project: ProjectSnapshot) -> String? {
         let overview = project.overview
         guard ["working", "unserved"].contains(project.condition.word), project.inFlight == 0,
@@ -98,7 +98,7 @@ struct RedisProbe {
         return job
     }
 
-    /// nil when this user may not, or the server has no such command under this name.
+    /// Sends a command; nil if this user may not run it or the server does not know it.
     func sendIfPermitted(_ command: RedisCommand, _ client: RedisClient) async throws(RedisError) -> RedisValue? {
         do throws(RedisError) {
             return try await client.send(command)
@@ -119,7 +119,7 @@ struct RedisProbe {
         }
     }
 
-    /// Of several looks, the one whose answer came soonest knows best.
+    /// The clock difference as the fastest of five round trips measured it.
     private func skew(_ client: RedisClient) async throws(RedisError) -> (ms: Int64, errorMs: Int64) {
         var best: (ms: Int64, errorMs: Int64)?
         for _ in 0..<5 {
@@ -129,7 +129,7 @@ struct RedisProbe {
             guard let redisMs = JobInquiry.milliseconds(reply) else {
                 throw RedisError(.protocolError, "TIME did not answer with a time")
             }
-            // This machine's clock may be stepped while it is read.
+            // If this machine's clock is set back meanwhile, the round trip is negative.
             let errorMs = Int64((max(0, after - before) * 500).rounded(.up))
             let skewMs = redisMs - Int64((before + after) * 500)
             if best.map({ errorMs < $0.errorMs }) ?? true { best = (skewMs, errorMs) }

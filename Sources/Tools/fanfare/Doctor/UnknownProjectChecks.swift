@@ -5,13 +5,13 @@ internal import RedisTransport
 internal import StreamWire
 
 extension Check {
-    /// Jobs that nobody will take: most often a producer misspells the project.
+    /// Jobs of projects without a worker. The usual cause is a producer that misspells the project.
     static let unknownProjects = Check.redis { facts, configuration in
         facts.unknownProjects.map { project in
             let stream = ProjectKeys(prefix: configuration.prefix, project: project.id).jobs
             return .warn(
                 "project \(project.id)",
-                "\(project.jobs) jobs wait, no worker is alive for it, and this configuration does not name it",
+                "\(project.jobs) jobs wait, it has no live worker, and this configuration does not name it",
                 "name it under projects and start a worker; if it is misspelt, push to the right one and DEL \(stream)"
             )
         }
@@ -19,10 +19,10 @@ extension Check {
 }
 
 extension RedisProbe {
-    /// More calls than for two million keys are not made: somebody else's keys may be there too.
+    /// Bounds the scan to about two million keys, since Redis may hold other applications' keys.
     private static let maxScans = 2_000
 
-    /// Projects that jobs were pushed to, that are not configured and that no worker is alive for.
+    /// Projects with pushed jobs that are not configured and have no live worker.
     func unknownProjects() async throws(RedisError) -> [RedisFacts.UnknownProject] {
         let reader = FleetReader(redis: client, prefix: configuration.prefix)
         let seen = (try? await FanfareOperator.projects(redis: client, prefix: configuration.prefix)) ?? []
@@ -30,7 +30,7 @@ extension RedisProbe {
         var unknownProjects: [RedisFacts.UnknownProject] = []
         for id in unknown.sorted() {
             let jobs = ProjectKeys(prefix: configuration.prefix, project: id).jobs
-            // Whoever may write to Redis may have put something else there.
+            // The key may hold another type.
             let count = (try? await client.send(RedisCommand("XLEN", jobs)))?.integer ?? 0
             guard count > 0 else { continue }
             if let project = try? await reader.read(id), project.workersAlive > 0 { continue }
@@ -39,8 +39,7 @@ extension RedisProbe {
         return unknownProjects
     }
 
-    /// Whose stream of jobs is there. Of a cluster only the projects that workers or the command line have seen are
-    /// known.
+    /// Projects that have a stream of jobs. Empty for a cluster, whose keys cannot be scanned with one cursor.
     private func pushedTo() async throws(RedisError) -> Set<String> {
         guard !isCluster else { return [] }
         var found: Set<String> = []

@@ -3,7 +3,7 @@ internal import ArgumentParser
 struct FunctionsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "functions",
-        abstract: "The Redis functions that workers decide with.",
+        abstract: "Manages the Redis functions of the workers.",
         subcommands: [FunctionsLoadCommand.self]
     )
 }

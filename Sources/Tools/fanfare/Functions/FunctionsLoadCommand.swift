@@ -8,8 +8,8 @@ struct FunctionsLoadCommand: AsyncParsableCommand {
         commandName: "load",
         abstract: "Loads the Redis functions.",
         discussion: """
-            For deployments whose workers' Redis user may not load functions: run it as a user that may, before the new \
-            workers start. Versions live side by side, so running workers are not disturbed. Safe to repeat.
+            For deployments whose workers' Redis user may not load functions: run it as a user that may, before new workers \
+            start. Versions exist side by side, so running workers are not affected. Safe to repeat.
 
             Example:
               FANFARE_REDIS_URL=$(cat deploy-url) fanfare functions load
@@ -24,7 +24,7 @@ struct FunctionsLoadCommand: AsyncParsableCommand {
     func run() async throws {
         let configuration = try options.load()
         try await RedisSession.run(configuration) { client in
-            // Of a cluster each primary keeps its own, which its replicas get from it.
+            // In a cluster each primary has its own library, and replicates it.
             for primary in try await client.primaries() {
                 let server = try await RedisSession.connect(RedisDeployment(primary), configuration)
                 defer { server.close() }

@@ -4,7 +4,7 @@ internal import FanfareClient
 struct GroupAddCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "add",
-        abstract: "Adds tokens to a group, which holds 20 at most.",
+        abstract: "Adds tokens to a group, which has at most 20.",
         discussion: """
             Prints the job's id; with --wait, the group's key.
 

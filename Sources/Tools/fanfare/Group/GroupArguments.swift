@@ -5,7 +5,7 @@ internal import FanfareJSON
 internal import FanfareModel
 internal import RedisTransport
 
-/// What every command on a device group takes, and how each is carried out.
+/// Arguments of all device group commands, and their execution.
 struct GroupArguments: ParsableArguments {
     @OptionGroup var project: ProjectOption
 
@@ -13,13 +13,16 @@ struct GroupArguments: ParsableArguments {
     var name: String
 
     @Option(
-        help: ArgumentHelp("Your own id: pushed again within the dedupe window, it is not done again.", valueName: "id")
+        help: ArgumentHelp(
+            "Your own id. A job pushed again with it within the dedupe window is not executed again.",
+            valueName: "id"
+        )
     )
     var id: String?
 
     @OptionGroup var options: ConfigurationOptions
 
-    @Flag(help: "Follow the job and print the group's key; exit with 0 only if it was done.")
+    @Flag(help: "Follow the job and print the group's key; exit with 0 only if it succeeded.")
     var wait = false
 
     @Flag(help: "Print JSON: the id, or with --wait the result.")
@@ -27,7 +30,7 @@ struct GroupArguments: ParsableArguments {
 
     private static let maxMembers = 20
 
-    /// What a worker would reject anyway is refused here, where the person still is.
+    /// Refuses what a worker would reject, while the user is still present.
     func check(_ members: MemberOptions?) throws {
         guard !Fanfare.skipsValidation else { return }
         if name.isEmpty { throw ValidationError("--name: empty") }
@@ -60,7 +63,7 @@ struct GroupArguments: ParsableArguments {
         }
     }
 
-    /// The key alone goes to standard output, so that a script can take it from there.
+    /// Prints only the key to standard output, for scripts.
     private func finish(_ id: String, _ submitter: JobSubmitter) async throws {
         let wait = submitter.wait(id)
         let progress = try await wait.watch()
@@ -81,11 +84,11 @@ struct GroupArguments: ParsableArguments {
         }
         try wait.check(progress)
         guard let key = result?.group else {
-            throw Outcome.failed.because("job \(id) is done, but its result is not in the stream any more")
+            throw Outcome.failed.because("job \(id) is done, but the stream no longer holds its result")
         }
         guard !key.isEmpty else {
             throw Outcome.failed.because(
-                "job \(id) was carried out, but the answer with the key was lost: ask for it with"
+                "job \(id) was carried out, but FCM's answer with the key was lost; get it with"
                     + " `fanfare group get --name \(name) --wait`"
             )
         }
@@ -94,6 +97,6 @@ struct GroupArguments: ParsableArguments {
 }
 
 struct GroupKeyOption: ParsableArguments {
-    @Option(help: ArgumentHelp("The group's key, as an earlier command gave it.", valueName: "key"))
+    @Option(help: ArgumentHelp("The group's key, as an earlier command printed it.", valueName: "key"))
     var group: String
 }

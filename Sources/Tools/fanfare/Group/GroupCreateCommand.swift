@@ -4,7 +4,7 @@ internal import FanfareClient
 struct GroupCreateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "create",
-        abstract: "Makes a group of 1 to 20 tokens.",
+        abstract: "Creates a group of 1 to 20 tokens.",
         discussion: """
             Prints the job's id; with --wait, the group's key.
 

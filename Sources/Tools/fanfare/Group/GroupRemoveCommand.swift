@@ -4,7 +4,7 @@ internal import FanfareClient
 struct GroupRemoveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove",
-        abstract: "Takes tokens out of a group; with its last member it is gone.",
+        abstract: "Removes tokens from a group; FCM deletes a group without members.",
         discussion: """
             Prints the job's id; with --wait, the group's key.
 

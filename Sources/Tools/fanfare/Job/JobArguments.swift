@@ -3,10 +3,10 @@ internal import FanfareClient
 internal import FanfareConfiguration
 internal import RedisTransport
 
-/// What the commands on one job take.
+/// Arguments of the commands on one job.
 struct JobArguments: ParsableArguments {
     @Argument(
-        help: "The job's id, as `fanfare send` printed it or as the producer gave it.",
+        help: "The job's id, as `fanfare send` printed it or the producer set it.",
         completion: Completion.jobs
     )
     var id: String
@@ -19,11 +19,11 @@ struct JobArguments: ParsableArguments {
 
     static func missing(_ id: String) -> ExitCode {
         Outcome.failed.because(
-            "job \(id): not there; it was never pushed, no worker has taken it yet, or it is no longer kept"
+            "job \(id): not there; it was never pushed, not yet taken by a worker, or is no longer kept"
         )
     }
 
-    /// Runs with a connection and the job's project.
+    /// Connects and runs the body on the job's project.
     func run(_ body: (FanfareOperator<RedisClient>) async throws -> Void) async throws {
         let configuration = try options.load()
         let project = try project.resolve(configuration)

@@ -5,11 +5,11 @@ internal import StreamWire
 struct JobCancelCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "cancel",
-        abstract: "Gives up every recipient that has no result yet.",
+        abstract: "Cancels every recipient that has no result yet.",
         discussion: """
-            No new send begins later than a second after this, in any worker. The job is over when each of its recipients \
-            has a result: `cancelled`, or `unknown` where the message may have arrived. It cannot be taken back. A job that no \
-            worker has taken yet ends when one takes it.
+            Within a second no worker starts a new send of the job. It is over when each recipient has a result: \
+            `cancelled`, or `unknown` if the message may have arrived. It cannot be undone. A job that no worker has taken \
+            yet ends when one takes it.
 
             Example:
               fanfare job cancel newsletter-7 --project demo
@@ -21,7 +21,7 @@ struct JobCancelCommand: AsyncParsableCommand {
     func run() async throws {
         try await arguments.run { projectOperator in
             let reply = try await projectOperator.cancel(arguments.id)
-            // Asked for twice, it is as cancelled as can be.
+            // Cancelling a cancelled job succeeds.
             let isDone = reply == .over(state: JobStatus.State.cancelled.rawValue)
             try JobControlReport(arguments, projectOperator.keys.project, reply).print(
                 "its unfinished recipients are cancelled",

@@ -2,7 +2,7 @@ internal import FanfareClient
 internal import FanfareJSON
 internal import StreamWire
 
-/// Says what an operator's command did to one job.
+/// Prints the outcome of cancelling, pausing or resuming a job.
 struct JobControlReport {
     let job: String
     let project: String
@@ -14,14 +14,14 @@ struct JobControlReport {
     }
 
     /// - Parameters:
-    ///   - done: what to say when it was done.
-    ///   - isDoneAnyway: true when it is no failure that the job was over.
-    /// - Throws: the exit code when it was not done.
+    ///   - done: the text for success.
+    ///   - isDoneAnyway: whether a job that is over counts as a success.
+    /// - Throws: the exit code for failure.
     func print(_ done: String, _ isDoneAnyway: Bool = false) throws {
         if isJSON { Console.line(JSONValue.object(object).jsonText) }
         switch reply {
         case .ok: if !isJSON { Console.line("job \(job): \(done)") }
-        case .over(let state) where isDoneAnyway: if !isJSON { Console.line("job \(job): \(state) already") }
+        case .over(let state) where isDoneAnyway: if !isJSON { Console.line("job \(job): already \(state)") }
         case .over(let state):
             let isOver = [.done, .cancelled, .expired, .rejected].contains(JobStatus.State(rawValue: state))
             throw Outcome.failed.because("job \(job): \(isOver ? "over already (\(state))" : "it is ending already")")
@@ -31,22 +31,20 @@ struct JobControlReport {
     }
 
     private var object: JSONObject {
-        var object: JSONObject = ["id": .string(job), "project": .string(project)]
-        func add(_ outcome: String, _ state: String? = nil) {
-            object.members.append(.init(key: "outcome", value: .string(outcome)))
-            if let state { object.members.append(.init(key: "state", value: .string(state))) }
-        }
-        switch reply {
-        case .ok(let state): add("ok", state)
-        case .over(let state): add("over", state)
-        case .missing: add("missing")
-        case .parked: add("parked", "parked")
-        }
+        let (outcome, state): (String, String?) =
+            switch reply {
+            case .ok(let state): ("ok", state)
+            case .over(let state): ("over", state)
+            case .missing: ("missing", nil)
+            case .parked: ("parked", "parked")
+            }
+        var object: JSONObject = ["id": .string(job), "project": .string(project), "outcome": .string(outcome)]
+        object["state"] = state.map { .string($0) }
         return object
     }
 
     static func parked(_ job: String, _ project: String) -> String {
-        "job \(job) is parked and needs a person: see `fanfare dead ls --project \(project) --job \(job)`; once the cause "
-            + "is mended, `fanfare dead replay --project \(project) --job \(job)` lets it go on"
+        "job \(job) is parked and needs an operator: see `fanfare dead ls --project \(project) --job \(job)`; correct the "
+            + "cause, then resume it with `fanfare dead replay --project \(project) --job \(job)`"
     }
 }

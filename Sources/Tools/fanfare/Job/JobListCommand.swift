@@ -8,8 +8,8 @@ struct JobListCommand: AsyncParsableCommand {
         commandName: "ls",
         abstract: "Lists a project's jobs.",
         discussion: """
-            First the fan-outs that are being sent, then those that wait, in their order, then what needs a person, then \
-            all other jobs. What no worker has taken yet is not listed. `sent` means accepted by FCM.
+            The order is: active fan-outs, waiting fan-outs in the order of the queue, parked jobs, all other jobs. Jobs that \
+            no worker has taken yet are not listed. `sent` means accepted by FCM.
 
             Examples:
               fanfare job ls --project demo
@@ -25,16 +25,16 @@ struct JobListCommand: AsyncParsableCommand {
     )
     var state: JobStatus.State?
 
-    @Option(help: ArgumentHelp("Jobs at most.", valueName: "n"))
+    @Option(help: ArgumentHelp("Maximum number of jobs.", valueName: "n"))
     var limit = 100
 
-    @Flag(help: "Also jobs that are over and still kept; looks at every key in Redis.")
+    @Flag(help: "Also jobs that are over and still kept; scans every key in Redis.")
     var all = false
 
     @OptionGroup var project: ProjectOption
     @OptionGroup var options: ConfigurationOptions
 
-    @Flag(help: "Print one JSON object a line.")
+    @Flag(help: "Print one JSON object per line.")
     var json = false
 
     func validate() throws {
@@ -52,12 +52,12 @@ struct JobListCommand: AsyncParsableCommand {
             if json {
                 for job in jobs { Console.line(JobRendering.json(job, project)) }
             } else if jobs.isEmpty {
-                let hint = all || state != nil ? "" : "; --all lists what is over, too"
-                Console.error("no such jobs in project \(project)\(hint)")
+                let hint = all || state != nil ? "" : "; --all also lists jobs that are over"
+                Console.error("no matching jobs in project \(project)\(hint)")
             } else {
                 Console.line(Self.table(jobs))
             }
-            if !list.isWhole { Console.error("there are more than the \(limit) shown; --limit raises that") }
+            if !list.isWhole { Console.error("only \(limit) jobs are shown; --limit shows more") }
         }
     }
 

@@ -7,8 +7,8 @@ struct JobPauseCommand: AsyncParsableCommand {
         commandName: "pause",
         abstract: "Holds a job until it is resumed.",
         discussion: """
-            No new send begins later than a second after this, in any worker. A fan-out gives its slot to the next one. \
-            `expires_at` goes on counting.
+            Within a second no worker starts a new send of the job. A fan-out gives its slot to the next one. `expires_at` \
+            still applies.
 
             Example:
               fanfare job pause newsletter-7 --project demo

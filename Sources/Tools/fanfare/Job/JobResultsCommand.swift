@@ -8,12 +8,12 @@ internal import RedisTransport
 struct JobResultsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "results",
-        abstract: "Lists what became of each recipient.",
+        abstract: "Lists the results of a job.",
         discussion: """
             `sent` means accepted by FCM, not delivered and not shown.
 
-            Shows what the results stream still holds. A job of more than 1,000 recipients writes only what is not \
-            plainly `sent`, unless it was pushed with results=all.
+            Lists the results that the stream still holds. A job of more than 1,000 recipients omits plain `sent` results, \
+            unless it was pushed with results=all.
 
             Examples:
               fanfare job results newsletter-7 --project demo --failed
@@ -23,7 +23,7 @@ struct JobResultsCommand: AsyncParsableCommand {
 
     @OptionGroup var arguments: JobArguments
 
-    @Flag(help: "Only what is not `sent`.")
+    @Flag(help: "Only results that are not `sent`.")
     var failed = false
 
     func run() async throws {
@@ -36,11 +36,11 @@ struct JobResultsCommand: AsyncParsableCommand {
             }
             if !arguments.json { Console.line(Self.columns.joined(separator: "\t")) }
             var isWhole = true
-            let leaveOut = { (error: FanfareClientError) in
+            let reportUnreadable = { (error: FanfareClientError) in
                 isWhole = false
-                Console.error("fanfare: \(error); no worker wrote that, it is left out")
+                Console.error("fanfare: \(error); no worker wrote this entry, it is skipped")
             }
-            try await producer.results(of: status, unreadable: leaveOut) { entry in
+            try await producer.results(of: status, unreadable: reportUnreadable) { entry in
                 let wanted = entry.results.filter { !failed || $0.status != .sent }
                 let lines = wanted.map { arguments.json ? JSONValue.object($0.json).jsonText : Self.row($0) }
                 if !lines.isEmpty { Console.line(lines.joined(separator: "\n")) }
@@ -51,7 +51,7 @@ struct JobResultsCommand: AsyncParsableCommand {
 
     private static let columns = ["i", "status", "error", "action", "attempts", "recipient"]
 
-    /// Tabs between, so that the usual tools can cut it; the list may be too long to align.
+    /// Columns separated by tabs: the list may be too long to align, and `cut` can split it.
     private static func row(_ result: JobResult) -> String {
         let error = (result.error ?? "-") + (result.mayBeDuplicate ? " maybe_dup" : "")
         return [

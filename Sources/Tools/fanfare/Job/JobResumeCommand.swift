@@ -5,9 +5,9 @@ internal import StreamWire
 struct JobResumeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "resume",
-        abstract: "Lets a paused job go on where it was.",
+        abstract: "Resumes a paused job where it stopped.",
         discussion: """
-            A fan-out takes its old place in the queue. A job that is `parked` is resumed with `fanfare dead replay`.
+            A fan-out gets its old place in the queue. `fanfare dead replay` resumes a `parked` job.
 
             Example:
               fanfare job resume newsletter-7 --project demo

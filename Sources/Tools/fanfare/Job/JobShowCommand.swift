@@ -6,10 +6,10 @@ internal import StreamWire
 struct JobShowCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
-        abstract: "Shows where a job stands, how fast it goes and what it waits for.",
+        abstract: "Shows a job's state, rate and obstacle.",
         discussion: """
-            `sent` means accepted by FCM, not seen by anyone yet. The rate counts results since the first batch was taken, \
-            pauses included; with --wait it is that of the last seconds.
+            `sent` means accepted by FCM, not delivered and not shown. The rate is the average since the first batch was \
+            claimed, including pauses; with --wait it is that of the last seconds.
 
             Examples:
               fanfare job show newsletter-7 --project demo

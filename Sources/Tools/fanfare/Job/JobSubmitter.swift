@@ -4,7 +4,7 @@ internal import FanfareModel
 internal import RedisTransport
 internal import StreamWire
 
-/// Pushes a project's jobs and follows them, for the commands that make one.
+/// Pushes jobs of a project and follows them, for the commands that create jobs.
 struct JobSubmitter {
     let client: RedisClient
     let project: String
@@ -16,9 +16,9 @@ struct JobSubmitter {
 
     /// Pushes a job and prints its id.
     /// - Parameters:
-    ///   - waits: also follows it to its end.
-    ///   - isJSON: prints JSON instead: the id, or the job as it ended.
-    /// - Throws: the exit code, if it did not go well.
+    ///   - waits: also follows the job to its end.
+    ///   - isJSON: prints JSON: the id, or the finished job.
+    /// - Throws: the exit code for failure.
     func push(_ job: PushJob, waits: Bool, isJSON: Bool) async throws {
         let id = try await push(job)
         guard waits else { return printID(id, isJSON: isJSON) }
@@ -34,9 +34,10 @@ struct JobSubmitter {
         JobWait(projectOperator: FanfareOperator(redis: client, project: project, prefix: prefix), job: id)
     }
 
+    /// Pushes a job.
     /// - Returns: the job's id.
     func push(_ job: PushJob) async throws -> String {
-        // A register for people only; a producer whose user may not write it still may push.
+        // The register only serves operators, so a user that may not write it may still push.
         _ = try? await client.send(RedisCommand("SADD", ProjectKeys.projects(prefix: prefix), project))
         do {
             return try await producer.push(job)

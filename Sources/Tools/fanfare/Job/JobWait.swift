@@ -3,17 +3,17 @@ internal import FanfareClient
 internal import RedisTransport
 internal import StreamWire
 
-/// Follows one job until nothing more happens to it by itself.
+/// Follows a job until it is over or parked.
 struct JobWait {
     let projectOperator: FanfareOperator<RedisClient>
     let job: String
 
-    /// Redis may be away this long without the wait being given up.
+    /// An outage of Redis longer than this ends the wait.
     private static let outageLimit = Duration.seconds(60)
-    /// After this long without a sign of the job, the user is told what is missing.
+    /// After this long without a worker taking the job, the user gets a notice.
     private static let noticeDelay = Duration.seconds(10)
 
-    /// Shows the job's way and its end.
+    /// Shows the job's progress and its end.
     /// - Throws: the exit code, unless every recipient was accepted by FCM.
     func follow(isJSON: Bool) async throws {
         let progress = try await watch()
@@ -25,21 +25,15 @@ struct JobWait {
         try check(progress)
     }
 
-    /// Shows the job's way.
+    /// Shows the job's progress.
     /// - Returns: the last state.
     func watch() async throws -> JobProgress {
         var bar = ProgressBar()
-        let progress: JobProgress
-        do {
-            progress = try await run({ bar.show($0) }, onNotice: { bar.printNotice($0) })
-        } catch {
-            bar.end()
-            throw error
-        }
-        bar.end()
-        return progress
+        defer { bar.end() }
+        return try await run({ bar.show($0) }, onNotice: { bar.printNotice($0) })
     }
 
+    /// Checks the end of a job.
     /// - Throws: the exit code, unless every recipient was accepted by FCM.
     func check(_ progress: JobProgress) throws {
         if progress.status.state == .parked {
@@ -48,23 +42,21 @@ struct JobWait {
         if let end = Self.shortfall(progress.status) { throw Outcome.failed.because(end) }
     }
 
-    /// How a job that is over fell short; nil when every recipient was accepted.
+    /// What a finished job did not achieve; nil if FCM accepted every recipient.
     static func shortfall(_ status: JobStatus) -> String? {
         if status.isSuccess { return nil }
         if status.state == .rejected { return "job \(status.id) was rejected; nothing was sent" }
-        let parts = [
-            ("failed", status.failed), ("unknown", status.unknown), ("cancelled", status.cancelled),
-            ("expired", status.expired),
-        ]
-        let counts = parts.filter { $0.1 > 0 }.map { "\($0.1) \($0.0)" }.joined(separator: ", ")
+        let failures = ["failed", "unknown", "cancelled", "expired"]
+        let counts = status.counters.filter { $0.count > 0 && failures.contains($0.name) }
+            .map { "\($0.count) \($0.name)" }.joined(separator: ", ")
         return "job \(status.id) ended as \(status.state), \(status.sent) of \(status.total) sent"
-            + (counts.isEmpty ? "" : ": \(counts); `fanfare job results \(status.id) --failed` names them")
+            + (counts.isEmpty ? "" : ": \(counts); `fanfare job results \(status.id) --failed` lists them")
     }
 
     /// - Parameters:
-    ///   - onProgress: gets every state that was read.
-    ///   - onNotice: gets a sentence for the user when the job stops or nobody takes it, once each.
-    /// - Returns: the last state; `parked` is one, though a person can resume such a job.
+    ///   - onProgress: gets each progress that was read.
+    ///   - onNotice: gets a sentence for the user, once when the job stops and once when no worker takes it.
+    /// - Returns: the last progress: the job is over or parked.
     func run(_ onProgress: (JobProgress) -> Void, onNotice: (String) -> Void) async throws -> JobProgress {
         var last: JobProgress?
         var lost: ContinuousClock.Instant?
@@ -82,7 +74,7 @@ struct JobWait {
                 } else if let last {
                     throw FanfareClientError(
                         .noSuchJob,
-                        "job \(job) is no longer kept; it was last seen \(last.status.state)"
+                        "job \(job) is no longer kept; its last known state was \(last.status.state)"
                     )
                 }
                 lost = nil
@@ -101,6 +93,6 @@ struct JobWait {
 
     static func stopNotice(_ stop: String, _ progress: JobProgress) -> String {
         let state = progress.status.state == .paused ? "is paused" : "is held"
-        return "job \(progress.status.id) \(state): \(stop); waiting goes on"
+        return "job \(progress.status.id) \(state): \(stop); still waiting"
     }
 }

@@ -1,7 +1,7 @@
 internal import FanfareClient
 internal import Glibc
 
-/// One line that is drawn over and over on a terminal, and nothing at all elsewhere.
+/// A progress line that is redrawn in place on a terminal; prints nothing elsewhere.
 struct ProgressBar {
     private let isShown: Bool
     private var lastLine = ""
@@ -15,13 +15,13 @@ struct ProgressBar {
         draw(Self.line(progress, rate: meter.perSecond))
     }
 
-    /// A line of its own that stays.
+    /// Prints a line that stays.
     mutating func printNotice(_ text: String) {
         end()
         Console.error("fanfare: \(text)")
     }
 
-    /// Clears the line, so that what follows stands alone.
+    /// Clears the progress line.
     mutating func end() {
         guard isShown, !lastLine.isEmpty else { return }
         lastLine = ""
@@ -31,13 +31,13 @@ struct ProgressBar {
     private mutating func draw(_ line: String) {
         guard line != lastLine else { return }
         lastLine = line
-        // A line that wraps could not be cleared.
+        // A wrapped line could not be cleared.
         var size = winsize()
         let isKnown = ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 1
         Console.write("\r\u{1B}[K" + (isKnown ? String(line.prefix(Int(size.ws_col) - 1)) : line), to: STDERR_FILENO)
     }
 
-    /// - Parameter rate: results a second over the last seconds; nil when it is not known.
+    /// - Parameter rate: results a second over the last seconds; nil if unknown.
     static func line(_ progress: JobProgress, rate: Double?) -> String {
         var line = line(progress.status)
         let status = progress.status
@@ -56,16 +56,21 @@ struct ProgressBar {
     }
 
     static func line(_ status: JobStatus) -> String {
-        let width = 24
-        let share = status.total > 0 ? min(1, max(0, Double(status.finished) / Double(status.total))) : 0
-        let filled = Int(share * Double(width))
-        let bar = String(repeating: "#", count: filled) + String(repeating: ".", count: width - filled)
-        var line = "[\(bar)] \(Int(share * 100))% \(status.finished)/\(status.total) \(status.state)"
-        let counts = [
-            ("sent", status.sent), ("failed", status.failed), ("unknown", status.unknown),
-            ("cancelled", status.cancelled), ("expired", status.expired), ("retrying", status.retrying),
-        ]
-        for (name, count) in counts where count > 0 { line += "  \(name) \(count)" }
+        let percent = Int(share(status) * 100)
+        var line = "\(bar(status, width: 24)) \(percent)% \(status.finished)/\(status.total) \(status.state)"
+        for (name, count) in status.counters where count > 0 && !["total", "duplicates"].contains(name) {
+            line += "  \(name) \(count)"
+        }
         return line
+    }
+
+    /// The finished share of a job as `[###...]`.
+    static func bar(_ status: JobStatus, width: Int) -> String {
+        let filled = Int(share(status) * Double(width))
+        return "[" + String(repeating: "#", count: filled) + String(repeating: ".", count: width - filled) + "]"
+    }
+
+    private static func share(_ status: JobStatus) -> Double {
+        status.total > 0 ? min(1, max(0, Double(status.finished) / Double(status.total))) : 0
     }
 }

@@ -5,19 +5,19 @@ internal import FanfareModel
 internal import Foundation
 internal import RedisTransport
 
-/// What a shell offers when TAB is pressed. It never fails and never waits long: with nothing to offer it offers nothing.
+/// Shell completions. They never fail and never wait long: without an answer they offer nothing.
 enum Completion {
     static let files = CompletionKind.file()
     static let configurations = CompletionKind.file(extensions: ["yaml", "yml"])
 
     static func words(_ words: [String]) -> CompletionKind { .list(words) }
 
-    /// The projects of the configuration that the line names.
+    /// The projects of the configuration that the command line names.
     static let projects = CompletionKind.custom { (words: [String], _: Int, _: String) -> [String] in
         configuration(words)?.projects.map(\.id) ?? []
     }
 
-    /// The ids of the jobs that are there now, those that are not over first.
+    /// The ids of up to 100 jobs that are not over.
     static let jobs = CompletionKind.custom { (words: [String], _: Int, _: String) async -> [String] in
         guard let configuration = configuration(words) else { return [] }
         let only = configuration.projects.count == 1 ? configuration.projects[0].id : nil
@@ -40,7 +40,7 @@ enum Completion {
         return try? Configuration.load(file: file, environment: environment, flags: flags)
     }
 
-    /// The value of an option on an unfinished line: `--name value` or `--name=value`.
+    /// The value of an option on an unfinished command line: `--name value` or `--name=value`.
     static func value(_ names: [String], in words: [String]) -> String? {
         for (index, word) in words.enumerated() {
             if names.contains(word), index + 1 < words.count { return words[index + 1] }

@@ -2,12 +2,12 @@ internal import ArgumentParser
 internal import FanfareConfiguration
 internal import Foundation
 
-/// The flags that every command with a configuration takes.
+/// The flags of every command that reads a configuration.
 struct ConfigurationOptions: ParsableArguments {
     @Option(
         name: [.short, .long],
         help: ArgumentHelp(
-            "The configuration file (YAML); FANFARE_CONFIG counts where it is not given.",
+            "The configuration file (YAML). Default: FANFARE_CONFIG.",
             valueName: "file"
         ),
         completion: Completion.configurations
@@ -16,16 +16,17 @@ struct ConfigurationOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Where Redis is: redis://, rediss://, unix://, redis-sentinel:// or redis-cluster://. For one with a password use FANFARE_REDIS_URL or the file.",
+            "Address of Redis: redis://, rediss://, unix://, redis-sentinel:// or redis-cluster://. Put a URL with a password into FANFARE_REDIS_URL or the file.",
             valueName: "url"
         )
     )
     var redis: String?
 
-    @Option(help: ArgumentHelp("What every Redis key starts with.", valueName: "text"))
+    @Option(help: ArgumentHelp("Prefix of every Redis key.", valueName: "text"))
     var prefix: String?
 
-    /// - Parameter more: flags of the command itself, by setting.
+    /// Reads the configuration.
+    /// - Parameter more: values of the command's own flags, by the paths of settings.
     func read(_ more: [String: String?] = [:]) throws(ConfigurationError) -> Configuration {
         var flags: [String: String] = more.compactMapValues { $0 }
         flags["redis.url"] = redis
@@ -39,7 +40,7 @@ struct ConfigurationOptions: ParsableArguments {
         )
     }
 
-    /// The same, ending the command with the exit code for configuration if it cannot serve.
+    /// Reads the configuration; prints its problems and throws the exit code for configuration if there are any.
     func load(_ more: [String: String?] = [:]) throws -> Configuration {
         do throws(ConfigurationError) {
             return try read(more)
@@ -48,6 +49,7 @@ struct ConfigurationOptions: ParsableArguments {
         }
     }
 
+    /// Prints the problems and returns the exit code to throw.
     static func report(_ error: ConfigurationError) -> ExitCode {
         for problem in error.problems { Console.error("fanfare: configuration: \(problem)") }
         return ExitCode(Outcome.configuration.rawValue)

@@ -3,26 +3,29 @@ internal import FanfareClient
 internal import FanfareModel
 internal import RedisTransport
 
-/// How any job is to be treated, whatever it asks for.
+/// Options of every job.
 struct GeneralJobOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp("Your own id: pushed again within the dedupe window, it is not sent again.", valueName: "id")
+        help: ArgumentHelp(
+            "Your own id. A job pushed again with it within the dedupe window is not sent again.",
+            valueName: "id"
+        )
     )
     var id: String?
 
     @Option(
-        help: ArgumentHelp("Hold until \(TimeArgument.forms).", valueName: "time"),
+        help: ArgumentHelp("Start at \(TimeArgument.forms).", valueName: "time"),
         transform: GeneralJobOptions.time
     )
     var at: TimeArgument?
 
     @Option(
-        help: ArgumentHelp("Give up unsent recipients after this time; forms as for --at.", valueName: "time"),
+        help: ArgumentHelp("Give up unsent recipients at this time; forms as for --at.", valueName: "time"),
         transform: GeneralJobOptions.time
     )
     var expiresAt: TimeArgument?
 
-    @Option(help: ArgumentHelp("0 to 9, higher first; 5 unless said.", valueName: "n"))
+    @Option(help: ArgumentHelp("0 to 9, higher first. Default: 5.", valueName: "n"))
     var priority: Int?
 
     @Option(
@@ -32,22 +35,14 @@ struct GeneralJobOptions: ParsableArguments {
     )
     var results: ResultsPolicy?
 
-    /// What a worker would reject anyway is refused here, where the person still is.
+    /// Refuses what a worker would reject, while the user is still present.
     func check() throws {
         if let id { try Self.check(id: id) }
         if let priority, !(0...9).contains(priority) { throw ValidationError("--priority: 0 to 9") }
     }
 
     static func check(id: String) throws {
-        let isPlain = id.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"):
-                return true
-            default: return ".:_-".utf8.contains(byte)
-            }
-        }
-        guard isPlain, (1...128).contains(id.utf8.count) else {
+        guard Identifiers.isJob(id) else {
             throw ValidationError("--id: 1 to 128 of A-Z a-z 0-9 . _ : -")
         }
     }

@@ -1,15 +1,15 @@
 internal import ArgumentParser
 internal import Glibc
 
-/// Lines of a file or of standard input, without the white space around them; empty ones are skipped.
+/// Reads lines of a file or of standard input, trimmed of white space, without empty lines.
 final class LineReader {
     private let file: UnsafeMutablePointer<FILE>
     private var buffer: UnsafeMutablePointer<CChar>?
     private var capacity = 0
     private var isAtStart = true
 
-    /// - Parameter path: what `--tokens-file` gives; `-` for standard input.
-    /// - Throws: the exit code, when it cannot be opened.
+    /// - Parameter path: the value of `--tokens-file`; `-` for standard input.
+    /// - Throws: the exit code if it cannot be opened.
     init(path: String) throws {
         guard let file = path == "-" ? fdopen(dup(STDIN_FILENO), "r") : fopen(path, "re") else {
             let reason = String(cString: strerror(errno))
@@ -25,7 +25,7 @@ final class LineReader {
         fclose(file)
     }
 
-    /// nil at the end.
+    /// The next line; nil at the end.
     func next() throws -> String? {
         while true {
             errno = 0
@@ -37,7 +37,7 @@ final class LineReader {
                 return nil
             }
             var bytes = UnsafeRawBufferPointer(start: buffer, count: count)[...]
-            // The mark that some editors put before the first line is not of it.
+            // Skip a byte order mark.
             if isAtStart, bytes.starts(with: [0xEF, 0xBB, 0xBF]) { bytes = bytes.dropFirst(3) }
             isAtStart = false
             let isSpace: (UInt8) -> Bool = { $0 <= 0x20 }

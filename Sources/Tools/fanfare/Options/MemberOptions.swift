@@ -1,13 +1,13 @@
 internal import ArgumentParser
 
-/// The tokens that a topic or a device group is changed for.
+/// The tokens to add to or remove from a topic or a device group.
 struct MemberOptions: ParsableArguments {
     @Option(help: ArgumentHelp("A registration token; may be repeated.", valueName: "token"))
     var token: [String] = []
 
     @Option(
         help: ArgumentHelp(
-            "A file of tokens, one a line; - reads standard input. At most \(TokensFile.inlineLimit) tokens a job.",
+            "A file of tokens, one per line; - reads standard input. At most \(TokensFile.inlineLimit) tokens per job.",
             valueName: "file"
         ),
         completion: Completion.files
@@ -16,7 +16,7 @@ struct MemberOptions: ParsableArguments {
 
     func check() throws {
         guard token.isEmpty != (tokensFile == nil) else {
-            throw ValidationError("give the tokens once: with --token or with --tokens-file")
+            throw ValidationError("give tokens with either --token or --tokens-file")
         }
     }
 

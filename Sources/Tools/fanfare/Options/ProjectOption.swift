@@ -2,10 +2,10 @@ internal import ArgumentParser
 internal import FanfareConfiguration
 internal import FanfareModel
 
-/// `--project`, which may be left out where there is only one.
+/// `--project`, optional if the configuration has exactly one project.
 struct ProjectOption: ParsableArguments {
     @Option(
-        help: ArgumentHelp("The project; may be left out when the configuration has exactly one.", valueName: "id"),
+        help: ArgumentHelp("The project; optional if the configuration has exactly one.", valueName: "id"),
         completion: Completion.projects
     )
     var project: String?
@@ -19,11 +19,11 @@ struct ProjectOption: ParsableArguments {
         }
         if configuration.projects.count == 1 { return configuration.projects[0].id }
         let known = Self.names(configuration)
-        throw Outcome.usage.because("say which project with --project" + (known.isEmpty ? "" : " (\(known))"))
+        throw Outcome.usage.because("name the project with --project" + (known.isEmpty ? "" : " (\(known))"))
     }
 
-    /// The same for a command that pushes a job. A project that the configuration does not have may be served by others,
-    /// but a slip of the pen would make a job for which nobody ever comes.
+    /// Resolves the project of a command that pushes a job. Warns if the configuration does not have it: workers with
+    /// another configuration may serve it, or it is misspelt and its jobs would wait forever.
     func resolveToPush(_ configuration: Configuration) throws -> String {
         let project = try resolve(configuration)
         if !configuration.projects.isEmpty, !configuration.projects.contains(where: { $0.id == project }) {

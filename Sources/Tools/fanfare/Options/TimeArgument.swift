@@ -1,17 +1,17 @@
 internal import Foundation
 
-/// A point in time as a person writes it: `2026-03-01T08:00:00Z`, Unix milliseconds, or `+5m`.
+/// A point in time as an argument: `2026-03-01T08:00:00Z`, Unix milliseconds, or `+5m`.
 enum TimeArgument: Equatable {
     case at(milliseconds: Int64)
     case after(milliseconds: Int64)
 
-    /// nil when the text is none of the forms.
+    /// nil if the text has none of the forms.
     init?(_ text: String) {
         if text.hasPrefix("+") {
             guard let delay = Self.delay(text.dropFirst()) else { return nil }
             self = .after(milliseconds: delay)
         } else if !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
-            // Eleven digits and fewer would be a time before 1974: seconds, given by mistake.
+            // Fewer than 12 digits would be a time before 1974: seconds, given by mistake.
             guard let number = Int64(text), (100_000_000_000...99_999_999_999_999).contains(number) else { return nil }
             self = .at(milliseconds: number)
         } else {
@@ -23,7 +23,7 @@ enum TimeArgument: Equatable {
     static let forms =
         "a time with its zone (2026-03-01T08:00:00Z), Unix milliseconds, or a delay such as +90s, +5m, +2h, +1d"
 
-    /// - Parameter nowMs: of Redis, whose clock workers go by.
+    /// - Parameter nowMs: the time of Redis' clock, which workers use.
     func milliseconds(nowMs: Int64) -> Int64 {
         switch self {
         case .at(let milliseconds): return milliseconds

@@ -4,18 +4,18 @@ internal import Foundation
 internal import RedisTransport
 internal import StreamWire
 
-/// Reads a file of tokens. A short one becomes the job's own field; a long one is written to a Redis list in pieces
-/// first, so that neither this process nor one entry of the stream grows with the audience.
+/// Reads a file of tokens. A short file becomes a field of the job. A long file is written to a Redis list in pieces, so
+/// that neither this process nor the stream entry grows with the audience.
 struct TokensFile {
     let path: String
     let client: RedisClient
     let keys: ProjectKeys
     let notBefore: TimeArgument?
 
-    /// Tokens that one entry of the stream carries; about 16 MB.
+    /// Maximum number of tokens in a stream entry, about 16 MB.
     static let inlineLimit = 100_000
     private static let pieceSize = 1_000
-    /// How long the list lives after the job may start.
+    /// How long the list is kept after the start of the job.
     private static let keepMs: Int64 = 7 * 86_400_000
 
     func load() async throws -> Target {
@@ -29,14 +29,14 @@ struct TokensFile {
         return .tokens(tokens)
     }
 
-    /// The tokens of a file that one entry has to hold.
+    /// Reads a file whose tokens must fit into one stream entry.
     static func read(_ path: String) throws -> [String] {
         let lines = try LineReader(path: path)
         var tokens: [String] = []
         while let token = try lines.next() {
             tokens.append(token)
             guard tokens.count <= inlineLimit else {
-                let rule = "more than \(inlineLimit) tokens, the most for a job; split the file"
+                let rule = "more than \(inlineLimit) tokens, the limit of a job; split the file"
                 throw Outcome.usage.because("--tokens-file: \(rule)")
             }
         }
@@ -46,11 +46,11 @@ struct TokensFile {
 
     private static func empty(_ path: String) -> ExitCode {
         let source = path == "-" ? "standard input" : "--tokens-file"
-        return Outcome.usage.because("\(source): no tokens; give one a line")
+        return Outcome.usage.because("\(source): no tokens; give one per line")
     }
 
     private func loadAudience(_ first: [String], _ lines: LineReader) async throws -> Target {
-        // A name of its own: a list that a job still reads must never change.
+        // A unique name: a list that a job reads must never change.
         let key = "audience:{\(keys.project)}:\(UUID().uuidString.lowercased())"
         Console.error("fanfare: more than \(Self.inlineLimit) tokens: writing them to the list \(key) first")
         var total = 0
@@ -70,7 +70,7 @@ struct TokensFile {
             piece.removeAll(keepingCapacity: true)
             while piece.count < Self.inlineLimit, let token = try lines.next() { piece.append(token) }
         } while !piece.isEmpty
-        Console.error("fanfare: \(total) tokens; the list goes by itself 7 days after the job may start")
+        Console.error("fanfare: \(total) tokens; the list expires 7 days after the start of the job")
         return .audience(key: key)
     }
 
@@ -82,12 +82,11 @@ struct TokensFile {
 }
 
 extension RedisClient {
-    /// Redis' clock, which workers go by; Unix milliseconds.
+    /// The time of Redis' clock, which workers use, in Unix milliseconds.
     func nowMs() async throws -> Int64 {
-        let parts = try await send(RedisCommand("TIME")).array ?? []
-        guard parts.count == 2, let seconds = parts[0].integer, let micros = parts[1].integer else {
+        guard let milliseconds = JobInquiry.milliseconds(try await send(JobInquiry.time)) else {
             throw RedisError(.protocolError, "TIME did not answer with a time")
         }
-        return seconds * 1_000 + micros / 1_000
+        return milliseconds
     }
 }

@@ -1,14 +1,14 @@
 internal import FanfareConfiguration
 
-/// Masks secrets in the argument parser's error messages, which repeat words of the command line unchanged.
+/// Masks secrets in the argument parser's error messages, which repeat arguments unchanged.
 enum ArgumentMask {
-    /// - Parameter arguments: all words of the line.
+    /// - Parameter arguments: all arguments of the command line.
     static func masked(_ complaint: String, arguments: [String]) -> String {
-        // The parser takes a word apart at its first equals sign.
+        // The parser splits an argument at its first equals sign.
         var secrets: [(text: String, mask: String)] = []
         for argument in arguments {
             let sides = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-            // The name is a part of what was copied out of a file, or it is an option's.
+            // The left side is a part of a file's content, or the name of an option.
             for text in [argument] + (ConfiguredFile.isContent(argument) ? sides : Array(sides.dropFirst())) {
                 if let mask = mask(for: text) ?? mask(for: argument) { secrets.append((text, mask)) }
             }
@@ -21,10 +21,10 @@ enum ArgumentMask {
         return result
     }
 
-    /// Shorter pieces are not masked: they occur in the parser's own words, and are no secrets.
+    /// Shorter texts are not masked: they are no secrets, and occur in the parser's own words.
     private static let shortest = 8
 
-    /// The replacement for a word that holds a secret; nil for any other word.
+    /// The replacement for an argument that holds a secret; nil for any other argument.
     private static func mask(for word: String) -> String? {
         if ConfiguredFile.isContent(word) { return "[the content of a file]" }
         let bytes = Array(word.utf8)

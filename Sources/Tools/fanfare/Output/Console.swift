@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Whole lines to the two outputs. They repeat what others wrote, which a terminal must not obey.
+/// Writes lines to standard output and standard error, with control characters escaped.
 enum Console {
     static func line(_ text: String) { writeLine(text, to: STDOUT_FILENO) }
     static func error(_ text: String) { writeLine(text, to: STDERR_FILENO) }
@@ -14,7 +14,7 @@ enum Console {
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
             if count < 0, errno == EINTR || errno == EAGAIN { continue }
-            // Nobody reads any more: what a pipe's other end does not want is not an error.
+            // The reader of a pipe is gone, which is no error.
             guard count > 0 else { return }
             rest = rest.dropFirst(count)
         }

@@ -4,13 +4,13 @@ internal import Foundation
 internal import Glibc
 internal import Logging
 
-/// Log records on standard error: lines for people, or one JSON object a line. Each record is one write.
+/// Writes log records to standard error, as text lines or as one JSON object per line. Each record is one write.
 struct LogOutput: LogHandler {
     var logLevel: Logger.Level
     var metadata: Logger.Metadata = [:]
     let label: String
     let isJSON: Bool
-    /// Bytes of one value; a longer one is cut.
+    /// Size limit of a value in bytes.
     static let longestValue = 4_096
 
     static func logger(_ log: Configuration.Log) -> Logger {
@@ -35,7 +35,7 @@ struct LogOutput: LogHandler {
         Console.write(text + "\n", to: STDERR_FILENO)
     }
 
-    /// As they are written: in the order of their names, without what must not be in a log.
+    /// The metadata as it is written: sorted by name, cut, and with secrets masked.
     static func values(_ metadata: Logger.Metadata) -> [(key: String, value: String)] {
         metadata.map { (key: $0.key, value: cut(TokenMask.masked("\($0.value)"))) }.sorted { $0.key < $1.key }
     }
@@ -60,7 +60,7 @@ struct LogOutput: LogHandler {
         return "\(time) \(padded) \(message)\(pairs)"
     }
 
-    /// What came from outside must not look like another record, and a terminal must not obey it.
+    /// Quotes a value unless it is plain: it must not look like another record, or control a terminal.
     private static func quoted(_ value: String) -> String {
         let isPlain = value.unicodeScalars.allSatisfy { $0 != " " && $0 != "\"" && !PrintableText.isUnsafe($0) }
         if isPlain, !value.isEmpty { return value }
@@ -69,10 +69,10 @@ struct LogOutput: LogHandler {
         return escaped(String(decoding: bytes, as: UTF8.self))
     }
 
-    /// JSON itself lets DEL, C1 and U+2028 stand.
+    /// JSON allows DEL, C1 controls and U+2028 unescaped.
     private static func escaped(_ json: String) -> String { PrintableText.escaped(json, keepingLines: false) }
 
-    /// A peer's words are cut before they get here; this holds for what nobody thought of.
+    /// Bounds a value. Texts of peers are cut before they are logged; this bounds all others.
     private static func cut(_ value: String) -> String {
         value.utf8.count > longestValue ? String(value.unicodeScalars.prefix(longestValue / 4)) + "…" : value
     }

@@ -1,4 +1,4 @@
-/// Rates and durations for people.
+/// Formats rates and durations.
 enum PaceText {
     static func rate(_ perSecond: Double) -> String {
         guard perSecond.isFinite, perSecond < 1e12 else { return "-" }
@@ -7,7 +7,7 @@ enum PaceText {
         return "\(tenths / 10).\(tenths % 10)/s"
     }
 
-    /// Such as `12 s`, `3 min 20 s`, `2 h 5 min` or `4 d`: two parts at most, since it is an estimate.
+    /// Such as `12 s`, `3 min 20 s`, `2 h 5 min` or `4 d`: at most two units, since durations are estimates.
     static func duration(_ seconds: Double) -> String {
         guard seconds.isFinite, (0..<1e10).contains(seconds) else { return "-" }
         let whole = Int(seconds.rounded(.up))

@@ -1,18 +1,17 @@
-/// Text that others wrote, made fit for a terminal and for a log that is read line by line.
+/// Escapes text from outside for terminals and line-based logs.
 enum PrintableText {
-    /// Line and paragraph separators, and what changes the direction of writing, look like nothing or like something else.
+    /// Line and paragraph separators and directional marks, which are invisible or change how text looks.
     private static let deceiving: Set<UInt32> = [0x061C, 0x200E, 0x200F, 0x2028, 0x2029]
 
-    /// What a terminal might obey, or what might look like another line.
+    /// Whether a character can control a terminal or fake a line.
     static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
         scalar.properties.generalCategory == .control || deceiving.contains(scalar.value)
             || (0x202A...0x202E).contains(scalar.value) || (0x2066...0x2069).contains(scalar.value)
     }
 
-    /// With every unsafe character as `\u00XX`, which is what JSON would write for it too: escaping a line of JSON changes
-    /// nothing of what it says.
+    /// Escapes every unsafe character as `\uXXXX`, as JSON does: an escaped line of JSON keeps its meaning.
     ///
-    /// - Parameter keepingLines: line feeds and tabs stay.
+    /// - Parameter keepingLines: keeps line feeds and tabs.
     static func escaped(_ text: String, keepingLines: Bool) -> String {
         guard text.unicodeScalars.contains(where: isUnsafe) else { return text }
         var result = String.UnicodeScalarView()
@@ -29,7 +28,7 @@ enum PrintableText {
         return String(result)
     }
 
-    /// In one line, cut to so many characters.
+    /// The text in one line, cut to `limit` characters.
     static func line(_ text: String, limit: Int) -> String {
         let text = escaped(text, keepingLines: false)
         return text.unicodeScalars.count > limit ? String(text.unicodeScalars.prefix(limit)) + "…" : text

@@ -1,21 +1,21 @@
-/// Results a second over the last seconds, from counters that are looked at now and then.
+/// Rate of a counter over the last five seconds, in counts per second.
 struct RateMeter {
-    /// How far back it looks.
+    /// Length of the window.
     private static let windowMs: Int64 = 5_000
-    /// Less time than this between two counts says nothing.
+    /// Minimum time between two counts for a rate.
     private static let leastMs: Int64 = 500
     private var samples: [(atMs: Int64, count: Int64)] = []
 
-    /// - Parameter atMs: of one clock, Redis' own.
+    /// - Parameter atMs: the time of Redis' clock.
     mutating func add(_ count: Int64, atMs: Int64) {
-        // A count or a clock that went back belongs to another story: Redis lost its last seconds.
+        // A count or clock that went back means that Redis lost its last seconds: start again.
         if let last = samples.last, count < last.count || atMs < last.atMs { samples = [] }
         samples.append((atMs, count))
-        // The newest sample outside the window stays, as the window's beginning.
+        // Keep the newest sample before the window, as its start.
         while samples.count > 2, samples[1].atMs <= atMs - Self.windowMs { samples.removeFirst() }
     }
 
-    /// nil until there is something to go by.
+    /// nil without two samples far enough apart.
     var perSecond: Double? {
         guard let first = samples.first, let last = samples.last, last.atMs - first.atMs >= Self.leastMs else {
             return nil

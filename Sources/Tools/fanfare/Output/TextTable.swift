@@ -1,7 +1,7 @@
-/// Columns for people.
+/// A table of aligned columns.
 struct TextTable {
     private var rows: [[String]]
-    /// Columns of numbers, set to the right.
+    /// Columns that are aligned to the right.
     private let numeric: Set<Int>
 
     init(_ header: [String], numeric: Set<Int> = []) {
@@ -11,7 +11,7 @@ struct TextTable {
 
     mutating func add(_ row: [String]) { rows.append(row.map(Self.visible)) }
 
-    /// Cells repeat what others wrote, which a terminal must not obey.
+    /// Replaces control characters: cells repeat text from outside.
     private static func visible(_ cell: String) -> String {
         var text = String.UnicodeScalarView()
         for scalar in cell.unicodeScalars { text.append(PrintableText.isUnsafe(scalar) ? "?" : scalar) }

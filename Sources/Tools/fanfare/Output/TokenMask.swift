@@ -1,12 +1,12 @@
-/// Hides what must not be in a log, wherever it turns up: the last of several nets. Nothing hands a token to the log on
-/// purpose, but a peer may repeat one in its error.
+/// Masks secrets in any text by their shape: registration tokens, OAuth access tokens, signed assertions, server keys,
+/// private keys, and passwords in URLs.
 ///
-/// Known by their shape: registration tokens, OAuth access tokens, signed assertions, server keys, private keys, and
-/// passwords in URLs. What looks like one and is none loses its end, which a log can bear.
+/// A last defence for logs: no code logs a token, but a peer may repeat one in its error. Other text of the same shape
+/// is cut too.
 enum TokenMask {
-    /// Nothing that a log needs is longer without a blank: the ids of jobs have at most so many characters.
+    /// Longer words are masked. The longest harmless word is a job's id, which has at most 128 characters.
     private static let longest = 128
-    /// Characters that are shown of what is hidden.
+    /// Characters of a secret that stay visible.
     private static let shown = 6
 
     static func masked(_ text: String) -> String {
@@ -25,7 +25,7 @@ enum TokenMask {
         return withoutPassword(result + shortened(run))
     }
 
-    /// What tokens and keys are made of.
+    /// Whether a character occurs in tokens and keys.
     private static func isPart(_ character: Character) -> Bool {
         character.isASCII && (character.isLetter || character.isNumber || "-_.:~+=".contains(character))
     }

@@ -1,15 +1,15 @@
 internal import ArgumentParser
 
-/// How a command ends when it does not end well.
+/// The exit code of a command that fails.
 enum Outcome: Int32 {
     case failed = 1
-    /// What the argument parser ends with by itself as long as it parses. An error that is thrown later, when files are
-    /// read, it would follow with the usage of `fanfare`, which is of no help.
+    /// The argument parser's own code for usage errors. It is thrown as a plain exit code for errors found later, so that
+    /// the parser does not print the usage of `fanfare` after them.
     case usage = 64
     case unavailable = 69
     case configuration = 78
 
-    /// Says why on standard error and gives what to throw.
+    /// Prints the reason to standard error and returns the exit code to throw.
     func because(_ reason: String) -> ExitCode {
         Console.error("fanfare: \(reason)")
         return ExitCode(rawValue)

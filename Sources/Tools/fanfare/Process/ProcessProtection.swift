@@ -1,17 +1,17 @@
 internal import Glibc
 internal import Synchronization
 
-/// What keeps secrets of this process from leaving it by the back door.
+/// Keeps secrets of this process out of other processes and files.
 enum ProcessProtection {
-    /// Variables by which a library would write secrets to a file, or trust other authorities. Nothing of Fanfare's obeys
-    /// them; out of the way they are also for the processes that it starts.
+    /// Variables that make a library write secrets to a file or trust other authorities. They are removed, also for child
+    /// processes.
     static let removed = ["SSLKEYLOGFILE", "SSL_CERT_FILE", "SSL_CERT_DIR", "CURL_CA_BUNDLE"]
 
-    /// The names of variables that were set at the start and that nothing here obeys.
+    /// The names of variables that were set at the start and that Fanfare ignores.
     static var ignored: [String] { found.withLock { $0 } }
     private static let found = Mutex<[String]>([])
 
-    /// Called first of all, before there is another thread: it changes the environment.
+    /// Removes the variables and hides passwords. Must run before any other thread, because it changes the environment.
     static func activate() {
         let proxies = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"]
         let watched = removed + proxies + proxies.map { $0.lowercased() }
@@ -21,8 +21,7 @@ enum ProcessProtection {
         hidePasswords()
     }
 
-    /// Blots out the password of every URL among the process's own arguments, which all users of the machine can list. The
-    /// command line itself was read before.
+    /// Overwrites the password of every URL in the process's arguments, which all users of the machine can list.
     private static func hidePasswords() {
         for index in 1..<max(1, Int(CommandLine.argc)) {
             guard let argument = CommandLine.unsafeArgv[index] else { continue }
@@ -32,7 +31,7 @@ enum ProcessProtection {
         }
     }
 
-    /// Where in `scheme://user:password@host` the password stands; nil where there is none.
+    /// The range of the password in `scheme://user:password@host`; nil if there is none.
     static func passwordRange(in text: [UInt8]) -> Range<Int>? {
         let mark = Array("://".utf8)
         guard text.count > 3,

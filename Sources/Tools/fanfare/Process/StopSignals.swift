@@ -2,15 +2,14 @@ internal import Dispatch
 internal import Glibc
 internal import Synchronization
 
-/// Turns SIGTERM and SIGINT into calls. The second one ends the process at once.
+/// Calls a closure on the first SIGTERM or SIGINT; the second one ends the process at once.
 ///
-/// The handler writes the signal's number into a pipe, where it waits until somebody reads: a signal that arrives while
-/// the process is still starting is not lost, as it is with an ignored signal and a source that is not yet watching.
+/// The handler writes the signal's number to a pipe, so a signal that arrives before the source watches is not lost.
 final class StopSignals {
     private let source: any DispatchSourceRead
     private let pipe: (read: Int32, write: Int32)
 
-    /// - Parameter stop: called once, on a queue of its own.
+    /// - Parameter stop: called once, on a private queue.
     init(_ stop: @escaping @Sendable () -> Void) {
         var ends: [Int32] = [-1, -1]
         guard Glibc.pipe(&ends) == 0 else { preconditionFailure("no descriptor is left for signals") }
@@ -30,7 +29,7 @@ final class StopSignals {
         source.resume()
         self.source = source
         for number in [SIGTERM, SIGINT] {
-            // Only what may be called in a handler: one write.
+            // A handler may only call async-signal-safe functions, such as write.
             signal(number) { number in
                 var byte = UInt8(truncatingIfNeeded: number)
                 _ = write(signalPipe.load(ordering: .acquiring), &byte, 1)
@@ -44,7 +43,7 @@ final class StopSignals {
     }
 }
 
-/// Where the handler writes; set before the handler is.
+/// The descriptor that the handler writes to; set before the handler is installed.
 private let signalPipe = Atomic<Int32>(-1)
 
 private final class SignalCount: Sendable {

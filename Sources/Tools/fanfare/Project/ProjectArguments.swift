@@ -5,7 +5,7 @@ internal import FanfareJSON
 internal import FanfareModel
 internal import RedisTransport
 
-/// What the commands on one project take.
+/// Arguments of the commands on one project.
 struct ProjectArguments: ParsableArguments {
     @Argument(help: "The project's id.", completion: Completion.projects)
     var project: String
@@ -19,18 +19,21 @@ struct ProjectArguments: ParsableArguments {
         guard ProjectID.isValid(project) else { throw ValidationError("a project's id matches \(ProjectID.pattern)") }
     }
 
-    /// - Parameter body: does it and says what was done.
+    /// Connects and runs the body, if the project is known.
+    /// - Parameter body: returns what was done, for the output.
     func run(_ body: (FanfareOperator<RedisClient>) async throws -> String) async throws {
         let configuration = try options.load()
         try await RedisSession.run(configuration) { client in
             let projectOperator = FanfareOperator(redis: client, project: project, prefix: configuration.prefix)
-            // A slip of the pen must not pause a project that nobody has.
+            // A misspelt id must not leave a pause in Redis.
             var isKnown = configuration.projects.contains { $0.id == project }
             if !isKnown { isKnown = try await projectOperator.isKnown() }
             guard isKnown else {
                 let known = try await FanfareOperator.projects(redis: client, prefix: configuration.prefix)
-                let names = known.isEmpty ? "" : "; known are \(known.joined(separator: ", "))"
-                throw Outcome.failed.because("project \(project): nobody has pushed to it or worked for it\(names)")
+                let names = known.isEmpty ? "" : "; known projects: \(known.joined(separator: ", "))"
+                throw Outcome.failed.because(
+                    "project \(project): no job was pushed to it and no worker has served it\(names)"
+                )
             }
             let done = try await body(projectOperator)
             if json {

@@ -8,9 +8,9 @@ internal import StreamWire
 struct ProjectListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "ls",
-        abstract: "Lists the projects and what each is doing.",
+        abstract: "Lists the projects and their state.",
         discussion: """
-            Those of the configuration, and those that a worker or the command line has seen.
+            Lists projects of the configuration, and those that a worker or the command line has registered.
 
             Example:
               fanfare project ls --redis redis://127.0.0.1:6379/0
@@ -19,7 +19,7 @@ struct ProjectListCommand: AsyncParsableCommand {
 
     @OptionGroup var options: ConfigurationOptions
 
-    @Flag(help: "Print one JSON object a line.")
+    @Flag(help: "Print one JSON object per line.")
     var json = false
 
     func run() async throws {
@@ -28,7 +28,7 @@ struct ProjectListCommand: AsyncParsableCommand {
             let seen = try await FanfareOperator.projects(redis: client, prefix: configuration.prefix)
             let names = Set(seen + configuration.projects.map(\.id)).sorted()
             var rows: [(String, OverviewReply)] = []
-            // One after the other: each is answered in microseconds, and there are few.
+            // One after the other: there are few, and each takes microseconds.
             for name in names {
                 let projectOperator = FanfareOperator(redis: client, project: name, prefix: configuration.prefix)
                 rows.append((name, try await projectOperator.overview()))
@@ -36,14 +36,14 @@ struct ProjectListCommand: AsyncParsableCommand {
             if json {
                 for (name, overview) in rows { Console.line(Self.json(name, overview)) }
             } else if rows.isEmpty {
-                Console.error("no project has been seen yet")
+                Console.error("no project is configured or registered yet")
             } else {
                 Console.line(Self.table(rows))
             }
         }
     }
 
-    /// One word, and the reason behind it.
+    /// The state in one word, and its reason.
     static func state(_ overview: OverviewReply) -> (word: String, reason: String?) {
         if overview.isPaused { return ("paused", overview.pauseReason) }
         if !overview.blockReason.isEmpty { return ("blocked", overview.blockReason) }
@@ -71,7 +71,7 @@ struct ProjectListCommand: AsyncParsableCommand {
         return table.lines.joined(separator: "\n")
     }
 
-    /// A job that holds the slot, and for how long FCM is still busy with it.
+    /// A job that holds the slot, and how long FCM will still fan it out.
     private static func turn(_ job: String, _ overview: OverviewReply) -> String {
         guard let leftMs = overview.activeLeftMs[job] else { return job }
         return "\(job) (\(PaceText.duration(Double(leftMs) / 1_000)) left)"
@@ -80,7 +80,7 @@ struct ProjectListCommand: AsyncParsableCommand {
     static func json(_ name: String, _ overview: OverviewReply) -> String {
         let state = state(overview)
         var object: JSONObject = ["project": .string(name), "state": .string(state.word)]
-        if let reason = state.reason { object.members.append(.init(key: "reason", value: .string(reason))) }
+        object["reason"] = state.reason.map { .string($0) }
         let numbers: [(String, Int64)] = [
             ("pushed", overview.entries), ("jobs", overview.open), ("queued", overview.waitingFanouts),
             ("scheduled", overview.scheduled), ("parked", overview.parked), ("retrying", overview.retrying),
@@ -88,13 +88,12 @@ struct ProjectListCommand: AsyncParsableCommand {
             ("permits_per_second", Int64(overview.permitsPerSecond.rounded())),
             ("quota_per_minute", overview.quotaPerMinute),
         ]
-        for (key, value) in numbers { object.members.append(.init(key: key, value: .number(JSONNumber(value)))) }
-        let active = overview.active.map { JSONValue.string($0) }
-        object.members.append(.init(key: "active", value: .array(active)))
+        for (key, value) in numbers { object[key] = .number(JSONNumber(value)) }
+        object["active"] = .array(overview.active.map { .string($0) })
         let left = overview.active.compactMap { job in
             overview.activeLeftMs[job].map { JSONObject.Member(key: job, value: .number(JSONNumber($0))) }
         }
-        object.members.append(.init(key: "active_left_ms", value: .object(JSONObject(left))))
+        object["active_left_ms"] = .object(JSONObject(left))
         return JSONValue.object(object).jsonText
     }
 }

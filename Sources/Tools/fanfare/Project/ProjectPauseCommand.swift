@@ -5,9 +5,9 @@ internal import StreamWire
 struct ProjectPauseCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pause",
-        abstract: "Sends nothing of a project until it is resumed.",
+        abstract: "Stops all sends of a project until it is resumed.",
         discussion: """
-            No new send begins later than a second after this, in any worker. Jobs can still be pushed, and wait.
+            Within a second no worker starts a new send of the project. Jobs can still be pushed, and wait.
 
             Example:
               fanfare project pause demo --reason "wrong sender, see ticket 7"
@@ -16,7 +16,7 @@ struct ProjectPauseCommand: AsyncParsableCommand {
 
     @OptionGroup var arguments: ProjectArguments
 
-    @Option(help: ArgumentHelp("Shown to whoever asks why nothing moves.", valueName: "text"))
+    @Option(help: ArgumentHelp("Shown as the reason of the pause.", valueName: "text"))
     var reason = ""
 
     func run() async throws {

@@ -5,10 +5,9 @@ internal import StreamWire
 struct ProjectResumeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "resume",
-        abstract: "Lets a paused project go on.",
+        abstract: "Resumes a paused project.",
         discussion: """
-            A project that is blocked, because its credentials were refused for example, is tried again at once instead of \
-            within a minute.
+            A blocked project, for example one whose credentials were refused, is retried at once instead of within a minute.
 
             Example:
               fanfare project resume demo

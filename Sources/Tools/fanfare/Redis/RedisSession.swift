@@ -5,9 +5,9 @@ internal import OpenSSLKit
 internal import RedisTransport
 internal import StreamWire
 
-/// A connection for the time of one command.
+/// The Redis connection of a command.
 enum RedisSession {
-    /// Connects, runs and closes, and turns what Redis says into an exit code.
+    /// Connects, runs the body and closes. Prints errors of Redis and throws their exit code.
     static func run(_ configuration: Configuration, _ body: (RedisClient) async throws -> Void) async throws {
         let deployment = try deployment(configuration)
         do {
@@ -42,12 +42,12 @@ enum RedisSession {
         try await RedisClient.connect(deployment, tls: configuration.redisTLS, patienceMs: 2_000)
     }
 
-    /// What only a person can mend is configuration; all else passes.
+    /// The exit code of an error: `configuration` if a person must correct it, `unavailable` if it is transient.
     static func outcome(_ error: RedisError) -> Outcome {
         [.noAuth, .wrongPass, .noPerm, .tls].contains(error.code) ? .configuration : .unavailable
     }
 
     static let missingFunctions =
-        "Fanfare's functions are not there, or are older than this program; a worker loads them at its start, "
-        + "and so does `fanfare functions load`"
+        "Fanfare's functions are missing or older than this program; start a worker, which loads them, "
+        + "or run `fanfare functions load`"
 }

@@ -8,9 +8,10 @@ struct SandboxCommand: AsyncParsableCommand {
         commandName: "sandbox",
         abstract: "Runs the FCM simulator.",
         discussion: """
-            Before it listens it writes DIR/ca.pem and, for each project, DIR/service-account-<project>.json, \
-            DIR/server-key-<project> and DIR/sender-id-<project>: a worker and Google's own SDKs can be pointed at it. \
-            Tokens that start with sbx- misbehave as their names say, such as sbx-unregistered-1 or sbx-unavailable-2-x.
+            In the sandbox any string is a valid token. Tokens that start with sbx- fail as their names say, such as \
+            sbx-unregistered-1 or sbx-unavailable-2-x. Before it listens, it writes DIR/ca.pem and, for each project, \
+            DIR/service-account-<project>.json, DIR/server-key-<project> and DIR/sender-id-<project>, for workers and \
+            Google's own SDKs.
 
             Examples:
               fanfare sandbox --state sandbox --project demo
@@ -24,15 +25,15 @@ struct SandboxCommand: AsyncParsableCommand {
             """
     )
 
-    @Option(help: ArgumentHelp("The TLS port (HTTP/2 and HTTP/1.1); 0 takes a free one.", valueName: "n"))
+    @Option(help: ArgumentHelp("The TLS port (HTTP/2 and HTTP/1.1); 0 takes a free port.", valueName: "n"))
     var port = 8443
 
-    @Option(help: ArgumentHelp("The control port, plain HTTP on loopback; 0 takes a free one.", valueName: "n"))
+    @Option(help: ArgumentHelp("The control port, plain HTTP on loopback; 0 takes a free port.", valueName: "n"))
     var controlPort = 8480
 
     @Option(
         help: ArgumentHelp(
-            "The XMPP port; 0 takes a free one. Default: \(SandboxOptions.defaultXMPPPort), a free one with --port 0.",
+            "The XMPP port; 0 takes a free port. Default: \(SandboxOptions.defaultXMPPPort), or a free port with --port 0.",
             valueName: "n"
         )
     )
@@ -42,7 +43,7 @@ struct SandboxCommand: AsyncParsableCommand {
     var listen = "127.0.0.1"
 
     @Option(
-        help: ArgumentHelp("The folder for certificates and credentials; made if it is missing.", valueName: "dir"),
+        help: ArgumentHelp("The folder for certificates and credentials; created if missing.", valueName: "dir"),
         completion: .directory
     )
     var state: String
@@ -50,32 +51,32 @@ struct SandboxCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("A project id; may be repeated.", valueName: "id"))
     var project: [String]
 
-    @Option(help: ArgumentHelp("What chance is drawn from.", valueName: "n"))
+    @Option(help: ArgumentHelp("Seed of the random numbers.", valueName: "n"))
     var seed: UInt64 = 1
 
     @Option(
         help: ArgumentHelp(
-            "Each project's send quota, refilled in full every 60 seconds from its first send.",
+            "Send quota of each project, refilled in full every 60 seconds after its first send.",
             valueName: "n"
         )
     )
     var quotaPerMinute = 600_000
 
-    @Flag(help: "Retryable errors come without Retry-After.")
+    @Flag(help: "Send retryable errors without Retry-After.")
     var bareErrors = false
 
-    @Option(help: ArgumentHelp("Seconds an access token lives, at most 3600.", valueName: "n"))
+    @Option(help: ArgumentHelp("Lifetime of an access token in seconds, at most 3600.", valueName: "n"))
     var tokenLifetime = 3_600
 
     @Option(
         help: ArgumentHelp(
-            "Recipients a second that all topic, condition and group sends of a project reach together.",
+            "Rate of all topic, condition and group sends of a project together, in recipients a second.",
             valueName: "n"
         )
     )
     var fanoutRate = 10_000
 
-    @Flag(help: "A fan-out beyond a project's 1000 active ones waits, rather than being refused.")
+    @Flag(help: "Queue fan-outs beyond a project's 1000 active ones instead of refusing them.")
     var deferFanouts = false
 
     @Flag(help: "Print the addresses as one JSON object.")

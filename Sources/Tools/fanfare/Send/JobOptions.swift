@@ -2,11 +2,11 @@ internal import ArgumentParser
 internal import FanfareClient
 internal import FanfareModel
 
-/// How a job that sends a message is to be treated, beside what every job may say.
+/// Options of a job that sends a message.
 struct JobOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "How an unknown outcome is treated: at_least_once, at_most_once or replace.",
+            "Delivery after an unknown outcome: at_least_once, at_most_once or replace.",
             valueName: "mode"
         ),
         completion: Completion.words(["at_least_once", "at_most_once", "replace"]),
@@ -15,16 +15,16 @@ struct JobOptions: ParsableArguments {
     var delivery: DeliveryMode?
 
     @Option(
-        help: ArgumentHelp("What the message is written in: v1 (unless said) or legacy.", valueName: "format"),
+        help: ArgumentHelp("Format of the message: v1 or legacy. Default: v1.", valueName: "format"),
         completion: Completion.words(["v1", "legacy"]),
         transform: JobOptions.format
     )
     var format: MessageFormat?
 
-    @Option(help: ArgumentHelp("Estimate of a topic's subscribers.", valueName: "n"))
+    @Option(help: ArgumentHelp("Estimated number of a topic's subscribers.", valueName: "n"))
     var audienceSize: Int64?
 
-    @Flag(help: "Let FCM check without delivering.")
+    @Flag(help: "Have FCM validate the message without delivering it.")
     var validateOnly = false
 
     func apply(to job: inout PushJob) {

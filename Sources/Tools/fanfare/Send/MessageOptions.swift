@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import FanfareJSON
 internal import Foundation
 
-/// What a job says: a file, or a notification and data put together here.
+/// The message of a job: a file, or a notification and data from options.
 struct MessageOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp("The message (JSON), without its target; - reads standard input.", valueName: "file"),
@@ -16,7 +16,7 @@ struct MessageOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The notification's text.", valueName: "text"))
     var body: String?
 
-    @Option(help: ArgumentHelp("One entry of the data; may be repeated.", valueName: "key=value"))
+    @Option(help: ArgumentHelp("An entry of the data; may be repeated.", valueName: "key=value"))
     var data: [String] = []
 
     var readsStandardInput: Bool { message == "-" }
@@ -31,7 +31,7 @@ struct MessageOptions: ParsableArguments {
         for entry in data where !entry.contains("=") { throw ValidationError("--data \(entry): must be key=value") }
         let keys = data.map(Self.split).map(\.key)
         if let twice = Dictionary(grouping: keys, by: { $0 }).first(where: { $0.value.count > 1 }) {
-            throw ValidationError("--data \(twice.key): given twice")
+            throw ValidationError("--data \(twice.key): the key is given twice")
         }
     }
 
@@ -41,7 +41,7 @@ struct MessageOptions: ParsableArguments {
             let file =
                 message == "-"
                 ? FileHandle.standardInput : try FileHandle(forReadingFrom: URL(fileURLWithPath: message))
-            // One byte more than allowed tells a long file from one that just fits.
+            // Read one byte more than allowed, to detect a larger file.
             let bytes = [UInt8](try file.read(upToCount: Self.maximumBytes + 1) ?? Data())
             guard bytes.count <= Self.maximumBytes else {
                 throw Outcome.usage.because("--message: more than \(Self.maximumBytes) bytes")
@@ -54,16 +54,16 @@ struct MessageOptions: ParsableArguments {
         }
     }
 
-    /// The same in both formats: `notification` and `data`.
+    /// Builds `notification` and `data`, which are equal in both formats.
     private func build() -> [UInt8] {
         var object = JSONObject()
         var notification = JSONObject()
-        if let title { notification.members.append(.init(key: "title", value: .string(title))) }
-        if let body { notification.members.append(.init(key: "body", value: .string(body))) }
-        if !notification.isEmpty { object.members.append(.init(key: "notification", value: .object(notification))) }
+        notification["title"] = title.map { .string($0) }
+        notification["body"] = body.map { .string($0) }
+        if !notification.isEmpty { object["notification"] = .object(notification) }
         if !data.isEmpty {
             let members = data.map(Self.split).map { JSONObject.Member(key: $0.key, value: .string($0.value)) }
-            object.members.append(.init(key: "data", value: .object(JSONObject(members))))
+            object["data"] = .object(JSONObject(members))
         }
         return JSONValue.object(object).jsonBytes
     }

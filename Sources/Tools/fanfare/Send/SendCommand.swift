@@ -10,7 +10,7 @@ struct SendCommand: AsyncParsableCommand {
         commandName: "send",
         abstract: "Pushes a job and prints its id.",
         discussion: """
-            Workers check the job; one that breaks a rule ends as `rejected`, which --wait and `fanfare job show` tell. \
+            Workers validate the job; a job that breaks a rule ends as `rejected`, as --wait and `fanfare job show` report. \
             `sent` means accepted by FCM, not delivered and not shown.
 
             Examples:
@@ -22,8 +22,8 @@ struct SendCommand: AsyncParsableCommand {
     )
 
     @OptionGroup var project: ProjectOption
-    @OptionGroup(title: "Target, exactly one") var target: TargetOptions
-    @OptionGroup(title: "Message, a file or its parts") var message: MessageOptions
+    @OptionGroup(title: "Target: exactly one") var target: TargetOptions
+    @OptionGroup(title: "Message: a file, or its parts") var message: MessageOptions
     @OptionGroup(title: "Job") var general: GeneralJobOptions
     @OptionGroup(title: "Job") var job: JobOptions
     @OptionGroup var options: ConfigurationOptions
@@ -40,7 +40,7 @@ struct SendCommand: AsyncParsableCommand {
         try message.check()
         try general.check()
         if target.readsStandardInput, message.readsStandardInput {
-            throw ValidationError("standard input can be read once: for --tokens-file or for --message")
+            throw ValidationError("only one of --tokens-file and --message can read standard input")
         }
     }
 

@@ -4,7 +4,7 @@ internal import Foundation
 internal import RedisTransport
 internal import StreamWire
 
-/// Where a job goes: exactly one of these.
+/// The target of a job: exactly one of these options.
 struct TargetOptions: ParsableArguments {
     @Option(help: ArgumentHelp("A registration token; may be repeated.", valueName: "token"))
     var token: [String] = []
@@ -13,7 +13,7 @@ struct TargetOptions: ParsableArguments {
     var fid: [String] = []
 
     @Option(
-        help: ArgumentHelp("A file of tokens, one a line; - reads standard input.", valueName: "file"),
+        help: ArgumentHelp("A file of tokens, one per line; - reads standard input.", valueName: "file"),
         completion: Completion.files
     )
     var tokensFile: String?
@@ -44,7 +44,8 @@ struct TargetOptions: ParsableArguments {
         }
     }
 
-    /// - Parameter notBefore: a list made for the job must outlive the wait for it.
+    /// The target, after writing the tokens of a long file to a list in Redis.
+    /// - Parameter notBefore: the start of the job; the list must outlive it.
     func resolve(_ client: RedisClient, _ keys: ProjectKeys, notBefore: TimeArgument?) async throws -> Target {
         if let tokensFile {
             return try await TokensFile(path: tokensFile, client: client, keys: keys, notBefore: notBefore).load()

@@ -1,22 +1,22 @@
 internal import Dispatch
 internal import Glibc
 
-/// The whole terminal, for as long as something is drawn on it; afterwards it is as it was.
+/// Takes over the whole terminal for drawing; ``restore()`` returns it to its previous state.
 struct TerminalScreen {
     private let before: termios
 
-    /// - Throws: the exit code, where there is no terminal to draw on.
+    /// - Throws: the exit code if the keyboard is not a terminal.
     init() throws {
         var state = termios()
         guard tcgetattr(STDIN_FILENO, &state) == 0 else {
             throw Outcome.usage.because("the keyboard is not a terminal: use --once or --json")
         }
         before = state
-        // Keys at once and unseen; Ctrl-C stays what it is, and nothing may leave the screen half drawn.
+        // Read keys at once, without echo. Ctrl-C still works; Ctrl-Z would leave the screen half drawn.
         state.c_lflag &= ~tcflag_t(ICANON | ECHO)
         withUnsafeMutableBytes(of: &state.c_cc) { $0[Int(VSUSP)] = 0 }
         tcsetattr(STDIN_FILENO, TCSANOW, &state)
-        // Another screen, without the cursor.
+        // Switch to the alternate screen and hide the cursor.
         Console.write("\u{1B}[?1049h\u{1B}[?25l", to: STDOUT_FILENO)
     }
 
@@ -26,7 +26,7 @@ struct TerminalScreen {
         tcsetattr(STDIN_FILENO, TCSANOW, &state)
     }
 
-    /// In one write, over what was there: cleared first, it would flicker.
+    /// Draws over the previous picture in one write, without clearing, which would flicker.
     func draw(_ screen: TopScreen) {
         let size = Self.size
         let lines = screen.lines(width: size.columns, height: size.rows).prefix(size.rows)
@@ -51,20 +51,20 @@ struct TerminalScreen {
     }
 }
 
-/// Tells of every key that is pressed.
+/// Calls a closure for every key that is pressed.
 final class TerminalKeys {
     private let source: any DispatchSourceRead
 
-    /// - Parameter pressed: called on a queue of its own.
-    init(_ pressed: @escaping @Sendable (UInt8) -> Void) {
+    /// - Parameter onKey: called on a private queue.
+    init(_ onKey: @escaping @Sendable (UInt8) -> Void) {
         source = DispatchSource.makeReadSource(
             fileDescriptor: STDIN_FILENO,
             queue: DispatchQueue(label: "fanfare.keys")
         )
         source.setEventHandler { [source] in
             var key: UInt8 = 0
-            // At the end of the input nobody presses anything any more.
-            if read(STDIN_FILENO, &key, 1) == 1 { pressed(key) } else { source.cancel() }
+            // End of input: no more keys.
+            if read(STDIN_FILENO, &key, 1) == 1 { onKey(key) } else { source.cancel() }
         }
         source.resume()
     }

@@ -9,12 +9,11 @@ internal import RedisTransport
 struct TopCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "top",
-        abstract: "Shows the fleet in the terminal, each second anew.",
+        abstract: "Shows the fleet in the terminal, updated each second.",
         discussion: """
-            Projects, the fan-outs that are being sent and that wait, workers. `q` quits. Where the output is no terminal, it \
-            is shown once.
+            Shows projects, active and waiting fan-outs, and workers. `q` quits. If the output is no terminal, prints once.
 
-            SENT/S counts what FCM accepted: not what was delivered, or shown to anybody.
+            SENT/S counts messages that FCM accepted, not those that were delivered or shown.
 
             Examples:
               fanfare top
@@ -25,10 +24,10 @@ struct TopCommand: AsyncParsableCommand {
 
     @OptionGroup var options: ConfigurationOptions
 
-    @Flag(help: "Look for a second, print, and end.")
+    @Flag(help: "Measure for a second, print, and exit.")
     var once = false
 
-    @Flag(help: "Print one JSON object each second, or one with --once.")
+    @Flag(help: "Print a JSON object each second, or one with --once.")
     var json = false
 
     func run() async throws {
@@ -45,7 +44,7 @@ struct TopCommand: AsyncParsableCommand {
                 try await follow(reader, isLive: isLive)
             } else {
                 var meter = FleetMeter()
-                // Two looks make a pace.
+                // A rate needs two snapshots.
                 meter.add(try await reader.read())
                 try await Task.sleep(for: .seconds(1))
                 let snapshot = try await reader.read()
@@ -61,9 +60,9 @@ struct TopCommand: AsyncParsableCommand {
         for line in screen.lines(width: 160, height: nil) { Console.line(line.text) }
     }
 
-    /// Until somebody has seen enough.
+    /// Shows the fleet until a key or a signal ends it.
     private func follow(_ reader: FleetReader<RedisClient>, isLive: Bool) async throws {
-        let looking = Task {
+        let screen = Task {
             var meter = FleetMeter()
             let terminal = isLive ? try TerminalScreen() : nil
             defer { terminal?.restore() }
@@ -85,15 +84,15 @@ struct TopCommand: AsyncParsableCommand {
                 try await Task.sleep(for: .seconds(1))
             }
         }
-        let signals = StopSignals { looking.cancel() }
+        let signals = StopSignals { screen.cancel() }
         let keys =
-            isLive ? TerminalKeys { if $0 == UInt8(ascii: "q") || $0 == UInt8(ascii: "Q") { looking.cancel() } } : nil
+            isLive ? TerminalKeys { if $0 == UInt8(ascii: "q") || $0 == UInt8(ascii: "Q") { screen.cancel() } } : nil
         defer {
             keys?.cancel()
             signals.cancel()
         }
         do {
-            try await looking.value
+            try await screen.value
         } catch is CancellationError {}
     }
 }

@@ -2,7 +2,7 @@ internal import FanfareClient
 internal import Foundation
 internal import StreamWire
 
-/// One picture of the fleet as lines of text.
+/// A snapshot of the fleet as lines of text.
 struct TopScreen {
     struct Line: Equatable {
         enum Style: Equatable {
@@ -20,15 +20,15 @@ struct TopScreen {
     var trouble: String?
 
     /// - Parameters:
-    ///   - width: longer lines are cut.
-    ///   - height: the lists are shortened to fit, each saying how much is left out; nil shows everything.
+    ///   - width: cuts longer lines.
+    ///   - height: shortens the lists to fit, each with the number of omitted rows; nil shows everything.
     func lines(width: Int, height: Int?) -> [Line] {
         let head = [Line(text: title, style: .heading)] + (trouble.map { [Line(text: $0, style: .warning)] } ?? [])
-        // Without a limit nobody sits before it who could press a key.
+        // Without a height there is no terminal, and no key to press.
         let foot = [Line(text: (height == nil ? "" : "q quits. ") + Self.footer)]
         var sections = [projects, jobs, workers].filter { $0.count > 1 }
         if let height {
-            // One line of space before each.
+            // An empty line before each section.
             var room = max(0, height - head.count - foot.count - sections.count)
             for (index, section) in sections.enumerated() {
                 let share = max(2, room / (sections.count - index))
@@ -42,7 +42,7 @@ struct TopScreen {
         return (all + foot).map { Line(text: String($0.text.prefix(max(1, width))), style: $0.style) }
     }
 
-    private static let footer = "Sent means accepted by FCM: not delivered, and not shown to anybody."
+    private static let footer = "Sent means accepted by FCM, not delivered and not shown."
 
     private static func shortened(_ section: [Line], to count: Int) -> [Line] {
         guard section.count > count else { return section }
@@ -105,7 +105,7 @@ struct TopScreen {
                 warnings.append([.parked, .paused].contains(status.state))
                 table.add([
                     status.id, project.id, job.ending.map { "ending: \($0)" } ?? status.state.rawValue,
-                    Self.bar(status),
+                    ProgressBar.bar(status, width: 16),
                     "\(status.finished)", "\(status.total)", "\(status.failed)",
                     meter.rate(of: status.id, in: project.id).map(PaceText.rate) ?? "-",
                     meter.remainingSeconds(of: job, in: project).map(PaceText.duration) ?? "-",
@@ -113,12 +113,6 @@ struct TopScreen {
             }
         }
         return Self.lines(table) { warnings[$0] }
-    }
-
-    private static func bar(_ status: JobStatus) -> String {
-        let share = status.total > 0 ? min(1, max(0, Double(status.finished) / Double(status.total))) : 0
-        let filled = Int(share * 16)
-        return "[" + String(repeating: "#", count: filled) + String(repeating: ".", count: 16 - filled) + "]"
     }
 
     private var workers: [Line] {

@@ -3,7 +3,7 @@ internal import FanfareClient
 internal import FanfareConfiguration
 internal import RedisTransport
 
-/// What both take.
+/// Arguments of both topic commands, and their execution.
 struct TopicArguments: ParsableArguments {
     @OptionGroup var project: ProjectOption
 
@@ -14,7 +14,7 @@ struct TopicArguments: ParsableArguments {
     @OptionGroup(title: "Job") var general: GeneralJobOptions
     @OptionGroup var options: ConfigurationOptions
 
-    @Flag(help: "Follow the job; exit with 0 only if it went well for every token.")
+    @Flag(help: "Follow the job; exit with 0 only if it succeeded for every token.")
     var wait = false
 
     @Flag(help: "Print JSON: the id, or with --wait the job as `job show --json` does.")

@@ -4,7 +4,7 @@ struct TopicCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "topic",
         abstract: "Subscribes tokens to topics and ends subscriptions.",
-        discussion: "Both are jobs: workers carry them out, and every token gets a result.",
+        discussion: "Both push a job: workers execute it, and every token gets a result.",
         subcommands: [TopicSubscribeCommand.self, TopicUnsubscribeCommand.self]
     )
 }

@@ -6,8 +6,8 @@ struct TopicSubscribeCommand: AsyncParsableCommand {
         commandName: "subscribe",
         abstract: "Pushes a job that subscribes tokens to a topic, and prints its id.",
         discussion: """
-            Results tell each token's fate, `sent` being success: `fanfare job results ID --failed`. A token that is \
-            subscribed already is a success too.
+            Each token gets a result, where `sent` means success; `fanfare job results ID --failed` lists the others. A token \
+            that is already subscribed is a success.
 
             Examples:
               fanfare topic subscribe --project demo --topic news --token T1 --wait

@@ -6,16 +6,16 @@ internal import FanfareModel
 internal import FanfareWorker
 internal import Logging
 
-/// What a worker tells over its admin address, and that it can do without one.
+/// The admin server of a worker. The worker runs without it if its address is unavailable.
 struct WorkerAdmin: Sendable {
     private let server: AdminServer
     private let address: AdminAddress
     private let logger: Logger
 
-    /// A loop that was silent for longer hangs: it looks after itself four times a second.
+    /// A loop that was silent for longer is stalled: it reports four times a second.
     static let stalledMs: Int64 = 10_000
 
-    /// nil when no address is configured.
+    /// nil if no address is configured.
     init?(
         _ configuration: Configuration.Admin,
         token: SecretText?,
@@ -42,7 +42,7 @@ struct WorkerAdmin: Sendable {
         )
     }
 
-    /// Serves for as long as the process lives. An address that cannot be taken is said once; the worker needs none.
+    /// Serves until the process ends. If the address is unavailable, logs that once and returns.
     func run() async {
         do {
             try await server.run { [logger] address in
@@ -66,7 +66,7 @@ struct WorkerAdmin: Sendable {
     static func readiness(_ status: WorkerStatus.Snapshot) -> AdminReport {
         var projects = JSONObject()
         for project in status.projects {
-            projects.members.append(.init(key: project.id, value: .string(project.state)))
+            projects[project.id] = .string(project.state)
         }
         return AdminReport(
             isGood: status.isReady,

@@ -14,11 +14,11 @@ struct WorkerCommand: AsyncParsableCommand {
         commandName: "worker",
         abstract: "Runs one worker process.",
         discussion: """
-            Takes the configured projects' jobs, sends them, and writes results. Start as many as you need, on as many \
+            Sends the jobs of the configured projects and writes results. Start as many workers as you need, on as many \
             machines: they share the work through Redis and take over each other's batches.
 
-            SIGTERM and SIGINT drain: nothing new begins, what is on the wire is waited for (worker.drain_ms), the rest \
-            goes back. A second signal ends the process at once; nothing is lost then either.
+            SIGTERM and SIGINT drain: the worker starts no new send, waits for sends in flight (worker.drain_ms) and \
+            gives the rest back. A second signal ends the process at once, without losing anything.
 
             Examples:
               fanfare worker -c fanfare.yaml
@@ -28,14 +28,14 @@ struct WorkerCommand: AsyncParsableCommand {
 
     @OptionGroup var options: ConfigurationOptions
 
-    @Option(help: ArgumentHelp("Names this process among the workers; unique in the fleet.", valueName: "text"))
+    @Option(help: ArgumentHelp("Name of this process among the workers; unique in the fleet.", valueName: "text"))
     var name: String?
 
-    @Option(help: ArgumentHelp("Sends under way at once, per project.", valueName: "n"))
+    @Option(help: ArgumentHelp("Sends in flight at once, per project.", valueName: "n"))
     var maxInFlight: String?
 
     @Option(
-        help: ArgumentHelp("trace, debug, info, notice, warning, error or critical.", valueName: "level"),
+        help: ArgumentHelp("Lowest level: trace, debug, info, notice, warning, error or critical.", valueName: "level"),
         completion: Completion.words(["trace", "debug", "info", "notice", "warning", "error", "critical"])
     )
     var logLevel: String?
@@ -43,7 +43,7 @@ struct WorkerCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("text or json.", valueName: "format"), completion: Completion.words(["text", "json"]))
     var logFormat: String?
 
-    @Option(help: ArgumentHelp("Serve /metrics, /healthz and /readyz here.", valueName: "host:port"))
+    @Option(help: ArgumentHelp("Address of /metrics, /healthz and /readyz.", valueName: "host:port"))
     var adminListen: String?
 
     @Flag(help: "Drain and exit once every job is over; for scripts.")
@@ -70,10 +70,10 @@ struct WorkerCommand: AsyncParsableCommand {
         }
         let concerns = RedisExposure.concerns(redis).map { "redis.url: \($0.text); \($0.remedy)" }
         for warning in configuration.warnings + secrets.warnings + concerns {
-            logger.warning("The configuration deserves a look.", metadata: ["what": "\(warning)"])
+            logger.warning("Configuration warning; run `fanfare config check`.", metadata: ["what": "\(warning)"])
         }
         let registry = MetricRegistry()
-        // What the process's libraries report stands beside what the worker counts.
+        // Metrics of the process's libraries go into the same registry.
         MetricsSystem.bootstrap(RegistryMetricsFactory(registry: registry))
         ProcessMeters.register(in: registry, version: FanfareVersion.current)
         let worker = Worker(
@@ -94,13 +94,13 @@ struct WorkerCommand: AsyncParsableCommand {
             registry: registry,
             logger: logger
         )
-        // It ends with the process.
+        // Runs until the process ends.
         Task { await admin?.run() }
         let signals = StopSignals { worker.drain() }
         defer { signals.cancel() }
         switch try await start(worker) {
         case .drained: logger.info("The worker has drained.")
-        case .timedOut: logger.warning("The drain's time is over; what was on the wire is taken over by others.")
+        case .timedOut: logger.warning("The drain timed out; other workers take over the sends in flight.")
         case .failed(let reason): throw Outcome.unavailable.because(reason)
         }
     }
@@ -111,7 +111,7 @@ struct WorkerCommand: AsyncParsableCommand {
         } catch let error as RedisError {
             throw RedisSession.outcome(error).because("Redis: \(error)")
         } catch {
-            // What a worker refuses to start with is always something it was told.
+            // A worker that refuses to start always has a wrong setting.
             throw Outcome.configuration.because("\(error)")
         }
     }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import fanfare
 
-/// The executable itself, against a real redis-server and no worker.
+/// The executable against a real redis-server without a worker.
 @Suite struct CommandTests {
     private let redis: RedisServer
     private var flags: [String] { ["--project", "demo", "--redis", "unix://\(redis.socketPath)"] }
@@ -31,7 +31,7 @@ import Testing
         #expect(lines(try redis.cli("SMEMBERS", "fanfare:projects")) == ["demo"])
     }
 
-    @Test func tokensAndMessageCanComeFromFilesAndStandardInput() async throws {
+    @Test func sendReadsTokensAndMessageFromFilesAndStandardInput() async throws {
         let message = try redis.folder.write("m.json", #"{"data":{"a":"b"}}"#)
         let run = try await CommandRun(
             ["send", "--tokens-file", "-", "--message", message, "--id", "mine", "--json"] + flags,
@@ -44,7 +44,7 @@ import Testing
         #expect(entry.contains(#"{"data":{"a":"b"}}"#))
     }
 
-    @Test func aLongFileOfTokensBecomesAListFirst() async throws {
+    @Test func longTokensFileIsWrittenToAListInRedis() async throws {
         let count = TokensFile.inlineLimit + 2_501
         let file = try redis.folder.write("t", (0..<count).map { "token-\($0)" }.joined(separator: "\n"))
         let run = try await CommandRun(["send", "--tokens-file", file, "--title", "x"] + flags)
@@ -61,7 +61,7 @@ import Testing
         #expect((604_000...604_800).contains(seconds))
     }
 
-    @Test func waitingShowsNothingThatATerminalWouldAndEndsWithTheJobsFate() async throws {
+    @Test func waitWithoutTerminalPrintsNoControlCharactersAndExitsByTheJobsState() async throws {
         let hash = ["state", "rejected", "total", "0", "reason", "token: empty", "created_ms", "1"]
         for (index, value) in hash.enumerated() where index.isMultiple(of: 2) {
             _ = try redis.cli("HSET", "fanfare:{demo}:job:j", value, hash[index + 1])
@@ -76,7 +76,7 @@ import Testing
         #expect(done.status == 0)
     }
 
-    @Test func aJobsStateAndResultsAreShown() async throws {
+    @Test func jobShowAndResultsPrintStateAndResults() async throws {
         let missing = try await CommandRun(["job", "show", "j"] + flags)
         #expect(missing.status == 1)
         #expect(missing.err.contains("job j: not there"))
@@ -102,7 +102,7 @@ import Testing
         #expect(lines(bad.out).dropFirst() == ["1\tfailed\tUNREGISTERED\tremove\t1\tb"])
     }
 
-    @Test func aResultsEntryThatNoWorkerWroteIsLeftOutAndNamed() async throws {
+    @Test func unreadableResultsEntryIsSkippedAndNamed() async throws {
         _ = try redis.cli("HSET", "fanfare:{demo}:job:j", "state", "done", "total", "1", "sent", "1")
         let sent = #"{"i":0,"token":"a","status":"sent","message_id":"m","attempts":1}"#
         let stream = "fanfare:{demo}:results"
@@ -115,7 +115,7 @@ import Testing
         #expect(!run.err.contains("\u{1B}"))
     }
 
-    @Test func functionsAreLoadedAndLoadingAgainIsFine() async throws {
+    @Test func functionsLoadIsIdempotent() async throws {
         for _ in 0..<2 {
             let run = try await CommandRun(["functions", "load", "--redis", "unix://\(redis.socketPath)"])
             #expect(run.status == 0, "\(run.err)")
@@ -123,7 +123,7 @@ import Testing
         #expect(try redis.cli("FUNCTION", "LIST").contains("fanfare_v1"))
     }
 
-    @Test func wrongPasswordsAndAbsentServersHaveTheirExitCodes() async throws {
+    @Test func wrongPasswordExitsWith78AndAbsentServerWith69() async throws {
         let absent = try await CommandRun(["job", "show", "j", "--project", "demo", "--redis", "unix:///nowhere.sock"])
         #expect(absent.status == 69)
         let locked = try RedisServer(config: ["--requirepass", "right"], waitUntilReady: false)
@@ -133,7 +133,7 @@ import Testing
         #expect(!refused.err.contains("wrong-secret"))
     }
 
-    @Test func configurationProblemsEndWithTheirCode() async throws {
+    @Test func configurationProblemExitsWith78() async throws {
         let file = try redis.folder.write("fanfare.yaml", "redsi: {}\nprojects: { demo: {} }\n")
         for command in [["worker"], ["config", "check"], ["functions", "load"]] {
             let run = try await CommandRun(command + ["-c", file])
@@ -145,7 +145,7 @@ import Testing
         #expect(json.out.hasPrefix(#"{"ok":false,"problems":["redsi (line 1)"#))
     }
 
-    @Test func filesThatHoldSomethingElseAreNamed() async throws {
+    @Test func configCheckNamesFilesWithWrongContent() async throws {
         _ = try redis.folder.write("right.json", try Certificates.serviceAccount())
         _ = try redis.folder.write("authority.pem", "not a certificate\n")
         let pipe = redis.folder.path + "/pipe"
@@ -167,7 +167,7 @@ import Testing
         #expect(run.status == 78, "\(run.out)\(run.err)")
     }
 
-    @Test func aGoodConfigurationIsSaidToBe() async throws {
+    @Test func configCheckAcceptsAValidConfiguration() async throws {
         _ = try redis.folder.write("key.json", try Certificates.serviceAccount())
         let file = try redis.folder.write("good.yaml", "projects: { demo: { credentials: key.json } }\n")
         let run = try await CommandRun(["config", "check", "-c", file])

@@ -7,7 +7,7 @@ import Testing
 @Suite struct DashboardCommandTests {
     private static let nowhere = ["dashboard", "--redis", "unix:///nowhere/redis.sock"]
 
-    @Test func itStartsBeforeRedisAndEndsWhenItIsTold() async throws {
+    @Test func dashboardStartsBeforeRedisAndStopsOnSIGTERM() async throws {
         let process = CommandRun.process(Self.nowhere + ["--listen", "127.0.0.1:0"])
         let err = Pipe()
         process.standardError = err
@@ -26,7 +26,7 @@ import Testing
         #expect(process.terminationStatus == 0 && process.terminationReason == .exit)
     }
 
-    @Test func withoutATokenItIsNotForOthers() async throws {
+    @Test func dashboardRefusesAPublicAddressWithoutAToken() async throws {
         let line = Self.nowhere + ["--listen", "0.0.0.0:0"]
         let none = try await CommandRun(line)
         #expect(none.status == 78 && none.err.contains("so a token is needed"))
@@ -40,7 +40,7 @@ import Testing
         #expect(address.status == 64)
     }
 
-    @Test func aTokenIsReadFromItsFile() throws {
+    @Test func tokenFileMustHoldOneToken() throws {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
         let file = folder.file("token")

@@ -4,14 +4,14 @@ import Testing
 
 @Suite struct DemoMixTests {
     @Test(arguments: [1, 10, 999, 1_000, 10_000, 12_345])
-    func everyRecipientIsExpectedToEndOnce(count: Int) {
+    func mixExpectsOneResultPerRecipient(count: Int) {
         let mix = DemoMix(count: count)
         #expect(mix.tokens.count == count)
         #expect(Set(mix.tokens).count == count)
         #expect(mix.expected.values.reduce(0, +) == count)
     }
 
-    @Test func aThousandHoldsTheWholeMix() throws {
+    @Test func thousandRecipientsHoldEveryKind() throws {
         let mix = DemoMix(count: 1_000)
         #expect(mix.expected[.sent] == 960)
         #expect(mix.expected[DemoMix.Row(status: "failed", error: "UNREGISTERED", action: "remove")] == 20)

@@ -4,7 +4,7 @@ import Testing
 @testable import fanfare
 
 @Suite(.serialized) struct DemoTests {
-    /// Starts the demo and waits for the line that names its folder.
+    /// Starts the demo and returns its folder.
     private func start(_ tokens: Int) async throws -> (process: Process, folder: String) {
         let process = CommandRun.process(["demo", "--tokens", "\(tokens)"])
         let err = Pipe()
@@ -41,7 +41,7 @@ import Testing
         return false
     }
 
-    @Test(.timeLimit(.minutes(3))) func everyRecipientEndsAsItShould() async throws {
+    @Test(.timeLimit(.minutes(3))) func demoGivesEveryRecipientTheExpectedResult() async throws {
         let run = try await CommandRun(["demo", "--tokens", "1000"])
         #expect(run.status == 0, "\(run.out)\(run.err)")
         #expect(run.out.contains("Every recipient ended as it should."))
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(2)), arguments: [SIGINT, SIGTERM])
-    func anInterruptionLeavesNothingBehind(signal: Int32) async throws {
+    func interruptedDemoRemovesItsFolder(signal: Int32) async throws {
         let (process, folder) = try await start(100_000)
         #expect(FileManager.default.fileExists(atPath: folder))
         kill(process.processIdentifier, signal)
@@ -61,7 +61,7 @@ import Testing
         #expect(process.terminationStatus == 1)
     }
 
-    @Test(.timeLimit(.minutes(2))) func evenAKillLeavesNothingBehind() async throws {
+    @Test(.timeLimit(.minutes(2))) func killedDemoRemovesItsFolder() async throws {
         let (process, folder) = try await start(100_000)
         kill(process.processIdentifier, SIGKILL)
         process.waitUntilExit()

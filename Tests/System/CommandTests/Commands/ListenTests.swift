@@ -4,9 +4,9 @@ import Testing
 
 @testable import fanfare
 
-/// What is said of an address where nothing can listen.
+/// Errors of addresses that a server cannot listen on.
 @Suite struct ListenTests {
-    /// A port that somebody has for as long as this lives.
+    /// A port that is taken for the lifetime of this object.
     private final class TakenPort: Sendable {
         let number: Int
         private let descriptor: Int32
@@ -32,7 +32,7 @@ import Testing
 
     private static let nowhere = ["--redis", "unix:///nowhere/redis.sock"]
 
-    @Test func aPortThatIsTakenIsNamedWithTheOptionThatChoosesAnother() async throws {
+    @Test func takenPortIsNamedWithItsOption() async throws {
         let port = try TakenPort()
         let taken = "127.0.0.1:\(port.number) is taken by another program; choose another with"
         let dashboard = try await CommandRun(["dashboard", "--listen", "127.0.0.1:\(port.number)"] + Self.nowhere)
@@ -51,17 +51,17 @@ import Testing
         (["--project", "BAD"], "sandbox: --project: BAD is not of the form"),
         (["--fanout-rate", "0"], "sandbox: --fanout-rate: 0 is not within"),
     ])
-    func whatTheSandboxCannotBeIsAMatterOfUsage(arguments: [String], reason: String) async throws {
+    func invalidSandboxOptionExitsWith64(arguments: [String], reason: String) async throws {
         let folder = try TemporaryFolder()
         let run = try await CommandRun(["sandbox", "--state", folder.path, "--project", "demo"] + arguments)
         #expect(run.status == 64 && run.err.contains(reason), "\(run.err)")
     }
 
     @Test(arguments: [
-        ("192.0.2.1:8490", "192.0.2.1:8490 is no address of this machine"),
-        ("no.such.host.invalid:8490", "no.such.host.invalid:8490 has a host that nobody knows"),
+        ("192.0.2.1:8490", "192.0.2.1:8490 is not an address of this machine"),
+        ("no.such.host.invalid:8490", "no.such.host.invalid:8490 has an unknown host"),
     ])
-    func anAddressOfNobodysIsSaidToBe(address: String, reason: String) async throws {
+    func unusableListenAddressExitsWith69(address: String, reason: String) async throws {
         let token = ["FANFARE_DASHBOARD_TOKEN": "a-token-of-some-length"]
         let run = try await CommandRun(["dashboard", "--listen", address] + Self.nowhere, environment: token)
         #expect(
@@ -70,7 +70,7 @@ import Testing
         )
     }
 
-    @Test func anEmptyTokenFileIsSaidToBe() async throws {
+    @Test func emptyTokenFileExitsWith78() async throws {
         let folder = try TemporaryFolder()
         let run = try await CommandRun(
             ["dashboard", "--token-file", try folder.write("token", "")] + Self.nowhere

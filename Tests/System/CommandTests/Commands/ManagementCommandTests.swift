@@ -3,8 +3,8 @@ import Testing
 
 @testable import fanfare
 
-/// `fanfare topic` and `fanfare group` themselves, against a real redis-server and no worker: what a job came to stands
-/// in Redis already, under the id that the command gives.
+/// `fanfare topic` and `fanfare group` against a real redis-server without a worker: the test writes the results of a
+/// job to Redis before the command runs.
 @Suite struct ManagementCommandTests {
     private let redis: RedisServer
     private var flags: [String] { ["--project", "demo", "--redis", "unix://\(redis.socketPath)"] }
@@ -17,7 +17,7 @@ import Testing
         Array(lines(try redis.cli("XRANGE", "fanfare:{demo}:jobs", "-", "+")).dropFirst())
     }
 
-    /// A job that is over, and its one result.
+    /// Writes a finished job and its result.
     private func end(_ id: String, _ hash: [String], result: String?) throws {
         let fields = ["total", "1"] + hash
         for index in stride(from: 0, to: fields.count, by: 2) {
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test func subscriptionsArePushedAsJobs() async throws {
+    @Test func topicSubscribePushesAJob() async throws {
         let run = try await CommandRun(
             ["topic", "subscribe", "--topic", "news", "--token", "a", "--id", "mine", "--results", "all"] + flags
         )
@@ -40,7 +40,7 @@ import Testing
         #expect(lines(try redis.cli("SMEMBERS", "fanfare:projects")) == ["demo"])
     }
 
-    @Test func tokensComeFromAFileOrStandardInput() async throws {
+    @Test func topicCommandsReadTokensFromFileOrStandardInput() async throws {
         let run = try await CommandRun(
             ["topic", "unsubscribe", "--topic", "news", "--tokens-file", "-", "--priority", "9"] + flags,
             input: "a\r\n\n b \n"
@@ -55,15 +55,15 @@ import Testing
         #expect(refused.err.contains("more than 100000 tokens"))
     }
 
-    @Test func aFileWithoutTokensIsNamedWithItsRemedy() async throws {
+    @Test func emptyOrMissingTokensFileExitsWith64AndARemedy() async throws {
         let empty = try redis.folder.write("empty", " \n\n")
         let gone = empty + "-not"
         for command in [
             ["send", "--title", "x"], ["topic", "subscribe", "--topic", "t"], ["group", "create", "--name", "n"],
         ] {
             for (file, reason) in [
-                (empty, "--tokens-file: no tokens; give one a line"),
-                ("-", "standard input: no tokens; give one a line"),
+                (empty, "--tokens-file: no tokens; give one per line"),
+                ("-", "standard input: no tokens; give one per line"),
                 (
                     gone,
                     "--tokens-file: No such file or directory; give a file that can be read, or - for standard input"
@@ -80,8 +80,8 @@ import Testing
         #expect(try entry().isEmpty)
     }
 
-    /// Other workers may serve it, so the job is pushed; but nobody has to find out by waiting.
-    @Test func aProjectThatTheConfigurationDoesNotHaveIsPushedToWithAWarning() async throws {
+    /// Workers with another configuration may serve the project, so the job is pushed.
+    @Test func pushToAnUnconfiguredProjectWarns() async throws {
         let text = "projects: { demo: {}, prod: {} }\n"
         let file = try redis.folder.write("fanfare.yaml", text)
         let redisFlags = ["--redis", "unix://\(redis.socketPath)"]
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func waitingForASubscriptionEndsWithItsFate() async throws {
+    @Test func topicWaitExitsByTheJobsResult() async throws {
         try end("good", ["state", "done", "sent", "1"], result: nil)
         try end("bad", ["state", "done", "failed", "1"], result: nil)
         let line = ["topic", "subscribe", "--topic", "t", "--token", "a", "--wait"] + flags
@@ -127,7 +127,7 @@ import Testing
         (["get", "--name", "n"], ["op", "group.get", "group_name", "n"]),
     ]
 
-    @Test(arguments: groups.indices) func groupOperationsArePushedAsJobs(_ row: Int) async throws {
+    @Test(arguments: groups.indices) func groupCommandsPushJobs(_ row: Int) async throws {
         let (line, fields) = Self.groups[row]
         let run = try await CommandRun(["group"] + line + ["--id", "mine"] + flags)
         #expect(run.status == 0, "\(run.err)")
@@ -135,7 +135,7 @@ import Testing
         #expect(try entry() == fields + ["id", "mine"])
     }
 
-    @Test func aGroupsMembersFromAFileAreCountedToo() async throws {
+    @Test func groupCreateRefuses21TokensFromAFile() async throws {
         let file = try redis.folder.write("m", (0..<21).map { "t\($0)" }.joined(separator: "\n"))
         let run = try await CommandRun(["group", "create", "--name", "n", "--tokens-file", file] + flags)
         #expect(run.status == 64)
@@ -143,7 +143,7 @@ import Testing
         #expect(try entry().isEmpty)
     }
 
-    @Test func waitingForAGroupPrintsItsKeyAndNothingElse() async throws {
+    @Test func groupWaitPrintsOnlyTheKey() async throws {
         let result = #"{"i":0,"group":"APA91bK","status":"sent","group_name":"n","message_id":"","attempts":1}"#
         try end("j", ["state", "done", "sent", "1"], result: result)
         let line = ["group", "create", "--name", "n", "--token", "a", "--id", "j", "--wait"] + flags
@@ -155,7 +155,7 @@ import Testing
         #expect(json.out == #"{"id":"j","project":"demo","# + result.dropFirst() + "\n")
     }
 
-    @Test func aGroupOperationThatDidNotGoWellSaysWhy() async throws {
+    @Test func failedGroupOperationPrintsItsReason() async throws {
         let result =
             #"{"i":0,"group":"n","status":"failed","group_name":"n","attempts":1,"error":"INVALID_ARGUMENT","#
             + #""raw_error":"notification_key already exists","http_status":400,"action":"fix_message"}"#
@@ -176,6 +176,6 @@ import Testing
         try end("l", ["state", "done", "sent", "1"], result: nil)
         let trimmed = try await CommandRun(line + ["--id", "l"])
         #expect(trimmed.status == 1 && trimmed.out.isEmpty)
-        #expect(trimmed.err.contains("its result is not in the stream any more"))
+        #expect(trimmed.err.contains("the stream no longer holds its result"))
     }
 }

@@ -8,7 +8,7 @@ import Testing
 
 @testable import fanfare
 
-/// What an operator types, against a real redis-server with Fanfare's functions; the test itself hands jobs over.
+/// The operator's commands against a real redis-server with Fanfare's functions. The test does the intake of jobs.
 @Suite struct OperatorCommandTests {
     private let redis: RedisServer
     private let keys = ProjectKeys(project: "demo")
@@ -60,7 +60,7 @@ import Testing
         _ = try await client.send(call.command(keys))
     }
 
-    /// A fan-out whose list grew under it, found so by a worker.
+    /// Parks a fan-out: its list grows, and a claim finds that.
     private func park(_ client: RedisClient, _ id: String) async throws {
         var push = RedisCommand("RPUSH", "list:{demo}:\(id)")
         for index in 0..<1_200 { push.append("t\(index)") }
@@ -71,7 +71,7 @@ import Testing
         #expect(try redis.cli("HGET", keys.job(id), "state") == "parked")
     }
 
-    @Test func withoutTheFunctionsTheRemedyIsNamed() async throws {
+    @Test func missingFunctionsExitWith69AndNameTheRemedy() async throws {
         for line in [["job", "cancel", "j"] + flags, ["project", "ls"] + link, ["dead", "replay", "1-0"] + flags] {
             _ = try redis.cli("SADD", "fanfare:projects", "demo")
             _ = try redis.cli("XADD", keys.dead, "1-0", "job", "j", "kind", "rejected")
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test func aJobIsPausedShownResumedAndCancelled() async throws {
+    @Test func jobCommandsPauseResumeAndCancel() async throws {
         try await withClient { client in
             try await intake(client, "j", .tokens(["a", "b"]))
             let paused = try await CommandRun(["job", "pause", "j"] + flags)
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func aWaitSaysThatTheJobIsPausedAndGoesOn() async throws {
+    @Test func waitPrintsAPauseOnceAndContinues() async throws {
         try await withClient { client in
             try await intake(client, "j", .tokens(["a"]))
             _ = try await CommandRun(["job", "pause", "j"] + flags)
@@ -116,11 +116,11 @@ import Testing
                 onNotice: { notes.append($0) }
             )
             #expect(end.status.state == .done && end.status.isSuccess)
-            #expect(notes == ["job j is paused: paused by an operator; waiting goes on"])
+            #expect(notes == ["job j is paused: paused by an operator; still waiting"])
         }
     }
 
-    @Test func aWaitForAParkedJobEndsWithTheRemedy() async throws {
+    @Test func waitForAParkedJobFailsWithTheRemedy() async throws {
         try await withClient { client in
             try await park(client, "j")
             let run = try await CommandRun(["job", "show", "j", "--wait"] + flags)
@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    @Test func jobsAreListed() async throws {
+    @Test func jobListKeepsTheOrderOfTheQueue() async throws {
         try await withClient { client in
             try await intake(client, "wide", .tokens((0..<2_500).map { "t\($0)" }))
             try await claim(client)
@@ -142,15 +142,15 @@ import Testing
             #expect(lines(list.out).map { String($0.prefix { $0 != " " }) } == ["job", "wide", "next", "small"])
             let short = try await CommandRun(["job", "ls", "--json", "--limit", "1"] + flags)
             #expect(try objects(short.out).map { $0["id"]?.string } == ["wide"])
-            #expect(short.err.contains("--limit raises that"))
+            #expect(short.err.contains("--limit shows more"))
             let shown = try await CommandRun(["job", "show", "next"] + flags)
-            #expect(shown.out.contains("remaining  next of the fan-outs that wait"))
+            #expect(shown.out.contains("remaining  next of the waiting fan-outs"))
             let none = try await CommandRun(["job", "ls", "--state", "done"] + flags)
-            #expect(none.status == 0 && none.out.isEmpty && none.err.contains("no such jobs"))
+            #expect(none.status == 0 && none.out.isEmpty && none.err.contains("no matching jobs"))
         }
     }
 
-    @Test func projectsArePausedListedAndResumed() async throws {
+    @Test func projectCommandsPauseListAndResume() async throws {
         try await withClient { client in
             try await intake(client, "j", .tokens(["a"]))
             _ = try redis.cli("SADD", "fanfare:projects", "demo")
@@ -165,11 +165,11 @@ import Testing
             let working = try await CommandRun(["project", "ls"] + link)
             #expect(working.out.contains("demo     working"))
             let unknown = try await CommandRun(["project", "pause", "dmeo"] + link)
-            #expect(unknown.status == 1 && unknown.err.contains("known are demo"))
+            #expect(unknown.status == 1 && unknown.err.contains("known projects: demo"))
         }
     }
 
-    @Test func theDeadAreListedReplayedAndDropped() async throws {
+    @Test func deadCommandsListReplayAndDrop() async throws {
         try await withClient { client in
             try await park(client, "one")
             try await park(client, "two")
@@ -201,15 +201,15 @@ import Testing
 
             _ = try redis.cli("RPOP", "list:{demo}:one")
             let resumed = try await CommandRun(["dead", "replay", "--job", "one"] + flags)
-            #expect(resumed.status == 0 && resumed.out.contains("job one goes on"), "\(resumed.err)")
+            #expect(resumed.status == 0 && resumed.out.contains("job one is resumed"), "\(resumed.err)")
             #expect(try redis.cli("HGET", keys.job("one"), "state") == "waiting")
             let again = try await CommandRun(["dead", "replay", "--job", "one"] + flags)
-            #expect(again.status == 1 && again.err.contains("job one: no such entry"))
+            #expect(again.status == 1 && again.err.contains("job one: it has no matching entry"))
 
             let dropped = try await CommandRun(["dead", "drop", "--all", "--yes"] + flags)
             #expect(dropped.status == 0 && dropped.out.contains("job two: its unfinished recipients are cancelled"))
             let nothing = try await CommandRun(["dead", "drop", "--all", "--yes"] + flags)
-            #expect(nothing.status == 0 && nothing.err.contains("no such entries"))
+            #expect(nothing.status == 0 && nothing.err.contains("no matching entries"))
             #expect(try redis.cli("XLEN", keys.dead) == "0")
         }
     }

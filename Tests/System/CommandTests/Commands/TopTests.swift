@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test(arguments: [(80, 24), (40, 10), (200, 60), (20, 4), (1, 1)])
-    func itFitsTheWindow(columns: Int, rows: Int) throws {
+    func screenFitsItsWindow(columns: Int, rows: Int) throws {
         let screen = TopScreen(snapshot: try snapshot(jobs: 40), meter: FleetMeter())
         let lines = screen.lines(width: columns, height: rows)
         #expect(lines.allSatisfy { $0.text.count <= columns } && lines.count <= max(2, rows))
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test func everythingIsThereWithoutALimit() throws {
+    @Test func screenWithoutHeightShowsEverything() throws {
         let screen = TopScreen(snapshot: try snapshot(jobs: 40), meter: FleetMeter(), trouble: "Redis is away")
         let lines = screen.lines(width: 200, height: nil)
         let text = lines.map(\.text).joined(separator: "\n")
@@ -62,7 +62,7 @@ import Testing
         try await body(["top", "--redis", "unix://\(redis.socketPath)"])
     }
 
-    @Test func withoutATerminalItIsShownOnce() async throws {
+    @Test func topWithoutATerminalPrintsOnce() async throws {
         try await withRedis { line in
             for flags in [[], ["--once"]] {
                 let run = try await CommandRun(line + flags)
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func theTerminalIsAsItWas() async throws {
+    @Test func topRestoresTheTerminal() async throws {
         try await withRedis { line in
             let command = ([CommandRun.executable.path] + line).map { "'\($0)'" }.joined(separator: " ")
             let folder = try TemporaryFolder()
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func aRedisThatIsAwayIsSaid() async throws {
+    @Test func topWithoutRedisExitsWith69() async throws {
         let run = try await CommandRun(["top", "--once", "--redis", "unix:///nowhere/redis.sock"])
         #expect(run.status == 69 && run.out.isEmpty && run.err.contains("Redis at"))
     }

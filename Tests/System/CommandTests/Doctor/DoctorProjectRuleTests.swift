@@ -7,7 +7,7 @@ import Testing
 @testable import FanfareClient
 @testable import fanfare
 
-/// What the doctor says of projects, workers, quotas, the machine and the way to Redis.
+/// Checks of projects, workers, quotas, the machine and the route to Redis.
 @Suite struct DoctorProjectRuleTests {
     private func overview(_ fields: [String] = []) throws -> OverviewReply {
         try #require(OverviewReply(.array((["now_ms", "1"] + fields).map { .bulk(Array($0.utf8)) })))
@@ -45,7 +45,7 @@ import Testing
         return findings.map { "\($0.severity) \($0.check): \($0.text)" }
     }
 
-    @Test func aProjectThatCannotSendIsNamed() async throws {
+    @Test func obstaclesOfProjectsAreReported() async throws {
         let projects = try [
             project("fine"), project("held", "paused", "1", "pause_reason", "lunch"),
             project("stuck", "block", "credentials: refused", "parked", "2") { $0.dead = 5 },
@@ -57,15 +57,16 @@ import Testing
             lines == [
                 "ok project fine: idle", "warn project held: paused: lunch",
                 "fail project stuck: nothing can be sent: credentials: refused",
-                "warn project stuck: 2 jobs need a person", "warn project stuck: 3 rejected jobs are kept in `dead`",
+                "warn project stuck: 2 parked jobs need an operator",
+                "warn project stuck: 3 rejected jobs are kept in `dead`",
                 "fail project full: takes no jobs: an outgoing stream is not read",
-                "fail project slow: its active fan-out j does not get on",
-                "warn project unread: 700000 entries of its results are not acknowledged; workers stop at 1000000",
+                "fail project slow: its active fan-out j makes no progress",
+                "warn project unread: 700000 results entries are not acknowledged; workers stop at 1000000",
             ]
         )
     }
 
-    @Test func aFanOutSeemsStuckOnlyWhenNothingHoldsIt() throws {
+    @Test func fanoutIsStuckOnlyWithoutAnObstacle() throws {
         #expect(RedisProbe.stuckFanout(of: try project("p", "open", "1", "active", "j", "active_left", "-")) == "j")
         let aimed = try project("p", "open", "1", "active", "j", "active_left", "5000")
         #expect(RedisProbe.stuckFanout(of: aimed) == nil, "FCM is busy with it")
@@ -74,7 +75,7 @@ import Testing
         #expect(RedisProbe.stuckFanout(of: try project("p", "open", "1")) == nil)
     }
 
-    @Test func workersAreCountedAndTheirVersionsCompared() async throws {
+    @Test func workersCheckReportsMissingWorkersAndMixedVersions() async throws {
         let old = try lease("a.x.1", version: "0.1.0")
         let new = try lease("b.x.1", version: "0.2.0")
         let gone = try lease("c.x.1", version: "0.0.9", silentMs: 20_000)
@@ -94,7 +95,7 @@ import Testing
         )
     }
 
-    @Test func quotasOutOfTheOrdinaryAreNamed() async throws {
+    @Test func quotaCheckWarnsOfUnusualQuotas() async throws {
         func lines(_ quota: String, _ fleet: String, fanouts: String = "1") async throws -> [String] {
             try await examine(
                 .quotas,
@@ -114,7 +115,7 @@ import Testing
         #expect(try await lines("600", "0", fanouts: "2")[0].contains("active_fanouts 2"))
     }
 
-    @Test func theMachineIsLookedAt() async throws {
+    @Test func machineChecksReportLimitsLibrariesAndVariables() async throws {
         let environment = ["FANFARE_PROJECTS": "a,b,c", "FANFARE_WORKER_MAX_LANES": "100"]
         let configuration = try Configuration.load(file: nil, environment: environment)
         #expect(Check.descriptors(limit: 664, configuration).map(\.severity) == [.ok])
@@ -144,7 +145,7 @@ import Testing
         ("redis://u:p@redis.internal", "u", 1), ("rediss://u:p@redis.internal", "u", 0),
         ("rediss://:p@redis.internal", "default", 1), ("rediss://redis.internal", "u", 1),
     ])
-    func whoMayReachRedisIsJudged(url: String, user: String, concerns: Int) async throws {
+    func accessCheckWarnsOfEachExposure(url: String, user: String, concerns: Int) async throws {
         let deployment = try RedisDeployment(url: url)
         let lines = try await examine(.access, []) {
             $0.deployment = deployment
@@ -154,10 +155,10 @@ import Testing
         #expect(lines.count == max(1, concerns))
         #expect(!lines.joined().contains(":p@"))
         let refused = try await examine(.access, []) { $0.redis?.refusal = "NOPERM x" }
-        #expect(refused == ["fail access: this user may not look at a project: NOPERM x"])
+        #expect(refused == ["fail access: this user may not read a project: NOPERM x"])
     }
 
-    @Test func aFindingIsOneLineWhateverOthersWrote() {
+    @Test func findingEscapesForeignTextToOneLine() {
         let finding = Finding.warn("project demo", "paused: a\nok    redis: fine\u{1B}[2J", "r")
         #expect(finding.line == #"warn  project demo: paused: a\u000aok    redis: fine\u001b[2J"# + "\n      remedy: r")
         #expect(Finding.ok("c", String(repeating: "x", count: 1_000)).line.count < 450)

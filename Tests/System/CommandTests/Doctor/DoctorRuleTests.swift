@@ -6,7 +6,7 @@ import Testing
 
 @testable import fanfare
 
-/// Each check as a rule over what a server says of itself.
+/// Checks of Redis, as rules over its facts.
 @Suite struct DoctorRuleTests {
     private func configuration(_ flags: [String: String] = [:]) throws -> Configuration {
         try Configuration.load(file: nil, environment: [:], flags: flags)
@@ -28,7 +28,7 @@ import Testing
         return await check.examine(subject)
     }
 
-    @Test func primariesOfAClusterThatAreNotAlikeAreNamed() async throws {
+    @Test func findingsNamePrimariesThatDiffer() async throws {
         func primaries(_ policies: [String]) -> [RedisFacts.Primary] {
             policies.enumerated().map { .init(name: "n\($0)", facts: RedisFacts(info: ["maxmemory_policy": $1])) }
         }
@@ -37,7 +37,7 @@ import Testing
                 $0.primaries = primaries(policies)
             }.map { "\($0.severity) \($0.text.prefix(while: { $0 != ";" }))" }
         }
-        let lost = "Redis may throw away what a promise rests on"
+        let lost = "Redis may delete jobs and results when its memory is full"
         #expect(try await verdicts(["noeviction", "noeviction"]) == ["ok noeviction"])
         #expect(try await verdicts(["noeviction", "allkeys-lru"]) == ["fail n1: allkeys-lru: \(lost)"])
         #expect(try await verdicts(["volatile-ttl", "noeviction"]) == ["fail n0: volatile-ttl: \(lost)"])
@@ -63,8 +63,8 @@ import Testing
             says: "7.2.4, as Valkey 8.0.1"
         ),
         Row(check: .redisVersion, info: ["redis_version": "6.2.14"], severity: .fail, says: "7.0"),
-        Row(check: .redisVersion, info: ["redis_version": "x"], severity: .warn, says: "does not say"),
-        Row(check: .redisVersion, severity: .warn, says: "does not say"),
+        Row(check: .redisVersion, info: ["redis_version": "x"], severity: .warn, says: "does not report"),
+        Row(check: .redisVersion, severity: .warn, says: "does not report"),
         Row(check: .redisRole, info: ["role": "master"], severity: .ok, says: "primary"),
         Row(
             check: .redisRole,
@@ -81,12 +81,12 @@ import Testing
         Row(check: .redisRole, info: ["role": "master", "loading": "1"], severity: .fail, says: "loading"),
         Row(check: .evictionPolicy, info: ["maxmemory_policy": "noeviction"], severity: .ok, says: "noeviction"),
         Row(check: .evictionPolicy, info: ["maxmemory_policy": "allkeys-lru"], severity: .fail, says: "allkeys-lru"),
-        Row(check: .evictionPolicy, info: ["maxmemory_policy": "volatile-ttl"], severity: .fail, says: "throw away"),
+        Row(check: .evictionPolicy, info: ["maxmemory_policy": "volatile-ttl"], severity: .fail, says: "may delete"),
         Row(check: .memory, info: ["used_memory": "59", "maxmemory": "100"], severity: .ok, says: "59 %"),
         Row(check: .memory, info: ["used_memory": "60", "maxmemory": "100"], severity: .warn, says: "stop at 80 %"),
         Row(check: .memory, info: ["used_memory": "80", "maxmemory": "100"], severity: .fail, says: "take no jobs"),
         Row(check: .memory, info: ["used_memory": "80", "maxmemory": "0"], severity: .warn, says: "no maxmemory"),
-        Row(check: .memory, info: ["used_memory": "-1", "maxmemory": "0"], severity: .warn, says: "does not say"),
+        Row(check: .memory, info: ["used_memory": "-1", "maxmemory": "0"], severity: .warn, says: "does not report"),
         Row(check: .replicas, info: ["connected_slaves": "0"], severity: .ok, says: "none"),
         Row(
             check: .replicas,
@@ -121,7 +121,7 @@ import Testing
             says: "1 connected, 0 online"
         ),
     ])
-    func whatRedisSaysIsJudged(row: Row) async throws {
+    func serverChecksGiveTheSeverityOfEachFact(row: Row) async throws {
         let findings = try await examine(row.check, info: row.info, settings: row.settings)
         let finding = try #require(findings.first)
         #expect(findings.count == 1)
@@ -135,8 +135,14 @@ import Testing
     @Test(arguments: [
         Row(check: .persistence, info: aof, settings: ["appendfsync": "always"], severity: .ok, says: "always"),
         Row(check: .persistence, info: aof, settings: ["appendfsync": "everysec"], severity: .ok, says: "everysec"),
-        Row(check: .persistence, info: aof, settings: ["appendfsync": "no"], severity: .fail, says: "no bound"),
-        Row(check: .persistence, info: aof, severity: .warn, says: "may not be asked"),
+        Row(
+            check: .persistence,
+            info: aof,
+            settings: ["appendfsync": "no"],
+            severity: .fail,
+            says: "any number of writes"
+        ),
+        Row(check: .persistence, info: aof, severity: .warn, says: "may not read"),
         Row(
             check: .persistence,
             info: ["aof_enabled": "0"],
@@ -178,14 +184,14 @@ import Testing
             info: aof.merging(["slave0": "state=online,lag=0"]) { $1 },
             settings: ["appendfsync": "always"],
             severity: .ok,
-            says: "power lost: nothing is lost; failover: what replication was behind"
+            says: "power lost: nothing is lost; failover: writes not yet replicated are lost"
         ),
         Row(
             check: .durability,
             info: aof.merging(["slave0": "state=online,lag=0"]) { $1 },
             settings: ["appendfsync": "always", "min-replicas-to-write": "1"],
             severity: .ok,
-            says: "had not confirmed"
+            says: "no replica had confirmed"
         ),
         Row(
             check: .durability,
@@ -199,7 +205,7 @@ import Testing
             info: aof.merging(["slave0": "state=online,lag=0"]) { $1 },
             settings: ["appendfsync": "everysec", "safe": "1"],
             severity: .warn,
-            says: "promises more"
+            says: "does not keep"
         ),
         Row(
             check: .durability,
@@ -208,9 +214,9 @@ import Testing
             severity: .fail,
             says: "0 online: nothing is sent"
         ),
-        Row(check: .durability, info: ["aof_enabled": "0"], severity: .warn, says: "nothing can be promised"),
+        Row(check: .durability, info: ["aof_enabled": "0"], severity: .warn, says: "can lose every job"),
     ])
-    func whatIsKeptIsJudged(row: Row) async throws {
+    func durabilityChecksGiveTheSeverityOfEachSetting(row: Row) async throws {
         let finding = try #require(try await examine(row.check, info: row.info, settings: row.settings).last)
         #expect(finding.severity == row.severity, "\(finding.line)")
         #expect(finding.text.contains(row.says), "\(finding.line)")
@@ -221,7 +227,7 @@ import Testing
         (0, 1, Finding.Severity.ok), (-900, 1, .ok), (1_400, 500, .ok), (1_600, 500, .warn), (-5_000, 1, .warn),
         (70_000, 1, .fail), (Int64.min, 0, .fail),
     ])
-    func clocksMayDifferALittle(skewMs: Int64, errorMs: Int64, severity: Finding.Severity) async throws {
+    func clockCheckAllowsASecondOfSkew(skewMs: Int64, errorMs: Int64, severity: Finding.Severity) async throws {
         let findings = try await examine(.clock) { ($0.skewMs, $0.skewErrorMs) = (skewMs, errorMs) }
         #expect(findings.map(\.severity) == [severity])
     }
@@ -230,12 +236,14 @@ import Testing
         (RedisFacts.Functions.same, Finding.Severity.ok), (.different, .warn), (.missing, .warn),
         (.unknown("NOPERM"), .warn),
     ])
-    func functionsAreLookedAt(functions: RedisFacts.Functions, severity: Finding.Severity) async throws {
+    func functionsCheckWarnsUnlessTheLibraryIsTheSame(functions: RedisFacts.Functions, severity: Finding.Severity)
+        async throws
+    {
         let findings = try await examine(.functions) { $0.functions = functions }
         #expect(findings.map(\.severity) == [severity])
     }
 
-    @Test func aLibraryIsComparedByItsText() {
+    @Test func libraryIsComparedByItsCode() {
         func bulk(_ text: String) -> RedisValue { .bulk(Array(text.utf8)) }
         let list = RedisValue.array([
             .array([
@@ -255,13 +263,13 @@ import Testing
         }
     }
 
-    @Test func infoIsReadLineByLine() {
+    @Test func infoSkipsCommentsAndBrokenLines() {
         let info = RedisFacts.info("# Server\r\nredis_version:7.0.15\r\nexecutable:/a:b\r\n\r\nbroken\r\n")
         #expect(info == ["redis_version": "7.0.15", "executable": "/a:b"])
         #expect(RedisFacts.info("").isEmpty)
     }
 
-    @Test func everyErrorOfRedisHasARemedy() async throws {
+    @Test func everyRedisErrorHasARemedy() async throws {
         let codes: [RedisError.Code] = [
             .connectionLost, .timeout, .noAuth, .wrongPass, .noPerm, .tls, .loading, .misconf, .nameResolution, .busy,
         ]

@@ -5,7 +5,7 @@ import Testing
 
 @testable import fanfare
 
-/// The command, against real servers.
+/// `fanfare doctor` against real servers.
 @Suite struct DoctorCommandTests {
     private func findings(_ run: CommandRun) throws -> [String: String] {
         let object = try #require(try JSONParser.parse(Array(run.out.utf8), limits: JSONLimits()).object)
@@ -29,7 +29,7 @@ import Testing
         )
     }
 
-    @Test func aGoodServerIsFoundToBe() async throws {
+    @Test func doctorPassesAGoodServer() async throws {
         let redis = try RedisServer(config: ["--maxmemory", "100mb"])
         let file = try configure(redis)
         _ = try await CommandRun(["functions", "load", "-c", file])
@@ -48,7 +48,7 @@ import Testing
         #expect(text.out.contains("ok    persistence: append-only file, appendfsync always"))
     }
 
-    @Test func jobsOfAMisspeltProjectAreFoundWhenAskedFor() async throws {
+    @Test func onlineDoctorFindsJobsOfUnknownProjects() async throws {
         let redis = try RedisServer()
         let file = try configure(redis)
         _ = try await CommandRun(["functions", "load", "-c", file])
@@ -60,12 +60,12 @@ import Testing
         let run = try await CommandRun(["doctor", "-c", file, "--online"])
         let named = run.out.split(separator: "\n").filter { $0.contains("this configuration does not name it") }
         #expect(named.count == 1, "\(run.out)")
-        #expect(named.first?.contains("project demmo: 1 jobs wait, no worker is alive for it") == true, "\(run.out)")
+        #expect(named.first?.contains("project demmo: 1 jobs wait, it has no live worker") == true, "\(run.out)")
         let offline = try await CommandRun(["doctor", "-c", file])
         #expect(!offline.out.contains("demmo"))
     }
 
-    @Test func eachFaultIsFound() async throws {
+    @Test func doctorReportsEveryFault() async throws {
         let redis = try RedisServer(config: ["--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"])
         let file = try configure(redis, mode: 0o644)
         _ = try redis.cli("CONFIG", "SET", "min-replicas-to-write", "1")
@@ -78,7 +78,7 @@ import Testing
         #expect(run.out.contains("chmod") && run.out.contains("noeviction"))
     }
 
-    @Test func whatAUserMayNotAskIsUnknownNotWrong() async throws {
+    @Test func forbiddenCommandsGiveWarningsOnly() async throws {
         let redis = try RedisServer(config: ["--maxmemory", "100mb"])
         _ = try redis.cli("ACL", "SETUSER", "worker", "on", ">pw", "~*", "+@all", "-config", "-function")
         let run = try await CommandRun(["doctor", "--redis", "unix://worker:pw@\(redis.socketPath)", "--json"])
@@ -88,18 +88,18 @@ import Testing
         #expect(!run.out.contains("pw"))
     }
 
-    @Test func aUserThatMayNotCallFunctionsIsAFault() async throws {
+    @Test func userWithoutFunctionRightsFailsTheDoctor() async throws {
         let redis = try RedisServer(config: ["--maxmemory", "100mb"])
         let file = try configure(redis)
         _ = try await CommandRun(["functions", "load", "-c", file])
         _ = try redis.cli("ACL", "SETUSER", "reader", "on", ">pw", "~*", "+@all", "-fcall", "-fcall_ro")
         let url = "unix://reader:pw@\(redis.socketPath)"
         let run = try await CommandRun(["doctor", "-c", file, "--json"], environment: ["FANFARE_REDIS_URL": url])
-        #expect(run.status == 1 && run.out.contains("this user may not look at a project"), "\(run.out)")
+        #expect(run.status == 1 && run.out.contains("this user may not read a project"), "\(run.out)")
         #expect(try findings(run)["access"] == "fail")
     }
 
-    @Test func aReplicaAndAnAbsentServerAreFaults() async throws {
+    @Test func replicaAndAbsentServerFailTheDoctor() async throws {
         let primary = try RedisServer(port: .plain)
         let replica = try RedisServer(config: ["--replicaof", "127.0.0.1", "\(primary.port)"])
         let run = try await CommandRun(["doctor", "--redis", "unix://\(replica.socketPath)", "--json"])
@@ -110,7 +110,7 @@ import Testing
         try primary.waitFor { try $0.cli("INFO", "replication").contains("state=online") }
         let other = try await CommandRun(["doctor", "--redis", "unix://\(primary.socketPath)", "--json"])
         #expect(try findings(other)["replicas"] == "warn")
-        #expect(other.out.contains("what replication was behind"))
+        #expect(other.out.contains("writes not yet replicated"))
 
         let absent = try await CommandRun(["doctor", "--redis", "unix:///nowhere.sock", "--json"])
         #expect(absent.status == 1)

@@ -3,14 +3,14 @@ import Testing
 
 @testable import fanfare
 
-/// A service account file that reads well, with a key that cannot sign.
+/// A valid service account file whose key cannot sign.
 @Suite struct UnusableKeyTests {
     private static func account(_ key: String) -> String {
         #"{"type":"service_account","client_email":"a@b","private_key":"\#(key)","token_uri":"https://localhost/t"}"#
     }
 
     @Test(arguments: ["garbage", "escaped line breaks", "an end that is missing", "no PEM"])
-    func isNamedBeforeAWorkerStarts(_ form: String) async throws {
+    func unusableKeyIsNamedBeforeAWorkerStarts(_ form: String) async throws {
         let folder = try TemporaryFolder()
         let right = try Certificates.serviceAccount()
         let secret = try #require(right.split(separator: #"\n"#).dropFirst(3).first.map(String.init))

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The scripts that `fanfare --generate-completion-script` prints, in the shells that read them.
+/// Completion scripts in their shells.
 @Suite struct CompletionTests {
     private static let folder = CommandRun.executable.deletingLastPathComponent().path
 
@@ -12,7 +12,7 @@ import Testing
         return try folder.write("fanfare.\(shell)", run.out)
     }
 
-    /// What bash would offer for a line whose last word is being typed.
+    /// The completions of bash for the last word of a line.
     private func offers(_ words: [String], environment: [String: String] = [:]) async throws -> [String] {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
@@ -46,7 +46,7 @@ import Testing
         #expect(try await offers(["fanfare", "send", "--delivery", "at_m"]) == ["at_most_once"])
     }
 
-    @Test func projectsAndJobsAreOfferedByName() async throws {
+    @Test func bashOffersProjectsAndJobs() async throws {
         let redis = try RedisServer()
         let file = try redis.folder.write(
             "fanfare.yaml",
@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test(arguments: ["zsh", "fish"].filter { FileManager.default.isExecutableFile(atPath: "/usr/bin/\($0)") })
-    func otherShellsReadTheirs(shell: String) async throws {
+    func otherShellsParseTheirScripts(shell: String) async throws {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
         let script = try await script(shell, in: folder)

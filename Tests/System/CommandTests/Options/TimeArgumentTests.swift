@@ -14,7 +14,7 @@ import Testing
         ("+2h", .after(milliseconds: 7_200_000)),
         ("+1d", .after(milliseconds: 86_400_000)),
     ])
-    func formsThatAreUnderstood(text: String, expected: TimeArgument) {
+    func validFormsAreParsed(text: String, expected: TimeArgument) {
         #expect(TimeArgument(text) == expected)
     }
 
@@ -23,11 +23,11 @@ import Testing
         "1772352000", "0", "99999999999999999999", "2026-03-01", "2026-03-01T08:00:00", "2026-13-01T08:00:00Z", "soon",
         "1950-01-01T00:00:00Z", " 1772352000000",
     ])
-    func formsThatAreNot(text: String) {
+    func invalidFormsAreRefused(text: String) {
         #expect(TimeArgument(text) == nil)
     }
 
-    @Test func aDelayStartsFromTheClockGiven() {
+    @Test func delayIsAddedToTheGivenTime() {
         #expect(TimeArgument("+5m")?.milliseconds(nowMs: 1_000) == 301_000)
         #expect(TimeArgument("1772352000000")?.milliseconds(nowMs: 1_000) == 1_772_352_000_000)
     }

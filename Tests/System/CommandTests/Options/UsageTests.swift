@@ -32,7 +32,7 @@ import Testing
         ["dashboard", "--listen", "[::1]:0", "--read-only", "--token-file", "f", "--allow-host", "a"],
         ["sandbox", "--state", "d", "--project", "a", "--project", "b", "--bare-errors", "--seed", "7"],
     ])
-    func linesThatAreUnderstood(line: [String]) throws {
+    func validLinesAreParsed(line: [String]) throws {
         #expect(throws: Never.self) { try Fanfare.parseAsRoot(line) }
     }
 
@@ -64,7 +64,7 @@ import Testing
         ["dead", "replay", "1-0", "--all"], ["dead", "replay", "1-0", "--kind", "parked"], ["dead", "replay", "x"],
         ["dead", "replay", "1"], ["dead", "replay", "1-+0"], ["dead", "drop", "--yes"],
     ])
-    func linesThatAreNotEndWithTheUsageCode(line: [String]) throws {
+    func invalidLinesExitWith64(line: [String]) throws {
         let error = try #require(throws: (any Error).self) { try Fanfare.parseAsRoot(line) }
         #expect(Fanfare.exitCode(for: error).rawValue == 64)
     }
@@ -74,12 +74,12 @@ import Testing
         (["topic", "subscribe", "--topic", "t", "--tokens", "a"], "--tokens"),
         (["group", "create", "--nam", "n", "--name", "n"], "--nam"), (["dead", "drop", "--al"], "--al"),
     ])
-    func aWordThatNobodyKnowsIsNamedBeforeWhatIsMissing(line: [String], word: String) async throws {
+    func unknownOptionIsReportedBeforeAMissingOne(line: [String], word: String) async throws {
         let error = try await #require(throws: (any Error).self) { try await Fanfare.parseCommand(line) }
         #expect(Fanfare.message(for: error).hasPrefix("Unknown option '\(word)'"), "\(Fanfare.message(for: error))")
     }
 
-    @Test func whatIsMissingIsSaidOfAKnownLine() async throws {
+    @Test func missingOptionIsReported() async throws {
         let line = Self.send + ["--token", "a"]
         let error = try await #require(throws: (any Error).self) { try await Fanfare.parseCommand(line) }
         #expect(Fanfare.message(for: error).hasPrefix("give a message"))

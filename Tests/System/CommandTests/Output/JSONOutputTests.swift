@@ -5,13 +5,13 @@ import Testing
 
 @testable import fanfare
 
-/// `--json`: standard output holds JSON and nothing else, one value a line; what went wrong is on standard error.
+/// `--json`: standard output holds only JSON, one value per line; errors go to standard error.
 @Suite struct JSONOutputTests {
     private func values(_ text: String) throws -> [JSONValue] {
         try text.split(separator: "\n").map { try JSONParser.parse(Array($0.utf8), limits: JSONLimits()) }
     }
 
-    @Test func whateverPrintsFactsPrintsThemAsJSON() async throws {
+    @Test func jsonFlagPrintsOnlyJSON() async throws {
         let redis = try RedisServer()
         let link = ["--redis", "unix://\(redis.socketPath)"]
         let project = ["--project", "demo"]
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func aConfigurationSaysAsJSONWhereProjectsGo() async throws {
+    @Test func configCheckPrintsDestinationsAsJSON() async throws {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
         _ = try folder.write("key", "server-key")
@@ -69,7 +69,7 @@ import Testing
         #expect(project["destination"]?.string == "https://localhost:1")
     }
 
-    @Test func whatOthersWroteIsNotObeyedByATerminal() async throws {
+    @Test func foreignTextIsEscapedForTerminals() async throws {
         let redis = try RedisServer()
         let flags = ["--project", "demo", "--redis", "unix://\(redis.socketPath)"]
         let evil = "\u{1B}]0;x\u{7} \u{9B}2J \u{202E}gnp.exe\u{2028}ok"

@@ -9,15 +9,15 @@ import Testing
         (0, "0.0/s"), (0.04, "0.0/s"), (3.44, "3.4/s"), (9.96, "10.0/s"), (10, "10/s"), (12_345.6, "12346/s"),
         (Double.infinity, "-"), (.nan, "-"),
     ])
-    func rates(rate: Double, text: String) { #expect(PaceText.rate(rate) == text) }
+    func ratesHaveOneDecimalBelowTen(rate: Double, text: String) { #expect(PaceText.rate(rate) == text) }
 
     @Test(arguments: [
         (0, "0 s"), (0.2, "1 s"), (59, "59 s"), (60, "1 min"), (200, "3 min 20 s"), (3_600, "1 h"),
         (7_530, "2 h 5 min"), (90_000, "1 d 1 h"), (-1, "-"), (Double.infinity, "-"),
     ])
-    func durations(seconds: Double, text: String) { #expect(PaceText.duration(seconds) == text) }
+    func durationsHaveTwoUnitsAtMost(seconds: Double, text: String) { #expect(PaceText.duration(seconds) == text) }
 
-    @Test func theMeterForgetsWhatIsOld() {
+    @Test func meterUsesTheLastFiveSeconds() {
         var meter = RateMeter()
         #expect(meter.perSecond == nil)
         meter.add(0, atMs: 0)
@@ -29,7 +29,7 @@ import Testing
         #expect(meter.perSecond == 0)
     }
 
-    @Test func aCountThatWentBackBeginsAnew() {
+    @Test func meterRestartsWhenACountGoesBack() {
         var meter = RateMeter()
         meter.add(500, atMs: 0)
         meter.add(600, atMs: 1_000)
@@ -45,7 +45,7 @@ import Testing
         try #require(JobStatus(id: "j", reply: .array(fields.map { .bulk(Array($0.utf8)) })))
     }
 
-    @Test func theBarSaysPaceAndPlace() throws {
+    @Test func barShowsRateAndPlaceInTheQueue() throws {
         let active = try status(["state", "active", "total", "1000", "sent", "250", "started_ms", "1000"])
         let bar = "[######..................] 25% 250/1000 active  sent 250"
         let progress = JobProgress(status: active, nowMs: 11_000)
@@ -66,15 +66,15 @@ import Testing
             (["state", "rejected"], "job j was rejected; nothing was sent"),
             (
                 ["state", "cancelled", "total", "5", "sent", "2", "unknown", "1", "cancelled", "2"],
-                "job j ended as cancelled, 2 of 5 sent: 1 unknown, 2 cancelled; `fanfare job results j --failed` names them"
+                "job j ended as cancelled, 2 of 5 sent: 1 unknown, 2 cancelled; `fanfare job results j --failed` lists them"
             ),
         ] as [([String], String?)]
     )
-    func theEndSaysWhatIsMissing(fields: [String], text: String?) throws {
+    func shortfallNamesTheCounts(fields: [String], text: String?) throws {
         #expect(JobWait.shortfall(try status(fields)) == text)
     }
 
-    @Test func aShownJobHasItsPaceAndOutlook() throws {
+    @Test func shownJobHasRateAndRemainingTime() throws {
         let active = try status(["state", "active", "total", "1000", "sent", "250", "started_ms", "1000"])
         let progress = JobProgress(status: active, nowMs: 11_000, turn: .holding(untilMs: nil), jobClass: .fanout)
         #expect(JobRendering.json(progress, "p").hasSuffix(#""rate_per_second":25,"left_seconds":30}"#))

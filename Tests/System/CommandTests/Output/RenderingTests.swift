@@ -11,7 +11,7 @@ import Testing
         try #require(JobStatus(id: "j", reply: .array(fields.map { .bulk(Array($0.utf8)) })))
     }
 
-    @Test func theBarShowsShareAndCounts() throws {
+    @Test func barShowsShareAndCounts() throws {
         let half = try status(["state", "active", "total", "10", "sent", "4", "failed", "1", "retrying", "2"])
         #expect(
             ProgressBar.line(half) == "[############............] 50% 5/10 active  sent 4  failed 1  retrying 2"
@@ -20,14 +20,14 @@ import Testing
         #expect(ProgressBar.line(empty) == "[........................] 0% 0/0 done")
     }
 
-    @Test func countersThatDoNotFitDoNotTrap() throws {
+    @Test func barAcceptsImpossibleCounters() throws {
         let odd = try status(["state", "active", "total", "1", "sent", "-9223372036854775808"])
         #expect(ProgressBar.line(odd).hasPrefix("[........................] 0% "))
         let more = try status(["state", "active", "total", "1", "sent", "7"])
         #expect(ProgressBar.line(more).hasPrefix("[########################] 100% 7/1"))
     }
 
-    @Test func aJobIsShownInBothForms() throws {
+    @Test func jobIsRenderedAsTextAndJSON() throws {
         let job = try status(["state", "rejected", "total", "0", "reason", "message: \"x\"", "created_ms", "1000"])
         #expect(
             JobRendering.json(JobProgress(status: job, nowMs: 5_000), "demo")
@@ -47,7 +47,7 @@ import Testing
         )
     }
 
-    @Test func aTopicsJobShowsTheSizeOfItsAudience() throws {
+    @Test func topicJobShowsItsAudience() throws {
         func progress(_ source: String, _ size: String) throws -> JobProgress {
             let job = try status([
                 "state", "active", "total", "1", "audience_source", source, "audience_estimate", size,
@@ -71,7 +71,7 @@ import Testing
         #expect(table.lines == ["name          n", "a          1000", "long name     7"])
     }
 
-    @Test func terminalsAreNotToldWhatToDo() {
+    @Test func tablesAndLogsEscapeControlCharacters() {
         var table = TextTable(["reason", "n"])
         table.add(["a\u{1B}[2J\u{9B}2J\u{7F}é\n", "1"])
         #expect(table.lines == ["reason       n", "a?[2J?2J?é?  1"])
@@ -79,7 +79,7 @@ import Testing
         #expect(LogOutput.render("T", .info, "m", values, isJSON: false).hasSuffix(#" m a="é\u009b2J" b="\u007f" c=é"#))
     }
 
-    @Test func aLogRecordIsOneLineInBothForms() throws {
+    @Test func logRecordIsOneLineAsTextAndJSON() throws {
         let values = [(key: "job", value: "7"), (key: "reason", value: "a b\nlevel=critical"), (key: "x", value: "")]
         #expect(
             LogOutput.render("T", .warning, "A job was rejected.", values, isJSON: false)
@@ -93,8 +93,8 @@ import Testing
         #expect(object["reason"]?.string == "a b\nlevel=critical")
     }
 
-    /// Whatever a peer or a producer writes, in either form.
-    @Test func noValueBreaksOutOfItsRecord() throws {
+    /// Random text of a peer or a producer, in both formats.
+    @Test func randomValuesStayInsideTheirLogRecord() throws {
         var random = SystemRandomNumberGenerator()
         let odd: [Unicode.Scalar] = [
             "\n", "\r", "\u{1B}", "\u{0}", "\u{7F}", "\u{9B}", "\u{2028}", "\u{2029}", "\u{202E}", "\u{2066}", "\"",

@@ -6,14 +6,14 @@ import Testing
 
 @testable import fanfare
 
-/// A secret that is given where a path or a URL belongs: nothing that a command prints may hold a part of it.
+/// A secret given in place of a path or a URL: no command may print a part of it.
 @Suite struct SecretEchoTests {
     static let canary = "CANARY7f3a"
 
     enum Source: String, CaseIterable { case file, environment, flag }
 
     enum Shape: CaseIterable {
-        /// What `"$(cat service-account.json)"` gives.
+        /// The text of `"$(cat service-account.json)"`.
         case json
         /// The same on one line.
         case compactJSON
@@ -44,7 +44,7 @@ import Testing
         return (setting.path.replacingOccurrences(of: "*", with: project), setting.flag)
     }
 
-    /// A value of its own in the file, by the setting's path.
+    /// A configuration file with the values, by the paths of settings.
     private static func yaml(_ values: [String: String]) -> String {
         func quoted(_ text: String) -> String { JSONValue.string(text).jsonText }
         func section(_ prefix: String, _ more: String = "") -> String {
@@ -82,9 +82,9 @@ import Testing
         }
     }
 
-    /// Each setting alone, with everything that any command makes of a configuration.
+    /// Each setting alone, through everything that commands do with a configuration.
     @Test(arguments: rows)
-    func aSettingIsNamedAndNotShown(row: Row) async throws {
+    func wrongSettingIsNamedAndNotShown(row: Row) async throws {
         let folder = try TemporaryFolder()
         let value = row.shape.text
         // These two go together.
@@ -138,9 +138,9 @@ import Testing
         ["job", "ls", "--project", "modern"],
     ]
 
-    /// All settings at once, and the commands themselves.
+    /// All settings at once, through the commands.
     @Test(arguments: [Source.file, .environment], Shape.allCases)
-    func noCommandShowsWhatWasGivenForAPath(source: Source, shape: Shape) async throws {
+    func commandsDoNotShowWrongPaths(source: Source, shape: Shape) async throws {
         let redis = try RedisServer()
         let folder = try TemporaryFolder()
         let paths = Self.settings.map(\.path).filter { $0 != "redis.url" }
@@ -164,8 +164,8 @@ import Testing
         }
     }
 
-    /// Variables, URLs and flags that are no settings of the table.
-    @Test func noOtherPlaceForASecretIsShown() async throws {
+    /// Variables, URLs and flags that are not in the table of settings.
+    @Test func secretsInVariablesAndFlagsAreNotShown() async throws {
         let folder = try TemporaryFolder()
         let file = try folder.write("f.yaml", Self.yaml([:]))
         let nowhere = ["FANFARE_REDIS_URL": "redis://user:\(Self.canary)@127.0.0.1:1"]
@@ -200,7 +200,7 @@ import Testing
         }
     }
 
-    @Test func theParsersComplaintIsWithoutSecrets() {
+    @Test func parserErrorsAreMasked() {
         let pem = "-----BEGIN PRIVATE KEY-----\nMII=\n-----END PRIVATE KEY-----"
         let rows: [(complaint: String, line: [String], shown: String)] = [
             ("Unexpected argument 'redis://u:pa/ss@h'", ["redis://u:pa/ss@h"], "Unexpected argument 'redis://u:…@h'"),

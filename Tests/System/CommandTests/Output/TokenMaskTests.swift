@@ -13,7 +13,7 @@ import Testing
     private static let oldKey = "AIzaSyA-0123456789abcdefghijklmnopqrstu"
 
     @Test(arguments: [registration, access, assertion, serverKey, oldKey])
-    func whatIsSecretIsHiddenWhereverItStands(_ secret: String) {
+    func tokensAreMaskedAnywhereInAText(_ secret: String) {
         for text in [secret, "\"\(secret)\"", "Bearer \(secret), and more", "token=(\(secret))", "[\(secret)]"] {
             let masked = TokenMask.masked(text)
             #expect(!masked.contains(secret.dropFirst(12)), "\(masked)")
@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test func aPrivateKeyTakesAllAlong() {
+    @Test func textWithAPrivateKeyIsMaskedWhole() {
         let key = "-----BEGIN PRIVATE KEY-----\nMIIEvQ\n-----END PRIVATE KEY-----"
         #expect(TokenMask.masked("the file holds \(key)") == "[masked]")
     }
@@ -33,7 +33,7 @@ import Testing
         ("https://localhost:8443/v1", "https://localhost:8443/v1"),
         ("unix:///run/redis.sock", "unix:///run/redis.sock"),
     ])
-    func passwordsInURLsAreHidden(_ text: String, _ masked: String) {
+    func passwordsInURLsAreMasked(_ text: String, _ masked: String) {
         #expect(TokenMask.masked(text) == masked)
     }
 
@@ -42,11 +42,11 @@ import Testing
         "connection_lost: no answer from unix:///tmp/ff-x/redis.sock in time", "0a1b2c3d-4e5f-6a7b-8c9d-0e1f2a3b4c5d",
         String(repeating: "j", count: 128),
     ])
-    func whatALogNeedsStays(_ text: String) { #expect(TokenMask.masked(text) == text) }
+    func ordinaryTextIsNotMasked(_ text: String) { #expect(TokenMask.masked(text) == text) }
 
-    /// In both forms of a record, whoever wrote it.
+    /// In both formats of a record.
     @Test(arguments: [true, false])
-    func recordsAreMasked(isJSON: Bool) {
+    func logRecordsAreMasked(isJSON: Bool) {
         let values = LogOutput.values(["error": "FCM said \(Self.registration)", "job": "news"])
         let line = LogOutput.render("t", .error, "A constant sentence.", values, isJSON: isJSON)
         #expect(!line.contains("APA91b") && line.contains("dQw4w9…[\(Self.registration.count) characters]"))

@@ -6,15 +6,15 @@ import Testing
 
 @testable import FanfareDashboard
 
-/// Wrong tokens are counted and noted, wherever they are shown, and keep nobody out who has the right one.
-@Suite struct GuessingTests {
+/// Wrong tokens are counted and logged, and never lock out the right one.
+@Suite struct WrongTokenTests {
     private static let token = "a-token-of-some-length"
 
     private struct NoRedis: RedisSending {
         func reply(to command: RedisCommand) async throws -> RedisValue { .null }
     }
 
-    @Test func allOfThemCountTogether() async {
+    @Test func wrongTokensOfAllPathsCountTogether() async {
         let heard = Mutex<[String]>([])
         let routes = DashboardRoutes(
             options: DashboardOptions(token: Self.token),
@@ -44,11 +44,11 @@ import Testing
         }
         #expect(heard.withLock { $0 } == Array(repeating: "192.0.2.7 false", count: 10) + ["192.0.2.7 true"])
         let (login, fleet) = (await status(Self.token, login: true), await status(Self.token, login: false))
-        // There is no picture yet, but whoever asks for it is known.
+        // There is no picture yet, but the request is authenticated.
         #expect(login == 200 && fleet == 503)
     }
 
-    @Test func theRightTokenIsTakenAfterManyWrongOnes() async throws {
+    @Test func rightTokenIsAcceptedAfterManyWrongOnes() async throws {
         try await withDashboard({ $0.token = Self.token }) { bench in
             for _ in 0..<10 {
                 let answer = try await bench.web.post("/login", #"{"token":"x"}"#)

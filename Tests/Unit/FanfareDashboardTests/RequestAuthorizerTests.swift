@@ -4,11 +4,11 @@ import Foundation
 import StreamWire
 import Testing
 
-/// Who is let in, and who may change something.
-@Suite struct DoorTests {
+/// The rules for reading and acting, over HTTP.
+@Suite struct RequestAuthorizerTests {
     private static let token = "a-token-of-some-length"
 
-    @Test func everyAnswerIsGuardedAndThePageHoldsNothingThatRuns() async throws {
+    @Test func everyReplyHasSecurityHeadersAndThePageNoInlineScript() async throws {
         try await withDashboard { bench in
             let page = try await bench.web.get("/")
             #expect(page.status == 200 && page.headers["content-type"] == "text/html; charset=utf-8")
@@ -28,8 +28,8 @@ import Testing
         }
     }
 
-    /// Nothing that others wrote may be made into elements.
-    @Test func noScriptMakesElementsOfText() async throws {
+    /// Text from outside must not become HTML.
+    @Test func scriptsNeverParseTextAsHTML() async throws {
         try await withDashboard { bench in
             for file in ["/app.js", "/dom.js", "/views.js", "/details.js", "/charts.js"] {
                 let script = try await bench.web.get(file)
@@ -43,12 +43,12 @@ import Testing
         }
     }
 
-    /// Another site's name that was pointed at this machine.
+    /// DNS rebinding: another site's name that resolves to this machine.
     @Test(arguments: [
         ("evil.example:8490", 421), ("127.0.0.1.evil.example", 421), ("[::1]:9", 200), ("localhost:8490", 200),
         ("127.0.0.1", 200), ("LOCALHOST", 200), ("[::1", 400), ("127.0.0.1:x", 400),
     ])
-    func onlyNamesOfThisMachineAreAnswered(host: String, status: Int) async throws {
+    func foreignHostIsRefused(host: String, status: Int) async throws {
         try await withDashboard { bench in
             var web = bench.web
             web.host = host
@@ -60,7 +60,7 @@ import Testing
     @Test(arguments: [
         [String](), ["127.0.0.1:8490", "evil.example"], ["evil.example", "127.0.0.1:8490"], ["127.0.0.1", "127.0.0.1"],
     ])
-    func aRequestNamesItsHostOnce(hosts: [String]) async throws {
+    func repeatedHostIsRefused(hosts: [String]) async throws {
         try await withDashboard { bench in
             let socket = try WebSocketBytes(port: bench.web.port)
             let lines = hosts.map { "Host: \($0)\r\n" }.joined()
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func aForgedRequestChangesNothing() async throws {
+    @Test func forgedRequestChangesNothing() async throws {
         try await withDashboard { bench in
             let path = "/api/projects/demo/pause"
             let forgeries: [[String: String]] = [
@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test func whoHasNotShownTheTokenSeesNothing() async throws {
+    @Test func requestWithoutTheTokenIsRefused() async throws {
         try await withDashboard({ $0.token = Self.token }) { bench in
             for path in ["/api/fleet", "/api/events", "/api/jobs?id=j", "/api/projects/demo/jobs", "/api/nowhere"] {
                 #expect(try await bench.web.get(path).status == 401, "\(path)")
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test func aSessionBeginsWithTheTokenAndEnds() async throws {
+    @Test func sessionBeginsAtLoginAndEndsAtLogout() async throws {
         try await withDashboard({ $0.token = Self.token }) { bench in
             let wrong = #"{"token":"wrong"}"#
             #expect(try await bench.web.post("/login", wrong).status == 401)
@@ -133,7 +133,7 @@ import Testing
     }
 
     @Test(arguments: ["//api/", "/%61pi/", "/api//", "/./api/", "/x/../api/"])
-    func anotherSpellingOfThePathOpensNothing(prefix: String) async throws {
+    func encodedPathsAreAuthorizedToo(prefix: String) async throws {
         try await withDashboard({ $0.token = Self.token }) { bench in
             for path in ["fleet", "jobs?id=j", "projects/demo/jobs"] {
                 let status = try await bench.web.get(prefix + path).status
@@ -152,8 +152,8 @@ import Testing
         }
     }
 
-    /// More connections than are kept, on each of which a request has begun that never ends.
-    @Test func connectionsThatAskNothingKeepNobodyOut() async throws {
+    /// More connections than the limit, each with a request that never ends.
+    @Test func idleConnectionsDoNotBlockRequests() async throws {
         try await withDashboard { bench in
             let idle = try (0..<400).map { _ in
                 let socket = try WebSocketBytes(port: bench.web.port)
@@ -168,7 +168,7 @@ import Testing
         }
     }
 
-    @Test func readOnlyIsDecidedByTheServer() async throws {
+    @Test func readOnlyDashboardRefusesActions() async throws {
         try await withDashboard({ $0.isReadOnly = true }) { bench in
             try await bench.intake("j", many(3))
             try await bench.reject("r", reason: "token: bad")
@@ -198,7 +198,7 @@ import Testing
             ("127.0.0.1", token, ["board"], true), ("127.0.0.1", token + "\n\u{0} ", [], false),
         ] as [(String, String?, [String], Bool)]
     )
-    func withoutATokenItStaysOnThisMachine(host: String, token: String?, allowed: [String], isFine: Bool) {
+    func publicAddressNeedsAToken(host: String, token: String?, allowed: [String], isFine: Bool) {
         let options = DashboardOptions(host: host, token: token, allowedHosts: allowed)
         #expect((options.refusal == nil) == isFine)
         #expect(options.refusal?.contains(token ?? "no token") != true)
