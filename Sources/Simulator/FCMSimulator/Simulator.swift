@@ -22,7 +22,7 @@ public struct Simulator: Sendable {
     var topicQuotas: [String: QuotaWindow] = [:]
     var buckets = DeviceBuckets()
     var throttle = Throttle()
-    var mailroom = Mailroom()
+    var queues = DeviceQueues()
     var subscriptions = Subscriptions()
     var groups: Groups
     var xmpp = XMPPService()
@@ -108,8 +108,8 @@ public struct Simulator: Sendable {
     /// its own clock and renews a token by it, so that judged by the moved clock none would ever be valid again.
     func callersTime(_ now: Int64) -> Int64 { now &- clockOffsetMs }
 
-    func judgeToken(_ authorization: String?, now: Int64) -> AccessTokens.Verdict {
-        tokens.judge(authorization: authorization, nowMs: callersTime(now))
+    func tokenValidity(_ authorization: String?, now: Int64) -> AccessTokens.Validity {
+        tokens.validity(authorization: authorization, nowMs: callersTime(now))
     }
 
     // MARK: What v1 and legacy sends share
@@ -159,7 +159,7 @@ public struct Simulator: Sendable {
         topicQuotas = [:]
         buckets = DeviceBuckets()
         throttle = Throttle()
-        mailroom = Mailroom()
+        queues = DeviceQueues()
         subscriptions = Subscriptions()
         groups.removeAll()
         xmpp.reset()

@@ -152,14 +152,3 @@ enum PageToken {
         return topic
     }
 }
-
-extension FormText {
-    /// One segment of a path; nil when it is empty, an escape in it is broken, or it holds what only a query does.
-    static func unescaped(_ segment: Substring) -> String? {
-        guard !segment.isEmpty, !segment.utf8.contains(where: { $0 == UInt8(ascii: "&") || $0 == UInt8(ascii: "=") })
-        else { return nil }
-        // A plus stands for itself in a path.
-        let bytes = segment.utf8.flatMap { $0 == UInt8(ascii: "+") ? Array("%2B".utf8) : [$0] }
-        return pairs(bytes)?.first?.name
-    }
-}

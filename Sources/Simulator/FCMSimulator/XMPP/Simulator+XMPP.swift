@@ -47,7 +47,7 @@ extension Simulator {
     public func xmppDueMs(nowMs: Int64) -> Int64? {
         guard !xmpp.connections.isEmpty else { return nil }
         var due = xmpp.nextDueMs.map { $0 &- clockOffsetMs }
-        // A message that waits in a mailbox may be delivered, and its receipt be due, at any time.
+        // A message that waits in a device queue may be delivered, and its receipt be due, at any time.
         if !xmpp.receipts.isEmpty { due = min(due ?? Int64.max, nowMs + 1_000) }
         return due
     }

@@ -169,7 +169,7 @@ extension Simulator {
                     xmpp.receipts.add(wish, messageID: id, now: now)
                 }
                 post(
-                    Letter(
+                    AcceptedMessage(
                         token: token,
                         messageID: id,
                         senderID: project.senderID,

@@ -1,5 +1,3 @@
-internal import FanfareModel
-
 /// The form-encoded variant of a legacy send: one token, string values.
 enum PlainTextRequest {
     static func read(_ body: [UInt8]) -> Result<LegacySend, LegacyRefusal> {
@@ -42,30 +40,5 @@ enum PlainTextRequest {
         return .success(
             LegacySend(target: .single(token), dryRun: dryRun, traits: traits, isPlainText: true, body: body)
         )
-    }
-}
-
-/// `application/x-www-form-urlencoded`.
-enum FormText {
-    /// The most pairs that are read. A message of 4,096 bytes has fewer: each pair has at least one byte of key.
-    private static let mostPairs = 5_000
-
-    /// nil when an escape is broken or the text has more than ``mostPairs``.
-    static func pairs(_ bytes: [UInt8]) -> [(name: String, value: String)]? {
-        let parts = bytes.split(separator: UInt8(ascii: "&"))
-        guard parts.count <= mostPairs else { return nil }
-        var result: [(name: String, value: String)] = []
-        for part in parts {
-            let halves = part.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
-            guard let name = decoded(halves[0]), let value = decoded(halves.count > 1 ? halves[1] : []) else {
-                return nil
-            }
-            result.append((name, value))
-        }
-        return result
-    }
-
-    private static func decoded(_ bytes: ArraySlice<UInt8>) -> String? {
-        PercentDecoding.bytes(of: bytes, plusIsSpace: true).map { String(decoding: $0, as: UTF8.self) }
     }
 }

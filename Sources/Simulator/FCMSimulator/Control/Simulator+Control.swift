@@ -35,7 +35,7 @@ extension Simulator {
         settle(now: now)
         switch (request.method, request.path) {
         case ("GET", "/stats"):
-            var report = statistics.json(stored: mailroom.messageCount)
+            var report = statistics.json(stored: queues.messageCount)
             report["xmpp"] = xmppReport
             return SimulatorReply(status: 200, json: JSONValue.object(report).jsonBytes)
         case ("GET", "/quota"): return SimulatorReply(status: 200, json: quotaReport.jsonBytes)

@@ -36,7 +36,7 @@ enum DevicePolicy {
     /// 0 when it need not. Now or never is never delayed.
     static func heldUntilMs(_ message: StoredMessage, on device: Devices.Device, nowMs: Int64) -> Int64 {
         guard device.normalDelayMs > 0, device.appState == .background, !message.isNowOrNever,
-            priority(message.letter.priority, on: device) == .normal
+            priority(message.accepted.priority, on: device) == .normal
         else { return 0 }
         return nowMs &+ device.normalDelayMs
     }
@@ -46,7 +46,7 @@ enum DevicePolicy {
     /// - Parameter slotMs: when the device may next get a message that is throttled.
     static func readyMs(_ message: StoredMessage, on device: Devices.Device, slotMs: Int64) -> Int64? {
         guard device.isOnline else { return nil }
-        let isNormal = priority(message.letter.priority, on: device) == .normal
+        let isNormal = priority(message.accepted.priority, on: device) == .normal
         if isNormal, device.appState == .doze { return nil }
         let heldMs = isNormal && device.appState == .background ? message.heldUntilMs : 0
         return message.isThrottled ? max(heldMs, slotMs) : heldMs

@@ -1,5 +1,5 @@
 /// A message on its way to one token, apart from how it is to be treated there.
-struct Letter: Equatable, Sendable {
+struct AcceptedMessage: Equatable, Sendable {
     /// What it was addressed to, which the app may have replaced since.
     var token: String
     var messageID: String
@@ -15,7 +15,7 @@ struct Letter: Equatable, Sendable {
 
 /// A message that cannot be delivered yet, and its terms.
 struct StoredMessage: Equatable, Sendable {
-    var letter: Letter
+    var accepted: AcceptedMessage
     /// Shared by messages of which only the latest is worth having; nil for one that does not collapse.
     var collapseKey: String?
     /// Unix milliseconds.
@@ -28,17 +28,17 @@ struct StoredMessage: Equatable, Sendable {
     /// Unix milliseconds; 0 for at once.
     var heldUntilMs: Int64 = 0
 
-    init(_ letter: Letter, options: DeliveryOptions, package: String?) {
-        self.letter = letter
-        self.letter.priority = options.priority
+    init(_ accepted: AcceptedMessage, options: DeliveryOptions, package: String?) {
+        self.accepted = accepted
+        self.accepted.priority = options.priority
         switch options.collapse {
         case .never: collapseKey = nil
         // Without a name of its own the app still has one key for all of them.
         case .underPackage: collapseKey = package ?? ""
         case .under(let key): collapseKey = key
         }
-        expiresMs = options.lifetime.expiryMs(acceptedMs: letter.acceptedMs)
-        isNowOrNever = options.lifetime.isNowOrNever(acceptedMs: letter.acceptedMs)
+        expiresMs = options.lifetime.expiryMs(acceptedMs: accepted.acceptedMs)
+        isNowOrNever = options.lifetime.isNowOrNever(acceptedMs: accepted.acceptedMs)
         isSilent = options.isSilent
         isData = !options.isNotification
     }
@@ -47,7 +47,7 @@ struct StoredMessage: Equatable, Sendable {
     var isThrottled: Bool { collapseKey != nil && !isNowOrNever }
 
     /// Roughly; a multicast's messages share one body.
-    var size: Int { letter.source.size + 512 }
+    var size: Int { accepted.source.size + 512 }
 }
 
 /// Why an accepted message never reached its device.

@@ -42,7 +42,7 @@ extension Simulator {
         if authorization.hasPrefix("key=") {
             project = projectsByKey[String(authorization.dropFirst("key=".count))]
         } else if request.accessTokenAuth,
-            case .valid(let grant) = judgeToken(authorization, now: now), grant.maySend
+            case .valid(let grant) = tokenValidity(authorization, now: now), grant.maySend
         {
             project = configuration.projects.first { $0.serviceAccountEmail == grant.email }
         }
@@ -116,14 +116,14 @@ extension Simulator {
                     continue
                 }
                 statistics.countAccepted(token: token)
-                let letter = Letter(
+                let accepted = AcceptedMessage(
                     token: token,
                     messageID: id,
                     senderID: project.senderID,
                     source: send.source,
                     acceptedMs: now
                 )
-                post(letter, traits: send.traits, now: now)
+                post(accepted, traits: send.traits, now: now)
             }
         }
         var reply =

@@ -1,12 +1,12 @@
 /// From a message that was accepted to a device that has it, or never will.
 extension Simulator {
     /// Delivers a message that its device did not refuse, stores it, or drops it.
-    mutating func post(_ letter: Letter, traits: MessageTraits, now: Int64) {
-        let (instance, device) = self.instance(of: letter.token, now: now)
-        var message = StoredMessage(letter, options: traits.options(for: device.platform), package: device.package)
+    mutating func post(_ accepted: AcceptedMessage, traits: MessageTraits, now: Int64) {
+        let (instance, device) = self.instance(of: accepted.token, now: now)
+        var message = StoredMessage(accepted, options: traits.options(for: device.platform), package: device.package)
         if DevicePolicy.isInactive(device, nowMs: now) {
             statistics.countDropped(.inactive)
-            var box = mailroom.take(instance) ?? Mailbox()
+            var box = queues.take(instance) ?? DeviceQueue()
             box.miss(message, nowMs: now)
             put(instance, box, device, now: now)
             return
@@ -29,20 +29,20 @@ extension Simulator {
     /// what is too old goes.
     mutating func settle(now: Int64) {
         for (fanout, message) in fanouts.advance(to: now) {
-            settleMail(now: fanout.finishedMs ?? now)
+            settleQueues(now: fanout.finishedMs ?? now)
             if let message { deliver(message, of: fanout, now: fanout.finishedMs ?? now) }
         }
-        settleMail(now: now)
+        settleQueues(now: now)
         settleXMPP(now: now)
     }
 
-    private mutating func settleMail(now: Int64) {
-        while let (instance, dueMs) = mailroom.nextDue(nowMs: now) { openMailbox(instance, now: dueMs) }
+    private mutating func settleQueues(now: Int64) {
+        while let (instance, dueMs) = queues.nextDue(nowMs: now) { emptyQueue(instance, now: dueMs) }
     }
 
     /// Gives the device what it can take now. Call it whenever the device has changed.
-    mutating func openMailbox(_ instance: String, now: Int64) {
-        guard var box = mailroom.take(instance) else { return }
+    mutating func emptyQueue(_ instance: String, now: Int64) {
+        guard var box = queues.take(instance) else { return }
         let (_, device) = self.instance(of: instance, now: now)
         statistics.countDropped(.expired, times: box.expire(nowMs: now))
         if DevicePolicy.isGone(device, nowMs: now) {
@@ -78,17 +78,17 @@ extension Simulator {
     // MARK: Storing
 
     private mutating func store(_ message: StoredMessage, _ instance: String, _ device: Devices.Device, now: Int64) {
-        guard mailroom.hasRoom(for: message) else {
+        guard queues.hasRoom(for: message) else {
             statistics.countDropped(.noRoom)
             return
         }
-        var box = mailroom.take(instance) ?? Mailbox()
+        var box = queues.take(instance) ?? DeviceQueue()
         for (reason, count) in box.add(message, isAndroid: device.platform == .android, random: &random) {
             statistics.countDropped(reason, times: count)
         }
         let isTold = box.tellsOfLoss && DevicePolicy.takesEvents(device)
         put(instance, box, device, now: now)
-        if isTold { openMailbox(instance, now: now) }
+        if isTold { emptyQueue(instance, now: now) }
     }
 
     /// A stored message is dropped when a newer one with its key arrives before it.
@@ -98,12 +98,12 @@ extension Simulator {
         _ device: Devices.Device,
         now: Int64
     ) {
-        guard let key = message.collapseKey, mailroom.boxCount > 0, var box = mailroom.take(instance) else { return }
+        guard let key = message.collapseKey, queues.boxCount > 0, var box = queues.take(instance) else { return }
         if box.collapse(key) { statistics.countDropped(.collapsed) }
         put(instance, box, device, now: now)
     }
 
-    private mutating func put(_ instance: String, _ box: Mailbox, _ device: Devices.Device, now: Int64) {
+    private mutating func put(_ instance: String, _ box: DeviceQueue, _ device: Devices.Device, now: Int64) {
         let slotMs = throttle.slotMs(instance, nowMs: now)
         var dueMs: Int64?
         for message in box.messages {
@@ -111,7 +111,7 @@ extension Simulator {
             // Something that is ready already waits for the caller's next step.
             dueMs = min(dueMs ?? Int64.max, message.expiresMs, max(readyMs, now))
         }
-        mailroom.put(instance, box, dueMs: dueMs)
+        queues.put(instance, box, dueMs: dueMs)
     }
 
     // MARK: Arriving
@@ -132,21 +132,21 @@ extension Simulator {
             statistics.countDropped(.silent)
             return true
         }
-        let letter = message.letter
+        let accepted = message.accepted
         record(
             Delivery(
-                token: letter.token,
+                token: accepted.token,
                 platform: device.platform,
                 timeMs: now,
-                acceptedMs: letter.acceptedMs,
-                messageID: letter.messageID,
-                senderID: letter.senderID,
-                from: letter.from,
-                source: letter.source,
+                acceptedMs: accepted.acceptedMs,
+                messageID: accepted.messageID,
+                senderID: accepted.senderID,
+                from: accepted.from,
+                source: accepted.source,
                 package: device.package,
                 appState: device.appState,
-                originalPriority: letter.priority,
-                deliveredPriority: DevicePolicy.priority(letter.priority, on: device)
+                originalPriority: accepted.priority,
+                deliveredPriority: DevicePolicy.priority(accepted.priority, on: device)
             )
         )
         return true

@@ -1,6 +1,6 @@
-/// All mailboxes that are not empty, and which of them is due next.
-struct Mailroom: Equatable, Sendable {
-    /// Bytes in all mailboxes together; bodies that several messages share are counted for each.
+/// The queues of all devices that have one, and which of them is due next.
+struct DeviceQueues: Equatable, Sendable {
+    /// Bytes in all queues together; a body that several messages share is counted for each.
     static let mostBytes = 256 << 20
 
     private struct Entry: Equatable, Sendable {
@@ -14,8 +14,8 @@ struct Mailroom: Equatable, Sendable {
         }
     }
 
-    private var boxes: [String: Mailbox] = [:]
-    /// A heap. Entries whose mailbox has another due time by now are passed over.
+    private var boxes: [String: DeviceQueue] = [:]
+    /// A heap. An entry is skipped if its queue has another due time by now.
     private var agenda: [Entry] = []
     private var lastOrder: UInt64 = 0
     private var bytes = 0
@@ -24,12 +24,12 @@ struct Mailroom: Equatable, Sendable {
     var boxCount: Int { boxes.count }
     var agendaCount: Int { agenda.count }
 
-    subscript(instance: String) -> Mailbox? { boxes[instance] }
+    subscript(instance: String) -> DeviceQueue? { boxes[instance] }
 
     func hasRoom(for message: StoredMessage) -> Bool { bytes + message.size <= Self.mostBytes }
 
-    /// Takes a mailbox out, to be changed and put back.
-    mutating func take(_ instance: String) -> Mailbox? {
+    /// Removes a queue, so that it can be changed and put back.
+    mutating func take(_ instance: String) -> DeviceQueue? {
         guard let box = boxes.removeValue(forKey: instance) else { return nil }
         bytes -= box.size
         messageCount -= box.messages.count
@@ -37,7 +37,7 @@ struct Mailroom: Equatable, Sendable {
     }
 
     /// - Parameter dueMs: when something happens to it by itself, Unix milliseconds; nil for never.
-    mutating func put(_ instance: String, _ box: Mailbox, dueMs: Int64?) {
+    mutating func put(_ instance: String, _ box: DeviceQueue, dueMs: Int64?) {
         guard !box.isEmpty else { return }
         var box = box
         let isNew = box.dueMs != dueMs
@@ -48,7 +48,7 @@ struct Mailroom: Equatable, Sendable {
         if let dueMs, isNew { enter(instance, dueMs: dueMs) }
     }
 
-    /// The next mailbox that is due, in the order of time.
+    /// Removes the next entry that is due, in the order of time, and returns its queue's instance.
     mutating func nextDue(nowMs: Int64) -> (instance: String, dueMs: Int64)? {
         while let first = agenda.first, first.dueMs <= nowMs {
             removeFirst()

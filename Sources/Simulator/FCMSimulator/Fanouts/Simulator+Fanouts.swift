@@ -38,7 +38,7 @@ extension Simulator {
                 continue
             }
             post(
-                Letter(
+                AcceptedMessage(
                     token: token,
                     messageID: messageID,
                     senderID: project.senderID,

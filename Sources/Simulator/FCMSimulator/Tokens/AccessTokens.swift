@@ -6,7 +6,7 @@ struct AccessTokens: Equatable, Sendable {
         var expiresMs: Int64
     }
 
-    enum Verdict: Equatable, Sendable { case missing, unknown, expired, valid(Grant) }
+    enum Validity: Equatable, Sendable { case missing, unknown, expired, valid(Grant) }
 
     static let most = 10_000
     /// Expired tokens are remembered as such for an hour, then they are strangers.
@@ -24,7 +24,7 @@ struct AccessTokens: Equatable, Sendable {
         grants[token] = grant
     }
 
-    func judge(authorization: String?, nowMs: Int64) -> Verdict {
+    func validity(authorization: String?, nowMs: Int64) -> Validity {
         guard let authorization, !authorization.isEmpty else { return .missing }
         let parts = authorization.split(separator: " ", maxSplits: 1)
         guard parts.count == 2, parts[0].lowercased() == "bearer", let grant = grants[String(parts[1])] else {

@@ -47,7 +47,7 @@ extension Simulator {
             try moveBelongings(of: token, to: new)
             instance = new
         }
-        openMailbox(instance, now: now)
+        emptyQueue(instance, now: now)
     }
 
     private mutating func resubscribe(_ token: String, to topics: Set<String>) throws(DeviceRequest.Refusal) {
@@ -69,7 +69,7 @@ extension Simulator {
         throttle.rename(old, to: new)
         buckets.rename(old, to: new)
         // The caller opens it next, and so it gets its due time.
-        if let box = mailroom.take(old) { mailroom.put(new, box, dueMs: nil) }
+        if let box = queues.take(old) { queues.put(new, box, dueMs: nil) }
     }
 
     private mutating func putGroup(_ object: JSONObject) -> SimulatorReply {

@@ -22,7 +22,7 @@ extension Simulator {
         object["described"] = .bool(devices[token] != nil)
         object["topics"] = Self.list(subscriptions.topics(of: token))
         object["buckets"] = .object(bucketReport(token, now: now))
-        let box = mailroom[token]
+        let box = queues[token]
         object["stored"] = .array(box?.messages.map { Self.describe($0) } ?? [])
         object["discarded"] = Self.count(box?.discarded ?? 0)
         object["missed"] = Self.count(box?.missed ?? 0)
@@ -48,9 +48,9 @@ extension Simulator {
 
     private static func describe(_ message: StoredMessage) -> JSONValue {
         .object([
-            "message_id": .string(message.letter.messageID),
+            "message_id": .string(message.accepted.messageID),
             "collapse_key": message.collapseKey.map { .string($0) } ?? .null,
-            "priority": .string(message.letter.priority.rawValue), "accepted_ms": time(message.letter.acceptedMs),
+            "priority": .string(message.accepted.priority.rawValue), "accepted_ms": time(message.accepted.acceptedMs),
             "expires_ms": time(message.expiresMs),
         ])
     }

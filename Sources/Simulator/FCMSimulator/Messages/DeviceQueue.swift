@@ -1,5 +1,5 @@
 /// What FCM keeps for one app instance until the device can take it.
-struct Mailbox: Equatable, Sendable {
+struct DeviceQueue: Equatable, Sendable {
     /// Messages that do not collapse.
     static let mostPlain = 100
     /// Different collapse keys at a time.
@@ -15,7 +15,7 @@ struct Mailbox: Equatable, Sendable {
     private(set) var lastMissedMs: Int64?
     /// Of the latest sender, for the event that tells of messages thrown away.
     private(set) var senderID = ""
-    /// For ``Mailroom`` alone: when it is to be looked at again.
+    /// For ``DeviceQueues`` alone: when it is to be looked at again.
     var dueMs: Int64?
 
     var isEmpty: Bool { messages.isEmpty && discarded == 0 && missed == 0 }
@@ -33,7 +33,7 @@ struct Mailbox: Equatable, Sendable {
         isAndroid: Bool,
         random: inout RandomStream
     ) -> [(reason: DropReason, count: Int)] {
-        senderID = message.letter.senderID
+        senderID = message.accepted.senderID
         if let key = message.collapseKey {
             if let place = messages.firstIndex(where: { $0.collapseKey == key }) {
                 messages[place] = message
@@ -88,7 +88,7 @@ struct Mailbox: Equatable, Sendable {
     // MARK: Losses the device is told of
 
     mutating func miss(_ message: StoredMessage, nowMs: Int64) {
-        senderID = message.letter.senderID
+        senderID = message.accepted.senderID
         missed += 1
         if message.isData { lastMissedMs = nowMs }
     }

@@ -31,7 +31,7 @@ extension Simulator {
             return project
         }
         // Without the header a bearer token is not looked at.
-        guard request.accessTokenAuth, case .valid(let grant) = judgeToken(authorization, now: now)
+        guard request.accessTokenAuth, case .valid(let grant) = tokenValidity(authorization, now: now)
         else { throw .unauthenticated }
         guard grant.maySend,
             let project = configuration.projects.first(where: { $0.serviceAccountEmail == grant.email })

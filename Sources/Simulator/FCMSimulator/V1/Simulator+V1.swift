@@ -48,7 +48,7 @@ extension Simulator {
 
     /// nil when the bearer token may send for this project.
     func credentialRefusal(_ request: SimulatorRequest, project: SimulatedProject, now: Int64) -> APIError? {
-        switch judgeToken(request.authorization, now: now) {
+        switch tokenValidity(request.authorization, now: now) {
         case .missing: return .missingCredential
         case .unknown: return .badCredential(reason: "ACCESS_TOKEN_TYPE_UNSUPPORTED")
         case .expired: return .badCredential(reason: "ACCESS_TOKEN_EXPIRED")
@@ -77,14 +77,14 @@ extension Simulator {
             } else {
                 let id = messageID(platform, now: now)
                 statistics.countAccepted(token: token)
-                let letter = Letter(
+                let accepted = AcceptedMessage(
                     token: token,
                     messageID: id,
                     senderID: project.senderID,
                     source: .v1(send.body),
                     acceptedMs: now
                 )
-                post(letter, traits: send.traits, now: now)
+                post(accepted, traits: send.traits, now: now)
                 reply = Self.success(project, id)
             }
             reply.delayMs = delayMs

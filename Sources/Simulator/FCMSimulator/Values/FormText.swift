@@ -1,0 +1,57 @@
+/// Reads `application/x-www-form-urlencoded`: the bodies of forms and the queries of addresses.
+enum FormText {
+    /// A message of 4,096 bytes has fewer pairs: each has at least one byte of key.
+    private static let mostPairs = 5_000
+
+    /// nil when an escape is broken or the text has more than ``mostPairs``.
+    static func pairs(_ bytes: [UInt8]) -> [(name: String, value: String)]? {
+        let parts = bytes.split(separator: UInt8(ascii: "&"))
+        guard parts.count <= mostPairs else { return nil }
+        var result: [(name: String, value: String)] = []
+        for part in parts {
+            let halves = part.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+            guard let name = decoded(halves[0]), let value = decoded(halves.count > 1 ? halves[1] : []) else {
+                return nil
+            }
+            result.append((name, value))
+        }
+        return result
+    }
+
+    /// The value of the last pair of that name; nil without one.
+    static func value(_ name: String, in query: String) -> String? {
+        pairs(Array(query.utf8))?.last { $0.name == name }?.value
+    }
+
+    /// Decodes one segment of a path; nil for an empty segment, a broken escape, or the `&` and `=` of a query.
+    static func unescaped(_ segment: Substring) -> String? {
+        guard !segment.isEmpty, !segment.utf8.contains(where: { $0 == UInt8(ascii: "&") || $0 == UInt8(ascii: "=") })
+        else { return nil }
+        // A plus stands for itself in a path.
+        let bytes = segment.utf8.flatMap { $0 == UInt8(ascii: "+") ? Array("%2B".utf8) : [$0] }
+        return pairs(bytes)?.first?.name
+    }
+
+    private static func decoded(_ bytes: ArraySlice<UInt8>) -> String? {
+        var result: [UInt8] = []
+        var index = bytes.startIndex
+        while index < bytes.endIndex {
+            let byte = bytes[index]
+            index += 1
+            switch byte {
+            case UInt8(ascii: "+"): result.append(0x20)
+            case UInt8(ascii: "%"):
+                guard bytes.endIndex - index >= 2, let high = digit(bytes[index]), let low = digit(bytes[index + 1])
+                else { return nil }
+                result.append(high << 4 | low)
+                index += 2
+            default: result.append(byte)
+            }
+        }
+        return String(decoding: result, as: UTF8.self)
+    }
+
+    private static func digit(_ byte: UInt8) -> UInt8? {
+        Character(UnicodeScalar(byte)).hexDigitValue.flatMap { UInt8(exactly: $0) }
+    }
+}
