@@ -1,4 +1,4 @@
-/// One HTTP request, whole.
+/// One HTTP request.
 public struct SimulatorRequest: Equatable, Sendable {
     public var method: String
     /// Without the query.
@@ -7,7 +7,7 @@ public struct SimulatorRequest: Equatable, Sendable {
     public var query: String
     public var authorization: String?
     public var contentType: String?
-    /// `access_token_auth: true` was sent: the bearer token counts on a legacy path.
+    /// The header `access_token_auth: true` was sent: the bearer token counts on a legacy path.
     public var accessTokenAuth: Bool
     /// The legacy header `project_id`, a sender id.
     public var projectIDHeader: String?
@@ -34,7 +34,7 @@ public struct SimulatorRequest: Equatable, Sendable {
     }
 }
 
-/// What to answer, and how the wire is to misbehave while answering.
+/// The answer to a request, and how the wire misbehaves meanwhile.
 public struct SimulatorReply: Equatable, Sendable {
     public struct Header: Equatable, Sendable {
         public var name: String
@@ -47,7 +47,7 @@ public struct SimulatorReply: Equatable, Sendable {
     }
 
     public var status: Int
-    /// Lower-case names; `content-length` and `date` are the server's business.
+    /// Names are lower-case. The server adds `content-length` and `date`.
     public var headers: [Header]
     public var body: [UInt8]
     /// Milliseconds between the request and its answer.
@@ -68,6 +68,11 @@ public struct SimulatorReply: Equatable, Sendable {
         self.init(status: status, headers: [Header("content-type", "application/json; charset=UTF-8")], body: body)
     }
 
+    /// A listing, one JSON object a line.
+    init(lines body: [UInt8]) {
+        self.init(status: 200, headers: [Header("content-type", "application/x-ndjson")], body: body)
+    }
+
     func adding(_ name: String, _ value: String) -> SimulatorReply {
         var copy = self
         copy.headers.append(Header(name, value))
@@ -75,18 +80,32 @@ public struct SimulatorReply: Equatable, Sendable {
     }
 }
 
-/// Trouble below HTTP's own meaning. Codes are those of RFC 9113, section 7.
+/// A fault of the wire. Codes are those of RFC 9113, section 7.
 public enum WireFault: Equatable, Sendable {
     /// RST_STREAM instead of an answer.
     case reset(code: UInt32)
-    /// RST_STREAM with REFUSED_STREAM: the request was not looked at.
+    /// RST_STREAM with REFUSED_STREAM: the request was not processed.
     case refuseStream
     /// GOAWAY that excludes this request; older streams are still answered, then the connection ends.
     case goAway(code: UInt32)
-    /// The connection ends without a word.
+    /// The connection ends without an answer.
     case close
     /// The answer's headers, this many bytes of its body, and then a reset.
     case truncate(bytes: Int)
     /// SETTINGS_MAX_CONCURRENT_STREAMS for this connection; the request itself is answered.
     case maxConcurrentStreams(Int)
+}
+
+/// The pages of Google's front end.
+enum Pages {
+    static func html(_ status: Int, _ sentence: String) -> SimulatorReply {
+        let text = """
+            <!DOCTYPE html>
+            <html lang=en><title>Error \(status)</title>
+            <p><b>\(status).</b> <ins>That's an error.</ins>
+            <p>\(sentence) <ins>That's all we know.</ins>
+
+            """
+        return SimulatorReply(status: status, contentType: "text/html; charset=UTF-8", text: text)
+    }
 }

@@ -1,5 +1,5 @@
-/// A request after everything that needs no memory of earlier ones: its path, its body's shape and its rules. Reading
-/// is the costly part and touches no state, so a server does it outside its lock.
+/// A request that was read and checked as far as that needs no state: its path, its body's shape and its rules. Reading is
+/// the costly part, so a server does it outside its lock.
 public struct ReadRequest: Equatable, Sendable {
     enum Kind: Equatable, Sendable {
         case v1(project: String, Result<V1Send, APIError>)
@@ -21,7 +21,7 @@ public struct ReadRequest: Equatable, Sendable {
         kind = Self.kind(of: request)
     }
 
-    /// Set when this asks for an access token with a well-formed assertion: its signature is for the caller to check.
+    /// The request for an access token, if its assertion is well formed. The caller checks the signature.
     public var tokenRequest: TokenRequest? {
         if case .token(.success(let request)) = kind { return request }
         return nil
@@ -66,11 +66,11 @@ public struct ReadRequest: Equatable, Sendable {
 
     private static func info(_ request: SimulatorRequest, token: Substring) -> Kind {
         guard request.method == "GET" else { return .wrongMethod(allowed: "GET") }
-        let details = FormText.pairs(Array(request.query.utf8))?.last { $0.name == "details" }?.value
+        let details = FormText.value("details", in: request.query)
         return .info(token: FormText.unescaped(token) ?? "", details: details == "true")
     }
 
-    /// Whether a token (or fid, or `to`) of this request starts so; false for a request that could not be read.
+    /// Whether a token, fid or `to` of this request has the prefix; false for a request that is not well formed.
     func hasToken(prefix: String) -> Bool {
         switch kind {
         case .v1(_, .success(let send)):

@@ -1,21 +1,21 @@
-/// What a simulator is told once, at its start.
+/// The settings of a simulator.
 public struct SimulatorConfiguration: Equatable, Sendable {
     /// The only projects that exist.
     public var projects: [SimulatedProject]
-    /// Every random choice (message ids, the fraction of a fault) follows from this.
+    /// Decides every random choice, such as message ids and the fraction of a fault.
     public var seed: UInt64
-    /// Messages a project may send in 60 seconds; 0 and less: none at all.
+    /// Messages a project may send in 60 seconds; none for 0 and less.
     public var quotaPerMinute: Int
     /// Retryable errors come without `Retry-After`.
     public var bareErrors: Bool
-    /// Bad options of a legacy request are answered as the live server was seen to (400 and a sentence), not as its
+    /// Bad options of a legacy request are answered as the live server was observed to (400 and a sentence), not as its
     /// reference promises (200 and a code per token).
     public var observedLegacyErrors: Bool
-    /// The deliveries kept for reading; counting goes on beyond it.
+    /// Deliveries that are kept for reading; all of them are counted.
     public var deliveryLimit: Int
-    /// Recipients a second that all topic, condition and group sends of a project reach together.
+    /// Recipients a second, over all topic, condition and group sends of a project together.
     public var fanoutRate: Int
-    /// A fan-out beyond the thousand that a project may have under way waits, rather than being refused.
+    /// A project may have a thousand active fan-outs. A further one waits instead of being refused.
     public var defersFanouts: Bool
 
     public init(
@@ -46,9 +46,9 @@ public struct SimulatedProject: Equatable, Sendable {
     public var senderID: String
     /// The legacy key of the header `Authorization: key=`.
     public var serverKey: String
-    /// The service account that may send for this project; empty when nobody may.
+    /// The service account that may send for this project; empty for none.
     public var serviceAccountEmail: String
-    /// Keys of the project's Android, Apple and browser apps. They open no protocol, whatever they look like.
+    /// Keys of the project's Android, Apple and browser apps. No protocol accepts them.
     public var appKeys: [String]
 
     public init(

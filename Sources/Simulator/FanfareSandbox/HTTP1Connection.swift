@@ -21,7 +21,7 @@ final class HTTP1Connection: ChannelInboundHandler {
         switch unwrapInboundIn(data) {
         case .head(let head):
             var parts = RequestParts(method: head.method.rawValue, target: head.uri)
-            for header in head.headers { parts.take(header: header.name.lowercased(), header.value) }
+            for header in head.headers { parts.add(header: header.name.lowercased(), header.value) }
             keepsAlive = head.isKeepAlive
             let isHTTP10 = head.version == .http1_0
             if let sentence = HostRule.refusal(hosts: head.headers["host"], isHTTP10: isHTTP10) {
@@ -34,11 +34,11 @@ final class HTTP1Connection: ChannelInboundHandler {
                 let head = HTTPResponseHead(version: .http1_1, status: .continue)
                 context.writeAndFlush(wrapOutboundOut(.head(head)), promise: nil)
             }
-        case .body(let buffer): parts?.take(buffer)
+        case .body(let buffer): parts?.append(buffer)
         case .end:
             guard let parts else { return }
             self.parts = nil
-            host.streamsOpen(1)
+            host.streamsOpened(1)
             let reply = parts.reply(from: host)
             guard reply.delayMs > 0 else { return answer(reply, context) }
             let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)

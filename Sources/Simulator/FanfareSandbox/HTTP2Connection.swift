@@ -83,11 +83,11 @@ final class HTTP2Connection: ChannelInboundHandler {
                 method: frame.headers.first(name: ":method") ?? "",
                 target: frame.headers.first(name: ":path") ?? ""
             )
-            for header in frame.headers { parts.take(header: header.name, header.value) }
+            for header in frame.headers { parts.add(header: header.name, header.value) }
             streams[stream] = .some(parts)
             if streams.count > mostStreams {
                 mostStreams = streams.count
-                host.streamsOpen(mostStreams)
+                host.streamsOpened(mostStreams)
             }
         }
         if frame.endStream { complete(stream, context) }
@@ -108,7 +108,7 @@ final class HTTP2Connection: ChannelInboundHandler {
         guard case .some(.some(var parts)) = streams[stream] else { return }
         // Not to be copied while the body grows: the dictionary must not hold a second reference.
         streams[stream] = .some(nil)
-        if case .byteBuffer(let buffer) = frame.data { parts.take(buffer) }
+        if case .byteBuffer(let buffer) = frame.data { parts.append(buffer) }
         parts.unreturnedBytes += size
         if parts.unreturnedBytes >= Self.streamWindow / 2, !frame.endStream {
             write(context, stream, .windowUpdate(windowSizeIncrement: parts.unreturnedBytes))

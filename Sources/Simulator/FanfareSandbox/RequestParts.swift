@@ -23,7 +23,7 @@ struct RequestParts {
     }
 
     /// - Parameter name: in lower case.
-    mutating func take(header name: String, _ value: String) {
+    mutating func add(header name: String, _ value: String) {
         switch name {
         case "authorization": request.authorization = value
         case "content-type": request.contentType = value
@@ -33,7 +33,7 @@ struct RequestParts {
         }
     }
 
-    mutating func take(_ bytes: ByteBuffer) {
+    mutating func append(_ bytes: ByteBuffer) {
         guard request.body.count + bytes.readableBytes <= Self.mostBytes else {
             refuse(413, "A request's body may have \(Self.mostBytes) bytes.")
             return

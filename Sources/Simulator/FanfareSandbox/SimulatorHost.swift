@@ -49,8 +49,8 @@ final class SimulatorHost: Sendable {
         state.withLock { $0.simulator.connectionClosed() }
     }
 
-    func streamsOpen(_ count: Int) {
-        state.withLock { $0.simulator.streamsOpen(count) }
+    func streamsOpened(_ count: Int) {
+        state.withLock { $0.simulator.streamsOpened(count) }
     }
 
     // MARK: XMPP
@@ -94,7 +94,7 @@ final class SimulatorHost: Sendable {
     }
 
     private static func handOut(_ state: inout State) {
-        let outputs = state.simulator.takeXMPPOutput()
+        let outputs = state.simulator.removeXMPPOutput()
         guard !outputs.isEmpty else { return }
         var actions: [UInt64: [XMPPOutput.Action]] = [:]
         for output in outputs { actions[output.connection, default: []].append(output.action) }

@@ -46,11 +46,11 @@ extension AboutMessages {
         var refused = 0
         for device in 0..<1_500 {
             let token = "t\(device)"
-            for _ in 0..<1_000 where queue.refusal(device: token, project: "demo", now: 0) != nil { refused += 1 }
+            for _ in 0..<1_000 where queue.reachedLimit(device: token, project: "demo", nowMs: 0) != nil { refused += 1 }
         }
         #expect(refused == 0)
-        #expect(queue.refusal(device: "u", project: "demo", now: 0) == "project")
-        #expect(queue.refusal(device: "u", project: "other", now: 0) == nil)
-        #expect(queue.refusal(device: "v", project: "demo", now: 60_000) == nil)
+        #expect(queue.reachedLimit(device: "u", project: "demo", nowMs: 0) == "project")
+        #expect(queue.reachedLimit(device: "u", project: "other", nowMs: 0) == nil)
+        #expect(queue.reachedLimit(device: "v", project: "demo", nowMs: 60_000) == nil)
     }
 }

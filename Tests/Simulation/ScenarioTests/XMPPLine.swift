@@ -53,7 +53,7 @@ extension Scene {
     /// Brings the server's words to our sessions until nobody has anything to say.
     mutating func carry() throws {
         while true {
-            let outputs = simulator.takeXMPPOutput()
+            let outputs = simulator.removeXMPPOutput()
             guard !outputs.isEmpty else { return }
             // The server has restarted its parser before a client can answer.
             for output in outputs where output.action == .restart { lines[output.connection]?.fromClient.restart() }

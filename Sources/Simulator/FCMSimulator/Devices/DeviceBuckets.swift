@@ -1,15 +1,14 @@
-/// How often each Android device may be sent to: 240 messages in 60 seconds and 5,000 in an hour. Whether FCM's windows
-/// are fixed or sliding is not known; here each starts at its first message and ends after its length, as the project's
-/// quota does.
+/// Limits the messages to each Android device: 240 in 60 seconds and 5,000 in an hour. Whether FCM's windows are fixed or
+/// sliding is not known. Here each starts at its first message and ends after its length, as the project's quota does.
 ///
-/// Tokens are remembered by hash, and only while a window of theirs is open. An hour with more than 5,000 messages has a
-/// minute with more than 83, so a token's hour is counted from the first such minute and all others cost nothing lasting.
+/// A token is remembered by its hash, while one of its windows is open. An hour with more than 5,000 messages has a minute
+/// with more than 83, so a token's hour is counted from its first such minute; a token without one needs no hour.
 struct DeviceBuckets: Equatable, Sendable {
     static let perMinute = 240
     static let perHour = 5_000
     static let minuteMs: Int64 = 60_000
     static let hourMs: Int64 = 3_600_000
-    /// Tokens that are watched at once. Beyond it others may be sent to freely until a minute has passed.
+    /// Tokens that are watched at once. Further ones are not limited until a minute has passed.
     static let mostWatched = 2_000_000
     private static let busyMinute = 84
 
@@ -24,10 +23,10 @@ struct DeviceBuckets: Equatable, Sendable {
 
     var watchedCount: Int { minutes.count + hours.count }
 
-    /// Takes one message out of the token's buckets.
+    /// Counts one message against both windows of the token.
     ///
-    /// - Returns: nil, or the whole seconds, at least 1, until the bucket that is empty is full again.
-    mutating func take(_ token: String, nowMs: Int64) -> Int64? {
+    /// - Returns: nil, or the whole seconds, at least 1, until the exhausted window ends.
+    mutating func consume(_ token: String, nowMs: Int64) -> Int64? {
         sweep(nowMs)
         let hash = TokenHash.of(token)
         let hour = hours[hash]
@@ -47,7 +46,7 @@ struct DeviceBuckets: Equatable, Sendable {
         return nil
     }
 
-    /// What was taken in the windows that are open.
+    /// The messages counted in the open windows.
     func used(_ token: String, nowMs: Int64) -> (minute: Int, hour: Int) {
         let hash = TokenHash.of(token)
         let minute = minutes[hash].map { nowMs - $0.startedMs < Self.minuteMs ? $0.count : 0 } ?? 0
@@ -66,7 +65,7 @@ struct DeviceBuckets: Equatable, Sendable {
         max(1, (endMs - nowMs + 999) / 1_000)
     }
 
-    /// Once a minute, and so a constant cost for each message on average.
+    /// Forgets ended windows, once a minute: a constant cost for each message on average.
     private mutating func sweep(_ nowMs: Int64) {
         guard nowMs - sweptMs >= Self.minuteMs || nowMs < sweptMs else { return }
         sweptMs = nowMs

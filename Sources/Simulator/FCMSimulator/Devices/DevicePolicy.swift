@@ -1,13 +1,36 @@
-/// What a device's state means for messages to it.
+/// The rules by which a device's state decides about messages to it.
 enum DevicePolicy {
     static let dayMs: Int64 = 86_400_000
-    /// An Android device that has been silent for longer gets nothing stored.
+    /// FCM stores nothing for an Android device that has been silent for longer.
     static let inactiveMs = 30 * dayMs
-    /// An Android token that has been silent for so long is no token any more.
+    /// An Android token expires after so long a silence.
     static let tokenLifeMs = 270 * dayMs
-    /// So long after the last data message a device that was inactive is still told that it missed some.
+    /// A device that was inactive is told of missed messages until so long after the last data message.
     static let missedMs = 28 * dayMs
 
+    /// Why the device itself refuses the message; nil if it does not.
+    static func refusal(
+        of device: Devices.Device,
+        traits: MessageTraits,
+        senderID: String,
+        nowMs: Int64
+    ) -> DeviceRefusal? {
+        switch device.state {
+        case .healthy, .uninstalled: break
+        case .unregistered: return device.platform == .apple ? .appleUnregistered : .unregistered
+        case .disabled: return .appleDisabled
+        }
+        if isExpired(device, nowMs: nowMs) { return .unregistered }
+        if let senders = device.senders, !senders.contains(senderID) { return .mismatch }
+        if device.platform == .android, let wanted = traits.restrictedPackage, let package = device.package,
+            wanted != package
+        {
+            return .package
+        }
+        return nil
+    }
+
+    /// How long an Android device has been offline; 0 for any other device.
     static func silentMs(_ device: Devices.Device, nowMs: Int64) -> Int64 {
         guard device.platform == .android, case .offline(let sinceMs) = device.connection else { return 0 }
         return max(0, nowMs &- sinceMs)
@@ -32,8 +55,8 @@ enum DevicePolicy {
         device.isHighLowered ? .normal : asked
     }
 
-    /// Until when a message that comes in now has to wait for no other reason than its low priority, Unix milliseconds;
-    /// 0 when it need not. Now or never is never delayed.
+    /// Until when its low priority delays a message that comes now, Unix milliseconds; 0 for no delay. A message that is
+    /// never stored is never delayed.
     static func heldUntilMs(_ message: StoredMessage, on device: Devices.Device, nowMs: Int64) -> Int64 {
         guard device.normalDelayMs > 0, device.appState == .background, !message.isNowOrNever,
             priority(message.accepted.priority, on: device) == .normal
@@ -41,9 +64,9 @@ enum DevicePolicy {
         return nowMs &+ device.normalDelayMs
     }
 
-    /// When the message can reach the device as it is now, Unix milliseconds; nil while it cannot.
+    /// When the message can reach the device in its present state, Unix milliseconds; nil while it cannot.
     ///
-    /// - Parameter slotMs: when the device may next get a message that is throttled.
+    /// - Parameter slotMs: when the throttle lets the next message through.
     static func readyMs(_ message: StoredMessage, on device: Devices.Device, slotMs: Int64) -> Int64? {
         guard device.isOnline else { return nil }
         let isNormal = priority(message.accepted.priority, on: device) == .normal
@@ -52,12 +75,12 @@ enum DevicePolicy {
         return message.isThrottled ? max(heldMs, slotMs) : heldMs
     }
 
-    /// True when the device can be told of messages that were thrown away.
-    static func takesEvents(_ device: Devices.Device) -> Bool {
+    /// True if the device can be told of discarded messages now.
+    static func acceptsEvents(_ device: Devices.Device) -> Bool {
         device.platform == .android && device.isOnline && device.appState != .doze
     }
 
-    /// Apple: pushes that would only wake the app are lost, and nobody is told.
+    /// Apple: the system drops a push that only wakes the app, and reports nothing.
     static func losesSilently(_ message: StoredMessage, on device: Devices.Device) -> Bool {
         message.isSilent && device.platform == .apple
             && (device.appState == .forceQuit || device.appState == .lowPower)

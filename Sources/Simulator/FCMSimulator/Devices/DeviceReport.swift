@@ -3,9 +3,9 @@ import FanfareJSON
 /// The answer to `GET /devices?token=`.
 extension Simulator {
     func showDevice(_ query: String, now: Int64) -> SimulatorReply {
-        guard let token = FormText.pairs(Array(query.utf8))?.last(where: { $0.name == "token" })?.value,
-            Recipients.isToken(token)
-        else { return Self.bad("token: which device") }
+        guard let token = FormText.value("token", in: query), Recipients.isToken(token) else {
+            return Self.bad("token: which device")
+        }
         if let successor = devices.successor(of: token) {
             let works = now < successor.worksUntilMs
             return SimulatorReply(
@@ -17,15 +17,15 @@ extension Simulator {
                 ]).jsonBytes
             )
         }
-        let (_, device) = instance(of: token, now: now)
+        let (_, device) = devices.current(token, nowMs: now)
         var object = Self.describe(device, token: token, now: now)
         object["described"] = .bool(devices[token] != nil)
-        object["topics"] = Self.list(subscriptions.topics(of: token))
+        object["topics"] = Self.list(topics.subscriptions.topics(of: token))
         object["buckets"] = .object(bucketReport(token, now: now))
-        let box = queues[token]
-        object["stored"] = .array(box?.messages.map { Self.describe($0) } ?? [])
-        object["discarded"] = Self.count(box?.discarded ?? 0)
-        object["missed"] = Self.count(box?.missed ?? 0)
+        let queue = messages.queue(of: token) ?? DeviceQueue()
+        object["stored"] = .array(queue.messages.map { Self.describe($0) })
+        object["discarded"] = Self.count(queue.discarded)
+        object["missed"] = Self.count(queue.missed)
         return SimulatorReply(status: 200, json: JSONValue.object(object).jsonBytes)
     }
 
@@ -55,13 +55,13 @@ extension Simulator {
         ])
     }
 
-    /// What the device has been sent in the windows that are open, and what is left of its burst.
+    /// The messages counted in the device's open windows, and what is left of its burst.
     private func bucketReport(_ token: String, now: Int64) -> JSONObject {
-        let used = buckets.used(token, nowMs: now)
+        let used = devices.used(token, nowMs: now)
         return [
             "minute": Self.count(used.minute), "hour": Self.count(used.hour),
-            "collapsible_left": Self.count(throttle.left(token, nowMs: now)),
-            "collapsible_next_ms": Self.time(throttle.slotMs(token, nowMs: now)),
+            "collapsible_left": Self.count(messages.collapsibleLeft(token, nowMs: now)),
+            "collapsible_next_ms": Self.time(messages.collapsibleSlotMs(token, nowMs: now)),
         ]
     }
 

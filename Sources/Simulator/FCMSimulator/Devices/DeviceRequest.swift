@@ -1,6 +1,6 @@
 import FanfareJSON
 
-/// `POST /devices` for one token, read: what is not named stays as it is.
+/// The request `POST /devices` about one token. A field that is not named keeps its value.
 struct DeviceRequest: Equatable, Sendable {
     struct Refusal: Error, Equatable, Sendable {
         var reason: String
@@ -18,7 +18,7 @@ struct DeviceRequest: Equatable, Sendable {
     static let mostSenders = 100
     static let mostChannels = 1_000
     static let longestDelayMs = V1Rules.longestTTLSeconds * 1_000
-    /// How long an old token works unless the request says; nobody promises anything.
+    /// How long an old token works unless the request says. FCM promises nothing.
     static let usualGraceMs: Int64 = 7 * 86_400_000
 
     var token: String
@@ -28,7 +28,7 @@ struct DeviceRequest: Equatable, Sendable {
     var oldTokenWorksMs = usualGraceMs
     private let fields: JSONObject
 
-    /// - Parameter object: without names that are not in ``names``.
+    /// - Parameter object: all its names are in ``names``.
     init(_ object: JSONObject) throws(Refusal) {
         guard let token = object["token"]?.string, Recipients.isToken(token) else { throw Refusal("token: a token") }
         self.token = token
@@ -53,7 +53,7 @@ struct DeviceRequest: Equatable, Sendable {
         }
     }
 
-    /// - Returns: the device as it is from now on.
+    /// - Returns: the device after the change.
     func applied(to device: Devices.Device, nowMs: Int64) throws(Refusal) -> Devices.Device {
         var device = device
         if let value = fields["platform"] {
@@ -97,7 +97,7 @@ struct DeviceRequest: Equatable, Sendable {
     }
 
     private func applyConnection(to device: inout Devices.Device, nowMs: Int64) throws(Refusal) {
-        // What was not known until now, because nobody asked, is that the token has run out.
+        // The token may have expired since the last request about it.
         if fields["state"] == nil, DevicePolicy.isExpired(device, nowMs: nowMs) { device.state = .unregistered }
         if let value = fields["online"] {
             guard let isOnline = value.bool else { throw Refusal("online: true or false") }

@@ -1,56 +1,14 @@
-/// Devices that were described by name. Every other token is a device of its own accord: healthy, online, in the
-/// foreground, and nothing is kept of it.
+/// The devices, and the rules by which one accepts or refuses a message.
+///
+/// Only described devices are stored. Every other token is a healthy Android device in the foreground, unless its prefix
+/// says otherwise (``TokenBehaviour``).
 struct Devices: Equatable, Sendable {
-    /// One app instance on one device.
-    struct Device: Equatable, Sendable {
-        enum State: String, Equatable, Sendable {
-            case healthy, unregistered, disabled
-            /// The app is gone, and FCM finds out when it next tries to deliver something.
-            case uninstalled
-        }
-
-        /// A token that its app has replaced.
-        struct Successor: Equatable, Sendable {
-            var token: String
-            /// Until then the old one still works, Unix milliseconds.
-            var worksUntilMs: Int64
-        }
-
-        /// Connected to FCM, or, since a time in Unix milliseconds, not.
-        enum Connection: Equatable, Sendable { case online, offline(sinceMs: Int64) }
-
-        var platform = Platform.android
-        var state = State.healthy
-        /// The app's package or bundle, when the device has a particular one.
-        var package: String?
-        /// Who may send to it; nil is everybody.
-        var senders: Set<String>?
-        var appState = AppState.foreground
-        var connection = Connection.online
-        /// How much later a message of normal priority comes while the app is in the background.
-        var normalDelayMs: Int64 = 0
-        /// FCM treats high priority as normal, as it does with an app whose urgent messages show nothing.
-        var isHighLowered = false
-        /// Apple: what the device takes in a minute.
-        var rate: QuotaWindow?
-        /// Android: the channels its app created.
-        var channels: Set<String>?
-        /// Set on an old token only, about which the rest then says nothing.
-        var successor: Successor?
-        /// The tokens that this one replaced, oldest first.
-        var formerTokens: [String] = []
-        /// How the `data` of its delivery receipts is written over XMPP.
-        var receipts = ReceiptForm.object
-
-        var isOnline: Bool { connection == .online }
-    }
-
     /// What a token stands for.
     enum Instance: Equatable, Sendable {
-        /// - Parameter token: another than was asked for, when the app has replaced that one.
+        /// - Parameter token: the instance's current token, which differs from the given one if the app replaced it.
         case known(token: String, Device)
         case unknown
-        /// An old token whose time is over.
+        /// An old token that no longer works.
         case replaced
     }
 
@@ -58,22 +16,30 @@ struct Devices: Equatable, Sendable {
     /// Old tokens of one instance that may still work.
     static let mostFormer = 16
 
-    private var devices: [String: Device] = [:]
+    private var described: [String: Device] = [:]
+    private var buckets = DeviceBuckets()
+    private var failures = RepeatedFailures()
 
     /// nil for a token that was never described, and for one that was replaced.
-    subscript(token: String) -> Device? { devices[token].flatMap { $0.successor == nil ? $0 : nil } }
+    subscript(token: String) -> Device? { described[token].flatMap { $0.successor == nil ? $0 : nil } }
 
-    /// Those that were described, without the tokens that were replaced.
-    var names: [String] { devices.lazy.filter { $0.value.successor == nil }.map(\.key) }
+    /// The tokens of the described devices, without those that were replaced.
+    var names: [String] { described.lazy.filter { $0.value.successor == nil }.map(\.key) }
 
     func instance(_ token: String, nowMs: Int64) -> Instance {
-        guard let device = devices[token] else { return .unknown }
+        guard let device = described[token] else { return .unknown }
         guard let successor = device.successor else { return .known(token: token, device) }
-        guard nowMs < successor.worksUntilMs, let current = devices[successor.token] else { return .replaced }
+        guard nowMs < successor.worksUntilMs, let current = described[successor.token] else { return .replaced }
         return .known(token: successor.token, current)
     }
 
-    /// True when FCM knows that a token leads nowhere any more.
+    /// The app instance behind a token with its current token; a device of the prefix's platform if it is not known.
+    func current(_ token: String, nowMs: Int64) -> (token: String, device: Device) {
+        if case .known(let instance, let device) = instance(token, nowMs: nowMs) { return (instance, device) }
+        return (token, Device(platform: TokenBehaviour(token).platform))
+    }
+
+    /// True if FCM knows that the token's registration has ended.
     func isGone(_ token: String, nowMs: Int64) -> Bool {
         switch instance(token, nowMs: nowMs) {
         case .unknown: return false
@@ -82,29 +48,100 @@ struct Devices: Equatable, Sendable {
         }
     }
 
-    func successor(of token: String) -> Device.Successor? { devices[token]?.successor }
+    func successor(of token: String) -> Device.Successor? { described[token]?.successor }
 
-    func isTaken(_ token: String) -> Bool { devices[token] != nil }
+    func isTaken(_ token: String) -> Bool { described[token] != nil }
 
-    /// - Returns: false when there are too many already.
+    /// Messages that the token was sent in its open windows.
+    func used(_ token: String, nowMs: Int64) -> (minute: Int, hour: Int) { buckets.used(token, nowMs: nowMs) }
+
+    // MARK: Changes
+
+    /// - Returns: false if there are too many devices already.
     mutating func put(_ token: String, _ device: Device) -> Bool {
-        guard devices[token] != nil || devices.count < Self.most else { return false }
-        devices[token] = device
+        guard described[token] != nil || described.count < Self.most else { return false }
+        described[token] = device
         return true
     }
 
-    /// The app behind `old` gets the token `new`, which nobody has yet.
+    /// The app behind `old` gets the token `new`, which is not taken yet.
     ///
-    /// - Returns: false when there are too many already.
+    /// - Returns: false if there are too many devices already.
     mutating func replace(_ old: String, by new: String, worksUntilMs: Int64) -> Bool {
-        guard var device = self[old], devices.count < Self.most, devices[new] == nil else { return false }
+        guard var device = self[old], described.count < Self.most, described[new] == nil else { return false }
         var former = device.formerTokens + [old]
-        // One that was replaced often enough is over before its time.
-        while former.count > Self.mostFormer { devices[former.removeFirst()]?.successor?.worksUntilMs = Int64.min }
-        for token in former { devices[token]?.successor?.token = new }
-        devices[old] = Device(successor: Device.Successor(token: new, worksUntilMs: worksUntilMs))
+        // Beyond the limit the oldest tokens stop working at once.
+        while former.count > Self.mostFormer { described[former.removeFirst()]?.successor?.worksUntilMs = Int64.min }
+        for token in former { described[token]?.successor?.token = new }
+        described[old] = Device(successor: Device.Successor(token: new, worksUntilMs: worksUntilMs))
         device.formerTokens = former
-        devices[new] = device
+        described[new] = device
+        buckets.rename(old, to: new)
         return true
+    }
+
+    /// An attempt at an uninstalled app tells FCM that its registration has ended.
+    mutating func markUnregistered(_ token: String) { described[token]?.state = .unregistered }
+
+    // MARK: Admission
+
+    /// Decides whether the device behind a token accepts a message. An accepted message counts against its rate.
+    ///
+    /// - Parameter isTrial: nothing reaches the device, so nothing counts against its rate.
+    mutating func admit(
+        _ token: String,
+        traits: MessageTraits,
+        senderID: String,
+        isTrial: Bool,
+        nowMs: Int64
+    ) -> DeviceOutcome {
+        var platform = Platform.android
+        var delayMs: Int64 = 0
+        var canonical: String?
+        var isLost = false
+        switch TokenBehaviour(token) {
+        case .healthy(let own): platform = own
+        case .unregistered: return .refused(.unregistered)
+        case .invalid: return .refused(.invalid)
+        case .mismatch: return .refused(.mismatch)
+        case .auth: return .refused(.auth)
+        case .canonical(let name): canonical = name
+        case .retryable(let error, let times):
+            if failures.fails(token, times: times) { return .refused(.retryable(error)) }
+        case .slow(let milliseconds): delayMs = milliseconds
+        case .lost(let times): isLost = failures.fails(token, times: times)
+        }
+        var current = token
+        switch instance(token, nowMs: nowMs) {
+        case .unknown: break
+        case .replaced: return .refused(.unregistered)
+        case .known(let instance, let device):
+            if let refusal = DevicePolicy.refusal(of: device, traits: traits, senderID: senderID, nowMs: nowMs) {
+                return .refused(refusal)
+            }
+            platform = device.platform
+            current = instance
+            if instance != token { canonical = instance }
+        }
+        if platform == .apple, traits.isUrgentAppleData { return .refused(.urgentAppleData) }
+        if !isTrial, let seconds = consumeRate(current, platform, nowMs: nowMs) {
+            return .refused(.tooOften(seconds: seconds))
+        }
+        return .accepted(platform, canonical: canonical, delayMs: delayMs, isLost: isLost)
+    }
+
+    /// Counts one message against the rate of its device.
+    ///
+    /// - Returns: nil, or the whole seconds until the device takes another message.
+    private mutating func consumeRate(_ instance: String, _ platform: Platform, nowMs: Int64) -> Int64? {
+        switch platform {
+        case .android: return buckets.consume(instance, nowMs: nowMs)
+        case .web: return nil
+        case .apple:
+            guard var rate = self[instance]?.rate else { return nil }
+            let isFree = rate.consume(1, nowMs: nowMs)
+            described[instance]?.rate = rate
+            return isFree ? nil : rate.secondsLeft(nowMs: nowMs)
+        }
     }
 }

@@ -1,6 +1,6 @@
 import FanfareJSON
 
-/// `POST /devices`: one device, one group, or a number of anonymous subscribers.
+/// `POST /devices`: describes one device, one group, or a number of anonymous subscribers.
 extension Simulator {
     mutating func describe(_ object: JSONObject, now: Int64) -> SimulatorReply {
         let kinds = [
@@ -9,21 +9,18 @@ extension Simulator {
         ]
         let kind = kinds.first { object[$0.0] != nil }
         let known = kind?.1 ?? kinds.reduce(into: []) { $0.formUnion($1.1) }
-        if let stranger = object.members.first(where: { !known.contains($0.key) }) {
-            return Self.bad("\(stranger.key): unknown")
-        }
-        guard kind != nil else { return Self.bad("token, group or topic: one of them is required") }
-        if object["token"] != nil { return putDevice(object, now: now) }
-        if object["group"] != nil { return putGroup(object) }
-        return addSubscribers(object)
-    }
-
-    private mutating func putDevice(_ object: JSONObject, now: Int64) -> SimulatorReply {
-        do throws(DeviceRequest.Refusal) {
-            try put(try DeviceRequest(object), now: now)
-            return Self.done
-        } catch {
-            return Self.bad(error.reason)
+        if let reply = Self.refusal(of: object, known: known) { return reply }
+        switch kind?.0 {
+        case "token":
+            do throws(DeviceRequest.Refusal) {
+                try put(try DeviceRequest(object), now: now)
+                return Self.done
+            } catch {
+                return Self.bad(error.reason)
+            }
+        case "group": return putGroup(object)
+        case "topic": return addSubscribers(object)
+        default: return Self.bad("token, group or topic: one of them is required")
         }
     }
 
@@ -38,38 +35,28 @@ extension Simulator {
             throw DeviceRequest.Refusal("refreshed_to: a device already")
         }
         guard devices.put(token, device) else { throw DeviceRequest.Refusal("at most \(Devices.most) devices") }
-        if let topics = request.topics { try resubscribe(token, to: topics) }
-        var instance = token
+        if let names = request.topics {
+            try limited { (topics) throws(Subscriptions.Refusal) in try topics.replaceTopics(of: token, with: names) }
+        }
         if let new = request.refreshedTo {
             guard devices.replace(token, by: new, worksUntilMs: now + request.oldTokenWorksMs) else {
                 throw DeviceRequest.Refusal("at most \(Devices.most) devices")
             }
-            try moveBelongings(of: token, to: new)
-            instance = new
+            // FCM keeps everything for the app instance, which has another token now.
+            try limited { (topics) throws(Subscriptions.Refusal) in try topics.rename(token, to: new) }
+            messages.rename(token, to: new)
         }
-        emptyQueue(instance, now: now)
+        messages.flush(request.refreshedTo ?? token, of: &devices, ids: &ids, nowMs: now)
     }
 
-    private mutating func resubscribe(_ token: String, to topics: Set<String>) throws(DeviceRequest.Refusal) {
-        for topic in subscriptions.topics(of: token).subtracting(topics) {
-            subscriptions.unsubscribe(token, from: topic)
-        }
+    private mutating func limited(
+        _ change: (inout Topics) throws(Subscriptions.Refusal) -> Void
+    ) throws(DeviceRequest.Refusal) {
         do throws(Subscriptions.Refusal) {
-            for topic in topics { try subscriptions.subscribe(token, to: topic) }
+            try change(&topics)
         } catch {
             throw DeviceRequest.Refusal("at most \(Subscriptions.mostTokens) subscribed tokens")
         }
-    }
-
-    /// Whatever FCM keeps is kept of the app instance, which has another token now.
-    private mutating func moveBelongings(of old: String, to new: String) throws(DeviceRequest.Refusal) {
-        let topics = subscriptions.topics(of: old)
-        try resubscribe(old, to: [])
-        try resubscribe(new, to: topics)
-        throttle.rename(old, to: new)
-        buckets.rename(old, to: new)
-        // The caller opens it next, and so it gets its due time.
-        if let box = queues.take(old) { queues.put(new, box, dueMs: nil) }
     }
 
     private mutating func putGroup(_ object: JSONObject) -> SimulatorReply {
@@ -90,24 +77,8 @@ extension Simulator {
             return Self.bad("topic: a topic's name")
         }
         guard let count = object["subscribers"]?.number?.int64, count >= 0, count <= Int64(Subscriptions.mostAnonymous),
-            subscriptions.addAnonymous(Int(count), to: topic)
+            topics.addAnonymous(Int(count), to: topic)
         else { return Self.bad("subscribers: at most \(Subscriptions.mostAnonymous) of one topic") }
         return Self.done
-    }
-
-    /// What became of each project's windows, oldest first.
-    var quotaReport: JSONValue {
-        func number(_ value: Int64) -> JSONValue { .number(JSONNumber(value)) }
-        let members = quotas.sorted { $0.key < $1.key }.map { (project, quota) -> JSONObject.Member in
-            let windows = quota.uses.map { use -> JSONValue in
-                .object([
-                    "started_ms": number(use.startedMs), "used": number(Int64(use.used)),
-                    "refused": number(Int64(use.refused)),
-                ])
-            }
-            let report: JSONObject = ["limit": number(Int64(quota.limit)), "windows": .array(windows)]
-            return JSONObject.Member(key: project, value: .object(report))
-        }
-        return .object(JSONObject(members))
     }
 }

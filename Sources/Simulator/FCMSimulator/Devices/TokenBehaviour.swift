@@ -1,4 +1,4 @@
-/// What a token's prefix says of it.
+/// The behaviour that a token's prefix `sbx-` asks for.
 enum TokenBehaviour: Equatable, Sendable {
     case healthy(Platform)
     case unregistered, invalid, mismatch, auth
@@ -11,7 +11,7 @@ enum TokenBehaviour: Equatable, Sendable {
         self = Self.read(token) ?? .healthy(.android)
     }
 
-    /// What it is unless it was described otherwise.
+    /// Its platform, unless the device is described otherwise.
     var platform: Platform {
         if case .healthy(let platform) = self { return platform }
         return .android
@@ -24,7 +24,7 @@ enum TokenBehaviour: Equatable, Sendable {
             maxSplits: 1,
             omittingEmptySubsequences: false
         )
-        // Without the hyphen after the word it is any other token.
+        // Without a hyphen after the word it is a token like any other.
         guard parts.count == 2 else { return nil }
         let rest = String(parts[1]) ?? ""
         switch String(parts[0]) ?? "" {
@@ -45,7 +45,7 @@ enum TokenBehaviour: Equatable, Sendable {
         }
     }
 
-    /// `N-`: digits up to a hyphen.
+    /// Reads `N-`: digits up to a hyphen.
     static func number(_ text: String) -> Int? {
         let digits = text.utf8.prefix { $0 != UInt8(ascii: "-") }
         guard digits.count < text.utf8.count, digits.count <= 9,
@@ -54,7 +54,7 @@ enum TokenBehaviour: Equatable, Sendable {
         return String(digits).flatMap { Int($0) }
     }
 
-    /// How often a topic of the name `sbx-topicrate-N-` is refused; 0 for any other.
+    /// How often sends to a topic `sbx-topicrate-N-` are refused; 0 for any other topic.
     static func topicRefusals(_ topic: String) -> Int {
         guard topic.hasPrefix("sbx-topicrate-") else { return 0 }
         return number(String(topic.dropFirst("sbx-topicrate-".count))) ?? 0

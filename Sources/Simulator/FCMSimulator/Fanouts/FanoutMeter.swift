@@ -1,8 +1,8 @@
-/// The fan-outs of one project. They share its rate evenly, so that two at once each take twice as long; beyond
+/// Times the fan-outs of one project. Active fan-outs share its rate evenly, so two at once take twice as long each. Beyond
 /// ``mostActive`` a further one is refused, or waits its turn.
 struct FanoutMeter: Equatable, Sendable {
     static let mostActive = 1_000
-    /// Fan-outs that may wait, where they do.
+    /// Fan-outs that may wait, if they do.
     static let mostWaiting = 10_000
 
     enum Event: Equatable, Sendable {
@@ -23,29 +23,28 @@ struct FanoutMeter: Equatable, Sendable {
 
     private let recipientsPerMs: Double
     private let defers: Bool
-    /// The next to finish is the last.
+    /// In the reverse order of their ends.
     private var active: [Active] = []
     private var waiting: [Waiting] = []
-    /// How many recipients one fan-out that was active all the time would have reached.
+    /// Recipients that a fan-out would have reached if it had been active all the time.
     private var served = 0.0
-    /// Milliseconds since `originMs`, small numbers so that fractions stay exact enough.
+    /// Milliseconds since `originMs`: a small number, whose fraction stays exact enough.
     private var elapsedMs = 0.0
     private var originMs: Int64 = 0
 
     /// - Parameters:
-    ///   - rate: recipients a second, over all of the project's fan-outs; at least 1.
-    ///   - defers: whether a fan-out beyond the most waits instead of being refused.
+    ///   - rate: recipients a second of all the project's fan-outs together; at least 1.
+    ///   - defers: a fan-out beyond ``mostActive`` waits instead of being refused.
     init(rate: Int, defers: Bool) {
         recipientsPerMs = Double(max(1, rate)) / 1_000
         self.defers = defers
     }
 
     var activeCount: Int { active.count }
-    var isIdle: Bool { active.isEmpty }
 
     /// Call ``advance(to:)`` with the same time before.
     ///
-    /// - Returns: false when there are too many already.
+    /// - Returns: whether the fan-out was taken, and whether it is active at once.
     mutating func add(id: UInt64, recipients: Int, nowMs: Int64) -> (isAccepted: Bool, isStarted: Bool) {
         if active.isEmpty {
             originMs = nowMs
@@ -61,14 +60,14 @@ struct FanoutMeter: Equatable, Sendable {
         return (true, false)
     }
 
-    /// - Returns: what happened since the last call, in its order.
+    /// - Returns: the events since the last call, in their order.
     mutating func advance(to nowMs: Int64) -> [Event] {
         guard !active.isEmpty else { return [] }
         let target = max(elapsedMs, Double(nowMs &- originMs))
         var events: [Event] = []
         while let next = active.last {
             let end = elapsedMs + max(0, next.end - served) * Double(active.count) / recipientsPerMs
-            // A rounding error is not worth a millisecond.
+            // A rounding error must not cost a millisecond.
             guard end <= target + 1e-6 else {
                 served += (target - elapsedMs) * recipientsPerMs / Double(active.count)
                 break
@@ -90,7 +89,7 @@ struct FanoutMeter: Equatable, Sendable {
 
     private mutating func start(_ fanout: Waiting) {
         let entry = Active(id: fanout.id, end: served + Double(max(0, fanout.recipients)))
-        // Of two that end together the older ends first.
+        // Of two fan-outs that end together the older ends first.
         let place = active.firstIndex { $0.end <= entry.end } ?? active.count
         active.insert(entry, at: place)
     }

@@ -1,24 +1,41 @@
 import FanfareJSON
 
-/// One topic, condition or group send on its way to its recipients.
+/// One send to a topic, a condition or a group, on its way to its recipients.
 struct Fanout: Equatable, Sendable {
     enum Kind: String, Equatable, Sendable { case topic, condition, group }
 
-    /// Grows with every send; given by ``Fanouts/start(_:message:)``.
+    /// Grows with every send; ``Fanouts/start(_:message:)`` sets it.
     var id: UInt64 = 0
     var project: String
     var kind: Kind
-    /// The topic's bare name, the condition's text or the group's key.
+    /// The topic's name without `/topics/`, the condition's text or the group's key.
     var target: String
     var messageID: String
     /// Counted when the send was accepted.
     var recipients: Int
     var acceptedMs: Int64
-    /// nil while it waits for one of the project's places.
+    /// nil while it waits because the project has too many active fan-outs.
     var startedMs: Int64?
-    /// nil while it is under way.
+    /// nil while it is active or waits.
     var finishedMs: Int64?
 
+    init(
+        _ project: String,
+        _ kind: Kind,
+        _ target: String,
+        messageID: String,
+        recipients: Int,
+        acceptedMs: Int64
+    ) {
+        self.project = project
+        self.kind = kind
+        self.target = target
+        self.messageID = messageID
+        self.recipients = recipients
+        self.acceptedMs = acceptedMs
+    }
+
+    /// Its line in `GET /fanouts`.
     var line: [UInt8] {
         func time(_ value: Int64?) -> JSONValue { value.map { .number(JSONNumber($0)) } ?? .null }
         let object: JSONObject = [
@@ -30,18 +47,15 @@ struct Fanout: Equatable, Sendable {
     }
 }
 
-/// What real subscribers get when their fan-out ends.
+/// What the subscribers get when their fan-out ends.
 struct FanoutMessage: Equatable, Sendable {
     enum Audience: Equatable, Sendable { case topic(String), condition(Condition) }
 
     var audience: Audience
-    var traits: MessageTraits
-    var source: Delivery.Source
-    var from: String
-    var project: SimulatedProject
+    var send: Send
 }
 
-/// The fan-outs of all projects: those under way, and the latest that ended.
+/// The fan-outs of all projects: the active ones, those that wait, and the latest that ended.
 struct Fanouts: Sendable {
     static let mostFinished = 10_000
 
@@ -49,21 +63,21 @@ struct Fanouts: Sendable {
     private let defers: Bool
     private var meters: [String: FanoutMeter] = [:]
     private var open: [UInt64: (Fanout, FanoutMessage?)] = [:]
-    /// Oldest first; cut back to the most when it has twice as many.
+    /// Oldest first; cut back to ``mostFinished`` when there are twice as many.
     private var finished: [Fanout] = []
     private var lastID: UInt64 = 0
+    /// The most fan-outs of one project that were active at once.
+    private(set) var mostActive = 0
 
     init(rate: Int, defers: Bool) {
         self.rate = rate
         self.defers = defers
     }
 
-    func activeCount(project: String) -> Int { meters[project]?.activeCount ?? 0 }
-
-    /// Call ``advance(to:)`` with the same time before.
+    /// Starts a fan-out, or lets it wait. Call ``advance(to:)`` with the same time before.
     ///
-    /// - Parameter message: nil where the members have been served already.
-    /// - Returns: false when the project has too many under way.
+    /// - Parameter message: nil if the recipients have the message already.
+    /// - Returns: false if the project has too many active fan-outs.
     mutating func start(_ fanout: Fanout, message: FanoutMessage?) -> Bool {
         lastID += 1
         var fanout = fanout
@@ -74,10 +88,11 @@ struct Fanouts: Sendable {
         guard isAccepted else { return false }
         if isStarted { fanout.startedMs = now }
         open[lastID] = (fanout, message)
+        mostActive = max(mostActive, meters[fanout.project]?.activeCount ?? 0)
         return true
     }
 
-    /// - Returns: the fan-outs that ended since the last call, in that order, with what they have to deliver.
+    /// - Returns: the fan-outs that ended since the last call, in the order of their ends, with what they deliver.
     mutating func advance(to nowMs: Int64) -> [(Fanout, FanoutMessage?)] {
         guard !open.isEmpty else { return [] }
         var ended: [(Fanout, FanoutMessage?)] = []
@@ -95,7 +110,7 @@ struct Fanouts: Sendable {
             }
         }
         if finished.count > 2 * Self.mostFinished { finished.removeFirst(finished.count - Self.mostFinished) }
-        // Each project's are in order; all of them together have to be.
+        // Only each project's fan-outs are in order yet.
         return ended.sorted { ($0.0.finishedMs ?? 0, $0.0.id) < ($1.0.finishedMs ?? 0, $1.0.id) }
     }
 

@@ -1,12 +1,12 @@
 import FanfareJSON
 
-/// Trouble on XMPP, which has no paths: a fault's own path says that it is meant.
+/// The faults of XMPP. It has no paths, so a fault's path `xmpp` says that it is meant.
 enum XMPPFault {
     static let path = "xmpp"
     private static let own: Set<String> = ["nack", "draining"]
     private static let shared: Set<String> = ["close", "delay_ms"]
 
-    /// An action of the other kind would silently do nothing.
+    /// Refuses an action of the other kind, which would silently do nothing.
     static func check(_ action: JSONObject, isXMPP: Bool) throws(FaultRefusal) {
         for name in action.members.map(\.key) {
             if isXMPP, !own.contains(name), !shared.contains(name) {

@@ -1,5 +1,5 @@
-/// The names of a group. FCM answers with another one each time and all of them stay valid, so a key carries its group
-/// in disguise rather than being remembered.
+/// The keys of a group. FCM answers with another key each time and all of them stay valid, so a key carries the group's
+/// number in disguise instead of being stored.
 enum GroupKey {
     private static let prefix = "APA91b"
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
@@ -12,7 +12,7 @@ enum GroupKey {
         return prefix + text(nonce) + text(masked) + text(check(nonce, masked, secret))
     }
 
-    /// nil for anything that was not made with this secret.
+    /// The group's number; nil for a text that was not made with this secret.
     static func id(in key: String, secret: UInt64) -> UInt64? {
         guard key.utf8.count == prefix.utf8.count + 3 * width, key.hasPrefix(prefix) else { return nil }
         let digits = Array(key.utf8.dropFirst(prefix.utf8.count))

@@ -8,9 +8,9 @@ struct GroupRequest: Equatable, Sendable {
     var name: String
     var tokens: [String]
 
-    /// - Parameter query: of a GET, whose body, if it has one, is of no interest.
+    /// - Parameter query: the query of a GET, whose body is ignored.
     static func read(query: String) -> Result<GroupRequest, GroupRefusal> {
-        let name = FormText.pairs(Array(query.utf8))?.last { $0.name == "notification_key_name" }?.value
+        let name = FormText.value("notification_key_name", in: query)
         guard let name, isName(name) else { return .failure(.missing("notification_key_name")) }
         return .success(GroupRequest(operation: .get, name: name, tokens: []))
     }
@@ -47,7 +47,7 @@ struct GroupRequest: Equatable, Sendable {
     }
 }
 
-/// 400 and one sentence.
+/// Why a request about a group is refused: status 400 and one sentence.
 struct GroupRefusal: Error, Equatable, Sendable {
     var sentence: String
 

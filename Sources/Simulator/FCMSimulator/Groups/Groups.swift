@@ -1,24 +1,24 @@
-/// Device groups: those that a client made, each with a name in its project, and those described on the control port,
-/// which have a fixed key, no name and no project.
+/// The device groups. A client makes a group with a name in its project. A group described on the control port has a fixed
+/// key, no name and no project.
 struct Groups: Equatable, Sendable {
     struct Group: Equatable, Sendable {
-        /// nil: any project may send to it.
+        /// nil if any project may send to it.
         var project: String?
-        /// nil: nobody can manage it.
+        /// nil if no client can manage it.
         var name: String?
         /// In the order they joined.
         var members: [String]
-        /// Whether an answer that no member was reached names the members.
+        /// The answer names the members if none of them was reached.
         var namesAll = false
     }
 
-    /// What a recipient turns out to be.
+    /// What a recipient's name stands for.
     enum Lookup: Equatable, Sendable {
         case notAGroup
         case group(Group)
-        /// Its last member was removed.
+        /// A group whose last member was removed.
         case gone
-        /// Another project's.
+        /// A group of another project.
         case foreign
     }
 
@@ -32,11 +32,11 @@ struct Groups: Equatable, Sendable {
     /// By project and name.
     private var ids: [String: [String: UInt64]] = [:]
     private var described: [String: Group] = [:]
-    /// Grows over a reset too, so that no old key names a new group.
+    /// A reset keeps it, so that no old key names a new group.
     private var lastID: UInt64 = 0
 
     init(seed: UInt64) {
-        // Keys of one seed are not those of another.
+        // Another seed makes other keys.
         secret = seed ^ 0x6772_6F75_7073_2121
     }
 
@@ -47,14 +47,65 @@ struct Groups: Equatable, Sendable {
         return group.project == project ? .group(group) : .foreign
     }
 
-    /// - Returns: false when there are too many already.
+    /// - Returns: false if there are too many groups already.
     mutating func describe(_ key: String, members: [String], namesAll: Bool) -> Bool {
         guard described[key] != nil || described.count < Self.most else { return false }
         described[key] = Group(members: members, namesAll: namesAll)
         return true
     }
 
-    // MARK: Management. Each answers with a key that was never seen before.
+    // MARK: Management. Each answer is a key that was never given before.
+
+    /// Performs a request to `/fcm/notification`.
+    ///
+    /// - Parameters:
+    ///   - project: the project's id.
+    ///   - nonce: makes the key differ from every earlier one.
+    mutating func perform(
+        _ request: GroupRequest,
+        project: String,
+        devices: Devices,
+        nonce: UInt64,
+        nowMs: Int64
+    ) throws(GroupRefusal) -> String {
+        let name = request.name
+        do throws(Refusal) {
+            switch request.operation {
+            case .get: return try key(project: project, name: name, nonce: nonce)
+            case .remove(let key):
+                // A member whose registration has ended can still be removed.
+                return try remove(request.tokens, project: project, key: key, name: name, nonce: nonce)
+            case .create:
+                let members = Self.members(request.tokens, devices: devices, nowMs: nowMs)
+                guard !members.isEmpty else { break }
+                return try create(project: project, name: name, members: members, nonce: nonce)
+            case .add(let key):
+                let members = Self.members(request.tokens, devices: devices, nowMs: nowMs)
+                guard !members.isEmpty else { break }
+                return try add(members, project: project, key: key, name: name, nonce: nonce)
+            }
+        } catch {
+            throw GroupRefusal(error)
+        }
+        throw .noValidTokens
+    }
+
+    /// The tokens that can join, each once. The others are dropped without an error.
+    private static func members(_ tokens: [String], devices: Devices, nowMs: Int64) -> [String] {
+        var members: [String] = []
+        for token in tokens where canJoin(token, devices: devices, nowMs: nowMs) && !members.contains(token) {
+            members.append(token)
+        }
+        return members
+    }
+
+    private static func canJoin(_ token: String, devices: Devices, nowMs: Int64) -> Bool {
+        guard Recipients.isToken(token) else { return false }
+        switch TokenBehaviour(token) {
+        case .unregistered, .invalid, .mismatch: return false
+        case .healthy, .auth, .canonical, .retryable, .slow, .lost: return !devices.isGone(token, nowMs: nowMs)
+        }
+    }
 
     mutating func create(project: String, name: String, members: [String], nonce: UInt64) throws(Refusal) -> String {
         guard ids[project]?[name] == nil else { throw .exists }
@@ -81,7 +132,7 @@ struct Groups: Equatable, Sendable {
         return GroupKey.make(id: id, nonce: nonce, secret: secret)
     }
 
-    /// Who is no member is passed over. Without its last member a group is gone, and its name free.
+    /// Ignores tokens that are no members. Without its last member a group is gone, and its name is free.
     mutating func remove(
         _ members: [String],
         project: String,
@@ -113,7 +164,7 @@ struct Groups: Equatable, Sendable {
         guard let id = GroupKey.id(in: key, secret: secret), let group = made[id], group.project == project else {
             throw .notFound
         }
-        // A group that a test described has no name, so there is nothing to compare.
+        // A described group has no name.
         guard group.name == nil || name == group.name else { throw .nameMismatch }
         return id
     }

@@ -1,11 +1,13 @@
 import FanfareJSON
 
-/// The bodies of legacy answers.
+/// Writes the answers of the legacy HTTP protocol.
 enum LegacyReply {
     enum Result: Equatable, Sendable {
         case accepted(String, canonical: String?)
         case error(String)
     }
+
+    static let plainType = "text/plain; charset=UTF-8"
 
     static func results(_ results: [Result], multicastID: UInt64) -> SimulatorReply {
         var success = 0
@@ -46,16 +48,22 @@ enum LegacyReply {
     }
 
     static func group(success: Int, failed: [String]) -> SimulatorReply {
+        let body = groupCounts(success: success, failed: failed)
+        return SimulatorReply(status: 200, json: JSONValue.object(body).jsonBytes)
+    }
+
+    /// - Parameter failed: the members that did not get the message.
+    static func groupCounts(success: Int, failed: [String]) -> JSONObject {
         var body: JSONObject = [
             "success": .number(JSONNumber(Int64(success))), "failure": .number(JSONNumber(Int64(failed.count))),
         ]
         if !failed.isEmpty { body["failed_registration_ids"] = .array(failed.map { .string($0) }) }
-        return SimulatorReply(status: 200, json: JSONValue.object(body).jsonBytes)
+        return body
     }
 
-    /// `Unavailable` and its like never appear in plain text; they are 5xx there.
+    /// Plain text has no words for errors of the server: they have a status of 5xx.
     static func plainText(_ result: Result) -> SimulatorReply {
-        let type = "text/plain; charset=UTF-8"
+        let type = plainType
         switch result {
         case .accepted(let id, let canonical):
             let more = canonical.map { "registration_id=\($0)\n" } ?? ""

@@ -1,12 +1,13 @@
+/// The legacy HTTP protocol, in JSON and in plain text.
 extension Simulator {
     mutating func answerLegacy(
         _ request: SimulatorRequest,
         send: Result<LegacySend, LegacyRefusal>,
         now: Int64
     ) -> SimulatorReply {
-        guard let project = legacyProject(request, now: now) else {
+        guard let project = credentials.legacyProject(of: request, nowMs: callersTime(now)) else {
             statistics.countRejected("Unauthorized")
-            return unauthorized(request)
+            return credentials.unauthorized(request)
         }
         let count: Int
         switch send {
@@ -14,44 +15,19 @@ extension Simulator {
         case .failure(.code(_, let recipients, _, _)): count = recipients ?? 1
         case .failure(.sentence): count = 1
         }
-        guard takeQuota(project, count: count, now: now) else {
-            let reply = SimulatorReply(status: 503, contentType: "text/plain; charset=UTF-8", text: "Unavailable\n")
-            let seconds = secondsUntilQuota(project, now: now)
-            return configuration.bareErrors ? reply : reply.adding("retry-after", String(seconds))
+        guard quotas.consume(count, project: project.id, nowMs: now) else {
+            let reply = SimulatorReply(status: 503, contentType: LegacyReply.plainType, text: "Unavailable\n")
+            return retryable(reply, seconds: quotas.secondsLeft(project: project.id, nowMs: now))
         }
-        statistics.sends += count
+        statistics.countSends(count)
         switch send {
         case .failure(let refusal): return refuse(refusal)
         case .success(let send): return answer(send, project: project, now: now)
         }
     }
 
-    /// The 401 answer. Its page says so if the key is one for apps.
-    func unauthorized(_ request: SimulatorRequest) -> SimulatorReply {
-        let isAppKey = configuration.projects.contains { project in
-            project.appKeys.contains { request.authorization == "key=" + $0 }
-        }
-        let words = isAppKey ? "This key is one for apps. Use a server key." : "The request was not authorized."
-        return Pages.html(401, words)
-    }
-
-    /// The project whose key this is; a key of any other kind belongs to none.
-    func legacyProject(_ request: SimulatorRequest, now: Int64) -> SimulatedProject? {
-        guard let authorization = request.authorization else { return nil }
-        var project: SimulatedProject?
-        if authorization.hasPrefix("key=") {
-            project = projectsByKey[String(authorization.dropFirst("key=".count))]
-        } else if request.accessTokenAuth,
-            case .valid(let grant) = tokenValidity(authorization, now: now), grant.maySend
-        {
-            project = configuration.projects.first { $0.serviceAccountEmail == grant.email }
-        }
-        if let sender = request.projectIDHeader, sender != project?.senderID { return nil }
-        return project
-    }
-
     private mutating func refuse(_ refusal: LegacyRefusal) -> SimulatorReply {
-        let plain = "text/plain; charset=UTF-8"
+        let plain = LegacyReply.plainType
         switch refusal {
         case .sentence(let sentence):
             statistics.countRejected("InvalidParameters")
@@ -65,34 +41,38 @@ extension Simulator {
             guard let recipients else { return LegacyReply.topic(error: code) }
             return LegacyReply.results(
                 Array(repeating: .error(code), count: recipients),
-                multicastID: multicastID()
+                multicastID: ids.multicast()
             )
         }
     }
 
-    private mutating func answer(_ send: LegacySend, project: SimulatedProject, now: Int64) -> SimulatorReply {
-        switch send.target {
-        // Plain text knows no groups: there a key is a token like any other.
-        case .single(let token) where send.isPlainText: return sendToDevices(send, [token], project: project, now: now)
+    private mutating func answer(_ request: LegacySend, project: SimulatedProject, now: Int64) -> SimulatorReply {
+        let send = Send(
+            project: project,
+            traits: request.traits,
+            source: request.isPlainText ? .plainText(request.body) : .legacy(request.body),
+            isTrial: request.dryRun
+        )
+        switch request.target {
         case .single(let to):
-            switch groups.lookup(to, project: project.id) {
-            case .group(let group): return sendToGroup(send, key: to, group, project: project, now: now)
-            case .notAGroup, .gone, .foreign: return sendToDevices(send, [to], project: project, now: now)
+            // Plain text knows no groups: a group's key is a token like any other there.
+            guard !request.isPlainText, case .group(let group) = groups.lookup(to, project: project.id) else {
+                return sendToDevices(send, [to], isPlainText: request.isPlainText, now: now)
             }
+            return sendToGroup(send, key: to, group, now: now)
         case .multicast(let tokens):
-            statistics.multicasts += 1
-            return sendToDevices(send, tokens, project: project, now: now)
+            statistics.countMulticast()
+            return sendToDevices(send, tokens, isPlainText: false, now: now)
         case .topic(let topic):
-            if stillFails("topic:" + topic, times: TokenBehaviour.topicRefusals(topic)) { return topicRate() }
-            return fanOut(send, to: .topic(topic), project: project, now: now)
-        case .condition(let condition): return fanOut(send, to: .condition(condition), project: project, now: now)
+            return topics.refusesSend(to: topic) ? topicRate() : fanOutLegacy(send, to: .topic(topic), now: now)
+        case .condition(let condition): return fanOutLegacy(send, to: .condition(condition), now: now)
         }
     }
 
     private mutating func sendToDevices(
-        _ send: LegacySend,
+        _ send: Send,
         _ tokens: [String],
-        project: SimulatedProject,
+        isPlainText: Bool,
         now: Int64
     ) -> SimulatorReply {
         var results: [LegacyReply.Result] = []
@@ -101,7 +81,7 @@ extension Simulator {
         var isLost = false
         var hasRetryable = false
         for token in tokens {
-            switch ask(token, traits: send.traits, project: project, isTrial: send.dryRun, now: now) {
+            switch admit(send, to: token, now: now) {
             case .refused(let refusal):
                 statistics.countRejected(refusal.legacyCode)
                 hasRetryable = hasRetryable || refusal.isRetryable
@@ -109,102 +89,53 @@ extension Simulator {
             case .accepted(let platform, let canonical, let delay, let lost):
                 delayMs = max(delayMs, delay)
                 isLost = isLost || lost
-                let id = send.dryRun ? "fake_message_id" : messageID(platform, now: now)
+                let id = accept(send, for: token, on: platform, now: now)
                 results.append(.accepted(id, canonical: canonical))
-                guard !send.dryRun else {
-                    statistics.accepted += 1
-                    continue
-                }
-                statistics.countAccepted(token: token)
-                let accepted = AcceptedMessage(
-                    token: token,
-                    messageID: id,
-                    senderID: project.senderID,
-                    source: send.source,
-                    acceptedMs: now
-                )
-                post(accepted, traits: send.traits, now: now)
             }
         }
         var reply =
-            send.isPlainText
-            ? LegacyReply.plainText(results[0]) : LegacyReply.results(results, multicastID: multicastID())
-        if hasRetryable, !configuration.bareErrors { reply = reply.adding("retry-after", "1") }
+            isPlainText
+            ? LegacyReply.plainText(results[0]) : LegacyReply.results(results, multicastID: ids.multicast())
+        if hasRetryable { reply = retryable(reply, seconds: 1) }
         reply.delayMs = delayMs
         if isLost { reply.wire = .reset(code: 2) }
         return reply
     }
 
-    private mutating func fanOut(
-        _ send: LegacySend,
+    private mutating func fanOutLegacy(
+        _ send: Send,
         to audience: FanoutMessage.Audience,
-        project: SimulatedProject,
         now: Int64
     ) -> SimulatorReply {
-        guard !send.dryRun else {
-            statistics.accepted += 1
-            return LegacyReply.topic(messageID: 1)
+        var id: Int64 = 1
+        if !send.isTrial {
+            id = ids.topicMessage()
+            guard fanOut(send, to: audience, messageID: String(id), now: now) else { return topicRate() }
         }
-        // A topic's message id is a number here, unlike a token's.
-        let id = Int64(random.next() >> 1) | 1 << 62
-        let isStarted = startFanout(
-            to: audience,
-            traits: send.traits,
-            source: send.source,
-            messageID: String(id),
-            project: project,
-            now: now
-        )
-        guard isStarted else { return topicRate() }
-        statistics.accepted += 1
+        statistics.countAccepted()
         return LegacyReply.topic(messageID: id)
     }
 
-    private mutating func sendToGroup(
-        _ send: LegacySend,
-        key: String,
-        _ group: Groups.Group,
-        project: SimulatedProject,
-        now: Int64
-    ) -> SimulatorReply {
-        let outcome = self.send(
-            toGroup: key,
-            group,
-            traits: send.traits,
-            source: send.source,
-            isTrial: send.dryRun,
-            project: project,
-            now: now
-        )
-        switch outcome {
+    private mutating func sendToGroup(_ send: Send, key: String, _ group: Groups.Group, now: Int64) -> SimulatorReply {
+        switch deliver(send, toGroup: key, group, now: now) {
         case .tooMany: return topicRate()
         case .failed(let members, _, areNamed: true):
             statistics.countRejected("Unavailable")
             return LegacyReply.group(success: 0, failed: members)
         case .failed:
             statistics.countRejected("Unavailable")
-            return SimulatorReply(status: 503, contentType: "text/plain; charset=UTF-8", text: "")
+            return SimulatorReply(status: 503, contentType: LegacyReply.plainType, text: "")
         case .empty:
-            statistics.accepted += 1
+            statistics.countAccepted()
             return LegacyReply.group(success: 0, failed: [])
         case .sent(let success, let failed):
-            statistics.accepted += 1
+            statistics.countAccepted()
             return LegacyReply.group(success: success, failed: failed)
         }
     }
 
     private mutating func topicRate() -> SimulatorReply {
         statistics.countRejected("TopicsMessageRateExceeded")
-        let reply = LegacyReply.topic(error: "TopicsMessageRateExceeded")
-        return configuration.bareErrors ? reply : reply.adding("retry-after", "1")
+        return retryable(LegacyReply.topic(error: "TopicsMessageRateExceeded"), seconds: 1)
     }
-
-    /// Nineteen digits: more than a double holds.
-    private mutating func multicastID() -> UInt64 {
-        1_000_000_000_000_000_000 + random.next() % 8_000_000_000_000_000_000
-    }
-}
-
-extension LegacySend {
-    fileprivate var source: Delivery.Source { isPlainText ? .plainText(body) : .legacy(body) }
 }

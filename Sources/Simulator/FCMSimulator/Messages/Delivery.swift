@@ -1,16 +1,16 @@
-/// One message, or one event, on one device. What the device sees is drawn only when someone looks, since few do.
+/// One message, or one event, on one device. What the device shows is computed only on request, because few deliveries are
+/// ever read.
 struct Delivery: Equatable, Sendable {
     /// The request that carried it.
     enum Source: Equatable, Sendable {
         case v1([UInt8]), legacy([UInt8]), plainText([UInt8])
-        /// No request did: an event of FCM's own.
+        /// An event of FCM's own, which no request carried.
         case none
     }
 
     enum Event: Equatable, Sendable {
         case message
-        /// Messages stored for the device were thrown away, this many of them, and the app should ask its server for
-        /// all it missed.
+        /// So many messages stored for the device were thrown away. The app should ask its server for all it missed.
         case deletedMessages(count: Int)
     }
 
@@ -26,13 +26,13 @@ struct Delivery: Equatable, Sendable {
     var from: String?
     var source: Source
     var event: Event
-    /// The app's package or bundle, where the device has a particular one.
+    /// The app's package or bundle; nil where none was described.
     var package: String?
     /// The app's state at ``timeMs``; a device that was woken for the message still says `doze`.
     var appState: AppState
-    /// As the sender asked for it.
+    /// The priority that the sender asked for.
     var originalPriority: MessagePriority
-    /// As it was delivered: lower when FCM lowered it.
+    /// The priority it was delivered with; FCM may lower it.
     var deliveredPriority: MessagePriority
 
     init(
@@ -64,8 +64,6 @@ struct Delivery: Equatable, Sendable {
         self.originalPriority = originalPriority
         self.deliveredPriority = deliveredPriority ?? originalPriority
     }
-
-    var sourceSize: Int { source.size }
 }
 
 extension Delivery.Source {
@@ -77,12 +75,12 @@ extension Delivery.Source {
     }
 }
 
-/// What the app, or its device, is doing.
+/// The state of the app or of its device.
 enum AppState: String, Equatable, Sendable {
     case foreground, background
     /// Android: the device is idle.
     case doze
-    /// Apple: swiped away by its user.
+    /// Apple: the user swiped the app away.
     case forceQuit = "force_quit"
     /// Apple: the device saves power.
     case lowPower = "low_power"

@@ -1,15 +1,16 @@
-/// The latest deliveries, bounded by number and by bytes.
+/// Keeps the latest deliveries, bounded by number and by bytes.
 struct DeliveryStore: Equatable, Sendable {
     static let mostBytes = 128 << 20
 
     private let limit: Int
-    /// Oldest first; what is before `first` is gone.
+    /// Oldest first. Elements before `first` are dropped already.
     private var kept: [Delivery] = []
     private var first = 0
     private var bytes = 0
-    /// Where each token's deliveries are, counted from the first one ever kept: an audit asks for thousands of tokens.
+    /// Positions of each token's deliveries by its hash, counted from the first delivery ever kept. An audit asks for
+    /// thousands of tokens.
     private var places: [UInt64: [Int]] = [:]
-    /// How many have been moved out before `kept`.
+    /// How many deliveries were removed from the front of `kept`.
     private var moved = 0
 
     init(limit: Int) {
@@ -17,16 +18,16 @@ struct DeliveryStore: Equatable, Sendable {
     }
 
     mutating func add(_ delivery: Delivery) {
-        // A multicast's thousand deliveries share one body; counting it for each errs on the safe side.
+        // The deliveries of a multicast share one body; counting it for each errs on the safe side.
         places[TokenHash.of(delivery.token), default: []].append(moved + kept.count)
         kept.append(delivery)
-        bytes += delivery.sourceSize
+        bytes += delivery.source.size
         while kept.count - first > limit || bytes > Self.mostBytes, first < kept.count {
-            bytes -= kept[first].sourceSize
+            bytes -= kept[first].source.size
             forget(kept[first].token)
             first += 1
         }
-        // Seldom enough that each delivery is moved once on average.
+        // Each delivery is moved once on average.
         if first > kept.count / 2 {
             kept.removeFirst(first)
             moved += first
@@ -40,19 +41,11 @@ struct DeliveryStore: Equatable, Sendable {
         return (places[TokenHash.of(token)] ?? []).map { kept[$0 - moved] }.filter { $0.token == token }
     }
 
-    /// The oldest delivery to the token is gone.
+    /// Drops the oldest position of the token.
     private mutating func forget(_ token: String) {
         let hash = TokenHash.of(token)
         guard var mine = places[hash] else { return }
         mine.removeFirst()
         places[hash] = mine.isEmpty ? nil : mine
-    }
-
-    mutating func removeAll() {
-        kept = []
-        places = [:]
-        moved = 0
-        first = 0
-        bytes = 0
     }
 }

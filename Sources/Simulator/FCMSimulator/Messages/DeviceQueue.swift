@@ -5,29 +5,28 @@ struct DeviceQueue: Equatable, Sendable {
     /// Different collapse keys at a time.
     static let mostKeys = 4
 
-    /// In the order in which they came; one that replaced another is in that one's place.
+    /// In the order in which they came; a message that replaced another stands in its place.
     private(set) var messages: [StoredMessage] = []
-    /// Messages thrown away because there were too many: the device is told when it next can be.
+    /// Messages thrown away because there were too many. The device is told as soon as it can be.
     private(set) var discarded = 0
     /// Messages dropped while the device had been silent for too long.
     private(set) var missed = 0
-    /// The last data message among those, Unix milliseconds.
+    /// When the last data message among the missed ones came, Unix milliseconds.
     private(set) var lastMissedMs: Int64?
-    /// Of the latest sender, for the event that tells of messages thrown away.
+    /// The sender of the latest message; the event about discarded messages names it.
     private(set) var senderID = ""
-    /// For ``DeviceQueues`` alone: when it is to be looked at again.
+    /// When ``DeviceQueues`` has to look at this queue again, Unix milliseconds; only it writes this.
     var dueMs: Int64?
 
     var isEmpty: Bool { messages.isEmpty && discarded == 0 && missed == 0 }
     var size: Int { messages.reduce(256) { $0 + $1.size } }
-    var tellsOfLoss: Bool { discarded > 0 }
 
-    /// Stores a message by the rules.
+    /// Stores a message by FCM's rules.
     ///
     /// - Parameters:
-    ///   - isAndroid: elsewhere the oldest gives way, and nobody is told.
-    ///   - random: which of five keys goes, since nobody promises which four stay.
-    /// - Returns: what was dropped for it.
+    ///   - isAndroid: on the other platforms the oldest message gives way, and the device is not told.
+    ///   - random: chooses which of five keys goes, since FCM does not promise which four stay.
+    /// - Returns: what was dropped to make room.
     mutating func add(
         _ message: StoredMessage,
         isAndroid: Bool,
@@ -61,47 +60,54 @@ struct DeviceQueue: Equatable, Sendable {
         return [(.tooManyPending, count)]
     }
 
-    /// Drops the stored message of this key, for which a newer one has been delivered.
+    /// Drops the stored message with this key, because a newer one has been delivered.
+    ///
+    /// - Returns: false if no message has this key.
     mutating func collapse(_ key: String) -> Bool {
         guard let place = messages.firstIndex(where: { $0.collapseKey == key }) else { return false }
         messages.remove(at: place)
         return true
     }
 
+    /// - Returns: how many messages expired.
     mutating func expire(nowMs: Int64) -> Int {
         let before = messages.count
         messages.removeAll { $0.expiresMs <= nowMs }
         return before - messages.count
     }
 
-    /// Takes out the first message that can be delivered.
-    mutating func takeFirst(where isReady: (StoredMessage) -> Bool) -> StoredMessage? {
+    /// Removes and returns the first message that can be delivered.
+    mutating func removeFirst(where isReady: (StoredMessage) -> Bool) -> StoredMessage? {
         guard let place = messages.firstIndex(where: isReady) else { return nil }
         return messages.remove(at: place)
     }
 
+    /// - Returns: how many messages were removed.
     mutating func removeAll() -> Int {
         defer { messages = [] }
         return messages.count
     }
 
-    // MARK: Losses the device is told of
+    // MARK: Losses that the device is told of
 
-    mutating func miss(_ message: StoredMessage, nowMs: Int64) {
+    mutating func addMissed(_ message: StoredMessage, nowMs: Int64) {
         senderID = message.accepted.senderID
         missed += 1
         if message.isData { lastMissedMs = nowMs }
     }
 
-    /// The device is back after a long silence: what it missed becomes something it is told of, or is forgotten.
-    mutating func settleMissed(nowMs: Int64) {
+    /// The device is back after a long silence: its missed messages count as discarded, or are forgotten if the last data
+    /// message among them is too old.
+    mutating func endSilence(nowMs: Int64) {
         if let last = lastMissedMs, nowMs - last <= DevicePolicy.missedMs { discarded += missed }
         missed = 0
         lastMissedMs = nil
     }
 
-    /// The device has been told.
-    mutating func takeDiscarded() -> Int {
+    /// Forgets the discarded messages, of which the device is told now.
+    ///
+    /// - Returns: how many they were.
+    mutating func removeDiscarded() -> Int {
         defer { discarded = 0 }
         return discarded
     }

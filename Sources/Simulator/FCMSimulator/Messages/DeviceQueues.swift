@@ -5,7 +5,7 @@ struct DeviceQueues: Equatable, Sendable {
 
     private struct Entry: Equatable, Sendable {
         var dueMs: Int64
-        /// Those due at the same time come in the order in which they were entered.
+        /// Entries due at the same time keep the order in which they were entered.
         var order: UInt64
         var instance: String
 
@@ -14,37 +14,39 @@ struct DeviceQueues: Equatable, Sendable {
         }
     }
 
-    private var boxes: [String: DeviceQueue] = [:]
+    private var queues: [String: DeviceQueue] = [:]
     /// A heap. An entry is skipped if its queue has another due time by now.
     private var agenda: [Entry] = []
     private var lastOrder: UInt64 = 0
     private var bytes = 0
 
     private(set) var messageCount = 0
-    var boxCount: Int { boxes.count }
+    var count: Int { queues.count }
     var agendaCount: Int { agenda.count }
 
-    subscript(instance: String) -> DeviceQueue? { boxes[instance] }
+    subscript(instance: String) -> DeviceQueue? { queues[instance] }
 
     func hasRoom(for message: StoredMessage) -> Bool { bytes + message.size <= Self.mostBytes }
 
     /// Removes a queue, so that it can be changed and put back.
-    mutating func take(_ instance: String) -> DeviceQueue? {
-        guard let box = boxes.removeValue(forKey: instance) else { return nil }
-        bytes -= box.size
-        messageCount -= box.messages.count
-        return box
+    mutating func remove(_ instance: String) -> DeviceQueue? {
+        guard let queue = queues.removeValue(forKey: instance) else { return nil }
+        bytes -= queue.size
+        messageCount -= queue.messages.count
+        return queue
     }
 
+    /// Stores a queue; an empty one is forgotten.
+    ///
     /// - Parameter dueMs: when something happens to it by itself, Unix milliseconds; nil for never.
-    mutating func put(_ instance: String, _ box: DeviceQueue, dueMs: Int64?) {
-        guard !box.isEmpty else { return }
-        var box = box
-        let isNew = box.dueMs != dueMs
-        box.dueMs = dueMs
-        bytes += box.size
-        messageCount += box.messages.count
-        boxes[instance] = box
+    mutating func put(_ instance: String, _ queue: DeviceQueue, dueMs: Int64?) {
+        guard !queue.isEmpty else { return }
+        var queue = queue
+        let isNew = queue.dueMs != dueMs
+        queue.dueMs = dueMs
+        bytes += queue.size
+        messageCount += queue.messages.count
+        queues[instance] = queue
         if let dueMs, isNew { enter(instance, dueMs: dueMs) }
     }
 
@@ -52,9 +54,9 @@ struct DeviceQueues: Equatable, Sendable {
     mutating func nextDue(nowMs: Int64) -> (instance: String, dueMs: Int64)? {
         while let first = agenda.first, first.dueMs <= nowMs {
             removeFirst()
-            guard boxes[first.instance]?.dueMs == first.dueMs else { continue }
-            // Whatever comes of it, this entry is spent.
-            boxes[first.instance]?.dueMs = nil
+            guard queues[first.instance]?.dueMs == first.dueMs else { continue }
+            // This entry is spent, whatever the caller does with the queue.
+            queues[first.instance]?.dueMs = nil
             return (first.instance, first.dueMs)
         }
         return nil
@@ -64,7 +66,7 @@ struct DeviceQueues: Equatable, Sendable {
 
     private mutating func enter(_ instance: String, dueMs: Int64) {
         // Spent entries may be as many as the others.
-        if agenda.count > 2 * boxes.count + 64 { rebuild() }
+        if agenda.count > 2 * queues.count + 64 { rebuild() }
         lastOrder += 1
         agenda.append(Entry(dueMs: dueMs, order: lastOrder, instance: instance))
         var place = agenda.count - 1
@@ -91,10 +93,10 @@ struct DeviceQueues: Equatable, Sendable {
         }
     }
 
-    /// Without the spent entries; a sorted list is a heap.
+    /// Drops the spent entries. A sorted list is a heap.
     private mutating func rebuild() {
         var seen: Set<String> = []
         agenda = agenda.sorted { $0.isBefore($1) }
-            .filter { boxes[$0.instance]?.dueMs == $0.dueMs && seen.insert($0.instance).inserted }
+            .filter { queues[$0.instance]?.dueMs == $0.dueMs && seen.insert($0.instance).inserted }
     }
 }

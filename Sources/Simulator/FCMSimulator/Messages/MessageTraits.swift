@@ -1,7 +1,7 @@
-/// What a device, and FCM's store, need to know of a message; read once, when the request is.
+/// The fields of a message that decide its delivery, read once from the request.
 struct MessageTraits: Equatable, Sendable {
     var restrictedPackage: String?
-    /// Data alone with `apns-priority: 10`, which no Apple device takes.
+    /// A data message with `apns-priority: 10`, which APNs refuses.
     var isUrgentAppleData = false
     var android = DeliveryOptions()
     var apple = DeliveryOptions()
@@ -16,22 +16,22 @@ struct MessageTraits: Equatable, Sendable {
     }
 }
 
-/// How one platform's devices are to be given a message.
+/// The delivery options of a message on one platform.
 struct DeliveryOptions: Equatable, Sendable {
     enum Collapse: Equatable, Sendable {
         case never
-        /// Under the name of the app's package.
+        /// The app's package is the key.
         case underPackage
         case under(String)
 
-        /// - Parameter key: an empty one is none.
+        /// - Parameter key: an empty key is no key.
         init(key: String?) {
             self = key.flatMap { $0.isEmpty ? nil : .under($0) } ?? .never
         }
     }
 
     enum Lifetime: Equatable, Sendable {
-        /// Milliseconds from the acceptance; 0 is now or never.
+        /// Milliseconds from the acceptance; 0 for a message that is never stored.
         case span(Int64)
         /// Unix milliseconds.
         case until(Int64)
@@ -45,7 +45,7 @@ struct DeliveryOptions: Equatable, Sendable {
             }
         }
 
-        /// True when there is no time to store it.
+        /// True if the message is delivered at once or dropped.
         func isNowOrNever(acceptedMs: Int64) -> Bool { expiryMs(acceptedMs: acceptedMs) <= acceptedMs }
     }
 

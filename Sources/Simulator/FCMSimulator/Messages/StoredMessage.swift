@@ -1,6 +1,6 @@
-/// A message on its way to one token, apart from how it is to be treated there.
+/// A message that FCM accepted for one token, without its delivery options.
 struct AcceptedMessage: Equatable, Sendable {
-    /// What it was addressed to, which the app may have replaced since.
+    /// The token it was addressed to. The app may have another one by now.
     var token: String
     var messageID: String
     var senderID: String
@@ -9,23 +9,26 @@ struct AcceptedMessage: Equatable, Sendable {
     var source: Delivery.Source
     /// When the send was answered, Unix milliseconds.
     var acceptedMs: Int64
-    /// As the sender asked for it.
+    /// The priority that the sender asked for.
     var priority = MessagePriority.normal
+    /// The sender is told when the device gets it.
+    var wantsReceipt = false
 }
 
-/// A message that cannot be delivered yet, and its terms.
+/// A message that cannot be delivered yet, with its delivery options.
 struct StoredMessage: Equatable, Sendable {
     var accepted: AcceptedMessage
-    /// Shared by messages of which only the latest is worth having; nil for one that does not collapse.
+    /// Of the messages with one key only the latest is kept; nil for a message that does not collapse.
     var collapseKey: String?
     /// Unix milliseconds.
     var expiresMs: Int64
-    /// It is not stored at all.
+    /// Delivered at once or dropped, never stored.
     var isNowOrNever: Bool
+    /// Apple: neither alert nor badge nor sound.
     var isSilent: Bool
     /// A data message: one without a notification.
     var isData: Bool
-    /// Unix milliseconds; 0 for at once.
+    /// Until when a low priority delays it, Unix milliseconds; 0 for no delay.
     var heldUntilMs: Int64 = 0
 
     init(_ accepted: AcceptedMessage, options: DeliveryOptions, package: String?) {
@@ -33,7 +36,7 @@ struct StoredMessage: Equatable, Sendable {
         self.accepted.priority = options.priority
         switch options.collapse {
         case .never: collapseKey = nil
-        // Without a name of its own the app still has one key for all of them.
+        // An app whose package is not known still has one key for all its notifications.
         case .underPackage: collapseKey = package ?? ""
         case .under(let key): collapseKey = key
         }
@@ -43,10 +46,10 @@ struct StoredMessage: Equatable, Sendable {
         isData = !options.isNotification
     }
 
-    /// Counted by the throttle of collapsible messages.
+    /// Whether ``Throttle`` counts it.
     var isThrottled: Bool { collapseKey != nil && !isNowOrNever }
 
-    /// Roughly; a multicast's messages share one body.
+    /// Bytes, roughly; the messages of a multicast share one body.
     var size: Int { accepted.source.size + 512 }
 }
 
@@ -58,8 +61,8 @@ enum DropReason: String, Equatable, Sendable, CaseIterable {
     case tooManyKeys = "too_many_keys"
     case tooManyPending = "too_many_pending"
     case inactive, uninstalled, unregistered
-    /// A silent push to an Apple device that lets none through.
+    /// A silent push to an Apple device that does not wake its app.
     case silent
-    /// The simulator's own memory is spent.
+    /// The simulator stores no more bytes.
     case noRoom = "no_room"
 }

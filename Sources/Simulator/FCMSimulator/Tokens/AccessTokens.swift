@@ -1,4 +1,4 @@
-/// The access tokens that were issued and when they end.
+/// The issued access tokens and when they expire.
 struct AccessTokens: Equatable, Sendable {
     struct Grant: Equatable, Sendable {
         var email: String
@@ -6,10 +6,11 @@ struct AccessTokens: Equatable, Sendable {
         var expiresMs: Int64
     }
 
+    /// What is known of the bearer token in an `Authorization` header.
     enum Validity: Equatable, Sendable { case missing, unknown, expired, valid(Grant) }
 
     static let most = 10_000
-    /// Expired tokens are remembered as such for an hour, then they are strangers.
+    /// For so long an expired token is reported as expired; later it is unknown.
     private static let memoryMs: Int64 = 3_600_000
 
     private var grants: [String: Grant] = [:]

@@ -1,10 +1,10 @@
 import FanfareJSON
 
-/// The exchange of a signed assertion for an access token (RFC 7523), judged but for its signature.
+/// A request to exchange a signed assertion for an access token (RFC 7523). The caller checks the signature.
 public struct TokenRequest: Equatable, Sendable {
-    /// `iss`: whose key has to have signed.
+    /// `iss`: the account whose key signed.
     public var email: String
-    /// What was signed, and the signature.
+    /// The signed bytes.
     public var signingInput: [UInt8]
     public var signature: [UInt8]
     var claims: JSONObject
@@ -21,7 +21,7 @@ public struct TokenRequest: Equatable, Sendable {
         let malformed = TokenRefusal("invalid_grant", "Invalid JWT: malformed.")
         let parts = assertion.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard parts.count == 3, let header = object(parts[0]), let claims = object(parts[1]),
-            let signature = Base64URLText.decode(parts[2])
+            let signature = Base64Text.decodeURL(parts[2])
         else { return .failure(malformed) }
         guard header["alg"] == "RS256" else {
             return .failure(.init("invalid_grant", "Invalid JWT: only RS256 is accepted."))
@@ -33,10 +33,10 @@ public struct TokenRequest: Equatable, Sendable {
         return .success(TokenRequest(email: email, signingInput: input, signature: signature, claims: claims))
     }
 
-    /// Audience, times and scope.
+    /// Checks audience, times and scope.
     ///
-    /// - Returns: whether the scope covers sending.
-    func judge(audiences: Set<String>, nowMs: Int64) -> Result<Bool, TokenRefusal> {
+    /// - Returns: whether the scope allows sending.
+    func scope(audiences: Set<String>, nowMs: Int64) -> Result<Bool, TokenRefusal> {
         guard let audience = claims["aud"]?.string, audiences.contains(audience) else {
             return .failure(.init("invalid_grant", "Invalid JWT: Failed audience check."))
         }
@@ -64,7 +64,7 @@ public struct TokenRequest: Equatable, Sendable {
     }
 
     private static func object(_ part: some Collection<UInt8>) -> JSONObject? {
-        guard let bytes = Base64URLText.decode(part) else { return nil }
+        guard let bytes = Base64Text.decodeURL(part) else { return nil }
         return (try? JSONParser.parse(bytes, limits: JSONLimits(maxDepth: 8, maxBytes: 65_536)))?.object
     }
 }
@@ -82,35 +82,5 @@ struct TokenRefusal: Error, Equatable, Sendable {
     var reply: SimulatorReply {
         let body: JSONObject = ["error": .string(error), "error_description": .string(description)]
         return SimulatorReply(status: 400, json: JSONValue.object(body).jsonBytes)
-    }
-}
-
-/// RFC 4648, section 5, without padding.
-enum Base64URLText {
-    static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
-        var result: [UInt8] = []
-        var bits: UInt32 = 0
-        var count = 0
-        for byte in text {
-            guard let value = value(byte) else { return nil }
-            bits = (bits << 6 | value) & 0xFF_FFFF
-            count += 6
-            if count >= 8 {
-                count -= 8
-                result.append(UInt8(truncatingIfNeeded: bits >> UInt32(count)))
-            }
-        }
-        return count == 6 ? nil : result
-    }
-
-    private static func value(_ byte: UInt8) -> UInt32? {
-        switch byte {
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"): return UInt32(byte - UInt8(ascii: "A"))
-        case UInt8(ascii: "a")...UInt8(ascii: "z"): return UInt32(byte - UInt8(ascii: "a")) + 26
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): return UInt32(byte - UInt8(ascii: "0")) + 52
-        case UInt8(ascii: "-"): return 62
-        case UInt8(ascii: "_"): return 63
-        default: return nil
-        }
     }
 }

@@ -1,5 +1,5 @@
-/// A topic condition: `'a' in topics && ('b' in topics || 'c' in topics)`. Parentheses first, then left to right, so
-/// that `&&` does not bind tighter than `||`. At most five topics.
+/// A topic condition: `'a' in topics && ('b' in topics || 'c' in topics)`. Parentheses come first, then operators from left
+/// to right: `&&` does not bind tighter than `||`.
 struct Condition: Equatable, Sendable {
     indirect enum Node: Equatable, Sendable {
         case topic(String)
@@ -41,7 +41,7 @@ struct Condition: Equatable, Sendable {
     }
 }
 
-/// Recursive descent over bytes; depth is bounded, since a hostile text may be all parentheses.
+/// A recursive descent parser. Its depth is bounded, because a hostile text may be all parentheses.
 private struct ConditionParser {
     private let bytes: [UInt8]
     private var next = 0
@@ -62,10 +62,10 @@ private struct ConditionParser {
     private mutating func chain() -> Condition.Node? {
         guard var node = atom() else { return nil }
         while true {
-            if take("&&") {
+            if consume("&&") {
                 guard let right = atom() else { return nil }
                 node = .both(node, right)
-            } else if take("||") {
+            } else if consume("||") {
                 guard let right = atom() else { return nil }
                 node = .either(node, right)
             } else {
@@ -78,26 +78,26 @@ private struct ConditionParser {
         guard depth < 16 else { return nil }
         depth += 1
         defer { depth -= 1 }
-        if take("!") {
+        if consume("!") {
             isNegating = true
             return atom().map(Condition.Node.not)
         }
-        if take("(") {
-            guard let inner = chain(), take(")") else { return nil }
+        if consume("(") {
+            guard let inner = chain(), consume(")") else { return nil }
             return inner
         }
-        guard take("'") else { return nil }
+        guard consume("'") else { return nil }
         let start = next
         while next < bytes.count, bytes[next] != UInt8(ascii: "'") { next += 1 }
         let name = String(decoding: bytes[start..<next], as: UTF8.self)
         guard next < bytes.count, Recipients.isTopic(name) else { return nil }
         next += 1
-        guard take("in"), take("topics") else { return nil }
+        guard consume("in"), consume("topics") else { return nil }
         topics.append(name)
         return topics.count <= Condition.mostTopics ? .topic(name) : nil
     }
 
-    private mutating func take(_ word: String) -> Bool {
+    private mutating func consume(_ word: String) -> Bool {
         skipSpace()
         let expected = Array(word.utf8)
         guard bytes.count - next >= expected.count else { return false }

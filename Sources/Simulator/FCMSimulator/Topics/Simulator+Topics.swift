@@ -1,45 +1,27 @@
 import FanfareJSON
 
+/// The Instance ID API and HTTP v1 on topic subscriptions.
 extension Simulator {
-    /// Subscribe and unsubscribe operations a second, for each project.
-    static let topicOperationsPerSecond = 3_000
-
+    /// `POST /iid/v1:batchAdd` and `POST /iid/v1:batchRemove`.
     mutating func answerTopics(
         _ request: SimulatorRequest,
         change: Result<TopicRequest, TopicRefusal>,
         now: Int64
     ) -> SimulatorReply {
         do throws(TopicRefusal) {
-            let project = try topicProject(request, now: now)
+            let project = try credentials.topicProject(of: request, nowMs: callersTime(now))
             let change = try change.get()
-            // What fits into the second is done; the rest is told so token by token, or all at once if nothing fits.
-            let allowed = takeTopicOperations(change.tokens.count, project: project, now: now)
+            // Tokens beyond the second's rate are refused one by one; if the rate admits none, the whole request is.
+            let allowed = topics.admit(change.tokens.count, project: project.id, nowMs: now)
             guard allowed > 0 else { throw .rate }
-            return apply(change, allowed: allowed, now: now)
+            return perform(change, allowed: allowed, now: now)
         } catch {
             let reply = error.reply
             return error == .rate && !configuration.bareErrors ? reply.adding("retry-after", "1") : reply
         }
     }
 
-    func topicProject(_ request: SimulatorRequest, now: Int64) throws(TopicRefusal) -> SimulatedProject {
-        guard let authorization = request.authorization else { throw .unauthenticated }
-        if authorization.hasPrefix("key=") {
-            guard let project = projectsByKey[String(authorization.dropFirst("key=".count))] else {
-                throw .unauthenticated
-            }
-            return project
-        }
-        // Without the header a bearer token is not looked at.
-        guard request.accessTokenAuth, case .valid(let grant) = tokenValidity(authorization, now: now)
-        else { throw .unauthenticated }
-        guard grant.maySend,
-            let project = configuration.projects.first(where: { $0.serviceAccountEmail == grant.email })
-        else { throw .forbidden }
-        return project
-    }
-
-    private mutating func apply(_ change: TopicRequest, allowed: Int, now: Int64) -> SimulatorReply {
+    private mutating func perform(_ change: TopicRequest, allowed: Int, now: Int64) -> SimulatorReply {
         var results: [JSONValue] = []
         results.reserveCapacity(change.tokens.count)
         var delayMs: Int64 = 0
@@ -49,12 +31,11 @@ extension Simulator {
             if index >= allowed {
                 error = "RESOURCE_EXHAUSTED"
             } else {
-                switch TokenBehaviour(token) {
-                case .slow(let milliseconds): delayMs = max(delayMs, milliseconds)
-                case .lost(let times): isLost = stillFails("topics:" + token, times: times) || isLost
-                default: break
-                }
-                error = topicRefusal(of: token, now: now) ?? apply(change, to: token, now: now)
+                let disturbance = topics.disturbance(of: token)
+                delayMs = max(delayMs, disturbance.delayMs)
+                isLost = isLost || disturbance.isLost
+                let refusal = topics.refusal(of: token, isGone: devices.isGone(token, nowMs: now))
+                error = refusal?.word ?? perform(change, on: token, now: now)
             }
             results.append(.object(error.map { ["error": .string($0)] } ?? JSONObject()))
         }
@@ -64,13 +45,14 @@ extension Simulator {
         return reply
     }
 
-    private mutating func apply(_ change: TopicRequest, to token: String, now: Int64) -> String? {
+    /// - Returns: the word for a limit that is reached; nil once the change is done.
+    private mutating func perform(_ change: TopicRequest, on token: String, now: Int64) -> String? {
         guard change.isAdding else {
-            subscriptions.unsubscribe(token, from: change.topic)
+            topics.unsubscribe(token, from: change.topic)
             return nil
         }
         do throws(Subscriptions.Refusal) {
-            try subscriptions.subscribe(token, to: change.topic, nowMs: now)
+            try topics.subscribe(token, to: change.topic, nowMs: now)
             return nil
         } catch {
             switch error {
@@ -80,22 +62,73 @@ extension Simulator {
         }
     }
 
-    /// The word for a token that cannot be subscribed; nil when it can.
-    mutating func topicRefusal(of token: String, now: Int64) -> String? {
-        guard Recipients.isToken(token) else { return "INVALID_ARGUMENT" }
-        if devices.isGone(token, nowMs: now) { return "NOT_FOUND" }
-        switch TokenBehaviour(token) {
-        case .unregistered: return "NOT_FOUND"
-        case .invalid: return "INVALID_ARGUMENT"
-        case .mismatch, .auth: return "PERMISSION_DENIED"
-        case .retryable(let error, let times):
-            guard stillFails("topics:" + token, times: times) else { return nil }
-            switch error {
-            case .unavailable: return "DEADLINE_EXCEEDED"
-            case .internalError: return "INTERNAL"
-            case .quota, .deviceRate: return "RESOURCE_EXHAUSTED"
+    /// `/v1/projects/*/registrations/*/topicSubscriptions`.
+    mutating func answerSubscriptions(
+        _ request: SimulatorRequest,
+        project: SimulatedProject?,
+        change: Result<SubscriptionRequest, APIError>,
+        now: Int64
+    ) -> SimulatorReply {
+        guard let project else { return APIError.projectNotFound.reply }
+        do throws(APIError) {
+            if let refusal = credentials.refusal(of: request, project: project, nowMs: callersTime(now)) {
+                throw refusal
             }
-        case .healthy, .canonical, .slow, .lost: return nil
+            let change = try change.get()
+            if change.operation.isChange {
+                guard topics.admit(1, project: project.id, nowMs: now) > 0 else {
+                    throw APIError.subscriptionQuota(senderID: project.senderID, limit: Topics.operationsPerSecond)
+                }
+            }
+            let token = change.registration
+            if let refusal = topics.refusal(of: token, isGone: devices.isGone(token, nowMs: now)) {
+                throw refusal.apiError
+            }
+            let json = try topics.perform(change, project: project.id, nowMs: now)
+            var reply = SimulatorReply(status: 200, json: json.jsonBytes)
+            let disturbance = topics.disturbance(of: token)
+            reply.delayMs = disturbance.delayMs
+            if disturbance.isLost { reply.wire = .reset(code: 2) }
+            return reply
+        } catch {
+            let isRetryable = error.code == 429 || error.code >= 500
+            return isRetryable && !configuration.bareErrors ? error.reply.adding("retry-after", "1") : error.reply
+        }
+    }
+
+    /// `GET /iid/info/*`: the app instance behind a token.
+    mutating func answerInfo(
+        _ request: SimulatorRequest,
+        token: String,
+        details: Bool,
+        now: Int64
+    ) -> SimulatorReply {
+        do throws(TopicRefusal) {
+            let project = try credentials.topicProject(of: request, nowMs: callersTime(now))
+            if let refusal = topics.refusal(of: token, isGone: devices.isGone(token, nowMs: now)) {
+                throw refusal.infoRefusal
+            }
+            let device = devices[token]
+            let platform: String
+            switch device?.platform ?? TokenBehaviour(token).platform {
+            case .android: platform = "ANDROID"
+            case .apple: platform = "IOS"
+            case .web: platform = "WEBPUSH"
+            }
+            var body: JSONObject = [
+                "application": .string(device?.package ?? "com.example.app"),
+                "authorizedEntity": .string(project.senderID), "platform": .string(platform), "scope": "*",
+            ]
+            if details {
+                let names = topics.subscriptions.topics(of: token).sorted().map { topic -> JSONObject.Member in
+                    let added = topics.subscriptions.createdMs(token, topic).map { CivilTime($0).date } ?? "1970-01-01"
+                    return JSONObject.Member(key: topic, value: .object(["addDate": .string(added)]))
+                }
+                body["rel"] = .object(["topics": .object(JSONObject(names))])
+            }
+            return SimulatorReply(status: 200, json: JSONValue.object(body).jsonBytes)
+        } catch {
+            return error.reply
         }
     }
 }

@@ -1,6 +1,6 @@
 import FanfareJSON
 
-/// A well-formed request to a registration's topic subscriptions, as HTTP v1 has them: one subscription each.
+/// A well-formed request of HTTP v1 about the topic subscriptions of one registration.
 struct SubscriptionRequest: Equatable, Sendable {
     enum Operation: Equatable, Sendable {
         case create(topic: String)
@@ -9,7 +9,7 @@ struct SubscriptionRequest: Equatable, Sendable {
         case get(topic: String)
         case list(size: Int, after: String?)
 
-        /// Counts towards the project's subscription operations.
+        /// Whether it counts against the project's subscription operations.
         var isChange: Bool {
             switch self {
             case .create, .upsert, .delete: return true
@@ -25,9 +25,11 @@ struct SubscriptionRequest: Equatable, Sendable {
     var registration: String
     var operation: Operation
 
-    /// - Parameter path: what follows `registrations`, still encoded: the registration, `topicSubscriptions`, and maybe
-    ///   a topic.
-    /// - Returns: nil where there is no such path; otherwise the methods it has, and what was asked of it.
+    /// Reads a request from its path, query and body.
+    ///
+    /// - Parameter path: the segments after `registrations`, still encoded: the registration, `topicSubscriptions`, and
+    ///   maybe a topic.
+    /// - Returns: nil if there is no such path; otherwise the methods of the path, and the request if its method is one.
     static func read(
         _ request: SimulatorRequest,
         path: ArraySlice<Substring>
@@ -57,7 +59,7 @@ struct SubscriptionRequest: Equatable, Sendable {
     }
 }
 
-/// Query parameters under both their names; what is not known here is one of Google's own and of no interest.
+/// Reads query parameters under both their spellings. Unknown parameters are ignored: Google has general ones.
 private struct QueryReader {
     private let pairs: [(name: String, value: String)]
 
@@ -93,7 +95,7 @@ private struct QueryReader {
         return .create(topic: topic)
     }
 
-    /// An empty object, or the subscription itself, whose other fields are only ever told by the server.
+    /// Accepts an empty object, or the subscription itself; its other fields are output only.
     private func checkBody(_ body: [UInt8], topic: String) throws(APIError) {
         guard !body.isEmpty else { return }
         let limits = JSONLimits(maxDepth: 8, maxBytes: 65_536)
@@ -138,7 +140,7 @@ private struct QueryReader {
     }
 }
 
-/// Where a page ended. Opaque to a client, and checked when it comes back.
+/// Names the last topic of a page. It is opaque to the client and checked when it comes back.
 enum PageToken {
     private static let prefix = "sbx1."
 

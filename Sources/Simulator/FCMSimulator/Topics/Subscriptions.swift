@@ -1,5 +1,5 @@
-/// Who subscribed to what. Tokens by name, and anonymous subscribers as a number only, so that an audience of millions
-/// costs nothing. All projects of a simulator share them.
+/// The topic subscriptions. Tokens are stored by name. Anonymous subscribers are a number only, so that an audience of
+/// millions costs nothing. All projects of a simulator share the subscriptions.
 struct Subscriptions: Equatable, Sendable {
     static let mostTokens = 1_000_000
     /// Topics of one token.
@@ -14,12 +14,12 @@ struct Subscriptions: Equatable, Sendable {
     private var topics: [String: Set<String>] = [:]
     private var tokens: [String: Set<String>] = [:]
     private var anonymous: [String: Int] = [:]
-    /// By token and topic; only what has a time that is known.
+    /// When a subscription was made, Unix milliseconds, by the hash of token and topic; absent for a described one.
     private var created: [UInt64: Int64] = [:]
 
     func topics(of token: String) -> Set<String> { topics[token] ?? [] }
 
-    /// When it was made, Unix milliseconds; nil for one described without a time.
+    /// When the subscription was made, Unix milliseconds; nil for a described one.
     func createdMs(_ token: String, _ topic: String) -> Int64? { created[Self.pair(token, topic)] }
 
     mutating func subscribe(_ token: String, to topic: String, nowMs: Int64? = nil) throws(Refusal) {
@@ -42,7 +42,7 @@ struct Subscriptions: Equatable, Sendable {
 
     private static func pair(_ token: String, _ topic: String) -> UInt64 { TokenHash.of(token + " " + topic) }
 
-    /// - Returns: false when that would be too many.
+    /// - Returns: false if there would be too many.
     mutating func addAnonymous(_ count: Int, to topic: String) -> Bool {
         let before = anonymous[topic] ?? 0
         guard count <= Self.mostAnonymous - before, before > 0 || anonymous.count < Self.mostAnonymousTopics else {
@@ -54,10 +54,10 @@ struct Subscriptions: Equatable, Sendable {
 
     func anonymousCount(topic: String) -> Int { anonymous[topic] ?? 0 }
 
-    /// Each anonymous subscriber has the one topic it was added to: with `||` both sides' count, with `&&` of two topics
-    /// none does.
+    /// The anonymous subscribers that meet a condition. Each has one topic, so `||` adds both sides up and `&&` of two
+    /// topics finds none.
     func anonymousCount(matching condition: Condition) -> Int {
-        // A negation is met by subscribers of topics that the condition does not name.
+        // Subscribers of topics that the condition does not name meet a negation.
         let candidates = condition.isNegating ? Array(anonymous.keys) : Array(Set(condition.topics))
         return candidates.reduce(0) { $0 + (condition.matches([$1]) ? anonymousCount(topic: $1) : 0) }
     }

@@ -1,6 +1,6 @@
 import FanfareJSON
 
-/// A well-formed request to add tokens to a topic or to remove them.
+/// A well-formed request of the Instance ID API: adds tokens to a topic or removes them.
 struct TopicRequest: Equatable, Sendable {
     static let mostTokens = 1_000
 
@@ -23,7 +23,7 @@ struct TopicRequest: Equatable, Sendable {
     }
 }
 
-/// Why a whole request is refused: a status and one word.
+/// Why the Instance ID API refuses a whole request: a status and one word.
 struct TopicRefusal: Error, Equatable, Sendable {
     var status: Int
     var word: String

@@ -1,5 +1,4 @@
-import FanfareJSON
-
+/// HTTP v1: `messages:send`.
 extension Simulator {
     mutating func answerV1(
         _ request: SimulatorRequest,
@@ -8,145 +7,78 @@ extension Simulator {
         now: Int64
     ) -> SimulatorReply {
         guard let project else { return APIError.projectNotFound.reply }
-        if let refusal = credentialRefusal(request, project: project, now: now) {
+        if let refusal = credentials.refusal(of: request, project: project, nowMs: callersTime(now)) {
             statistics.countRejected(refusal.statisticsKey)
             return refusal.reply
         }
-        guard takeQuota(project, count: 1, now: now) else {
+        guard quotas.consume(1, project: project.id, nowMs: now) else {
             let error = APIError.projectQuota(senderID: project.senderID, limit: configuration.quotaPerMinute)
-            let reply = error.reply
-            let seconds = secondsUntilQuota(project, now: now)
-            return configuration.bareErrors ? reply : reply.adding("retry-after", String(seconds))
+            return retryable(error.reply, seconds: quotas.secondsLeft(project: project.id, nowMs: now))
         }
-        statistics.sends += 1
+        statistics.countSends(1)
         let reply: SimulatorReply
         switch send {
         case .failure(let error): reply = refuse(error)
         case .success(let send): reply = answer(send, project: project, now: now)
         }
-        if reply.status == 429 { returnQuota(project) }
+        if reply.status == 429 { quotas.restore(project: project.id) }
         return reply
     }
 
-    private mutating func answer(_ send: V1Send, project: SimulatedProject, now: Int64) -> SimulatorReply {
-        switch send.target {
+    private mutating func answer(_ request: V1Send, project: SimulatedProject, now: Int64) -> SimulatorReply {
+        let send = Send(
+            project: project,
+            traits: request.traits,
+            source: .v1(request.body),
+            isTrial: request.validateOnly
+        )
+        switch request.target {
         case .token(let token):
-            switch groups.lookup(token, project: project.id) {
-            case .group(let group): return sendToGroup(send, key: token, group, project: project, now: now)
-            case .notAGroup, .gone, .foreign:
-                return sendToDevice(send, token: token, field: "message.token", project: project, now: now)
+            guard case .group(let group) = groups.lookup(token, project: project.id) else {
+                return sendToDevice(send, token: token, field: "message.token", now: now)
             }
-        case .fid(let fid): return sendToDevice(send, token: fid, field: "message.fid", project: project, now: now)
+            // The answer about a group names no message and no counts.
+            if deliver(send, toGroup: token, group, now: now) == .tooMany { return refuse(.topicQuota, retryAfter: 1) }
+            statistics.countAccepted()
+            return SimulatorReply(status: 200, json: Array("{}\n".utf8))
+        case .fid(let fid): return sendToDevice(send, token: fid, field: "message.fid", now: now)
         case .topic(let topic):
-            if stillFails("topic:" + topic, times: TokenBehaviour.topicRefusals(topic)) {
-                return refuse(.topicQuota, retryAfter: 1)
-            }
-            return fanOut(send, to: .topic(topic), project: project, now: now)
-        case .condition(let condition): return fanOut(send, to: .condition(condition), project: project, now: now)
+            if topics.refusesSend(to: topic) { return refuse(.topicQuota, retryAfter: 1) }
+            return fanOutV1(send, to: .topic(topic), now: now)
+        case .condition(let condition): return fanOutV1(send, to: .condition(condition), now: now)
         }
     }
 
-    /// nil when the bearer token may send for this project.
-    func credentialRefusal(_ request: SimulatorRequest, project: SimulatedProject, now: Int64) -> APIError? {
-        switch tokenValidity(request.authorization, now: now) {
-        case .missing: return .missingCredential
-        case .unknown: return .badCredential(reason: "ACCESS_TOKEN_TYPE_UNSUPPORTED")
-        case .expired: return .badCredential(reason: "ACCESS_TOKEN_EXPIRED")
-        case .valid(let grant):
-            guard grant.maySend else { return .insufficientScope }
-            return grant.email == project.serviceAccountEmail ? nil : .permissionDenied(project: project.id)
-        }
-    }
-
-    private mutating func sendToDevice(
-        _ send: V1Send,
-        token: String,
-        field: String,
-        project: SimulatedProject,
-        now: Int64
-    ) -> SimulatorReply {
-        switch ask(token, traits: send.traits, project: project, isTrial: send.validateOnly, now: now) {
+    private mutating func sendToDevice(_ send: Send, token: String, field: String, now: Int64) -> SimulatorReply {
+        switch admit(send, to: token, now: now) {
         case .refused(.tooOften(let seconds)): return refuse(.deviceRate(token: token), retryAfter: seconds)
         case .refused(let refusal):
             return refuse(refusal.apiError(token: token, field: field), retryAfter: refusal.isRetryable ? 1 : nil)
         case .accepted(let platform, _, let delayMs, let isLost):
-            var reply: SimulatorReply
-            if send.validateOnly {
-                statistics.accepted += 1
-                reply = Self.success(project, "fake_message_id")
-            } else {
-                let id = messageID(platform, now: now)
-                statistics.countAccepted(token: token)
-                let accepted = AcceptedMessage(
-                    token: token,
-                    messageID: id,
-                    senderID: project.senderID,
-                    source: .v1(send.body),
-                    acceptedMs: now
-                )
-                post(accepted, traits: send.traits, now: now)
-                reply = Self.success(project, id)
-            }
+            var reply = Self.accepted(send, accept(send, for: token, on: platform, now: now))
             reply.delayMs = delayMs
             if isLost { reply.wire = .reset(code: 2) }
             return reply
         }
     }
 
-    private mutating func fanOut(
-        _ send: V1Send,
-        to audience: FanoutMessage.Audience,
-        project: SimulatedProject,
-        now: Int64
-    ) -> SimulatorReply {
-        if send.validateOnly {
-            statistics.accepted += 1
-            return Self.success(project, "fake_message_id")
+    private mutating func fanOutV1(_ send: Send, to audience: FanoutMessage.Audience, now: Int64) -> SimulatorReply {
+        var id = Send.trialID
+        if !send.isTrial {
+            id = ids.message(.android, nowMs: now)
+            guard fanOut(send, to: audience, messageID: id, now: now) else { return refuse(.topicQuota, retryAfter: 1) }
         }
-        let id = messageID(.android, now: now)
-        let isStarted = startFanout(
-            to: audience,
-            traits: send.traits,
-            source: .v1(send.body),
-            messageID: id,
-            project: project,
-            now: now
-        )
-        guard isStarted else { return refuse(.topicQuota, retryAfter: 1) }
-        statistics.accepted += 1
-        return Self.success(project, id)
-    }
-
-    /// A group's answer names no message and no counts: what became of the members is not told.
-    private mutating func sendToGroup(
-        _ send: V1Send,
-        key: String,
-        _ group: Groups.Group,
-        project: SimulatedProject,
-        now: Int64
-    ) -> SimulatorReply {
-        let outcome = self.send(
-            toGroup: key,
-            group,
-            traits: send.traits,
-            source: .v1(send.body),
-            isTrial: send.validateOnly,
-            project: project,
-            now: now
-        )
-        if outcome == .tooMany { return refuse(.topicQuota, retryAfter: 1) }
-        statistics.accepted += 1
-        return SimulatorReply(status: 200, json: Array("{}\n".utf8))
+        statistics.countAccepted()
+        return Self.accepted(send, id)
     }
 
     private mutating func refuse(_ error: APIError, retryAfter seconds: Int64? = nil) -> SimulatorReply {
         statistics.countRejected(error.statisticsKey)
-        let reply = error.reply
-        guard let seconds, !configuration.bareErrors else { return reply }
-        return reply.adding("retry-after", String(seconds))
+        return seconds.map { retryable(error.reply, seconds: $0) } ?? error.reply
     }
 
-    private static func success(_ project: SimulatedProject, _ id: String) -> SimulatorReply {
-        SimulatorReply(status: 200, json: Array("{\n  \"name\": \"projects/\(project.id)/messages/\(id)\"\n}\n".utf8))
+    private static func accepted(_ send: Send, _ id: String) -> SimulatorReply {
+        let name = "projects/\(send.project.id)/messages/\(id)"
+        return SimulatorReply(status: 200, json: Array("{\n  \"name\": \"\(name)\"\n}\n".utf8))
     }
 }

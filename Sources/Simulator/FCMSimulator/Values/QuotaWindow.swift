@@ -1,6 +1,6 @@
 /// A quota that is refilled in full at the end of each window, counted from its first use.
 struct QuotaWindow: Equatable, Sendable {
-    /// What became of one window.
+    /// The use of one window.
     struct Use: Equatable, Sendable {
         var startedMs: Int64
         var used = 0
@@ -21,11 +21,11 @@ struct QuotaWindow: Equatable, Sendable {
         self.lengthMs = lengthMs
     }
 
-    /// Oldest first, with the window that is open.
+    /// Oldest first; the open window is the last.
     var uses: [Use] { past.suffix(Self.mostPast) + (current.map { [$0] } ?? []) }
 
-    /// Takes `count` messages if that many are left.
-    mutating func take(_ count: Int, nowMs: Int64) -> Bool {
+    /// Uses `count` of the quota if so much is left.
+    mutating func consume(_ count: Int, nowMs: Int64) -> Bool {
         var use = window(nowMs)
         defer { current = use }
         guard count <= limit - use.used else {
@@ -36,8 +36,10 @@ struct QuotaWindow: Equatable, Sendable {
         return true
     }
 
-    /// Takes `count`, or as many as are left.
-    mutating func takeSome(_ count: Int, nowMs: Int64) -> Int {
+    /// Uses `count` of the quota, or as much as is left.
+    ///
+    /// - Returns: how much was used.
+    mutating func consume(upTo count: Int, nowMs: Int64) -> Int {
         var use = window(nowMs)
         defer { current = use }
         let taken = max(0, min(count, limit - use.used))
@@ -46,8 +48,8 @@ struct QuotaWindow: Equatable, Sendable {
         return taken
     }
 
-    /// What was taken a moment ago does not count after all.
-    mutating func giveBack(_ count: Int) {
+    /// Takes back a use of the current window.
+    mutating func restore(_ count: Int) {
         guard let used = current?.used else { return }
         current?.used = max(0, used - count)
     }

@@ -1,129 +1,184 @@
 import FanfareJSON
 public import FanfareXML
 
-/// XMPP connections, as a server shows them to the simulator: what was read goes in, and what there is to do is fetched
-/// by ``takeXMPPOutput()`` after every call of any kind.
+/// XMPP. A server passes on what it read, and after every call of any kind carries out ``removeXMPPOutput()``.
 extension Simulator {
-    /// A client has connected, by TLS.
+    /// A client has connected over TLS.
     ///
-    /// - Returns: the connection's name; nil when there are too many.
+    /// - Returns: the connection's number; nil if there are too many.
     public mutating func openXMPP() -> UInt64? { xmpp.open() }
 
     public mutating func receiveXMPP(_ event: XMLStreamEvent, on id: UInt64, nowMs: Int64) {
         let now = nowMs &+ clockOffsetMs
-        settle(now: now)
-        guard let connection = xmpp.connections[id] else { return }
-        switch event {
-        case .opened(let name, let attributes): openStream(name, attributes, on: connection, now: now)
-        case .closed: xmpp.end(id, saying: XMPPText.end)
-        case .element(let element):
-            guard connection.stage == .bound else { return negotiate(element, on: connection, now: now) }
-            // In the order in which they came, and none while too many have no answer.
-            guard connection.isReading else {
-                xmpp.connections[id]?.backlog.append(element)
-                return
-            }
-            hear(element, on: id, now: now)
-        }
-        settleXMPP(now: now)
+        advance(to: now)
+        let isHandshake = !xmpp.isBound(id)
+        let input = xmpp.receive(event, on: id, projects: credentials.projects, ids: &ids, nowMs: now)
+        if let input { answer(input, on: id, now: now) }
+        // Upstream messages follow the handshake with the next call.
+        if !isHandshake { advanceXMPP(to: now) }
     }
 
-    /// The client's bytes were no XML of the kind that is allowed here: the stream ends with an error.
+    /// The client's bytes were not well-formed XML, or not of an allowed kind: ends the stream with an error.
     public mutating func failXMPP(_ id: UInt64, reason: String) {
-        guard xmpp.connections[id] != nil else { return }
-        endStream(id, "not-well-formed", reason)
+        xmpp.fail(id, "not-well-formed", text: reason, ids: &ids)
     }
 
-    /// The client has gone, or the server has closed as it was told to.
+    /// The client has gone, or the server has closed the connection.
     public mutating func closedXMPP(_ id: UInt64, nowMs: Int64) {
         xmpp.forget(id)
-        settleXMPP(now: nowMs &+ clockOffsetMs)
+        advanceXMPP(to: nowMs &+ clockOffsetMs)
     }
 
-    /// Does what has become due. To be called at ``xmppDueMs(nowMs:)``.
-    public mutating func tick(nowMs: Int64) { settle(now: nowMs &+ clockOffsetMs) }
+    /// Does what has become due. Call it at ``xmppDueMs(nowMs:)``.
+    public mutating func tick(nowMs: Int64) { advance(to: nowMs &+ clockOffsetMs) }
 
-    /// When ``tick(nowMs:)`` is to be called next, Unix milliseconds; nil while nothing waits.
+    /// When to call ``tick(nowMs:)`` next, Unix milliseconds; nil while nothing waits.
     public func xmppDueMs(nowMs: Int64) -> Int64? {
-        guard !xmpp.connections.isEmpty else { return nil }
-        var due = xmpp.nextDueMs.map { $0 &- clockOffsetMs }
-        // A message that waits in a device queue may be delivered, and its receipt be due, at any time.
-        if !xmpp.receipts.isEmpty { due = min(due ?? Int64.max, nowMs + 1_000) }
-        return due
+        xmpp.dueMs(nowMs: nowMs &+ clockOffsetMs).map { $0 &- clockOffsetMs }
     }
 
-    /// In the order in which it is to be done. What names a connection that is gone is to be passed over.
-    public mutating func takeXMPPOutput() -> [XMPPOutput] {
-        defer { xmpp.outbox = [] }
-        return xmpp.outbox
-    }
+    /// Returns the instructions to the server since the last call. It skips those for a connection that is gone.
+    public mutating func removeXMPPOutput() -> [XMPPOutput] { xmpp.removeOutput() }
 
-    // MARK: What happens by itself
-
-    mutating func settleXMPP(now: Int64) {
-        for id in xmpp.timed.sorted() {
-            answerWhatIsDue(id, now: now)
-            guard let connection = xmpp.connections[id] else { continue }
-            if let ends = connection.drainEndsMs, ends <= now {
-                xmpp.end(id, saying: XMPPText.end)
-            } else if connection.answers.isEmpty, !connection.isDraining {
-                xmpp.timed.remove(id)
-            }
+    /// Does what XMPP has to do by then by itself: delayed answers, stanzas that waited for room, receipts, upstream
+    /// messages and the ends of draining connections.
+    mutating func advanceXMPP(to now: Int64) {
+        for id in xmpp.timedConnections {
+            xmpp.writeDueAnswers(on: id, nowMs: now)
+            while let input = xmpp.nextInput(on: id, ids: &ids, nowMs: now) { answer(input, on: id, now: now) }
+            xmpp.finish(id, nowMs: now)
         }
-        xmpp.statistics.upstreamExpired += xmpp.upstream.expire(now: now)
-        for project in xmpp.upstream.projectsWaiting { sendUpstream(project: project) }
+        for delivery in messages.removeConfirmed() {
+            xmpp.upstream.addReceipt(for: delivery, form: devices[delivery.token]?.receipts ?? .object)
+        }
+        xmpp.distributeUpstream(nowMs: now)
     }
 
-    private mutating func answerWhatIsDue(_ id: UInt64, now: Int64) {
-        guard let connection = xmpp.connections[id] else { return }
-        for answer in connection.answers where answer.dueMs <= now { xmpp.write(answer.stanza, on: id) }
-        xmpp.connections[id]?.answers.removeAll { $0.dueMs <= now }
-        while let next = xmpp.connections[id], !next.isReading, next.answers.count < XMPPConnection.window {
-            guard let element = next.backlog.first else {
-                xmpp.connections[id]?.isReading = true
-                xmpp.outbox.append(XMPPOutput(connection: id, action: .resumeReading))
-                return
-            }
-            xmpp.connections[id]?.backlog.removeFirst()
-            hear(element, on: id, now: now)
+    // MARK: Downstream messages
+
+    private mutating func answer(_ input: XMPPInput, on id: UInt64, now: Int64) {
+        statistics.countRequest()
+        switch input {
+        case .malformed(let code): statistics.countRejected(code)
+        case .downstream(let message): answer(message, on: id, now: now)
         }
     }
 
-    /// To the connection that has the fewest without an ack.
-    private mutating func sendUpstream(project: String) {
-        while true {
-            let free = xmpp.connections.values.filter { $0.project?.id == project && $0.takesUpstream }
-            guard let target = free.min(by: { ($0.unacked.count, $0.id) < ($1.unacked.count, $1.id) }) else { return }
-            let room = free.count > 1 ? 1 : XMPPConnection.window - target.unacked.count
-            let items = xmpp.upstream.take(room, project: project)
-            guard !items.isEmpty else { return }
-            for item in items {
-                xmpp.write(XMPPText.message(item.json, to: target.jid), on: target.id)
-                xmpp.statistics.upstreamSent += 1
+    private mutating func answer(_ message: XMPPSend, on id: UInt64, now: Int64) {
+        // A draining connection refuses messages unread, so they count for nothing.
+        guard !xmpp.isDraining(id) else { return xmpp.refuse(message, "CONNECTION_DRAINING", on: id, nowMs: now) }
+        var delayMs: Int64 = 0
+        if let fault = faults.hit(path: XMPPFault.path, random: &ids.random, hasToken: message.hasToken) {
+            if case .close? = fault.wire { return xmpp.end(id) }
+            if fault.isDraining {
+                xmpp.drain(id, nowMs: now)
+                return xmpp.refuse(message, "CONNECTION_DRAINING", on: id, nowMs: now)
             }
-            xmpp.connections[target.id]?.unacked += items
+            delayMs = fault.delayMs
+            if let code = fault.nack { return xmpp.refuse(message, code, delayMs: delayMs, on: id, nowMs: now) }
+        }
+        guard !xmpp.isUnanswered(message.messageID, on: id) else {
+            statistics.countRejected("INVALID_JSON")
+            let text = "InvalidJson: message_id is in use by a message without an answer"
+            return xmpp.refuse(message, "INVALID_JSON", text: text, on: id, nowMs: now)
+        }
+        guard let project = xmpp.project(of: id), quotas.consume(1, project: project.id, nowMs: now) else {
+            return xmpp.refuse(message, "SERVICE_UNAVAILABLE", delayMs: delayMs, on: id, nowMs: now)
+        }
+        statistics.countSends(1)
+        switch perform(message, project: project, now: now) {
+        case .refused(let code, let more):
+            statistics.countRejected(code)
+            xmpp.refuse(message, code, more: more, delayMs: delayMs, on: id, nowMs: now)
+        case .lost: xmpp.end(id)
+        case .accepted(let more, let ownDelayMs):
+            xmpp.acknowledge(message, more: more, delayMs: max(delayMs, ownDelayMs), on: id, nowMs: now)
         }
     }
 
-    // MARK: Ends
-
-    mutating func endStream(_ id: UInt64, _ condition: String, _ text: String) {
-        guard let connection = xmpp.connections[id] else { return }
-        // An error has its place within a stream.
-        let header =
-            connection.stage == .opening || connection.stage == .reopening
-            ? XMPPText.header(id: streamID(), domain: connection.domain) : ""
-        xmpp.end(id, saying: header + XMPPText.streamError(condition, text) + XMPPText.end)
+    private enum Answer {
+        /// With further members of the ack.
+        case accepted(JSONObject, delayMs: Int64)
+        /// With a nack's code and its further members.
+        case refused(String, more: JSONObject = JSONObject())
+        /// The message was accepted, and the connection ends before its ack.
+        case lost
     }
 
-    mutating func streamID() -> String { String(random.next() | 1 << 63, radix: 16) }
+    private mutating func perform(_ message: XMPPSend, project: SimulatedProject, now: Int64) -> Answer {
+        let send = Send(
+            project: project,
+            traits: message.send.traits,
+            source: .legacy(message.send.body),
+            isTrial: message.send.dryRun,
+            wantsReceipt: message.wantsReceipt
+        )
+        switch message.send.target {
+        case .single(let to):
+            guard case .group(let group) = groups.lookup(to, project: project.id) else {
+                return sendToDevice(send, to, messageID: message.messageID, now: now)
+            }
+            return sendToGroup(send, key: to, group, now: now)
+        case .topic(let topic):
+            guard !topics.refusesSend(to: topic) else { return .refused("TOPICS_MESSAGE_RATE_EXCEEDED") }
+            return fanOutXMPP(send, to: .topic(topic), now: now)
+        case .condition(let condition): return fanOutXMPP(send, to: .condition(condition), now: now)
+        // XMPPReader refuses it.
+        case .multicast: return .refused("INVALID_JSON")
+        }
+    }
 
-    /// Tells a client to go elsewhere; what it sends here from now on is refused.
-    mutating func drain(_ id: UInt64, now: Int64) {
-        guard let connection = xmpp.connections[id], connection.stage == .bound, !connection.isDraining else { return }
-        xmpp.connections[id]?.drainEndsMs = now + XMPPService.drainMs
-        xmpp.timed.insert(id)
-        let control: JSONObject = ["message_type": "control", "control_type": "CONNECTION_DRAINING"]
-        xmpp.write(XMPPText.message(JSONValue.object(control).jsonBytes, to: connection.jid), on: id)
+    private mutating func sendToDevice(_ send: Send, _ token: String, messageID: String, now: Int64) -> Answer {
+        switch admit(send, to: token, now: now) {
+        case .refused(let refusal): return .refused(refusal.nackCode)
+        case .accepted(let platform, let canonical, let delayMs, let isLost):
+            let id = accept(send, for: token, on: platform, now: now)
+            // APNs does not tell when a message arrives.
+            if send.wantsReceipt, !send.isTrial, platform != .apple {
+                let wish = ReceiptWishes.Wish(
+                    project: send.project.id,
+                    original: messageID,
+                    expiresMs: now + UpstreamQueue.longestMs
+                )
+                xmpp.upstream.awaitReceipt(wish, messageID: id, nowMs: now)
+            }
+            guard !isLost else { return .lost }
+            var more = JSONObject()
+            if let canonical { more["registration_id"] = .string(canonical) }
+            return .accepted(more, delayMs: delayMs)
+        }
+    }
+
+    private mutating func sendToGroup(_ send: Send, key: String, _ group: Groups.Group, now: Int64) -> Answer {
+        switch deliver(send, toGroup: key, group, now: now) {
+        case .tooMany: return .refused("TOPICS_MESSAGE_RATE_EXCEEDED")
+        // The documents show no counts in a nack. If it names members it has them: they tell a group from a device.
+        case .failed(let members, _, areNamed: true):
+            return .refused("SERVICE_UNAVAILABLE", more: LegacyReply.groupCounts(success: 0, failed: members))
+        case .failed(_, let areGone, _): return .refused(areGone ? "DEVICE_UNREGISTERED" : "SERVICE_UNAVAILABLE")
+        case .empty:
+            statistics.countAccepted()
+            return .accepted(LegacyReply.groupCounts(success: 0, failed: []), delayMs: 0)
+        case .sent(let success, let failed):
+            statistics.countAccepted()
+            return .accepted(LegacyReply.groupCounts(success: success, failed: failed), delayMs: 0)
+        }
+    }
+
+    private mutating func fanOutXMPP(_ send: Send, to audience: FanoutMessage.Audience, now: Int64) -> Answer {
+        if !send.isTrial {
+            guard fanOut(send, to: audience, messageID: String(ids.topicMessage()), now: now) else {
+                return .refused("TOPICS_MESSAGE_RATE_EXCEEDED")
+            }
+        }
+        statistics.countAccepted()
+        return .accepted(JSONObject(), delayMs: 0)
+    }
+}
+
+extension XMPPSend {
+    func hasToken(_ prefix: String) -> Bool {
+        if case .single(let to) = send.target { return to.hasPrefix(prefix) }
+        return false
     }
 }

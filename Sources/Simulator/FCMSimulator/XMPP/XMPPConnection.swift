@@ -1,18 +1,33 @@
 import FanfareXML
 
-/// Where one connection stands.
+/// One connection: its handshake, and the messages on it that have no answer yet.
+///
+/// ```
+/// opening ─► authenticating ─► reopening ─► binding ─► bound
+/// ```
 struct XMPPConnection: Equatable, Sendable {
     enum Stage: Equatable, Sendable {
         /// Before the first stream header.
         case opening
         case authenticating
-        /// After authentication: the stream begins anew.
+        /// Authenticated; the client opens the stream again.
         case reopening
         case binding
         case bound
     }
 
-    /// A downstream message that was dealt with and is answered later.
+    /// What a step of the handshake makes the server do.
+    enum Step: Equatable, Sendable {
+        case write(String)
+        /// The credential is this project's. Its limits decide; then call ``authenticate(_:)``.
+        case admit(SimulatedProject)
+        /// Ends the stream with this failure of SASL (RFC 6120, section 6.5).
+        case refuse(String)
+        /// Ends the stream with this error (RFC 6120, section 4.9.3).
+        case fail(String, text: String)
+    }
+
+    /// The answer to a downstream message, to be written later.
     struct Answer: Equatable, Sendable {
         var messageID: String
         var stanza: [UInt8]
@@ -23,122 +38,154 @@ struct XMPPConnection: Equatable, Sendable {
     static let window = 100
 
     let id: UInt64
-    var stage = Stage.opening
-    var domain = XMPPNames.domains[0]
-    var project: SimulatedProject?
-    var jid = ""
-    /// In the order in which they came.
-    var answers: [Answer] = []
-    /// What was read before the server stopped to.
-    var backlog: [XMLElement] = []
-    var isReading = true
-    /// Set once it drains: when the server ends it, Unix milliseconds.
-    var drainEndsMs: Int64?
-    /// What a device or FCM said on it and has no ack yet, in the order in which it was sent.
-    var unacked: [Upstream] = []
+    private(set) var stage = Stage.opening
+    private(set) var domain = XMPPNames.domains[0]
+    private(set) var project: SimulatedProject?
+    private(set) var jid = ""
+    /// In the order of their messages.
+    private(set) var answers: [Answer] = []
+    /// Stanzas that were read before the server stopped reading.
+    private var backlog: [XMLElement] = []
+    private(set) var isReading = true
+    /// When the server ends a draining connection, Unix milliseconds.
+    private(set) var drainEndsMs: Int64?
+    /// Upstream messages and receipts without an ack, in the order in which they were sent.
+    private(set) var unacked: [Upstream] = []
 
     init(id: UInt64) {
         self.id = id
     }
 
     var isDraining: Bool { drainEndsMs != nil }
-    /// Whether what devices say may go here.
-    var takesUpstream: Bool { stage == .bound && !isDraining && unacked.count < Self.window }
-    var isAuthenticated: Bool { project != nil }
+    var acceptsUpstream: Bool { stage == .bound && !isDraining && unacked.count < Self.window }
+    /// Whether a stream is open, in which an error has its place.
+    var isStreamOpen: Bool { stage != .opening && stage != .reopening }
+
+    // MARK: Handshake
+
+    mutating func openStream(_ name: XMLName, _ attributes: [String: String], ids: inout IdentifierSource) -> Step {
+        guard !isStreamOpen else { return .fail("bad-format", text: "a second stream") }
+        guard name == XMLName("stream", in: XMPPNames.stream) else {
+            return .fail("invalid-namespace", text: "expected a stream of \(XMPPNames.stream)")
+        }
+        guard let to = attributes["to"], XMPPNames.domains.contains(to) else {
+            return .fail("host-unknown", text: "the stream is not for \(XMPPNames.domains[0])")
+        }
+        guard attributes["version"]?.hasPrefix("1.") == true else {
+            return .fail("unsupported-version", text: "expected version 1.0")
+        }
+        domain = to
+        let isFirst = stage == .opening
+        stage = isFirst ? .authenticating : .binding
+        let offer = isFirst ? XMPPText.mechanisms : XMPPText.features
+        return .write(XMPPText.header(id: ids.stream(), domain: to) + offer)
+    }
+
+    mutating func negotiate(_ element: XMLElement, projects: Projects, ids: inout IdentifierSource) -> Step {
+        switch stage {
+        case .authenticating: return Self.judgeCredential(element, projects: projects)
+        case .binding: return bind(element, ids: &ids)
+        case .opening, .reopening, .bound: return .fail("not-authorized", text: "before the stream")
+        }
+    }
+
+    mutating func authenticate(_ project: SimulatedProject) {
+        self.project = project
+        stage = .reopening
+    }
+
+    private static func judgeCredential(_ element: XMLElement, projects: Projects) -> Step {
+        guard element.name.namespace == XMPPNames.sasl else {
+            return .fail("not-authorized", text: "expected authentication")
+        }
+        guard element.name.local == "auth" else { return .refuse("aborted") }
+        guard element.attributes["mechanism"] == "PLAIN" else {
+            // The live service offers these two as well; no credential for them exists here.
+            let isOffered = ["X-OAUTH2", "X-GOOGLE-TOKEN"].contains(element.attributes["mechanism"])
+            return .refuse(isOffered ? "not-authorized" : "invalid-mechanism")
+        }
+        guard let bytes = Base64Text.decodePadded(element.text) else { return .refuse("incorrect-encoding") }
+        let parts = bytes.split(separator: 0, maxSplits: 2, omittingEmptySubsequences: false)
+        guard parts.count == 3, let project = projects.project(serverKey: String(decoding: parts[2], as: UTF8.self)),
+            XMPPNames.domains.contains(where: { parts[1].elementsEqual("\(project.senderID)@\($0)".utf8) })
+        else { return .refuse("not-authorized") }
+        return .admit(project)
+    }
+
+    private mutating func bind(_ element: XMLElement, ids: inout IdentifierSource) -> Step {
+        guard element.name == XMLName("iq", in: XMPPNames.client), element.attributes["type"] == "set",
+            let wish = element.child("bind", in: XMPPNames.bind), let sender = project?.senderID
+        else { return .fail("not-authorized", text: "expected a resource to be bound") }
+        let wanted = wish.child("resource", in: XMPPNames.bind)?.text ?? ""
+        let isFit = (1...64).contains(wanted.utf8.count) && wanted.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
+        jid = "\(sender)@\(domain)/" + (isFit ? wanted : ids.stream())
+        stage = .bound
+        return .write(XMPPText.result(id: element.attributes["id"] ?? "", to: jid, XMPPText.bound(jid)))
+    }
+
+    // MARK: Downstream messages
+
+    func isUnanswered(_ messageID: String) -> Bool { answers.contains { $0.messageID == messageID } }
+
+    /// Keeps an answer until it is due.
+    ///
+    /// - Returns: false if the server has to stop reading now.
+    mutating func append(_ answer: Answer) -> Bool {
+        answers.append(answer)
+        guard isReading, answers.count >= Self.window else { return true }
+        isReading = false
+        return false
+    }
+
+    mutating func removeAnswers(dueAt nowMs: Int64) -> [Answer] {
+        let due = answers.filter { $0.dueMs <= nowMs }
+        if !due.isEmpty { answers.removeAll { $0.dueMs <= nowMs } }
+        return due
+    }
+
+    mutating func appendBacklog(_ element: XMLElement) { backlog.append(element) }
+
+    /// - Returns: the next stanza of the backlog; nil without one, or while too many messages have no answer.
+    mutating func nextOfBacklog() -> XMLElement? {
+        guard !isReading, answers.count < Self.window, !backlog.isEmpty else { return nil }
+        return backlog.removeFirst()
+    }
+
+    /// - Returns: true if the server may read on, because the backlog is empty and there is room for answers.
+    mutating func resumeReading() -> Bool {
+        guard !isReading, answers.count < Self.window, backlog.isEmpty else { return false }
+        isReading = true
+        return true
+    }
+
+    // MARK: Upstream messages
+
+    mutating func appendUnacked(_ items: [Upstream]) { unacked += items }
+
+    /// - Returns: the message that an ack names, if it was sent on this connection and has none yet.
+    func unacked(_ messageID: String) -> Upstream? { unacked.first { $0.messageID == messageID } }
+
+    mutating func removeUnacked(_ messageID: String) {
+        if let place = unacked.firstIndex(where: { $0.messageID == messageID }) { unacked.remove(at: place) }
+    }
+
+    mutating func forgetUnacked() { unacked = [] }
+
+    mutating func startDraining(untilMs: Int64) { drainEndsMs = untilMs }
 }
 
-/// What a server has to do on one connection, in the order given.
+/// An instruction to the server about one connection. Instructions are carried out in their order.
 public struct XMPPOutput: Equatable, Sendable {
     public enum Action: Equatable, Sendable {
         case write([UInt8])
-        /// What comes next is a new document.
+        /// The next bytes begin a new document.
         case restart
         case pauseReading
         case resumeReading
-        /// After all that was written.
+        /// Close after everything before is written.
         case close
     }
 
     public var connection: UInt64
     public var action: Action
-}
-
-/// The connections of all projects, and what waits for them.
-struct XMPPService: Sendable {
-    static let mostOpen = 2_500
-    static let mostNewPerMinute = 400
-    /// Of all projects, and those without one yet.
-    static let mostSockets = 10_000
-    /// So long a draining connection stays for acks.
-    static let drainMs: Int64 = 10_000
-
-    var connections: [UInt64: XMPPConnection] = [:]
-    /// Those of them to which something happens by itself: an answer is due later, or they drain.
-    var timed: Set<UInt64> = []
-    var outbox: [XMPPOutput] = []
-    var upstream = UpstreamQueue()
-    var receipts = ReceiptWishes()
-    var statistics = XMPPStatistics()
-    private var connects: [String: QuotaWindow] = [:]
-    private var lastID: UInt64 = 0
-
-    mutating func open() -> UInt64? {
-        guard connections.count < Self.mostSockets else { return nil }
-        lastID += 1
-        connections[lastID] = XMPPConnection(id: lastID)
-        return lastID
-    }
-
-    func openCount(project: String) -> Int {
-        connections.values.reduce(0) { $0 + ($1.project?.id == project ? 1 : 0) }
-    }
-
-    /// True when the project may have one more connection.
-    mutating func admit(project: String, now: Int64) -> Bool {
-        guard openCount(project: project) < Self.mostOpen,
-            connects[project, default: QuotaWindow(limit: Self.mostNewPerMinute)].take(1, nowMs: now)
-        else {
-            statistics.refused += 1
-            return false
-        }
-        return true
-    }
-
-    mutating func write(_ text: String, on id: UInt64) { write(Array(text.utf8), on: id) }
-
-    mutating func write(_ bytes: [UInt8], on id: UInt64) {
-        outbox.append(XMPPOutput(connection: id, action: .write(bytes)))
-    }
-
-    /// Ends a connection; what it leaves without an ack goes to another.
-    mutating func end(_ id: UInt64, saying text: String? = nil) {
-        if let text { write(text, on: id) }
-        outbox.append(XMPPOutput(connection: id, action: .close))
-        forget(id)
-    }
-
-    mutating func forget(_ id: UInt64) {
-        guard let connection = connections.removeValue(forKey: id) else { return }
-        timed.remove(id)
-        if let project = connection.project { upstream.putBack(connection.unacked, project: project.id) }
-    }
-
-    /// All that is not a connection.
-    mutating func reset() {
-        upstream = UpstreamQueue()
-        receipts = ReceiptWishes()
-        statistics = XMPPStatistics()
-        connects = [:]
-        for id in connections.keys { connections[id]?.unacked = [] }
-    }
-
-    /// When something happens by itself, Unix milliseconds; nil for never.
-    var nextDueMs: Int64? {
-        var due = upstream.nextExpiryMs
-        for connection in timed.lazy.compactMap({ connections[$0] }) {
-            for answer in connection.answers { due = min(due ?? Int64.max, answer.dueMs) }
-            if let ends = connection.drainEndsMs { due = min(due ?? Int64.max, ends) }
-        }
-        return due
-    }
 }

@@ -17,7 +17,7 @@ import Testing
         var due: [String: Int64] = [:]
         for _ in 0..<3_000 {
             let instance = "t\(random.next() % 200)"
-            var queue = queues.take(instance) ?? DeviceQueue()
+            var queue = queues.remove(instance) ?? DeviceQueue()
             if random.next() % 3 == 0 {
                 _ = queue.removeAll()
                 due[instance] = nil
@@ -49,12 +49,12 @@ import Testing
         }
         #expect(queues.messageCount == 5_050)
         while let (instance, dueMs) = queues.nextDue(nowMs: 5) {
-            var queue = queues.take(instance)
+            var queue = queues.remove(instance)
             #expect(queue?.expire(nowMs: dueMs) ?? 0 > 0)
             if let queue { queues.put(instance, queue, dueMs: nil) }
         }
         #expect(queues.messageCount == 0)
-        #expect(queues == DeviceQueues() || queues.boxCount == 0)
+        #expect(queues == DeviceQueues() || queues.count == 0)
     }
 
     @Test func `a full queues takes no more`() {

@@ -33,7 +33,7 @@ extension Trial {
     }
 
     /// In the order in which the device got them.
-    func received(_ token: String) -> [Delivery] { simulator.deliveries.list(token: token) }
+    func received(_ token: String) -> [Delivery] { simulator.messages.deliveries.list(token: token) }
 
     /// Milliseconds since the trial began.
     func times(_ token: String) -> [Int64] { received(token).map { $0.timeMs - nowMs } }

@@ -9,7 +9,7 @@ import Testing
         var throttle = Throttle()
         for _ in 0..<20 {
             #expect(throttle.slotMs("a", nowMs: 5) == 5)
-            throttle.take("a", nowMs: 5)
+            throttle.consume("a", nowMs: 5)
         }
         #expect(throttle.left("a", nowMs: 5) == 0)
         for round in 1...3 {
@@ -17,7 +17,7 @@ import Testing
             #expect(throttle.slotMs("a", nowMs: 6) == slot)
             #expect(throttle.slotMs("a", nowMs: slot) == slot)
             #expect(throttle.left("a", nowMs: slot) == 1)
-            throttle.take("a", nowMs: slot)
+            throttle.consume("a", nowMs: slot)
         }
         #expect(throttle.slotMs("b", nowMs: 6) == 6)
         #expect(throttle.left("a", nowMs: 5 + 23 * 180_000) == 20)
@@ -25,11 +25,11 @@ import Testing
 
     @Test func `an instance is forgotten when its burst is back`() {
         var throttle = Throttle()
-        for index in 0..<10_000 { throttle.take("t\(index)", nowMs: 0) }
-        throttle.take("a", nowMs: 1)
-        throttle.take("a", nowMs: 1)
+        for index in 0..<10_000 { throttle.consume("t\(index)", nowMs: 0) }
+        throttle.consume("a", nowMs: 1)
+        throttle.consume("a", nowMs: 1)
         #expect(throttle.watchedCount == 10_001)
-        throttle.take("b", nowMs: 180_000)
+        throttle.consume("b", nowMs: 180_000)
         #expect(throttle.watchedCount == 2)
         #expect(throttle.left("a", nowMs: 180_001) == 19)
     }

@@ -27,7 +27,7 @@ import Testing
         trial.query(XMLElement(XMLName("query", in: "jabber:iq:roster")), type: "get", on: id)
         #expect(trial.text(on: id).contains("<service-unavailable "))
         #expect(try trial.statistic("open") == 1)
-        trial.hear(.closed, on: id)
+        trial.receive(.closed, on: id)
         #expect(trial.text(on: id) == "</stream:stream>")
         #expect(trial.closed == [id])
         #expect(try trial.statistic("open") == 0)
@@ -63,8 +63,8 @@ import Testing
         let table: [(steps: (inout XMPPTrial, UInt64) -> Void, word: String)] = [
             ({ $0.header(on: $1, to: "example.org") }, "host-unknown"),
             ({ $0.header(on: $1, version: "0.9") }, "unsupported-version"),
-            ({ $0.hear(.opened(XMLName("stream", in: "x"), attributes: [:]), on: $1) }, "invalid-namespace"),
-            ({ $0.hear(.element(stray), on: $1) }, "not-authorized"),
+            ({ $0.receive(.opened(XMLName("stream", in: "x"), attributes: [:]), on: $1) }, "invalid-namespace"),
+            ({ $0.receive(.element(stray), on: $1) }, "not-authorized"),
             (
                 {
                     $0.header(on: $1)
@@ -92,10 +92,10 @@ import Testing
         }
         var trial = XMPPTrial()
         let id = try trial.login()
-        trial.hear(.element(stray), on: id)
+        trial.receive(.element(stray), on: id)
         #expect(trial.text(on: id).contains("<unsupported-stanza-type "))
         let other = try trial.login()
-        trial.hear(.element(XMLElement(XMLName("message", in: XMPPTrial.client))), on: other)
+        trial.receive(.element(XMLElement(XMLName("message", in: XMPPTrial.client))), on: other)
         #expect(trial.text(on: other).contains("<invalid-xml "))
         let third = try trial.login()
         trial.trial.simulator.failXMPP(third, reason: "a stanza longer than 65536 bytes")

@@ -25,14 +25,14 @@ struct XMPPTrial {
         return try #require(id)
     }
 
-    mutating func hear(_ event: XMLStreamEvent, on id: UInt64) {
+    mutating func receive(_ event: XMLStreamEvent, on id: UInt64) {
         trial.simulator.receiveXMPP(event, on: id, nowMs: trial.nowMs)
         fetch()
     }
 
     mutating func header(on id: UInt64, to: String = "gcm.googleapis.com", version: String = "1.0") {
         let name = XMLName("stream", in: "http://etherx.jabber.org/streams")
-        hear(.opened(name, attributes: ["to": to, "version": version]), on: id)
+        receive(.opened(name, attributes: ["to": to, "version": version]), on: id)
     }
 
     mutating func auth(_ text: String, mechanism: String = "PLAIN", on id: UInt64) {
@@ -41,7 +41,7 @@ struct XMPPTrial {
             attributes: ["mechanism": mechanism],
             children: [.text(text)]
         )
-        hear(.element(element), on: id)
+        receive(.element(element), on: id)
     }
 
     static func plain(_ user: String, _ key: String) -> String {
@@ -66,7 +66,7 @@ struct XMPPTrial {
             attributes: ["type": type, "id": "q1"],
             children: [.element(inside)]
         )
-        hear(.element(iq), on: id)
+        receive(.element(iq), on: id)
     }
 
     /// A connection that is ready for messages.
@@ -88,7 +88,7 @@ struct XMPPTrial {
             attributes: ["id": stanza],
             children: [.element(gcm)]
         )
-        hear(.element(message), on: id)
+        receive(.element(message), on: id)
     }
 
     /// Sends and returns what came back, as JSON.
@@ -122,7 +122,7 @@ struct XMPPTrial {
     // MARK: What came back
 
     private mutating func fetch() {
-        for output in trial.simulator.takeXMPPOutput() {
+        for output in trial.simulator.removeXMPPOutput() {
             switch output.action {
             case .write(let bytes): written[output.connection, default: ""] += String(decoding: bytes, as: UTF8.self)
             case .close: closed.insert(output.connection)

@@ -49,7 +49,7 @@ import Testing
     @Test func `83 a minute for two hours is never too often`() {
         var buckets = DeviceBuckets()
         for minute in 0..<120 {
-            for _ in 0..<83 { #expect(buckets.take("a", nowMs: Int64(minute) * 60_000) == nil) }
+            for _ in 0..<83 { #expect(buckets.consume("a", nowMs: Int64(minute) * 60_000) == nil) }
         }
     }
 
@@ -65,13 +65,13 @@ import Testing
 
     @Test func `tokens sent to once are forgotten a minute later`() {
         var buckets = DeviceBuckets()
-        for index in 0..<100_000 { #expect(buckets.take("t\(index)", nowMs: 0) == nil) }
-        for _ in 0..<100 { #expect(buckets.take("busy", nowMs: 1) == nil) }
+        for index in 0..<100_000 { #expect(buckets.consume("t\(index)", nowMs: 0) == nil) }
+        for _ in 0..<100 { #expect(buckets.consume("busy", nowMs: 1) == nil) }
         #expect(buckets.watchedCount == 100_002)
-        #expect(buckets.take("last", nowMs: 60_001) == nil)
+        #expect(buckets.consume("last", nowMs: 60_001) == nil)
         // The busy one's hour, and the last one's minute.
         #expect(buckets.watchedCount == 2)
-        #expect(buckets.take("last", nowMs: 4_000_000) == nil)
+        #expect(buckets.consume("last", nowMs: 4_000_000) == nil)
         #expect(buckets.watchedCount == 1)
     }
 
