@@ -1,0 +1,59 @@
+import FanfareJSON
+import Testing
+
+@testable import FCMSimulator
+
+/// The faults alone: which request each hits, and how often.
+@Suite struct FaultsTests {
+    private static func faults(_ texts: String...) throws -> Faults {
+        var faults = Faults()
+        for text in texts {
+            let object = try #require(try JSONParser.parse(Array(text.utf8)).object)
+            _ = try faults.add(object).get()
+        }
+        return faults
+    }
+
+    private static func hit(_ faults: inout Faults, _ path: String, token: String = "t") -> Int? {
+        var random = RandomStream(seed: 1)
+        return faults.hit(path: path, random: &random) { token.hasPrefix($0) }?.status
+    }
+
+    @Test func `the oldest rule that fits is applied until it is used up`() throws {
+        var faults = try Self.faults(
+            #"{"match":{"path":"/v1"},"action":{"status":503},"times":2}"#,
+            #"{"match":{"token_prefix":"t"},"action":{"status":500}}"#
+        )
+        #expect((0..<3).map { _ in Self.hit(&faults, "/v1/x") } == [503, 503, 500])
+        #expect(Self.hit(&faults, "/v1/x", token: "u") == nil)
+        #expect(Self.hit(&faults, "/fcm/send") == 500)
+        #expect(faults.all.map(\.hits) == [2, 2])
+        #expect(faults.all.map(\.timesLeft) == [0, nil])
+    }
+
+    @Test func `a removed rule hits nothing, and a new one has another id`() throws {
+        var faults = try Self.faults(#"{"action":{"status":503}}"#)
+        #expect(faults.remove("f1") == true)
+        #expect(faults.remove("f1") == false)
+        #expect(Self.hit(&faults, "/") == nil)
+        #expect(try faults.add(["action": .object(["status": 500])]).get() == "f2")
+    }
+
+    @Test func `a rule of XMPP hits no path`() throws {
+        var faults = try Self.faults(#"{"match":{"path":"xmpp"},"action":{"nack":"SERVICE_UNAVAILABLE"}}"#)
+        #expect(Self.hit(&faults, "/v1/x") == nil)
+        var random = RandomStream(seed: 1)
+        let action = faults.hit(path: XMPPFault.path, random: &random) { _ in true }
+        #expect(action?.nack == "SERVICE_UNAVAILABLE")
+    }
+
+    @Test func `the reply of a fault has its status, body, header and delay`() {
+        let action = FaultAction(status: 503, retryAfter: "7", body: "{}", delayMs: 20)
+        let reply = action.reply
+        #expect(reply.status == 503)
+        #expect(reply.text == "{}")
+        #expect(reply.header("content-type") == "application/json; charset=UTF-8")
+        #expect(reply.header("retry-after") == "7")
+        #expect(reply.delayMs == 20)
+    }
+}

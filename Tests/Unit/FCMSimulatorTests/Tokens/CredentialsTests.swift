@@ -1,0 +1,109 @@
+import Testing
+
+@testable import FCMSimulator
+
+/// The credentials alone: what a header allows.
+@Suite struct CredentialsTests {
+    private static let project = SimulatedProject(
+        id: "demo",
+        senderID: "12",
+        serverKey: "key",
+        serviceAccountEmail: "sender@demo.example",
+        appKeys: ["app"]
+    )
+    private static let other = SimulatedProject(id: "other", senderID: "34", serverKey: "key2")
+    private static let nowMs: Int64 = 1_800_000_000_000
+
+    private static func credentials(scope: String = "firebase.messaging") throws -> Credentials {
+        var credentials = Credentials(projects: Projects([project, other]))
+        credentials.audiences = ["https://localhost:1/token"]
+        let body = TokenText.body(
+            nowMs: nowMs,
+            issuer: project.serviceAccountEmail,
+            scope: "https://www.googleapis.com/auth/" + scope
+        )
+        let request = try TokenRequest.read(Array(body.utf8)).get()
+        let proof = TokenProof(isSignatureValid: true, newToken: "token")
+        #expect(credentials.exchange(request, proof: proof, nowMs: nowMs).status == 200)
+        return credentials
+    }
+
+    private static func request(
+        _ authorization: String?,
+        accessTokenAuth: Bool = false,
+        sender: String? = nil
+    ) -> SimulatorRequest {
+        SimulatorRequest(
+            method: "POST",
+            path: "/",
+            authorization: authorization,
+            accessTokenAuth: accessTokenAuth,
+            projectIDHeader: sender
+        )
+    }
+
+    @Test(arguments: [
+        (String?.none, Int64(0), APIError?.some(.missingCredential)),
+        ("Bearer stranger", 0, .badCredential(reason: "ACCESS_TOKEN_TYPE_UNSUPPORTED")),
+        ("key=key", 0, .badCredential(reason: "ACCESS_TOKEN_TYPE_UNSUPPORTED")),
+        ("Bearer token", 3_600_000, .badCredential(reason: "ACCESS_TOKEN_EXPIRED")), ("Bearer token", 3_599_999, nil),
+    ])
+    func `HTTP v1 takes a bearer token while it lives`(authorization: String?, ageMs: Int64, refusal: APIError?) throws
+    {
+        let credentials = try Self.credentials()
+        let request = Self.request(authorization)
+        #expect(credentials.refusal(of: request, project: Self.project, nowMs: Self.nowMs + ageMs) == refusal)
+    }
+
+    @Test func `a token allows its own project and its own scope`() throws {
+        let request = Self.request("Bearer token")
+        let refusal = try Self.credentials().refusal(of: request, project: Self.other, nowMs: Self.nowMs)
+        #expect(refusal == .permissionDenied(project: "other"))
+        let narrow = try Self.credentials(scope: "devstorage.read_only")
+        #expect(narrow.refusal(of: request, project: Self.project, nowMs: Self.nowMs) == .insufficientScope)
+        #expect(throws: TopicRefusal.forbidden) {
+            try narrow.topicProject(
+                of: Self.request("Bearer token", accessTokenAuth: true),
+                nowMs: Self.nowMs
+            )
+        }
+    }
+
+    @Test(arguments: [
+        (request("key=key"), String?("demo")), (request("key=key2"), "other"), (request("key=app"), nil),
+        (request("key=stranger"), nil), (request(nil), nil), (request("Bearer token"), nil),
+        (request("Bearer token", accessTokenAuth: true), "demo"), (request("key=key", sender: "12"), "demo"),
+        (request("key=key", sender: "34"), nil),
+    ])
+    func `a legacy request belongs to the project of its key or token`(request: SimulatorRequest, id: String?) throws {
+        #expect(try Self.credentials().legacyProject(of: request, nowMs: Self.nowMs)?.id == id)
+    }
+
+    @Test func `the Instance ID API takes a key, and a bearer token with its header`() throws {
+        let credentials = try Self.credentials()
+        #expect(try credentials.topicProject(of: Self.request("key=key2"), nowMs: Self.nowMs).id == "other")
+        let bearer = Self.request("Bearer token", accessTokenAuth: true)
+        #expect(try credentials.topicProject(of: bearer, nowMs: Self.nowMs).id == "demo")
+        for request in [Self.request("Bearer token"), Self.request("key=app"), Self.request(nil)] {
+            #expect(throws: TopicRefusal.unauthenticated) {
+                try credentials.topicProject(of: request, nowMs: Self.nowMs)
+            }
+        }
+    }
+
+    @Test func `an assertion needs an account that exists and a valid signature`() throws {
+        var credentials = try Self.credentials()
+        let stranger = TokenText.body(nowMs: Self.nowMs, issuer: "x@y.example")
+        let valid = TokenProof(isSignatureValid: true, newToken: "n")
+        let unknown = try TokenRequest.read(Array(stranger.utf8)).get()
+        #expect(credentials.exchange(unknown, proof: valid, nowMs: Self.nowMs).status == 400)
+        let known = try TokenRequest.read(
+            Array(TokenText.body(nowMs: Self.nowMs, issuer: Self.project.serviceAccountEmail).utf8)
+        ).get()
+        let forged = TokenProof(isSignatureValid: false, newToken: "n")
+        for proof in [forged, nil] {
+            #expect(credentials.exchange(known, proof: proof, nowMs: Self.nowMs).status == 400)
+        }
+        #expect(credentials.exchange(known, proof: valid, nowMs: Self.nowMs).status == 200)
+    }
+}
