@@ -1,5 +1,5 @@
-/// A request that was read and checked as far as that needs no state: its path, its body's shape and its rules. Reading is
-/// the costly part, so a server does it outside its lock.
+/// A request that was read and checked as far as that needs no state: its path, its body's shape and its rules. Reading
+/// is the costly part, so a server does it outside its lock.
 public struct ReadRequest: Equatable, Sendable {
     enum Kind: Equatable, Sendable {
         case v1(project: String, Result<V1Send, APIError>)

@@ -1,7 +1,7 @@
 /// Firebase Cloud Messaging as a value: requests and the time go in, replies come out, and nothing else happens.
 ///
-/// It judges by FCM's published rules alone, so that a client's own checks are tested and not mirrored. Each part owns its
-/// state and its rules; the extensions of this type only route a request to the parts.
+/// It judges by FCM's published rules alone, so that a client's own checks are tested and not mirrored. Each part owns
+/// its state and its rules; the extensions of this type only route a request to the parts.
 public struct Simulator: Sendable {
     let configuration: SimulatorConfiguration
     var credentials: Credentials
@@ -87,8 +87,8 @@ public struct Simulator: Sendable {
     /// The time without what `/clock` added, by which ``Credentials`` go.
     func callersTime(_ now: Int64) -> Int64 { now &- clockOffsetMs }
 
-    /// Performs what was due by then, each thing at its own time: fan-outs end, stored messages are delivered or expire, and
-    /// XMPP connections go on.
+    /// Performs what was due by then, each thing at its own time: fan-outs end, stored messages are delivered or
+    /// expire, and XMPP connections go on.
     mutating func advance(to now: Int64) {
         for (fanout, message) in fanouts.advance(to: now) {
             let endMs = fanout.finishedMs ?? now

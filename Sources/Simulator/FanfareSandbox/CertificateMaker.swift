@@ -9,14 +9,14 @@ struct ServerCertificate: Sendable {
     var certificatePEM: String
     var keyPEM: String
 
-    /// All names under which a client may know the sandbox.
+    /// The names under which clients reach the sandbox.
     static let hostNames = [
         "localhost", "fcm.googleapis.com", "iid.googleapis.com", "oauth2.googleapis.com", "gcm.googleapis.com",
         "fcm-xmpp.googleapis.com",
     ]
 
-    /// The certificate of an earlier start, so that clients that trust it may go on doing so; a new one otherwise. The
-    /// authority's key is never kept: it signs once.
+    /// Returns the certificate of an earlier start, which clients may trust already, or makes a new one. The
+    /// authority's key signs once and is never stored.
     static func loadOrMake(in directory: StateDirectory) throws -> ServerCertificate {
         if let authority = directory.read("ca.pem"), let certificate = directory.read("tls-cert.pem"),
             let key = directory.read("tls-key.pem"), fits(authority, certificate)
@@ -39,7 +39,7 @@ struct ServerCertificate: Sendable {
 
     static func make() throws -> ServerCertificate {
         let authorityKey = Certificate.PrivateKey(P256.Signing.PrivateKey())
-        // Every authority has a name of its own: a client that trusts several sandboxes must not confuse them.
+        // A unique name: a client that trusts several sandboxes must not confuse their authorities.
         let serial = String(UInt32.random(in: .min ... .max), radix: 16)
         let authorityName = try DistinguishedName {
             OrganizationName("Fanfare")

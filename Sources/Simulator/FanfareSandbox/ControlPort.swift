@@ -6,7 +6,7 @@ import HummingbirdCore
 import Logging
 import NIOCore
 
-/// The control port, as a Hummingbird application: every request goes to the simulator, which knows the paths.
+/// The control port, as a Hummingbird application. It passes every request to the simulator, which knows the paths.
 enum ControlPort {
     private static let mostBytes = 1 << 20
 
@@ -61,8 +61,8 @@ enum ControlPort {
         )
     }
 
-    /// A page in a browser on this machine can send requests here under its own host's name, which it can have resolved to
-    /// 127.0.0.1: such a name is not answered.
+    /// Whether a request names this machine. A web page can send requests here under its own host's name, if that
+    /// resolves to 127.0.0.1 (DNS rebinding); they are refused.
     static func isLocal(authority: String?) -> Bool {
         guard let authority else { return true }
         var host = Substring(authority.lowercased())

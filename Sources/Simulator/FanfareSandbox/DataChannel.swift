@@ -6,9 +6,9 @@ import NIOHTTP2
 import NIOSSL
 import NIOTLS
 
-/// A connection of the TLS port: Hummingbird accepts and closes it, and our own handlers speak HTTP on it. Its own
-/// HTTP/2 channel shows requests only, while faults need frames: a reset with a chosen code, a GOAWAY, a new limit of
-/// streams, half an answer.
+/// A connection of the TLS port. Hummingbird accepts and closes it; our own handlers speak HTTP on it. Hummingbird's
+/// HTTP/2 channel shows requests only, but faults need frames: a reset with a code, a GOAWAY, a stream limit, half an
+/// answer.
 struct DataChannel: ServerChildChannel {
     struct Value: ServerChildChannelValue {
         let channel: any Channel
@@ -19,7 +19,7 @@ struct DataChannel: ServerChildChannel {
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
         channel.eventLoop.makeCompletedFuture {
-            // A peer that stops sending has gone: nothing here is answered to half a connection.
+            // A half-closed connection gets no answers: its peer counts as gone.
             try channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: false)
             let host = self.host
             let pipeline = channel.pipeline.syncOperations
@@ -34,7 +34,7 @@ struct DataChannel: ServerChildChannel {
     }
 
     func handle(value: Value, logger: Logger) async {
-        // A stop that takes too long is cancelled: a peer in the middle of its handshake hears no polite request.
+        // A stop that takes too long is cancelled: a peer in the middle of its handshake cannot be asked to close.
         await withTaskCancellationHandler {
             try? await value.channel.closeFuture.get()
         } onCancel: {
@@ -57,7 +57,7 @@ struct DataChannel: ServerChildChannel {
             HTTP2Setting(parameter: .maxHeaderListSize, value: 32_768),
             HTTP2Setting(parameter: .initialWindowSize, value: HTTP2Connection.streamWindow),
         ]
-        // A worker under test may reset hundreds of streams at once: that is its business, not an attack.
+        // A worker under test may reset hundreds of streams at once; that is no attack.
         connection.controlFrameRateLimit.maximumCount = 1_000_000
         connection.maximumConnectionGlitches = 1_000_000
         var stream = NIOHTTP2Handler.StreamConfiguration()

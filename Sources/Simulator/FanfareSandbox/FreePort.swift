@@ -2,8 +2,8 @@ import NIOCore
 import NIOPosix
 
 enum FreePort {
-    /// A port that was free a moment ago; the caller binds it next. From below the range that the kernel gives to
-    /// clients, one of which would often have it by then.
+    /// Returns a port that was free a moment ago, for the caller to bind next. It is below the range that the kernel
+    /// gives to clients, because a client would often have taken it by then.
     static func find(host: String, but taken: Int? = nil) throws -> Int {
         let group = MultiThreadedEventLoopGroup.singleton
         for _ in 0..<100 {

@@ -3,7 +3,7 @@ import FanfareHTTP
 import NIOCore
 import NIOHTTP1
 
-/// One HTTP/1.1 connection. It has no streams: a fault that would hit a stream ends the connection.
+/// One HTTP/1.1 connection. A fault that would reset a stream ends the connection.
 final class HTTP1Connection: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart

@@ -3,26 +3,27 @@ import NIOCore
 import NIOHPACK
 import NIOHTTP2
 
-/// One HTTP/2 connection, frame by frame.
+/// One HTTP/2 connection. It handles frames, because faults do.
 final class HTTP2Connection: ChannelInboundHandler {
     typealias InboundIn = HTTP2Frame
     typealias OutboundOut = HTTP2Frame
 
-    /// What the live service advertises.
+    /// The limit that the live service advertises.
     static let defaultStreamLimit = 100
     static let streamWindow = 1 << 20
     private static let connectionWindow = 16 << 20
 
     private let host: SimulatorHost
     private let dates = HTTPDateText()
-    /// Requests that are arriving or waiting for their answer; nil once complete.
+    /// Streams without an answer, with the request while it arrives; nil once it is complete.
     private var streams: [HTTP2StreamID: RequestParts?] = [:]
     private var mostStreams = 0
     private var streamLimit: Int?
     private var unreturnedBytes = 0
-    /// The highest stream whose request was looked at.
+    /// The highest stream whose request was processed.
     private var newestProcessed = HTTP2StreamID.rootStream
-    /// Set by a GOAWAY of ours: no stream above it is looked at, and the connection ends when the others are done.
+    /// The last stream of our GOAWAY. Higher streams are not processed, and the connection ends when the others are
+    /// done.
     private var lastStream: HTTP2StreamID?
 
     init(host: SimulatorHost) {
@@ -65,7 +66,7 @@ final class HTTP2Connection: ChannelInboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // A stream's own trouble (a frame for one that was reset, say) is answered by the HTTP/2 handler.
+        // The HTTP/2 handler answers an error of one stream, such as a frame after its reset.
         if error is NIOHTTP2Errors.StreamError { return }
         close(context)
     }
@@ -106,7 +107,7 @@ final class HTTP2Connection: ChannelInboundHandler {
             unreturnedBytes = 0
         }
         guard case .some(.some(var parts)) = streams[stream] else { return }
-        // Not to be copied while the body grows: the dictionary must not hold a second reference.
+        // The dictionary must not hold a second reference, or the growing body would be copied.
         streams[stream] = .some(nil)
         if case .byteBuffer(let buffer) = frame.data { parts.append(buffer) }
         parts.unreturnedBytes += size
@@ -186,8 +187,8 @@ final class HTTP2Connection: ChannelInboundHandler {
     }
 
     private func goAway(before stream: HTTP2StreamID, _ code: UInt32, _ context: ChannelHandlerContext) {
-        // Whatever is above the last stream may be sent again: nothing that was looked at may be among it, such as an
-        // answer that still waits for its delay.
+        // A client may send requests above the last stream again, so no processed request may be above it, even if its
+        // answer is still delayed.
         let last = max(HTTP2StreamID(max(0, Int(stream) - 2)), newestProcessed)
         guard lastStream.map({ last < $0 }) ?? true else { return finished(stream, context) }
         lastStream = last
@@ -207,8 +208,8 @@ final class HTTP2Connection: ChannelInboundHandler {
         finished(stream, context)
     }
 
-    /// After a GOAWAY, once the older streams are answered. Not at once: a close right behind the frame can reach the
-    /// peer as a reset that swallows it.
+    /// Closes after a GOAWAY, once the older streams are answered, and 100 ms later: a close right behind the frame can
+    /// reach the peer as a reset that swallows it.
     private func closeWhenDone(_ context: ChannelHandlerContext) {
         guard lastStream != nil, streams.isEmpty else { return }
         context.flush()

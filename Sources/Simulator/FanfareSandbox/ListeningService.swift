@@ -1,7 +1,7 @@
 import FanfareHTTP
 import ServiceLifecycle
 
-/// One of the sandbox's servers. Where it cannot listen, it says at which address, and which option chooses another.
+/// One of the sandbox's servers. If it cannot listen, its error names the address and the option that changes it.
 struct ListeningService: Service {
     let server: any Service
     let address: String

@@ -3,13 +3,13 @@ import FCMSimulator
 import FanfareJSON
 import Foundation
 
-/// The secrets of one project, kept over restarts.
+/// The secrets of one project, which survive restarts.
 struct ProjectCredentials: Sendable {
     var project: SimulatedProject
     var publicKey: _RSA.Signing.PublicKey
 
-    /// Reads what is in the folder, makes what is missing, and writes the account's file anew: its `token_uri` names the
-    /// port of this start.
+    /// Reads the secrets in the folder and makes those that are missing. The account's file is always written anew,
+    /// because its `token_uri` names the port of this start.
     static func prepare(project id: String, tokenURI: String, in directory: StateDirectory) throws -> ProjectCredentials
     {
         let senderID = try directory.text("sender-id-\(id)", fits: isSenderID) {
@@ -53,7 +53,7 @@ struct ProjectCredentials: Sendable {
     }
 }
 
-/// What is worth keeping of an account's file; nil when it is not one of ours.
+/// The key of an account's file; nil for a file that the sandbox did not write.
 private struct KeptAccount {
     var key: _RSA.Signing.PrivateKey
     var keyID: String
@@ -69,7 +69,7 @@ private struct KeptAccount {
 }
 
 extension StateDirectory {
-    /// One line of text that is made once.
+    /// Reads one line of text, or makes and writes it.
     fileprivate func text(_ name: String, fits: (String) -> Bool, make: () -> String) throws -> String {
         if let kept = read(name)?.trimmingCharacters(in: .whitespacesAndNewlines), fits(kept) { return kept }
         let made = make()

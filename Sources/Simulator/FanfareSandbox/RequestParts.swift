@@ -1,15 +1,15 @@
 import FCMSimulator
 import NIOCore
 
-/// A request while it is arriving.
+/// A request while it arrives.
 struct RequestParts {
-    /// More than any legal request needs; what is beyond is refused with 413.
+    /// More than any legal request needs. A longer body is refused with 413.
     static let mostBytes = 4 << 20
 
     private(set) var request: SimulatorRequest
-    /// The error that answers a request in place of the simulator; nil for a well-formed request.
+    /// The error answer in place of the simulator's; nil for a well-formed request.
     private(set) var refusal: SimulatorReply?
-    /// Bytes of this stream that were consumed and not yet given back to the peer's window.
+    /// Consumed bytes of this stream that were not yet returned to the peer's window.
     var unreturnedBytes = 0
 
     /// - Parameter target: the path with its query.
@@ -41,7 +41,7 @@ struct RequestParts {
         request.body.append(contentsOf: bytes.readableBytesView)
     }
 
-    /// The first refusal counts.
+    /// Refuses the request, unless it is refused already.
     mutating func refuse(_ status: Int, _ sentence: String) {
         guard refusal == nil else { return }
         refusal = SimulatorReply(

@@ -7,9 +7,9 @@ import NIOPosix
 import NIOSSL
 import ServiceLifecycle
 
-/// The simulator behind real servers.
+/// Runs the simulator behind real servers.
 ///
-/// ``start()`` writes the files, listens, and returns the ports; ``stop()`` ends it. ``run()`` waits until it is over.
+/// ``start()`` writes the files, listens, and returns the ports. ``stop()`` ends it. ``run()`` waits for its end.
 public actor Sandbox {
     private let options: SandboxOptions
     private let logger: Logger
@@ -20,7 +20,7 @@ public actor Sandbox {
         self.options = options
         self.logger = logger
         serverLogger = logger
-        // The servers' own word about every start and connection is of no use to a user.
+        // The servers log every start and connection at info level; a user needs none of it.
         serverLogger.logLevel = max(logger.logLevel, .warning)
     }
 
@@ -29,7 +29,7 @@ public actor Sandbox {
         precondition(running == nil, "a sandbox starts once")
         try options.check()
         let directory = try StateDirectory(path: options.stateDirectory)
-        // Files name the port and are there before anyone can connect, so a free one is found first.
+        // The files name the port and must exist before a client can connect, so the port is chosen first.
         let port = try options.port == 0 ? FreePort.find(host: options.listen) : options.port
         let wanted = options.xmppPort ?? (options.port == 0 ? 0 : SandboxOptions.defaultXMPPPort)
         let xmppPort = try wanted == 0 ? FreePort.find(host: options.listen, but: port) : wanted
@@ -54,7 +54,7 @@ public actor Sandbox {
             childChannelSetup: XMPPChannel(tls: try Self.context(certificate, protocols: []), host: host),
             configuration: ServerConfiguration(address: .hostname(options.listen, port: xmppPort), backlog: 1_024),
             onServerRunning: { _ in started.xmppListening() },
-            // Not those that end with the sandbox: a server whose start is cut short comes back to its loops later.
+            // Not the loops that end with the sandbox: a server whose start is cut short uses its loops later.
             eventLoopGroup: MultiThreadedEventLoopGroup.singleton,
             logger: serverLogger
         )
@@ -67,7 +67,7 @@ public actor Sandbox {
                 (xmpp, "\(options.listen):\(xmppPort)", "--xmpp-port"),
                 (control, "127.0.0.1:\(options.controlPort)", "--control-port"),
             ].map {
-                // Where one cannot listen, the others end without a word.
+                // If one server cannot listen, the others stop without an error.
                 .init(
                     service: ListeningService(server: $0, address: $1, option: $2),
                     failureTerminationBehavior: .gracefullyShutdownGroup
@@ -104,7 +104,7 @@ public actor Sandbox {
         return SandboxPorts(data: port, xmpp: xmppPort, control: bound)
     }
 
-    /// Returns when the sandbox was stopped; throws what ended it otherwise.
+    /// Returns when the sandbox was stopped; throws the error that ended it otherwise.
     public func run() async throws {
         try await running?.task.value
     }
@@ -137,7 +137,7 @@ public actor Sandbox {
             )
         )
         simulator.tokenLifetimeSeconds = Int64(options.tokenLifetimeSeconds)
-        // Google's own names too: its libraries put those into an assertion whatever the file says.
+        // Google's libraries put Google's own names into an assertion, whatever the file says.
         simulator.tokenAudiences = [
             tokenURI, "https://127.0.0.1:\(port)/token", "https://[::1]:\(port)/token",
             "https://oauth2.googleapis.com/token", "https://www.googleapis.com/oauth2/v4/token",
@@ -163,7 +163,7 @@ public actor Sandbox {
     }
 }
 
-/// Where a sandbox listens.
+/// The ports of a sandbox.
 public struct SandboxPorts: Equatable, Sendable {
     /// TLS, HTTP/2 and HTTP/1.1.
     public var data: Int

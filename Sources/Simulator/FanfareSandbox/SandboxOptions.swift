@@ -4,7 +4,7 @@ public struct SandboxOptions: Equatable, Sendable {
     public var port = 8443
     /// Plain HTTP, on loopback only; 0 takes a free one.
     public var controlPort = 8480
-    /// The XMPP port; 0 takes a free one. Unless said, ``defaultXMPPPort``, and a free one if ``port`` is 0.
+    /// The XMPP port; 0 takes a free one. nil is ``defaultXMPPPort``, or a free one if ``port`` is 0.
     public var xmppPort: Int?
     /// The address the TLS ports listen on.
     public var listen = "127.0.0.1"
@@ -18,11 +18,11 @@ public struct SandboxOptions: Equatable, Sendable {
     public var bareErrors = false
     /// Seconds an access token lives; 1 to 3600.
     public var tokenLifetimeSeconds = 3_600
-    /// Recipients a second that all topic, condition and group sends of a project reach together.
+    /// Recipients a second, over all topic, condition and group sends of a project together.
     public var fanoutRate = 10_000
-    /// A fan-out beyond the thousand that a project may have under way waits, rather than being refused.
+    /// A project may have a thousand active fan-outs. A further one waits instead of being refused.
     public var deferFanouts = false
-    /// Loops that serve the TLS ports.
+    /// Event loops that serve the TLS ports.
     public var threads = 2
 
     /// FCM's own port for trials.
@@ -64,7 +64,7 @@ public struct SandboxOptions: Equatable, Sendable {
 /// Why a sandbox does not start.
 public struct SandboxError: Error, Equatable, Sendable, CustomStringConvertible {
     public var description: String
-    /// An address cannot be listened on; what was asked for is right.
+    /// The options are valid, but an address cannot be listened on.
     public var isUnavailable: Bool
 
     init(_ description: String, isUnavailable: Bool = false) {

@@ -4,16 +4,16 @@ import Foundation
 import NIOCore
 import Synchronization
 
-/// The one simulator that all connections share, with what a value cannot have: a clock, a lock, timers, keys and
+/// The simulator that all connections share, with what a value cannot have: a clock, a lock, timers, keys and
 /// randomness.
 final class SimulatorHost: Sendable {
-    /// Takes what there is to do on one XMPP connection, in order. Called under the lock: it must return at once.
+    /// Carries out the actions on one XMPP connection, in order. It is called under the lock and must return at once.
     typealias Perform = @Sendable ([XMPPOutput.Action]) -> Void
 
     private struct State {
         var simulator: Simulator
         var connections: [UInt64: Perform] = [:]
-        /// When the simulator is to be looked at again without being asked, Unix milliseconds.
+        /// When the simulator has to be woken without a request, Unix milliseconds.
         var wakeMs: Int64?
     }
 
@@ -28,7 +28,7 @@ final class SimulatorHost: Sendable {
     }
 
     func respond(to request: SimulatorRequest) -> SimulatorReply {
-        // Reading and signatures are the work; the lock is held for the book-keeping only.
+        // Reading and verifying are the costly part and happen outside the lock.
         let read = ReadRequest(request)
         let proof = read.tokenRequest.map { token in
             TokenProof(isSignatureValid: verifier.isValid(token), newToken: Self.newAccessToken())
@@ -40,7 +40,7 @@ final class SimulatorHost: Sendable {
         with { $0.control(request, nowMs: $1) }
     }
 
-    /// - Returns: how many streams to allow; nil where nobody said.
+    /// - Returns: how many streams to allow; nil for the default.
     func connectionOpened() -> Int? {
         state.withLock { $0.simulator.connectionOpened() }
     }
@@ -55,7 +55,7 @@ final class SimulatorHost: Sendable {
 
     // MARK: XMPP
 
-    /// - Returns: the connection's name; nil when there are too many.
+    /// - Returns: the connection's number; nil if there are too many.
     func openXMPP(_ perform: @escaping Perform) -> UInt64? {
         state.withLock { state in
             let id = state.simulator.openXMPP()
@@ -79,7 +79,7 @@ final class SimulatorHost: Sendable {
         with { $0.closedXMPP(id, nowMs: $1) }
     }
 
-    /// Hands out what the work has left to do on XMPP connections before anyone else can add to it.
+    /// Calls the simulator, and hands out the XMPP actions that follow before another call can add to them.
     private func with<Result: Sendable>(_ work: (inout Simulator, Int64) -> Result) -> Result {
         let now = Self.unixMilliseconds()
         return state.withLock { state in
@@ -102,11 +102,11 @@ final class SimulatorHost: Sendable {
     }
 
     private func wake(atMs due: Int64, now: Int64) {
-        // A clock that was set may ask for much; the next look then asks for the rest.
+        // A moved clock may ask for a long delay; the next call then asks for the rest.
         let delay = min(max(1, due - now), 60_000)
         timers.scheduleTask(in: .milliseconds(delay)) { [weak self] in
             guard let self else { return }
-            // One that an earlier time has made superfluous does no harm.
+            // A timer that an earlier one has made superfluous does no harm.
             self.state.withLock { state in
                 if state.wakeMs == due { state.wakeMs = nil }
             }

@@ -29,7 +29,9 @@ final class StartSignal: Sendable {
         update { $0.failure = $0.failure ?? error }
     }
 
-    /// - Returns: the control port. To be called once.
+    /// Call it once.
+    ///
+    /// - Returns: the control port.
     func wait() async throws -> Int {
         try await withCheckedThrowingContinuation { continuation in
             update { $0.waiter = continuation }
@@ -37,7 +39,7 @@ final class StartSignal: Sendable {
     }
 
     private func update(_ change: (inout State) -> Void) {
-        // Resumed outside the lock: the waiter may run at once.
+        // The waiter may run at once, so it is resumed outside the lock.
         let ready: (CheckedContinuation<Int, any Error>, Result<Int, any Error>)? = state.withLock { state in
             change(&state)
             guard let waiter = state.waiter else { return nil }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The folder where a sandbox leaves what its clients need. Every file is for its owner's eyes only, from its first byte.
+/// The folder with the files that a sandbox's clients need. Only its owner can read a file, from its first byte on.
 struct StateDirectory: Sendable {
     let path: String
 
@@ -21,13 +21,13 @@ struct StateDirectory: Sendable {
         path + "/" + name
     }
 
-    /// nil when there is no such file, or it is not text, or larger than any of ours.
+    /// nil if there is no such file, it is not text, or it is larger than any file of a sandbox.
     func read(_ name: String) -> String? {
         guard let data = FileManager.default.contents(atPath: file(name)), data.count <= 65_536 else { return nil }
         return String(bytes: data, encoding: .utf8)
     }
 
-    /// Written beside its place and moved there, so that nobody reads half a file.
+    /// Writes a draft and renames it, so that no reader sees half a file.
     func write(_ name: String, _ text: String) throws {
         let target = file(name)
         let draft = target + ".new"

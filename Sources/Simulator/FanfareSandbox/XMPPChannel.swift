@@ -3,7 +3,7 @@ import Logging
 import NIOCore
 import NIOSSL
 
-/// A connection of the XMPP port: TLS from its first byte, and then our own handler.
+/// A connection of the XMPP port: TLS from its first byte, then ``XMPPHandler``.
 struct XMPPChannel: ServerChildChannel {
     struct Value: ServerChildChannelValue {
         let channel: any Channel
@@ -23,7 +23,7 @@ struct XMPPChannel: ServerChildChannel {
     }
 
     func handle(value: Value, logger: Logger) async {
-        // A stop that takes too long is cancelled: a peer in the middle of its handshake hears no polite request.
+        // A stop that takes too long is cancelled: a peer in the middle of its handshake cannot be asked to close.
         await withTaskCancellationHandler {
             try? await value.channel.closeFuture.get()
         } onCancel: {

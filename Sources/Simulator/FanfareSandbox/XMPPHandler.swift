@@ -4,8 +4,8 @@ import FanfareXML
 import NIOCore
 import NIOTLS
 
-/// Bytes to events for the simulator, and what it wants written to bytes. What arrives is held until its stanza is whole,
-/// within the parser's limits; what is written is bounded because a peer that does not read is not read from either.
+/// Parses a client's bytes into events for the simulator, and writes the simulator's answers. A stanza is held until it
+/// is complete, within the parser's limits. A peer that does not read is not read from, which bounds what is written.
 final class XMPPHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -14,7 +14,7 @@ final class XMPPHandler: ChannelInboundHandler {
     private let parser = XMLStreamParser()
     private var context: ChannelHandlerContext?
     private var id: UInt64?
-    /// The simulator wants no more for now.
+    /// The simulator has asked to stop reading.
     private var isPaused = false
     private var isClosing = false
 
@@ -36,7 +36,7 @@ final class XMPPHandler: ChannelInboundHandler {
             let handler = NIOLoopBound(self, eventLoop: context.eventLoop)
             let eventLoop = context.eventLoop
             id = host.openXMPP { actions in
-                // Never at once: the caller holds the simulator, and one order is kept for all connections.
+                // Not at once: the caller holds the lock, and all connections keep one order.
                 eventLoop.execute { handler.value.perform(actions) }
             }
             if id == nil { context.close(promise: nil) }

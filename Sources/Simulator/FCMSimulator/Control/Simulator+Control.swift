@@ -2,7 +2,8 @@ import FanfareJSON
 
 /// The control port: counts, listings, faults, devices and the clock.
 extension Simulator {
-    /// Answers a request on the control port. Unknown fields are refused, because a test that misspells one proves nothing.
+    /// Answers a request on the control port. Unknown fields are refused, because a test that misspells one proves
+    /// nothing.
     ///
     /// - Parameter nowMs: Unix milliseconds.
     public mutating func control(_ request: SimulatorRequest, nowMs: Int64) -> SimulatorReply {

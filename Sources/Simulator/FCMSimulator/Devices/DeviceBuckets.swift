@@ -1,8 +1,10 @@
-/// Limits the messages to each Android device: 240 in 60 seconds and 5,000 in an hour. Whether FCM's windows are fixed or
-/// sliding is not known. Here each starts at its first message and ends after its length, as the project's quota does.
+/// Limits the messages to each Android device: 240 in 60 seconds and 5,000 in an hour. Whether FCM's windows are fixed
+/// or sliding is not known. Here each starts at its first message and ends after its length, as the project's quota
+/// does.
 ///
-/// A token is remembered by its hash, while one of its windows is open. An hour with more than 5,000 messages has a minute
-/// with more than 83, so a token's hour is counted from its first such minute; a token without one needs no hour.
+/// A token is remembered by its hash, while one of its windows is open. An hour with more than 5,000 messages has a
+/// minute with more than 83, so a token's hour is counted from its first such minute; a token without one needs no
+/// hour.
 struct DeviceBuckets: Equatable, Sendable {
     static let perMinute = 240
     static let perHour = 5_000

@@ -55,8 +55,8 @@ enum DevicePolicy {
         device.isHighLowered ? .normal : asked
     }
 
-    /// Until when its low priority delays a message that comes now, Unix milliseconds; 0 for no delay. A message that is
-    /// never stored is never delayed.
+    /// Until when its low priority delays a message that comes now, Unix milliseconds; 0 for no delay. A message that
+    /// is never stored is never delayed.
     static func heldUntilMs(_ message: StoredMessage, on device: Devices.Device, nowMs: Int64) -> Int64 {
         guard device.normalDelayMs > 0, device.appState == .background, !message.isNowOrNever,
             priority(message.accepted.priority, on: device) == .normal

@@ -1,7 +1,7 @@
 /// The devices, and the rules by which one accepts or refuses a message.
 ///
-/// Only described devices are stored. Every other token is a healthy Android device in the foreground, unless its prefix
-/// says otherwise (``TokenBehaviour``).
+/// Only described devices are stored. Every other token is a healthy Android device in the foreground, unless its
+/// prefix says otherwise (``TokenBehaviour``).
 struct Devices: Equatable, Sendable {
     /// What a token stands for.
     enum Instance: Equatable, Sendable {

@@ -1,5 +1,5 @@
-/// Times the fan-outs of one project. Active fan-outs share its rate evenly, so two at once take twice as long each. Beyond
-/// ``mostActive`` a further one is refused, or waits its turn.
+/// Times the fan-outs of one project. Active fan-outs share its rate evenly, so two at once take twice as long each.
+/// Beyond ``mostActive`` a further one is refused, or waits its turn.
 struct FanoutMeter: Equatable, Sendable {
     static let mostActive = 1_000
     /// Fan-outs that may wait, if they do.

@@ -1,5 +1,5 @@
-/// The device groups. A client makes a group with a name in its project. A group described on the control port has a fixed
-/// key, no name and no project.
+/// The device groups. A client makes a group with a name in its project. A group described on the control port has a
+/// fixed key, no name and no project.
 struct Groups: Equatable, Sendable {
     struct Group: Equatable, Sendable {
         /// nil if any project may send to it.

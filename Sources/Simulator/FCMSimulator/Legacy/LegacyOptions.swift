@@ -1,6 +1,6 @@
 import FanfareJSON
 
-/// The delivery options of a legacy message: one set of fields, which each platform reads in its way.
+/// Reads the delivery options of a legacy message: one set of fields, which each platform reads in its own way.
 enum LegacyOptions {
     static func traits(of object: JSONObject, isForTopics: Bool) -> MessageTraits {
         let shown = object["notification"]?.object
@@ -22,7 +22,7 @@ enum LegacyOptions {
         traits.apple.isSilent = ["title", "body", "title_loc_key", "body_loc_key", "badge", "sound"]
             .allSatisfy { shown?[$0] == nil }
         if options.isNotification {
-            // The key is ignored on Android; Apple and web have it as their own header.
+            // Android ignores the key of a notification; Apple and the web have it as a header.
             traits.android.collapse = .underPackage
         } else if isForTopics, object["data"] == nil, options.collapse == .never {
             traits.android.collapse = .underPackage

@@ -1,9 +1,9 @@
 import FanfareJSON
 
-/// A legacy send that is well formed.
+/// A well-formed legacy send.
 struct LegacySend: Equatable, Sendable {
     enum Target: Equatable, Sendable {
-        /// `to`, a token or a group's key: only the devices know which.
+        /// `to`: a token or a group's key.
         case single(String)
         case multicast([String])
         case topic(String)
@@ -31,10 +31,10 @@ struct LegacySend: Equatable, Sendable {
 
 /// Why a legacy request is refused before any device is asked.
 enum LegacyRefusal: Error, Equatable, Sendable {
-    /// 400 and a sentence.
+    /// Status 400 and a sentence.
     case sentence(String)
-    /// 200 and this code for each of so many recipients; nil where the answer is a topic's. The sentence is what the
-    /// live server was seen to say instead.
+    /// Status 200 and this code for each of so many recipients; nil recipients for a topic's answer. `observed` is the
+    /// sentence that the live server was observed to answer instead.
     case code(String, recipients: Int?, isPlainText: Bool = false, observed: String)
 }
 
@@ -58,7 +58,7 @@ enum LegacyRequest {
         return read(object, body: body)
     }
 
-    /// - Parameter body: what it was read from, of which a delivery is drawn later.
+    /// - Parameter body: the bytes of the request, from which a delivery's content is read on request.
     static func read(_ object: JSONObject, body: [UInt8]) -> Result<LegacySend, LegacyRefusal> {
         if let sentence = LegacySchema.firstBroken(by: object) { return .failure(.sentence(sentence)) }
         do throws(LegacyRefusal) {
@@ -95,7 +95,7 @@ enum LegacyRequest {
             return .multicast(tokens.compactMap(\.string))
         }
         if let condition {
-            // HTTP v1 takes five topics; here two operators are all.
+            // HTTP v1 takes five topics; the legacy protocols take two operators.
             guard let parsed = Condition(condition), parsed.topics.count <= 3 else {
                 throw .sentence("InvalidParameters: Invalid value for \"condition\"")
             }
@@ -129,7 +129,7 @@ enum LegacySchema {
         "title_loc_args": .arguments, "image": .string,
     ]
 
-    /// A sentence about the first name or type that does not fit; nil when all do.
+    /// A sentence about the first wrong name or type; nil if all are right.
     static func firstBroken(by object: JSONObject) -> String? {
         if let sentence = check(object, fields, path: "") { return sentence }
         guard let shown = object["notification"]?.object else { return nil }

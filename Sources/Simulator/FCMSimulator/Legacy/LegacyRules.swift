@@ -1,6 +1,6 @@
 import FanfareJSON
 
-/// What the legacy reference asks of a message's values.
+/// The legacy reference's rules for a message's values.
 enum LegacyRules {
     static func check(_ object: JSONObject, target: LegacySend.Target) throws(LegacyRefusal) {
         let recipients = count(target)
@@ -37,7 +37,7 @@ enum LegacyRules {
         "Invalid value (\(text)) for \"time_to_live\": must be between 0 and 2419200"
     }
 
-    /// nil for topics and conditions, whose answer has no list.
+    /// The recipients; nil for topics and conditions, whose answer has no list.
     private static func count(_ target: LegacySend.Target) -> Int? {
         switch target {
         case .single: return 1

@@ -1,4 +1,4 @@
-/// The form-encoded variant of a legacy send: one token, string values.
+/// Reads the form-encoded variant of a legacy send: one token, string values.
 enum PlainTextRequest {
     static func read(_ body: [UInt8]) -> Result<LegacySend, LegacyRefusal> {
         func refuse(_ code: String) -> Result<LegacySend, LegacyRefusal> {

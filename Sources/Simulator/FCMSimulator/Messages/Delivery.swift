@@ -1,5 +1,5 @@
-/// One message, or one event, on one device. What the device shows is computed only on request, because few deliveries are
-/// ever read.
+/// One message, or one event, on one device. What the device shows is computed only on request, because few deliveries
+/// are ever read.
 struct Delivery: Equatable, Sendable {
     /// The request that carried it.
     enum Source: Equatable, Sendable {

@@ -96,8 +96,8 @@ struct DeviceQueue: Equatable, Sendable {
         if message.isData { lastMissedMs = nowMs }
     }
 
-    /// The device is back after a long silence: its missed messages count as discarded, or are forgotten if the last data
-    /// message among them is too old.
+    /// The device is back after a long silence: its missed messages count as discarded, or are forgotten if the last
+    /// data message among them is too old.
     mutating func endSilence(nowMs: Int64) {
         if let last = lastMissedMs, nowMs - last <= DevicePolicy.missedMs { discarded += missed }
         missed = 0

@@ -1,4 +1,5 @@
-/// Carries accepted messages to their devices: it delivers each, stores it or drops it, and remembers what it delivered.
+/// Carries accepted messages to their devices: it delivers each, stores it or drops it, and remembers what it
+/// delivered.
 struct MessageStore: Sendable {
     /// Messages that reached a device, and those that never will.
     struct Counts: Equatable, Sendable {
@@ -102,8 +103,8 @@ struct MessageStore: Sendable {
         put(queue, of: token, device, nowMs: nowMs)
     }
 
-    /// Moves everything that is kept of an app instance to its new token. Call ``flush(_:of:ids:nowMs:)`` next: the moved
-    /// queue has no due time yet.
+    /// Moves everything that is kept of an app instance to its new token. Call ``flush(_:of:ids:nowMs:)`` next: the
+    /// moved queue has no due time yet.
     mutating func rename(_ old: String, to new: String) {
         throttle.rename(old, to: new)
         if let queue = queues.remove(old) { queues.put(new, queue, dueMs: nil) }

@@ -94,8 +94,8 @@ extension Simulator {
         return fanouts.start(fanout, message: FanoutMessage(audience: audience, send: send))
     }
 
-    /// Delivers the message of a fan-out that has ended to those subscribed now: nothing is kept of a large audience in the
-    /// meantime.
+    /// Delivers the message of a fan-out that has ended to those subscribed now: nothing is kept of a large audience in
+    /// the meantime.
     mutating func finish(_ fanout: Fanout, _ message: FanoutMessage, now: Int64) {
         let tokens = topics.tokens(message.audience, devices: devices)
         // More deliveries than are kept for reading need not be made.
@@ -110,8 +110,8 @@ extension Simulator {
 
     // MARK: Groups
 
-    /// Delivers a send to the members of a group at once, because the answer tells how many accepted it. The group still
-    /// counts as a fan-out against the project's capacity.
+    /// Delivers a send to the members of a group at once, because the answer tells how many accepted it. The group
+    /// still counts as a fan-out against the project's capacity.
     mutating func deliver(_ send: Send, toGroup key: String, _ group: Groups.Group, now: Int64) -> GroupOutcome {
         let members = group.members
         var id = Send.trialID

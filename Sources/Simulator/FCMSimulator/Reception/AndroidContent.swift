@@ -1,11 +1,11 @@
 import FanfareJSON
 
-/// A message as Android gets it, with its own block merged in.
+/// A message as Android gets it: the common fields with Android's block merged over them.
 struct AndroidContent {
     var data = JSONObject()
-    /// Under the names of v1, whatever the message was written in; empty for a data message.
+    /// Under the field names of v1, for legacy messages too; empty for a data message.
     var notification = JSONObject()
-    /// Priority, lifetime and collapse key, as they were given.
+    /// Priority, lifetime and collapse key as the sender wrote them.
     var options = JSONObject()
     var lifetimeSeconds = LegacyMessage.defaultLifetimeSeconds
     var collapseKey: String?
@@ -15,7 +15,7 @@ struct AndroidContent {
         let v2 = message["androidV2"]?.object
         let block = message["android"]?.object ?? v2 ?? JSONObject()
         data = block["data"]?.object ?? message["data"]?.object ?? JSONObject()
-        // A background sync shows nothing, whatever the other platforms do.
+        // A background sync shows nothing on Android.
         if v2?["backgroundSync"] == nil {
             notification = message["notification"]?.object ?? JSONObject()
             let own = block["notification"]?.object ?? v2?["remoteNotification"]?.object?["notification"]?.object

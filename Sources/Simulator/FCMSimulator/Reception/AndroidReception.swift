@@ -1,6 +1,6 @@
 import FanfareJSON
 
-/// The extras of the intent that an Android device gets, whom FCM's library calls with them, and what it shows.
+/// Makes the extras of an Android intent, and decides what FCM's library calls and shows.
 enum AndroidReception {
     static let onMessageReceived = "onMessageReceived"
     static let onDeletedMessages = "onDeletedMessages"
@@ -9,7 +9,7 @@ enum AndroidReception {
         var result = Reception()
         result.headers = content.options
         let isShown = !content.notification.isEmpty
-        // FCM's own keys come last: no data key keeps a value under one of their names.
+        // FCM's own keys come last: they replace data of the same name.
         result.payload = content.data
         var own = common(of: delivery)
         own["google.ttl"] = .number(JSONNumber(content.lifetimeSeconds))
@@ -65,14 +65,14 @@ enum AndroidReception {
         shown.body = text("body") ?? text("bodyLocKey")
         shown.tag = text("tag")
         let number = notification["id"]?.number?.wholeInt64
-        // Tag and number together name a notification; without either it stands for itself.
+        // Tag and number together name a notification; without both nothing replaces it.
         if shown.tag != nil || number != nil { shown.key = "\(number ?? 0):" + (shown.tag ?? "") }
         let channel = text("channelId")
         let exists = channel.map { app.channels?.contains($0) ?? true } ?? false
         shown.channel = exists ? channel : AppTraits.ownDefault
         shown.icon = text("icon") ?? AppTraits.ownDefault
         shown.image = text("image")
-        // Not positive: it counts as one, like one that says nothing.
+        // A missing or non-positive count is one.
         shown.count = max(1, notification["notificationCount"]?.number?.wholeInt64 ?? 1)
         return shown
     }

@@ -1,10 +1,10 @@
 import FanfareJSON
 
-/// The APNs headers and body that FCM makes of a message.
+/// Makes the APNs headers and body of a message.
 enum AppleReception {
-    /// What FCM grants APNs where the sender set no expiration.
+    /// The expiration that FCM sets if the sender set none.
     static let defaultExpirationSeconds: Int64 = 30 * 86_400
-    /// A longer collapse id is refused by APNs.
+    /// APNs refuses a longer collapse id.
     static let mostCollapseBytes = 64
 
     static func receive(v1 message: JSONObject, _ delivery: Delivery) -> Reception {
@@ -14,14 +14,14 @@ enum AppleReception {
         for member in apns["headers"]?.object?.members ?? [] { result.headers[member.key.lowercased()] = member.value }
         var payload = apns["payload"]?.object ?? JSONObject()
         var aps = payload["aps"]?.object ?? JSONObject()
-        // The payload's own alert replaces the common one whole.
+        // The payload's own alert replaces the whole common one.
         if aps["alert"] == nil {
             var alert = JSONObject()
             for name in ["title", "body"] { if let text = common?[name] { alert[name] = text } }
             if !alert.isEmpty { aps["alert"] = .object(alert) }
         }
         payload["aps"] = .object(aps)
-        // Which of a data key and a root key of the payload wins is not documented: here the more particular one does.
+        // The documents do not say whether a data key or a root key of the payload wins. Here the payload's does.
         for member in message["data"]?.object?.members ?? [] where payload[member.key] == nil {
             payload[member.key] = member.value
         }
@@ -84,7 +84,7 @@ enum AppleReception {
         return alert
     }
 
-    /// A number on the wire, a text in a legacy message.
+    /// A legacy message may have the badge as a string.
     private static func badge(_ value: JSONValue?) -> Int64? {
         let number = value?.number?.wholeInt64 ?? value?.string.flatMap { Int64($0) }
         return number.flatMap { $0 >= 0 ? $0 : nil }
@@ -92,8 +92,9 @@ enum AppleReception {
 
     // MARK: What FCM adds
 
-    /// - Parameter priority: for a message that is seen or heard; one that is not always has 5, for APNs takes nothing
-    ///   else.
+    /// Adds FCM's own headers and keys.
+    ///
+    /// - Parameter priority: of a message that is seen or heard. Any other has 5, because APNs accepts nothing else.
     private static func fill(_ result: inout Reception, priority: String?, expiration: Int64, of delivery: Delivery) {
         var aps = result.payload["aps"]?.object ?? JSONObject()
         let isNoticed = ["alert", "badge", "sound"].contains { aps[$0] != nil }
@@ -124,7 +125,7 @@ enum InstallationID {
     private static let length = 22
     private static let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 
-    /// A modern token starts with it; for any other one is made up, always the same.
+    /// A modern token starts with the id. For any other token an id is derived, always the same.
     static func of(_ token: String) -> String {
         let head = token.utf8.prefix { $0 != UInt8(ascii: ":") }
         if isOne(head) { return String(decoding: head, as: UTF8.self) }

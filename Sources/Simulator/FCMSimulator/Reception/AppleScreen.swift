@@ -1,13 +1,13 @@
 import FanfareJSON
 
-/// Which of an Apple app's methods a push reaches, and what the system shows of it.
+/// Decides which methods of an Apple app a push calls, and what the system shows.
 enum AppleScreen {
     static let willPresent = "userNotificationCenter(_:willPresent:)"
     static let didReceive = "userNotificationCenter(_:didReceive:)"
     static let didReceiveRemote = "application(_:didReceiveRemoteNotification:fetchCompletionHandler:)"
     static let extensionDidReceive = "UNNotificationServiceExtension.didReceive(_:withContentHandler:)"
 
-    /// Adds the callbacks and what is shown, from the finished payload.
+    /// Adds the callbacks and what is shown; both follow from the complete payload.
     static func complete(_ result: inout Reception, state: AppState) {
         guard result.liveActivityToken == nil, let aps = result.payload["aps"]?.object else { return }
         result.badge = aps["badge"]?.number?.wholeInt64.map { max(0, $0) }
@@ -15,7 +15,7 @@ enum AppleScreen {
         let wakes = isOn(aps["content-available"])
         let isMutable = isOn(aps["mutable-content"])
         guard isNoticed else {
-            // Nothing is shown and nobody can tap: it arrives now or never.
+            // Nothing is shown that a user could tap, so the app is called at arrival or not at all.
             guard wakes, state == .foreground || state == .background else { return }
             result.callbacks = [Callback(didReceiveRemote, at: .arrival, carries: [.data])]
             return
@@ -50,7 +50,7 @@ enum AppleScreen {
             shown.body = alert["body"]?.string ?? alert["loc-key"]?.string
         }
         guard [shown.title, shown.subtitle, shown.body].contains(where: { !($0 ?? "").isEmpty }) else { return nil }
-        // The system never loads an image by itself: a service extension does, if it is let.
+        // Only a service extension loads an image, and only for a mutable notification.
         if isMutable { shown.image = result.payload["fcm_options"]?.object?["image"]?.string }
         shown.tag = result.headers["apns-collapse-id"]?.string
         shown.key = shown.tag

@@ -1,24 +1,24 @@
 import FanfareJSON
 
-/// The answer to `GET /deliveries`: one line of JSON for each, drawn when someone asks.
+/// Writes the answer to `GET /deliveries`: one line of JSON for each delivery.
 struct DeliveryLines {
-    /// What is on a screen follows from this many deliveries of its token at most.
+    /// A screen follows from at most so many deliveries of its token.
     static let mostFolded = 2_000
 
     private let store: DeliveryStore
     private let app: (String) -> AppTraits
 
-    /// - Parameter app: what is known of the app behind a token.
+    /// - Parameter app: the app behind a token.
     init(_ store: DeliveryStore, app: @escaping (String) -> AppTraits) {
         self.store = store
         self.app = app
     }
 
-    /// - Returns: the newest of one token, or of all, oldest first; each with the screen as it was after it.
+    /// - Returns: the newest deliveries of one token, or of all, oldest first; each with the screen after it.
     func text(token: String?, most: Int) -> [UInt8] {
         let listed = store.list(token: token).suffix(most)
         var screens: [String: Stepper] = [:]
-        // How many of a token's deliveries are listed, so that those before them are folded first.
+        // A token's deliveries before the listed ones are applied to its screen first.
         var counts: [String: Int] = [:]
         for delivery in listed { counts[delivery.token, default: 0] += 1 }
         var bytes: [UInt8] = []
@@ -30,7 +30,7 @@ struct DeliveryLines {
         return bytes
     }
 
-    /// The screen as it was before the last `count` deliveries of the token.
+    /// The screen before the last `count` deliveries of the token.
     private func before(_ token: String, listed count: Int) -> Stepper {
         var stepper = Stepper(app: app(token))
         for former in stepper.app.formerTokens {
@@ -42,7 +42,7 @@ struct DeliveryLines {
         return stepper
     }
 
-    /// One token's deliveries in their order.
+    /// Applies one token's deliveries in their order.
     private struct Stepper {
         let app: AppTraits
         private var screen = Screen()

@@ -1,14 +1,14 @@
 import FanfareJSON
 
-/// A legacy message, whether it came as JSON, over XMPP or as plain text: its parts in one shape, its defaults filled.
+/// A legacy message from JSON, XMPP or plain text, in one shape and with its defaults.
 struct LegacyMessage {
     static let defaultLifetimeSeconds: Int64 = 2_419_200
 
-    /// As it was written.
+    /// As the sender wrote it.
     let notification: JSONObject
-    /// Texts, those under an option's name replaced by FCM's own value.
+    /// Strings. A key that is an option's name has FCM's value.
     let data: JSONObject
-    /// Priority, lifetime and collapse key as they were given, and the priority that an absent one stands for.
+    /// Priority, lifetime and collapse key as the sender wrote them; the priority has its default.
     let options: JSONObject
     let isContentAvailable: Bool
     let isMutable: Bool
@@ -17,7 +17,7 @@ struct LegacyMessage {
         self.init((try? JSONParser.parse(body))?.object ?? JSONObject())
     }
 
-    /// Form fields are texts; the reader has refused what cannot be read as its type.
+    /// Form fields are strings; ``PlainTextRequest`` has refused a value of the wrong type.
     init(plainText body: [UInt8]) {
         var root = JSONObject()
         var data = JSONObject()
@@ -46,14 +46,14 @@ struct LegacyMessage {
     var isHigh: Bool { options["priority"] == "high" }
     var collapseKey: String? { options["collapse_key"]?.string.flatMap { $0.isEmpty ? nil : $0 } }
 
-    /// Seconds; nil where the sender left it to FCM.
+    /// Seconds; nil if the sender gave none.
     var givenLifetime: Int64? {
         options["time_to_live"].flatMap { $0.number?.wholeInt64 ?? $0.string.flatMap { Int64($0) } }
     }
 
     var lifetimeSeconds: Int64 { givenLifetime ?? Self.defaultLifetimeSeconds }
 
-    /// The names of the reference's own table, which may be used as data keys but arrive with FCM's value.
+    /// The options in the reference's table. They may be data keys, but arrive with FCM's value.
     private static let optionNames = [
         "collapse_key", "priority", "content_available", "mutable_content", "time_to_live", "restricted_package_name",
         "dry_run",
@@ -70,7 +70,7 @@ struct LegacyMessage {
 
     private static func text(_ value: JSONValue) -> String { value.string ?? value.jsonText }
 
-    /// A list of texts, however it was written: an array, or JSON in a string.
+    /// A list of strings, from an array or from JSON in a string.
     static func arguments(_ value: JSONValue?) -> JSONValue? {
         guard let value else { return nil }
         if value.array != nil { return value }

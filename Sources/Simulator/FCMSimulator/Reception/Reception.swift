@@ -1,31 +1,30 @@
 import FanfareJSON
 
-/// What one message or event came to on one device: what was handed over, whom it called, and what it put on the
-/// screen.
+/// What one message or event did on one device: the payload it brought, the callbacks, and what is shown.
 struct Reception: Equatable, Sendable {
-    /// The options of delivery: APNs headers, headers of a web push, or what the sender asked for on Android.
+    /// The delivery options: APNs headers, headers of a web push, or the sender's options on Android.
     var headers = JSONObject()
-    /// As the device's own interface gives it: the APNs body, the extras of an Android intent, the body of a push.
+    /// The APNs body, the extras of an Android intent, or the body of a web push.
     var payload = JSONObject()
     /// In the order in which they come.
     var callbacks: [Callback] = []
-    /// What the system itself shows at arrival; nil where it shows nothing or leaves it to the app.
+    /// What the system shows at arrival; nil if it shows nothing or leaves it to the app.
     var shown: ShownNotification?
     /// The new number on the app's icon; nil leaves the old one.
     var badge: Int64?
-    /// The Live Activity it is for, rather than the app.
+    /// The Live Activity that it is for; nil if it is for the app.
     var liveActivityToken: String?
 }
 
-/// A call that the app gets, or the system's own doing where FCM's client library leaves the app out.
+/// A call to the app, or the system's own action if FCM's client library does not call the app.
 struct Callback: Equatable, Sendable {
     enum Moment: String, Equatable, Sendable {
         case arrival
-        /// When the user touches the notification; never, if nobody does.
+        /// When the user taps the notification, if ever.
         case tap
     }
 
-    /// What of the message it brings.
+    /// A part of the message that it carries.
     enum Part: String, Equatable, Sendable { case notification, data }
 
     var name: String
@@ -51,14 +50,14 @@ struct Callback: Equatable, Sendable {
     }
 }
 
-/// What is known of the app on a device, as far as its screen depends on it.
+/// What is known of the app on a device and changes its screen.
 struct AppTraits: Equatable, Sendable {
-    /// The Android channels it created; nil where nobody said, and then every channel exists.
+    /// The Android channels it created; nil if they were not described, and then every channel exists.
     var channels: Set<String>?
-    /// Tokens that it had before, oldest first: its screen is still the same.
+    /// Its earlier tokens, oldest first. Their deliveries are on the same screen.
     var formerTokens: [String] = []
 
-    /// Stands for whatever the app itself says: its default channel, its default icon.
+    /// Stands for the app's own default channel or icon.
     static let ownDefault = "default"
 }
 

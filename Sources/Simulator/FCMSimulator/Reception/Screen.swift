@@ -1,8 +1,8 @@
 import FanfareJSON
 
-/// One notification as its user sees it.
+/// One notification as the user sees it.
 struct ShownNotification: Equatable, Sendable {
-    /// Another with the same key takes its place; nil is like no other.
+    /// A newer notification with the same key replaces it; nil for one that nothing replaces.
     var key: String?
     var tag: String?
     var title: String?
@@ -11,7 +11,7 @@ struct ShownNotification: Equatable, Sendable {
     var channel: String?
     var icon: String?
     var image: String?
-    /// How many items it stands for, on Android's icon badge.
+    /// Android: how much it adds to the number on the icon.
     var count: Int64 = 1
 
     fileprivate var json: JSONValue {
@@ -24,9 +24,9 @@ struct ShownNotification: Equatable, Sendable {
     }
 }
 
-/// What one device shows of one app: each delivery in turn changes it, and it is never stored.
+/// What one device shows of one app. It follows from the deliveries in their order and is never stored.
 struct Screen: Equatable, Sendable {
-    /// An app may not show more on Android; the oldest go first here.
+    /// Android's limit for one app. Beyond it the oldest goes.
     static let most = 50
 
     private(set) var notifications: [ShownNotification] = []
@@ -40,8 +40,8 @@ struct Screen: Equatable, Sendable {
         if notifications.count > Self.most { notifications.removeFirst() }
     }
 
-    /// The number on the icon. Apple shows what it was last told, Android what its notifications stand for, and a web
-    /// page has no icon.
+    /// The number on the icon: the last one given on Apple, the sum over the notifications on Android; nil for a web
+    /// page.
     func badge(_ platform: Platform) -> Int64? {
         switch platform {
         case .apple: return iconNumber

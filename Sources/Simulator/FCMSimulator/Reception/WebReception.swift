@@ -1,6 +1,6 @@
 import FanfareJSON
 
-/// A message as browsers get it, with its own block merged in.
+/// A message as browsers get it: the common fields with the web's block merged over them.
 struct WebContent {
     var headers = JSONObject()
     var notification = JSONObject()
@@ -35,19 +35,20 @@ struct WebContent {
         link = message.notification["click_action"].flatMap { Self.isAddress($0) ? $0 : nil }
     }
 
-    /// Whether a browser may use the address: it is HTTPS, or relative to a page, which a service worker has over HTTPS.
+    /// Whether a browser may use the address: it is HTTPS, or relative to a page, which a service worker has over
+    /// HTTPS.
     private static func isAddress(_ value: JSONValue) -> Bool {
         guard let text = value.string else { return false }
         let scheme = text.prefix { $0 != ":" && $0 != "/" && $0 != "?" && $0 != "#" }
         return scheme.count == text.count || text[scheme.endIndex] != ":" || scheme.lowercased() == "https"
     }
 
-    /// Header names have no case of their own, so each has one spelling here.
+    /// Header names ignore case; each has one spelling here.
     private static func spelling(_ name: String) -> String {
         ["TTL", "Urgency", "Topic"].first { $0.lowercased() == name.lowercased() } ?? name
     }
 
-    /// What a push service takes: 32 letters of base64 at most.
+    /// Whether a push service accepts the topic: at most 32 characters of base64url.
     private static func isTopic(_ text: String) -> Bool {
         !text.isEmpty && text.utf8.count <= 32
             && text.utf8.allSatisfy { byte in
@@ -61,12 +62,12 @@ struct WebContent {
     }
 }
 
-/// The headers and body of a web push, and what the page or its service worker makes of it.
+/// Makes the headers and body of a web push, and the calls to the page or its service worker.
 enum WebReception {
     static func receive(_ content: WebContent, _ delivery: Delivery) -> Reception {
         var result = Reception()
         result.headers = content.headers
-        // Push services refuse a push without one.
+        // Push services refuse a push without a TTL.
         if result.headers["TTL"] == nil {
             result.headers["TTL"] = .string(String(LegacyMessage.defaultLifetimeSeconds))
         }

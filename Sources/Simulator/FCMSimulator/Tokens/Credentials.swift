@@ -2,8 +2,8 @@ import FanfareJSON
 
 /// The projects and their access tokens: it decides what a request's `Authorization` allows.
 ///
-/// All times are the caller's, without what `/clock` added: the other end is a real client, which signs with its own clock
-/// and renews its token by it. Judged by the moved clock, no token would ever be valid again.
+/// All times are the caller's, without what `/clock` added: the other end is a real client, which signs with its own
+/// clock and renews its token by it. Judged by the moved clock, no token would ever be valid again.
 struct Credentials: Sendable {
     let projects: Projects
     /// Values that the `aud` of an assertion may have.

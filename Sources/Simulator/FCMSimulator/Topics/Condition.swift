@@ -1,5 +1,5 @@
-/// A topic condition: `'a' in topics && ('b' in topics || 'c' in topics)`. Parentheses come first, then operators from left
-/// to right: `&&` does not bind tighter than `||`.
+/// A topic condition: `'a' in topics && ('b' in topics || 'c' in topics)`. Parentheses come first, then operators from
+/// left to right: `&&` does not bind tighter than `||`.
 struct Condition: Equatable, Sendable {
     indirect enum Node: Equatable, Sendable {
         case topic(String)

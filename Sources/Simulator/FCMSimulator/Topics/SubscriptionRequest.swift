@@ -29,7 +29,8 @@ struct SubscriptionRequest: Equatable, Sendable {
     ///
     /// - Parameter path: the segments after `registrations`, still encoded: the registration, `topicSubscriptions`, and
     ///   maybe a topic.
-    /// - Returns: nil if there is no such path; otherwise the methods of the path, and the request if its method is one.
+    /// - Returns: nil if there is no such path; otherwise the methods of the path, and the request if its method is
+    ///   one.
     static func read(
         _ request: SimulatorRequest,
         path: ArraySlice<Substring>

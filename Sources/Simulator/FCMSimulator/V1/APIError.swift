@@ -1,6 +1,6 @@
 import FanfareJSON
 
-/// An error as HTTP v1 words it: the envelope, and the details that this error carries on the live service.
+/// An error of HTTP v1: its envelope, with the details of the live service.
 struct APIError: Error, Equatable, Sendable {
     struct Violation: Equatable, Sendable {
         var field: String
@@ -21,7 +21,7 @@ struct APIError: Error, Equatable, Sendable {
     var code: Int
     var status: String
     var message: String
-    /// `errorCode` of an FcmError, when the error has one.
+    /// The `errorCode` of an FcmError; nil for an error without one.
     var fcmError: String?
     var violations: [Violation] = []
     var info: Info?
@@ -29,7 +29,7 @@ struct APIError: Error, Equatable, Sendable {
     var quotaFailure: Violation?
     var hasEmptyHelp = false
 
-    /// Under what name the statistics count it.
+    /// The name under which the statistics count it.
     var statisticsKey: String { fcmError ?? info?.reason ?? status }
 
     var reply: SimulatorReply {

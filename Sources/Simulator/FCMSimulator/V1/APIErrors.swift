@@ -1,4 +1,4 @@
-/// The errors of HTTP v1, worded as captured from the live service where a capture exists.
+/// The errors of HTTP v1, in the live service's words where they were captured.
 extension APIError {
     static func invalid(_ message: String, field: String? = nil, fcmError: Bool = true) -> APIError {
         APIError(
@@ -10,7 +10,7 @@ extension APIError {
         )
     }
 
-    /// A body that is not the request's schema: BadRequest and nothing of FCM's own.
+    /// A body that breaks the request's schema: a BadRequest without an FcmError.
     static func schema(_ violations: [Violation]) -> APIError {
         APIError(
             code: 400,
@@ -106,7 +106,8 @@ extension APIError {
         )
     }
 
-    /// The project's own quota. It has neither FcmError nor QuotaFailure: that is how a client tells it from the others.
+    /// The project's own quota. It has neither FcmError nor QuotaFailure: that is how a client tells it from the
+    /// others.
     static func projectQuota(senderID: String, limit: Int) -> APIError {
         APIError(
             code: 429,
@@ -137,7 +138,7 @@ extension APIError {
         info: Info(reason: "CREDENTIALS_MISSING", metadata: ["service": "fcm.googleapis.com"])
     )
 
-    /// - Parameter reason: `ACCESS_TOKEN_EXPIRED`, or `ACCESS_TOKEN_TYPE_UNSUPPORTED` for one never issued.
+    /// - Parameter reason: `ACCESS_TOKEN_EXPIRED`, or `ACCESS_TOKEN_TYPE_UNSUPPORTED` for an unknown token.
     static func badCredential(reason: String) -> APIError {
         APIError(
             code: 401,

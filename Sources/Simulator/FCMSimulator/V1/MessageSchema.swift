@@ -1,6 +1,6 @@
 import FanfareJSON
 
-/// The type of a field in HTTP v1's JSON, as far as its reader cares.
+/// The type of a field in HTTP v1's JSON, as far as ``SchemaReader`` checks it.
 indirect enum FieldType: Sendable {
     case string, bool, int32, float, duration, timestamp
     case stringMap
@@ -11,7 +11,7 @@ indirect enum FieldType: Sendable {
     case message(MessageSchema)
 }
 
-/// One message type: its fields under both spellings, each with the canonical one.
+/// One message type: its fields by both spellings, each with its canonical name.
 struct MessageSchema: Sendable {
     struct Field: Sendable {
         var name: String

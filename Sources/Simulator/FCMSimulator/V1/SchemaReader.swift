@@ -1,11 +1,11 @@
 import FanfareJSON
 
-/// Reads a request body against a schema the way Google's JSON front end does: unknown names and wrong types are listed
-/// as violations, both spellings of a field are taken, null means absent, the last of equal names wins. What it returns
-/// uses canonical names only.
+/// Reads a request body against a schema as Google's JSON front end does. It lists unknown names and wrong types as
+/// violations, accepts both spellings of a field, takes null for absent, and lets the last of equal names win. Its
+/// results have canonical names only.
 struct SchemaReader {
     private(set) var violations: [APIError.Violation] = []
-    /// Enough for any honest message; a hostile one shall not produce an endless answer.
+    /// Further violations are not listed, so that a hostile message gets no endless answer.
     private static let violationLimit = 20
 
     mutating func read(_ object: JSONObject, as schema: MessageSchema, at path: String) -> JSONObject {
@@ -20,7 +20,7 @@ struct SchemaReader {
                 continue
             }
             if member.value == .null { continue }
-            // Paths are shown in the proto's own spelling.
+            // Violations name paths in the proto's spelling.
             let name = FieldName.snake(member.key)
             let fieldPath = path.isEmpty ? name : path + "." + name
             if let value = read(member.value, as: field.type, at: fieldPath) { result[field.name] = value }
@@ -91,9 +91,9 @@ struct SchemaReader {
     }
 }
 
-/// Durations as protobuf's JSON writes them: `3.5s`.
+/// Reads durations as protobuf's JSON writes them: `3.5s`.
 enum DurationText {
-    /// - Returns: nil when it is not a duration, or one beyond any use (more than 9 digits of seconds).
+    /// - Returns: nil for a text that is no duration, or has more than 9 digits of seconds.
     static func nanoseconds(_ text: String) -> Int64? {
         var bytes = Array(text.utf8)
         guard bytes.popLast() == UInt8(ascii: "s") else { return nil }

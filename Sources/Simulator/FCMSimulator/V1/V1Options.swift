@@ -1,6 +1,6 @@
 import FanfareJSON
 
-/// The delivery options of a v1 message, platform by platform.
+/// Reads the delivery options of a v1 message for each platform.
 enum V1Options {
     /// - Parameter message: well formed, with canonical names.
     static func traits(of message: JSONObject, isForTopics: Bool) -> MessageTraits {
@@ -23,7 +23,7 @@ enum V1Options {
         switch block["priority"]?.string?.uppercased() {
         case "HIGH": options.priority = .high
         case "NORMAL": options.priority = .normal
-        // The references disagree on the default of notifications; the API's own description says HIGH.
+        // The references disagree on the default for notifications; the API's description says HIGH.
         default: options.priority = options.isNotification ? .high : .normal
         }
         if let nanoseconds = block["ttl"]?.string.flatMap(DurationText.nanoseconds) {
@@ -49,7 +49,7 @@ enum V1Options {
         case nil: options.priority = options.isSilent ? .normal : .high
         default: options.priority = .normal
         }
-        // Unset, it is 30 days for v1.
+        // The default of v1 is 30 days.
         let expiry = header("apns-expiration", of: message["apns"]).flatMap { Int64($0) }
         options.lifetime = expiry.map { .until(milliseconds($0)) } ?? .span(30 * 86_400_000)
         options.collapse = .init(key: header("apns-collapse-id", of: message["apns"]))
@@ -68,12 +68,12 @@ enum V1Options {
         return options
     }
 
-    /// Header names ignore case, and the last of equal ones counts.
+    /// The value of a header; names ignore case, and the last of equal names counts.
     private static func header(_ name: String, of block: JSONValue?) -> String? {
         block?.object?["headers"]?.object?.members.last { $0.key.lowercased() == name }?.value.string
     }
 
-    /// What a sender may write reaches beyond what milliseconds can say.
+    /// Milliseconds of a header's seconds, bounded: a sender may write any number.
     private static func milliseconds(_ seconds: Int64) -> Int64 {
         max(0, min(seconds, Int64.max / 4_000)) * 1_000
     }

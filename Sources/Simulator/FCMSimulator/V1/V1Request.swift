@@ -1,6 +1,6 @@
 import FanfareJSON
 
-/// A v1 send that is well formed; whether it succeeds is the device's business.
+/// A well-formed v1 send. Whether it succeeds depends on its recipients.
 struct V1Send: Equatable, Sendable {
     enum Target: Equatable, Sendable {
         case token(String), fid(String), topic(String), condition(Condition)
@@ -17,7 +17,7 @@ struct V1Send: Equatable, Sendable {
     var target: Target
     var validateOnly: Bool
     var traits: MessageTraits
-    /// The request as it came, from which a delivery is drawn when someone looks.
+    /// The request's bytes, from which a delivery's content is read on request.
     var body: [UInt8]
 }
 
@@ -54,7 +54,7 @@ enum V1Request {
         }
     }
 
-    /// The request's message with canonical names, or nil when it was never well formed.
+    /// The message of a request, with canonical names; nil if the request is not well formed.
     static func message(in body: [UInt8]) -> JSONObject? {
         guard case .object(let object)? = try? JSONParser.parse(body, limits: limits) else { return nil }
         var reader = SchemaReader()

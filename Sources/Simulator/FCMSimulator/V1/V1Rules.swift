@@ -1,6 +1,6 @@
 import FanfareJSON
 
-/// What FCM asks of a v1 message beyond its schema.
+/// The rules of FCM for a v1 message beyond its schema.
 enum V1Rules {
     static let longestTTLSeconds: Int64 = 2_419_200
 
@@ -12,7 +12,7 @@ enum V1Rules {
             ?? apple(message) ?? size(message, target: target)
     }
 
-    /// The union of what the references reserve.
+    /// Whether any of the references reserves the data key.
     static func isReserved(_ key: String) -> Bool {
         key == "from" || key == "message_type" || key.hasPrefix("google") || key.hasPrefix("gcm")
     }
@@ -104,7 +104,7 @@ enum V1Rules {
         return nil
     }
 
-    /// Keys and values in UTF-8, as each platform will get them.
+    /// Checks the UTF-8 bytes of keys and values, as each platform gets them.
     private static func size(_ message: JSONObject, target: V1Send.Target) -> APIError? {
         let limit = target.isTopics ? 2_048 : 4_096
         let shown = PayloadSize.of(message["notification"])

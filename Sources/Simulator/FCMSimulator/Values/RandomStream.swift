@@ -1,4 +1,4 @@
-/// SplitMix64: small, seeded, and the same everywhere.
+/// SplitMix64: a small seeded generator, the same on every platform.
 struct RandomStream: Equatable, Sendable {
     private var state: UInt64
 
@@ -20,8 +20,8 @@ struct RandomStream: Equatable, Sendable {
     }
 }
 
-/// A 64-bit name for a token. Millions of tokens are remembered by this alone; two of ten million share one with a
-/// chance of about 3 in 1,000,000.
+/// The FNV-1a hash of a token, by which millions of tokens are remembered. Two of ten million share a hash with a
+/// probability of about 3 in 1,000,000.
 enum TokenHash {
     static func of(_ token: String) -> UInt64 {
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325

@@ -1,4 +1,4 @@
-/// What the names of recipients look like.
+/// Checks the form of tokens, topics and labels.
 enum Recipients {
     static func isToken(_ text: String) -> Bool {
         isMade(text, most: 1_024, extra: "_:.-")

@@ -1,5 +1,5 @@
-/// The messages to app servers that wait for a connection of their project, the limits on them, and the receipts that are
-/// awaited.
+/// The messages to app servers that wait for a connection of their project, the limits on them, and the receipts that
+/// are awaited.
 struct UpstreamQueue: Equatable, Sendable {
     static let most = 100_000
     static let longestMs = V1Rules.longestTTLSeconds * 1_000

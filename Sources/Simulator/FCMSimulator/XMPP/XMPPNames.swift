@@ -1,6 +1,6 @@
 import FanfareXML
 
-/// The names spoken on an XMPP connection.
+/// The namespaces and addresses of XMPP.
 enum XMPPNames {
     static let stream = "http://etherx.jabber.org/streams"
     static let client = "jabber:client"
@@ -10,12 +10,12 @@ enum XMPPNames {
     static let stanzas = "urn:ietf:params:xml:ns:xmpp-stanzas"
     static let streamErrors = "urn:ietf:params:xml:ns:xmpp-streams"
     static let data = "google:mobile:data"
-    /// The domain, under its old and its newer name.
+    /// The domain's old and newer name.
     static let domains = ["gcm.googleapis.com", "fcm.googleapis.com"]
     static let devices = "devices@gcm.googleapis.com"
 }
 
-/// What the server writes.
+/// Writes the server's stanzas.
 enum XMPPText {
     static func header(id: String, domain: String) -> String {
         "<stream:stream from=\"\(domain)\" id=\"\(id)\" version=\"1.0\" xmlns=\"\(XMPPNames.client)\" "
@@ -56,7 +56,7 @@ enum XMPPText {
             + "xmlns=\"\(XMPPNames.stanzas)\"/></error></iq>"
     }
 
-    /// A message that is FCM's own word: an ack or a nack, or what a device sent.
+    /// A message from FCM: an ack, a nack, a receipt, or a device's message.
     static func message(_ json: [UInt8], to jid: String) -> [UInt8] {
         var bytes = Array(
             "<message id=\"\" from=\"\(XMPPNames.devices)\" to=\"\(XMLText.escaped(jid))\" type=\"normal\">".utf8
@@ -67,7 +67,7 @@ enum XMPPText {
         return bytes
     }
 
-    /// For JSON that names no message which could be refused by its id.
+    /// The answer to JSON without a message id, which a nack could not name.
     static func messageError(id: String, json: [UInt8], _ text: String) -> [UInt8] {
         var bytes = Array("<message id=\"\(XMLText.escaped(id))\" type=\"error\">".utf8)
         bytes += "<gcm xmlns=\"\(XMPPNames.data)\">".utf8

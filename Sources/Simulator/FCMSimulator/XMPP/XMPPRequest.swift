@@ -1,18 +1,18 @@
 import FanfareJSON
 
-/// What an app server says in one stanza.
+/// One message of an app server.
 enum XMPPRequest: Equatable, Sendable {
     case downstream(XMPPSend)
     case ack(to: String, messageID: String)
-    /// Its JSON names a message: the answer is a nack.
+    /// Malformed, but with a message id: the answer is a nack.
     case refused(XMPPNack)
-    /// It names none: the answer is a stanza error with this text.
+    /// Without a message id: the answer is a stanza error with this text.
     case unreadable(String)
 }
 
 struct XMPPSend: Equatable, Sendable {
     var messageID: String
-    /// `to` as it was written, or the condition's text.
+    /// `to` as the sender wrote it, or the condition's text.
     var to: String
     var wantsReceipt: Bool
     var send: LegacySend
@@ -20,7 +20,7 @@ struct XMPPSend: Equatable, Sendable {
 
 struct XMPPNack: Error, Equatable, Sendable {
     var messageID: String
-    /// Whom the refused message or ack was for, where it says.
+    /// The recipient of the refused message or ack, if it names one.
     var from: String?
     var error: String
     var text: String
@@ -41,7 +41,7 @@ struct XMPPNack: Error, Equatable, Sendable {
 
 enum XMPPReader {
     private static let limits = JSONLimits(maxDepth: 32, maxBytes: 65_536)
-    /// HTTP has these and XMPP does not.
+    /// Fields of HTTP that XMPP does not have.
     private static let httpOnly = ["registration_ids", "restricted_package_name"]
 
     static func read(_ json: [UInt8]) -> XMPPRequest {
@@ -69,7 +69,7 @@ enum XMPPReader {
         }
     }
 
-    /// An app server has acks to say and nothing else: it never refuses a message.
+    /// A message with a type has to be an ack: app servers send no nacks.
     private static func ack(_ object: JSONObject, type: JSONValue, id: String) -> XMPPRequest {
         let to = object["to"]?.string
         let known: Set<String> = ["to", "message_id", "message_type"]
@@ -107,7 +107,7 @@ enum XMPPReader {
 }
 
 extension DeviceRefusal {
-    /// The same verdict as XMPP words it.
+    /// The XMPP code for the same refusal.
     var nackCode: String { Self.nackCode(legacyCode) }
 
     static func nackCode(_ legacyCode: String) -> String {

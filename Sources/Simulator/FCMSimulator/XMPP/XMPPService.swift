@@ -10,8 +10,8 @@ enum XMPPInput: Equatable, Sendable {
     case malformed(String)
 }
 
-/// The XMPP connections of all projects, and the messages that wait for one. It knows streams, acks, windows and limits;
-/// whether a downstream message is accepted is not its concern.
+/// The XMPP connections of all projects, and the messages that wait for one. It knows streams, acks, windows and
+/// limits; whether a downstream message is accepted is not its concern.
 struct XMPPService: Sendable {
     /// Connections of one project.
     static let mostOpen = 2_500
