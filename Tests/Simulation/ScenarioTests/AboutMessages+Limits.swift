@@ -9,7 +9,7 @@ import Testing
 extension AboutMessages {
     static let ping = #"{"android":{"collapse_key":"mail"},"data":{"sync":"mail"}}"#
 
-    @Test("A61 A62 A64: twenty collapsible messages at once, then one each three minutes: late, not lost")
+    @Test("A61 A62 A64: after twenty collapsible messages one more is delivered every three minutes, and none is lost")
     func collapsibleThrottle() throws {
         var scene = try Scene()
         for _ in 1...20 { #expect(try scene.send(Self.ping, to: ("token", "t")).isSent) }
@@ -56,10 +56,10 @@ extension AboutMessages {
         #expect(try scene.send(Self.data, to: ("token", "t")).isSent)
     }
 
-    @Test("A68: beyond what APNs takes for a device, the sender is told")
+    @Test("A68: beyond an Apple device's rate a send is refused for that device")
     func appleRate() throws {
         var scene = try Scene()
-        scene.device("t", #""platform":"apple""#, #""rate_per_minute":10"#)
+        scene.device("t", Device(platform: .apple, ratePerMinute: 10))
         for _ in 1...10 { #expect(try scene.send(Self.notification, to: ("token", "t")).isSent) }
         for carrier in [Scene.Carrier.v1, .legacy] {
             let retry = try #require(try scene.send(Self.notification, to: ("token", "t"), over: carrier).retry)
@@ -68,7 +68,7 @@ extension AboutMessages {
         }
     }
 
-    @Test("A71: 3,000 subscriptions a second and project")
+    @Test("A71: a project changes 3,000 subscriptions a second; further ones are retried")
     func subscriptionRate() throws {
         var scene = try Scene()
         var verdicts: [Verdict] = []
@@ -83,10 +83,10 @@ extension AboutMessages {
 
     // MARK: Fan-outs
 
-    @Test("A72 A73: to a topic, a condition, a group: many devices, and it takes its time")
+    @Test("A72 A73: sends to a topic, a condition and a group are fan-outs that take time")
     func fanout() throws {
         var scene = try Scene(fanoutRate: 10)
-        for name in ["a", "b"] { scene.device(name, #""topics":["news"]"#) }
+        for name in ["a", "b"] { scene.device(name, Device(topics: ["news"])) }
         let group = try scene.makeGroup("n", ["a", "b"])
         #expect(try scene.send(Self.data, to: ("topic", "news")).isSent)
         #expect(try scene.send(Self.data, to: ("condition", "'news' in topics")).isSent)
@@ -98,7 +98,7 @@ extension AboutMessages {
         #expect(try scene.arrivals("a").count == 3)
     }
 
-    @Test("A74: a thousand fan-outs at once; the next is refused, or put off until one has ended")
+    @Test("A74: beyond a thousand active fan-outs the next is refused, or waits until one ends")
     func thousandFanouts() throws {
         for defers in [false, true] {
             var scene = try Scene(defersFanouts: defers)
@@ -119,7 +119,7 @@ extension AboutMessages {
         }
     }
 
-    @Test("A75: 10,000 devices a second, unless a simulator is told another rate: nothing is guaranteed")
+    @Test("A75: a fan-out reaches 10,000 devices a second, or the configured rate")
     func fanoutRate() throws {
         for (rate, expected) in [(10_000, Int64(50_000)), (2_500, 200_000)] {
             var scene = try Scene(fanoutRate: rate)
@@ -131,7 +131,7 @@ extension AboutMessages {
     }
 
     /// That the worker lets them go in turn is shown where the slot is.
-    @Test("A76 A77: two at once have half the rate each; in turn, the first is there sooner and the last no later")
+    @Test("A76 A77: two fan-outs at once have half the rate each; in turn the first ends sooner and the last no later")
     func sharedRate() throws {
         var together = try Scene()
         together.audience("news", of: 500_000)
@@ -154,7 +154,7 @@ extension AboutMessages {
 
     // MARK: Credentials
 
-    @Test("A79 A82: v1 is addressed by the project's name or number, and opened by an access token that runs out")
+    @Test("A79 A82: v1 takes the project's id or number and an access token, which expires")
     func accessToken() throws {
         var scene = try Scene()
         let body = Array(#"{"message":{"token":"t","data":{"a":"b"}}}"#.utf8)
@@ -176,7 +176,7 @@ extension AboutMessages {
         #expect(try scene.send(Self.data, to: ("token", "t")).isSent)
     }
 
-    @Test("A80: a registration token names one app instance, and no reason repeats it")
+    @Test("A80: a registration token names one app instance, and no error text repeats it")
     func registrationToken() throws {
         var scene = try Scene()
         try scene.send(Self.data, to: ("token", "t1"))
@@ -192,8 +192,8 @@ extension AboutMessages {
     @Test("A81: only the senders that an app registered with may send to it")
     func senders() throws {
         var scene = try Scene()
-        scene.device("ours", #""senders":["\#(Scene.project.senderID)"]"#)
-        scene.device("theirs", #""senders":["\#(Scene.other.senderID)"]"#)
+        scene.device("ours", Device(senders: [Scene.project.senderID]))
+        scene.device("theirs", Device(senders: [Scene.other.senderID]))
         for carrier in Scene.Carrier.allCases {
             let message = #"{"data":{"a":"b"}}"#
             #expect(try scene.send(message, to: ("token", "ours"), over: carrier).isSent)
@@ -203,7 +203,7 @@ extension AboutMessages {
     }
 
     /// The groups document prints a server key that begins as keys of apps do, so a key's look decides nothing.
-    @Test("A83 A84: the server key opens the legacy protocols; the keys of apps and browsers of that project do not")
+    @Test("A83 A84: the legacy protocols accept the server key and refuse the keys of apps and browsers")
     func serverKey() throws {
         let looks = "AIza" + "SyZ-1uGBYzPu7Udno5aAaaaaaaaaaaaaaa"
         let appKey = "AIza" + "SyAndroidAppleBrowserKeyaaaaaaaaaaaa"
@@ -235,7 +235,7 @@ extension AboutMessages {
         }
     }
 
-    @Test("A78: only that the page mentions the ports, host names and timeouts that devices need")
+    @Test("A78: the page names the ports, host names and timeouts that devices need")
     func networkOfDevices() throws {
         let rows = Documentation.tableRows(try Documentation.page("Networks"))
         func rule(_ what: String) throws -> String { try #require(rows.first { $0[0].hasPrefix(what) })[1] }

@@ -22,7 +22,7 @@ extension AboutMessages {
     static func threePlatforms() throws -> Scene {
         var scene = try Scene()
         for token in ["android", "apple", "web"] {
-            scene.device(token, #""platform":"\#(token)""#, #""app_state":"background""#)
+            scene.device(token, Device(platform: .named(token), appState: .background))
         }
         return scene
     }
@@ -48,7 +48,7 @@ extension AboutMessages {
         #expect(apple.headers["apns-expiration"] == .string(String(scene.nowMs / 1_000 + 30 * 86_400)))
     }
 
-    @Test("A24: shown on Apple and the web, and not on Android: two blocks instead of the common field")
+    @Test("A24: with two blocks instead of the common field a notification is shown on Apple and the web only")
     func notOnAndroid() throws {
         var scene = try Self.threePlatforms()
         let message = #"""
@@ -65,17 +65,17 @@ extension AboutMessages {
     @Test("A22: one message to a topic is merged for each platform among its subscribers")
     func commonFieldsForTopics() throws {
         var scene = try Self.threePlatforms()
-        for token in ["android", "apple", "web"] { scene.device(token, #""topics":["subscriber-updates"]"#) }
+        for token in ["android", "apple", "web"] { scene.device(token, Device(topics: ["subscriber-updates"])) }
         #expect(try scene.send(Self.overrides, to: ("topic", "subscriber-updates")).isSent)
         scene.advance(ms: 1_000)
         for token in ["android", "apple", "web"] { #expect(try scene.arrival(token).shown == ["Match update"]) }
         #expect(try scene.arrival("apple").aps["category"] == "NEW_MESSAGE_CATEGORY")
     }
 
-    @Test("A44: the magazine's message to its subscribers, of normal priority")
+    @Test("A44: the example's message reaches all subscribers with normal priority")
     func magazineMessage() throws {
         var scene = try Self.threePlatforms()
-        for token in ["android", "apple", "web"] { scene.device(token, #""topics":["subscriber-updates"]"#) }
+        for token in ["android", "apple", "web"] { scene.device(token, Device(topics: ["subscriber-updates"])) }
         #expect(try scene.send(Self.magazine, to: ("topic", "subscriber-updates")).isSent)
         scene.advance(ms: 1_000)
         let android = try scene.arrival("android")
@@ -87,7 +87,7 @@ extension AboutMessages {
         #expect(android.notifications.first?["body"] == "This week's edition is now available.")
     }
 
-    @Test("A27 A44: both examples as they are printed are no JSON, and the fault is where it is")
+    @Test("A27 A44: intake refuses both examples as printed, and names the byte at fault")
     func printedExamples() throws {
         let overrides = #"""
             {
@@ -124,7 +124,7 @@ extension AboutMessages {
 
     // MARK: Collapsing
 
-    @Test("A28 A29 A32 A33 A40 A54: with the same key only the newest waits, by each platform's own name for it")
+    @Test("A28 A29 A32 A33 A40 A54: of the stored messages with one collapse key the newest is kept, on each platform")
     func collapseKeys() throws {
         let blocks = [
             "android": #""android":{"collapse_key":"score"}"#,
@@ -133,23 +133,23 @@ extension AboutMessages {
         ]
         for (platform, block) in blocks {
             var scene = try Scene()
-            scene.device("t", #""platform":"\#(platform)""#, #""online":false"#)
+            scene.device("t", Device(platform: .named(platform), isOnline: false))
             for goals in 1...3 {
                 try scene.send(#"{"data":{"goals":"\#(goals)"},\#(block)}"#, to: ("token", "t"))
             }
             #expect(try scene.dropped("collapsed") == 2)
-            scene.device("t", #""online":true"#)
+            scene.device("t", Device(isOnline: true))
             let arrival = try scene.arrival("t")
             #expect((arrival.payload["data"]?.object ?? arrival.payload)["goals"] == "3", "\(platform)")
         }
         for platform in blocks.keys {
             var scene = try Scene()
-            scene.device("t", #""platform":"\#(platform)""#, #""online":false"#)
+            scene.device("t", Device(platform: .named(platform), isOnline: false))
             for goals in 1...3 {
                 let message = #"{"collapse_key":"score","data":{"goals":"\#(goals)"}}"#
                 try scene.send(message, to: ("token", "t"), over: .legacy)
             }
-            scene.device("t", #""online":true"#)
+            scene.device("t", Device(isOnline: true))
             #expect(try scene.arrivals("t").count == 1, "\(platform)")
         }
     }
@@ -157,22 +157,22 @@ extension AboutMessages {
     @Test("A30 A39 A54: without a key every message is kept and delivered")
     func notCollapsible() throws {
         var scene = try Scene()
-        scene.device("t", #""online":false"#)
+        scene.device("t", Device(isOnline: false))
         for line in 1...10 { try scene.send(#"{"data":{"line":"\#(line)"}}"#, to: ("token", "t")) }
-        scene.device("t", #""online":true"#)
+        scene.device("t", Device(isOnline: true))
         let lines = try scene.arrivals("t").compactMap { $0.payload["line"]?.string }
         #expect(Set(lines) == Set((1...10).map(String.init)))
     }
 
-    @Test("A31: the hundred-and-first throws all of them away, and the device learns of it when it is back")
+    @Test("A31: the 101st stored message discards all of them, and the device is told when it is back")
     func hundredStored() throws {
         var scene = try Scene()
-        scene.device("t", #""online":false"#)
+        scene.device("t", Device(isOnline: false))
         for _ in 1...100 { try scene.send(Self.data, to: ("token", "t")) }
         #expect(try scene.statistic("stored") == 100)
         #expect(try scene.send(Self.data, to: ("token", "t")).isSent)
         #expect(try scene.statistic("stored") == 0)
-        scene.device("t", #""online":true"#)
+        scene.device("t", Device(isOnline: true))
         let event = try scene.arrival("t")
         #expect(event.isDeletedMessages)
         #expect(event.callbacks == ["onDeletedMessages:arrival:"])
@@ -181,49 +181,49 @@ extension AboutMessages {
         #expect(try scene.arrivals("t").last?.payload["Nick"] == "Mario")
     }
 
-    @Test("A34 A37: notifications collapse under the app's package, whatever key they were given")
+    @Test("A34 A37: notifications collapse by the app's package and ignore their collapse key")
     func notificationsCollapse() throws {
         var scene = try Scene()
-        scene.device("t", #""package":"com.example.im""#, #""online":false"#)
+        scene.device("t", Device(isOnline: false, package: "com.example.im"))
         for key in ["a", "b", "c"] {
             let message = #"{"notification":{"title":"\#(key)"},"android":{"collapse_key":"\#(key)"}}"#
             try scene.send(message, to: ("token", "t"))
         }
-        scene.device("t", #""online":true"#, #""app_state":"background""#)
+        scene.device("t", Device(appState: .background, isOnline: true))
         let arrival = try scene.arrival("t")
         #expect(arrival.payload["notification"]?.object?["title"] == "c")
         #expect(arrival.payload["collapse_key"] == "com.example.im")
     }
 
-    @Test("A35 A38: four keys at a time, and of five nobody knows which four")
+    @Test("A35 A38: four collapse keys are kept at a time; which of five goes is not promised")
     func fourKeys() throws {
         var scene = try Scene()
-        scene.device("t", #""online":false"#)
+        scene.device("t", Device(isOnline: false))
         for key in 1...5 {
             let message = #"{"data":{"key":"\#(key)"},"android":{"collapse_key":"k\#(key)"}}"#
             try scene.send(message, to: ("token", "t"))
             #expect(try scene.statistic("stored") == Int64(min(key, 4)))
         }
-        scene.device("t", #""online":true"#)
+        scene.device("t", Device(isOnline: true))
         let kept = try scene.arrivals("t").compactMap { $0.payload["key"]?.string }
         #expect(kept.count == 4)
         #expect(Set(kept).isSubset(of: ["1", "2", "3", "4", "5"]))
     }
 
-    @Test("A36: a topic's message without a payload is collapsible by itself")
+    @Test("A36: a topic message without a payload is collapsible")
     func emptyTopicMessage() throws {
         for carrier in [Scene.Carrier.v1, .legacy, .xmpp] {
             for (message, target, count) in [
                 ("{}", "topic", 1), ("{}", "condition", 1), (#"{"data":{"a":"b"}}"#, "topic", 3), ("{}", "token", 3),
             ] {
                 var scene = try Scene()
-                scene.device("t", #""online":false"#, #""topics":["sync"]"#)
+                scene.device("t", Device(isOnline: false, topics: ["sync"]))
                 let name = ["topic": "sync", "condition": "'sync' in topics"][target] ?? "t"
                 for _ in 1...3 {
                     #expect(try scene.send(message, to: (target, name), over: carrier).isSent)
                     scene.advance(ms: 1_000)
                 }
-                scene.device("t", #""online":true"#)
+                scene.device("t", Device(isOnline: true))
                 #expect(try scene.arrivals("t").count == count, "\(message) to a \(target) over \(carrier)")
             }
         }
@@ -231,14 +231,14 @@ extension AboutMessages {
 
     // MARK: Priority
 
-    @Test("A41 A42: normal priority: at once in the foreground, maybe later in the background")
+    @Test("A41 A42: normal priority is delivered at once in the foreground, and may be late in the background")
     func normalPriority() throws {
         var scene = try Scene()
-        scene.device("t", #""normal_delay_ms":60000"#)
+        scene.device("t", Device(normalDelayMs: 60_000))
         let message = #"{"data":{"a":"b"},"android":{"priority":"normal"}}"#
         try scene.send(message, to: ("token", "t"))
         #expect(try scene.arrivals("t").count == 1)
-        scene.device("t", #""app_state":"background""#)
+        scene.device("t", Device(appState: .background))
         try scene.send(message, to: ("token", "t"))
         #expect(try scene.arrivals("t").count == 1)
         scene.advance(ms: 60_000)
@@ -248,14 +248,14 @@ extension AboutMessages {
     @Test("A41 A43 A53: high priority wakes a dozing device, normal waits until it is awake")
     func doze() throws {
         var scene = try Scene()
-        scene.device("t", #""app_state":"doze""#)
+        scene.device("t", Device(appState: .doze))
         try scene.send(#"{"data":{"p":"normal"},"android":{"priority":"normal"}}"#, to: ("token", "t"))
         #expect(try scene.arrivals("t").isEmpty)
         try scene.send(#"{"data":{"p":"high"},"android":{"priority":"high"}}"#, to: ("token", "t"))
         #expect(try scene.arrival("t").payload["p"] == "high")
         #expect(try scene.arrival("t").payload["google.delivered_priority"] == "high")
         scene.advance(ms: 3_600_000)
-        scene.device("t", #""app_state":"foreground""#)
+        scene.device("t", Device(appState: .foreground))
         #expect(try scene.arrivals("t").last?.payload["p"] == "normal")
         #expect(throws: Scene.Rejected.self) {
             try scene.send(#"{"android":{"priority":"urgent"}}"#, to: ("token", "t"))

@@ -6,7 +6,7 @@ import Testing
 
 /// The limits on XMPP that "About FCM messages" gives.
 extension AboutMessages {
-    @Test("A65 A66: 400 new connections a minute and 2,500 at once")
+    @Test("A65 A66: a project opens 400 connections a minute and has 2,500 at once")
     func connections() throws {
         var scene = try Scene()
         for _ in 1...400 { #expect(try scene.connect().isReady) }
@@ -24,7 +24,7 @@ extension AboutMessages {
         #expect(try scene.connect().isReady)
     }
 
-    @Test("A70: a device says 1,000 things a minute")
+    @Test("A70: a device sends 1,000 upstream messages a minute; the next is refused")
     func upstreamOfDevice() throws {
         var scene = try Scene()
         let line = try scene.connect()
@@ -40,13 +40,15 @@ extension AboutMessages {
     }
 
     /// Counted where the simulator counts: a million and a half requests would take a test minutes.
-    @Test("A69: a project's devices say 1,500,000 things a minute together")
+    @Test("A69: a project's devices send 1,500,000 upstream messages a minute; the next is refused")
     func upstreamOfProject() throws {
         var queue = UpstreamQueue()
         var refused = 0
         for device in 0..<1_500 {
             let token = "t\(device)"
-            for _ in 0..<1_000 where queue.reachedLimit(device: token, project: "demo", nowMs: 0) != nil { refused += 1 }
+            for _ in 0..<1_000 where queue.reachedLimit(device: token, project: "demo", nowMs: 0) != nil {
+                refused += 1
+            }
         }
         #expect(refused == 0)
         #expect(queue.reachedLimit(device: "u", project: "demo", nowMs: 0) == "project")

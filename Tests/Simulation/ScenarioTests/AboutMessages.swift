@@ -22,17 +22,17 @@ import Testing
 
     // MARK: Kinds of messages
 
-    @Test("A1 A2 A6 A7 A12 A13: a notification is shown by the SDK, and goes to a callback in the foreground")
+    @Test("A1 A2 A6 A7 A12 A13: the SDK shows a notification in the background and calls the app in the foreground")
     func notificationMessage() throws {
         var scene = try Scene()
-        scene.device(Self.token, #""app_state":"background""#)
+        scene.device(Self.token, Device(appState: .background))
         #expect(try scene.send(Self.notification, to: ("token", Self.token)).isSent)
         let shown = try scene.arrival(Self.token)
         #expect(shown.shown == ["Portugal vs. Denmark"])
         #expect(shown.notifications.first?["body"] == "great match!")
         #expect(shown.callbacks.first == "tray:arrival:notification")
 
-        scene.device(Self.token, #""app_state":"foreground""#)
+        scene.device(Self.token, Device(appState: .foreground))
         try scene.send(Self.notification, to: ("token", Self.token))
         let called = try #require(try scene.arrivals(Self.token).last)
         #expect(called.callbacks == ["onMessageReceived:arrival:notification"])
@@ -40,11 +40,11 @@ import Testing
         #expect(called.shown == shown.shown)
     }
 
-    @Test("A1 A6 A8 A14: a data message is the app's own affair, in the background too")
+    @Test("A1 A6 A8 A14: a data message calls the app, in the background too, and shows nothing")
     func dataMessage() throws {
         var scene = try Scene()
         for state in ["foreground", "background"] {
-            scene.device(Self.token, #""app_state":"\#(state)""#)
+            scene.device(Self.token, Device(appState: .named(state)))
             #expect(try scene.send(Self.data, to: ("token", Self.token)).isSent)
             let arrival = try #require(try scene.arrivals(Self.token).last)
             #expect(arrival.callbacks == ["onMessageReceived:arrival:data"])
@@ -57,8 +57,8 @@ import Testing
     @Test("A15: common data reach the app's callback on every platform")
     func commonData() throws {
         var scene = try Scene()
-        scene.device("apple", #""platform":"apple""#)
-        scene.device("web", #""platform":"web""#)
+        scene.device("apple", Device(platform: .apple))
+        scene.device("web", Device(platform: .web))
         for token in ["android", "apple", "web"] { try scene.send(Self.data, to: ("token", token)) }
         #expect(try scene.arrival("android").payload["Nick"] == "Mario")
         #expect(try scene.arrival("apple").payload["Nick"] == "Mario")
@@ -68,16 +68,16 @@ import Testing
         #expect(callbacks == [["onMessageReceived:arrival:data"], [apple], ["onMessage:arrival:data"]])
     }
 
-    @Test("A3 A10 A17 A18 A19: notification with data: tray and tap in the background, one object in the foreground")
+    @Test("A3 A10 A17 A18 A19: a notification with data comes by tray and tap in the background, else in one callback")
     func notificationWithData() throws {
         var scene = try Scene()
-        scene.device(Self.token, #""app_state":"background""#)
+        scene.device(Self.token, Device(appState: .background))
         #expect(try scene.send(Self.both, to: ("token", Self.token)).isSent)
         let background = try scene.arrival(Self.token)
         #expect(background.callbacks == ["tray:arrival:notification", "intent:tap:data"])
         #expect(background.shown == ["Portugal vs. Denmark"])
 
-        scene.device(Self.token, #""app_state":"foreground""#)
+        scene.device(Self.token, Device(appState: .foreground))
         try scene.send(Self.both, to: ("token", Self.token))
         let foreground = try #require(try scene.arrivals(Self.token).last)
         #expect(foreground.callbacks == ["onMessageReceived:arrival:notification+data"])
@@ -85,7 +85,7 @@ import Testing
         #expect(foreground.payload["Room"] == "PortugalVSDenmark")
     }
 
-    @Test("A2 A8: the keys of a notification are fixed, those of data are free but for the reserved ones")
+    @Test("A2 A8: a notification's unknown keys and data's reserved keys are refused, other data keys are accepted")
     func keys() throws {
         var scene = try Scene()
         #expect(throws: Scene.Rejected(reason: "message.notification.colour: unknown field")) {
@@ -101,7 +101,7 @@ import Testing
         #expect(try scene.send(#"{"data":{"Gcm":"1","fr om":"2","любой":"3"}}"#, to: ("token", "t")).isSent)
     }
 
-    @Test("A4: both kinds hold 4,000 bytes; the limit itself is 4,096 by now")
+    @Test("A4: notifications and data hold 4,096 bytes; more is refused")
     func payloadLimit() throws {
         var scene = try Scene()
         let title = #"{"notification":{"body":"\#(String(repeating: "x", count: 3_996))"}}"#
@@ -115,12 +115,12 @@ import Testing
         #expect(scene.reply.text.contains("Message is too large"))
     }
 
-    @Test("A16: what an app encrypts itself arrives byte for byte")
+    @Test("A16: a data value arrives byte for byte")
     func opaqueData() throws {
         var scene = try Scene()
         let secret = "AAECAwQF+/8=\u{1}\u{7F}é😀\\\"\n"
         let message = JSONValue.object(["data": .object(["sealed": .string(secret)])]).jsonText
-        scene.device("apple", #""platform":"apple""#)
+        scene.device("apple", Device(platform: .apple))
         for token in ["android", "apple"] {
             try scene.send(message, to: ("token", token))
             #expect(try scene.arrival(token).payload["sealed"] == .string(secret))

@@ -3,8 +3,8 @@ import FanfareJSON
 import FanfareModel
 import Testing
 
-/// What all transports have in common: every field of a message, and one vocabulary for every error.
-extension LegacyHTTPReference {
+/// What all transports have in common: one vocabulary for every error, and every field of a message.
+@Suite struct AllTransports {
     @Test("L50 L51 L54 L60 L63 L64 L66 X51 X52 X53 X59 X62 X63 X66: an error means the same over every transport")
     func oneVocabulary() throws {
         let final = [
@@ -20,24 +20,23 @@ extension LegacyHTTPReference {
             var scene = try Scene(bareErrors: true)
             for (token, failure) in final {
                 #expect(
-                    try scene.send(Self.score, to: ("token", token), over: carrier).failure == failure,
+                    try scene.send(LegacyHTTPReference.score, to: ("token", token), over: carrier).failure == failure,
                     "\(carrier)"
                 )
             }
             for (token, error, scope) in retried {
-                let retry = try #require(try scene.send(Self.score, to: ("token", token), over: carrier).retry)
-                // Plain text has no word for trouble of the server's: its status says all.
+                let verdict = try scene.send(LegacyHTTPReference.score, to: ("token", token), over: carrier)
+                let retry = try #require(verdict.retry)
+                // Plain text has no word for an error of the server; its status stands for it.
                 let isStatus = carrier == .plainText && error == .internalError
                 #expect(retry.failure.error == (isStatus ? .unavailable : error), "\(carrier) \(token)")
                 #expect(retry.scope == scope, "\(carrier) \(token)")
-                #expect(try scene.tries(Self.score, to: ("token", token), over: carrier).last.isSent)
+                #expect(try scene.tries(LegacyHTTPReference.score, to: ("token", token), over: carrier).last.isSent)
             }
         }
     }
-}
 
-extension AboutMessages {
-    /// The whole of the v1 schema, but for what excludes something else.
+    /// All fields of the v1 schema, except those that exclude another one.
     static let everyField = #"""
         {"data":{"k":"v"},"notification":{"title":"T","body":"B","image":"https://example.com/i.png"},
          "fcm_options":{"analytics_label":"label"},
@@ -61,12 +60,11 @@ extension AboutMessages {
           "fcm_options":{"analytics_label":"label","image":"https://example.com/p.png"}}}
         """#
 
-    @Test("A20 A21: a message that sets every field there is, and what each platform has of it")
+    @Test("A20 A21: a message with every field reaches each platform with that platform's fields")
     func everyFieldIsTaken() throws {
-        var scene = try Self.threePlatforms()
-        scene.device("android", #""package":"com.example.app""#)
+        var scene = try AboutMessages.threePlatforms()
         for token in ["android", "apple", "web"] {
-            scene.device(token, #""package":"com.example.app""#)
+            scene.device(token, Device(package: "com.example.app"))
             #expect(try scene.send(Self.everyField, to: ("token", token)).isSent, "\(scene.reply.text)")
         }
         let android = try scene.arrival("android")

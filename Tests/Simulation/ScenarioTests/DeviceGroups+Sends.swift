@@ -7,7 +7,7 @@ import Testing
 
 /// Messages to a group, and from one.
 extension DeviceGroups {
-    @Test("G3 G17 G18 G19: to a group by its key; all members got it: success 2, failure 0")
+    @Test("G3 G17 G18 G19: a send to a group's key reaches all members and answers success 2, failure 0")
     func everyMember() throws {
         var scene = try Scene()
         let key = try scene.makeGroup(Self.name, ["a", "b"])
@@ -19,12 +19,12 @@ extension DeviceGroups {
     }
 
     /// That the worker sends to them by itself, and when, is shown with a worker.
-    @Test("G20 G21: some did not get it: they are named, and each tells by itself what became of it")
+    @Test("G20 G21: members that failed are named, and each is then sent to by its token")
     func someMembers() throws {
         var scene = try Scene()
         let key = try scene.makeGroup(Self.name, ["regId1", "regId2", "c"])
-        scene.device("regId1", #""state":"unregistered""#)
-        scene.device("regId2", #""state":"unregistered""#)
+        scene.device("regId1", Device(state: .unregistered))
+        scene.device("regId2", Device(state: .unregistered))
         let verdict = try scene.send(Self.hello, to: ("group", key), over: .legacy)
         let reply = try scene.reply.json()
         #expect(reply["success"] == 1)
@@ -36,7 +36,7 @@ extension DeviceGroups {
         }
         #expect(failed == ["regId1", "regId2"])
         // The first has come back, the second never does.
-        scene.device("regId1", #""state":"healthy""#)
+        scene.device("regId1", Device(state: .healthy))
         var progress = GroupProgress(key: key, messageID: id, pending: failed)
         for token in failed {
             _ = progress.note(try scene.send(Self.hello, to: ("token", token), over: .legacy), of: token)
@@ -49,7 +49,7 @@ extension DeviceGroups {
         }
     }
 
-    @Test("G21: the waits between two tries of a member double")
+    @Test("G21: the waits between the attempts for a member double")
     func backoff() throws {
         var scene = try Scene()
         let member = "sbx-unavailable-3-a"
@@ -58,7 +58,7 @@ extension DeviceGroups {
         #expect(waits == [10_000, 20_000, 40_000])
     }
 
-    @Test("G22: nobody in it: success 0, failure 0")
+    @Test("G22: a send to a group without members answers success 0, failure 0")
     func emptyGroup() throws {
         var scene = try Scene()
         #expect(scene.control("POST", "/devices", #"{"group":"APA91bEmpty","members":[]}"#).status == 200)
@@ -67,7 +67,7 @@ extension DeviceGroups {
         #expect(verdict.failure == "EMPTY_GROUP none")
     }
 
-    @Test("G20 G21: nobody got it, and the answer names the members: they are sent to one by one")
+    @Test("G20 G21: if all members failed and are named, they are sent to one by one")
     func noMember() throws {
         var scene = try Scene()
         let members = #"["sbx-unregistered-1","sbx-unavailable-1-2"]"#
@@ -88,7 +88,7 @@ extension DeviceGroups {
 
     // MARK: XMPP
 
-    @Test("G3 G23 G24 G25: over XMPP an ack from the group's key, with the counts")
+    @Test("G3 G23 G24 G25: over XMPP a group send gets an ack from the group's key with the counts")
     func xmppEveryMember() throws {
         var scene = try Scene()
         let key = try scene.makeGroup(Self.name, ["a", "b", "c"])
@@ -105,11 +105,11 @@ extension DeviceGroups {
         #expect(try scene.arrival("b").payload["hello"] != nil)
     }
 
-    @Test("G24 G26: one of three got it: an ack all the same, with the others' names")
+    @Test("G24 G26: if one of three members got it, the ack names the others")
     func xmppSomeMembers() throws {
         var scene = try Scene()
         let key = try scene.makeGroup(Self.name, ["regId1", "regId2", "c"])
-        for token in ["regId1", "regId2"] { scene.device(token, #""state":"unregistered""#) }
+        for token in ["regId1", "regId2"] { scene.device(token, Device(state: .unregistered)) }
         let verdict = try scene.send(Self.hello, to: ("group", key), over: .xmpp)
         let ack = try scene.reply.json()
         #expect(ack["message_type"] == "ack")
@@ -133,7 +133,7 @@ extension DeviceGroups {
         #expect(judged == .sentPartly(messageID: "", failedTokens: ["r1", "r2"]))
     }
 
-    @Test("G24 G27: nobody got it: a nack, and the group is tried again")
+    @Test("G24 G27: if no member got it, a nack makes the group be retried")
     func xmppNobody() throws {
         var scene = try Scene()
         let key = try scene.makeGroup(Self.name, ["sbx-unavailable-1-a", "sbx-unavailable-1-b"])
@@ -142,7 +142,7 @@ extension DeviceGroups {
         #expect(verdict.retry != nil)
         #expect(try scene.send(Self.hello, to: ("group", key), over: .xmpp).isSent)
         // The same where nobody will ever get it.
-        for token in ["a", "b"] { scene.device(token, #""state":"unregistered""#) }
+        for token in ["a", "b"] { scene.device(token, Device(state: .unregistered)) }
         let gone = #"{"group":"APA91bGone","members":["a","b"]}"#
         #expect(scene.control("POST", "/devices", gone).status == 200)
         let last = try scene.send(Self.hello, to: ("group", "APA91bGone"), over: .xmpp)
@@ -150,17 +150,17 @@ extension DeviceGroups {
         #expect(last.failure == "UNREGISTERED remove")
     }
 
-    @Test("G29: a member speaks to its group, and the others hear it, with its id and within its lifetime")
+    @Test("G29: a member's message to its group reaches the others with its id and lifetime")
     func upstreamToGroup() throws {
         var scene = try Scene()
         let key = try scene.makeGroup(Self.name, ["a", "b", "c"])
-        for token in ["a", "b", "c"] { scene.device(token, #""platform":"apple""#) }
+        for token in ["a", "b", "c"] { scene.device(token, Device(platform: .apple)) }
         let reply = scene.control("POST", "/upstream", #"{"from":"a","to":"\#(key)","data":{"hi":"all"}}"#)
         #expect(reply.status == 200)
         #expect(try scene.arrivals("a").isEmpty)
         for token in ["b", "c"] { #expect(try scene.arrival(token).payload["hi"] == "all") }
         // The caller's own id and lifetime: what is over when the others are back is not delivered.
-        for token in ["b", "c"] { scene.device(token, #""online":false"#) }
+        for token in ["b", "c"] { scene.device(token, Device(isOnline: false)) }
         for (id, seconds) in [("m-short", 60), ("m-long", 120)] {
             let fields = #""message_id":"\#(id)","ttl":\#(seconds),"data":{"n":"1"}"#
             let reply = scene.control("POST", "/upstream", #"{"from":"a","to":"\#(key)",\#(fields)}"#)
@@ -168,7 +168,7 @@ extension DeviceGroups {
         }
         scene.advance(ms: 60_000)
         for token in ["b", "c"] {
-            scene.device(token, #""online":true"#)
+            scene.device(token, Device(isOnline: true))
             #expect(try scene.arrivals(token).dropFirst().map { $0.payload["gcm.message_id"] } == ["m-long"])
         }
         let stranger = scene.control("POST", "/upstream", #"{"from":"x","to":"\#(key)","data":{}}"#)

@@ -14,7 +14,7 @@ import Testing
 
     // MARK: Management
 
-    @Test("G1 G5 G6 G7 G10 G11: a group is made of a name and tokens, and answers with the key to send to")
+    @Test("G1 G5 G6 G7 G10 G11: creating a group with a name and tokens answers with its key")
     func create() throws {
         let request = GroupOperation.request(.groupCreate, name: Self.name, key: "", tokens: [Self.first, Self.second])
         #expect(request.method == .post)
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test("G4: twenty members and no more")
+    @Test("G4: a group has twenty members; a further one is refused")
     func twentyMembers() throws {
         var scene = try Scene()
         let tokens = (1...21).map { "t\($0)" }
@@ -90,7 +90,7 @@ import Testing
         #expect(try tokens.map { try scene.arrivals($0).count } == [1] + Array(repeating: 2, count: 19) + [1])
     }
 
-    @Test("G8 G9: a name stands for one group, and so has to differ for each app of a sender")
+    @Test("G8 G9: a name that is taken is refused, so each app of a sender needs its own")
     func names() throws {
         var scene = try Scene()
         let app = try scene.makeGroup("app1-Chris", ["a"])
@@ -104,7 +104,7 @@ import Testing
         #expect(try scene.arrivals("b").isEmpty)
     }
 
-    @Test("G12 G13: a key is asked for by name; each answer looks different, and each is valid")
+    @Test("G12 G13: asking for a key by name answers with another valid key each time")
     func get() throws {
         var scene = try Scene()
         let created = try scene.makeGroup(Self.name, [Self.first])
@@ -130,7 +130,7 @@ import Testing
         #expect(scene.perform(withBody, authorization: "key=" + Scene.project.serverKey).status == 200)
     }
 
-    @Test("G14 G15 G16: members are added and removed by key and name, and each answer brings a key")
+    @Test("G14 G15 G16: adding and removing members by key and name answers with a key")
     func addAndRemove() throws {
         var scene = try Scene()
         let key = try scene.makeGroup(Self.name, [Self.second])
@@ -154,7 +154,7 @@ import Testing
         #expect(try scene.arrivals(Self.second).count == 1)
     }
 
-    @Test("G7 G18: both examples as they are printed are no JSON, and the fault is where it is")
+    @Test("G7 G18: intake refuses both examples as printed, and names the byte at fault")
     func printedExamples() throws {
         let create = #"""
             {

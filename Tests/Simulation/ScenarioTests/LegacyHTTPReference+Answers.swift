@@ -9,10 +9,10 @@ import Testing
 extension LegacyHTTPReference {
     // MARK: Table 3
 
-    @Test("L36 L37: plain text has one token, four options and data, and nothing else")
+    @Test("L36 L37: plain text takes one token, four options and data, and refuses anything else")
     func plainText() throws {
         var scene = try Scene()
-        scene.device("42", #""package":"com.example""#)
+        scene.device("42", Device(package: "com.example"))
         let message = #"""
             {"collapse_key":"score_update","time_to_live":108,"restricted_package_name":"com.example",
              "data":{"score":"4x8"}}
@@ -44,7 +44,7 @@ extension LegacyHTTPReference {
         #expect(scene.reply.text == "Error=MissingRegistration\n")
     }
 
-    @Test("L38: any number of pairs, and 4,096 bytes in all")
+    @Test("L38: plain text takes any number of pairs up to 4,096 bytes")
     func plainTextSize() throws {
         var scene = try Scene()
         let pairs = (0..<400).map { #""k\#($0)":"v""# }.joined(separator: ",")
@@ -65,7 +65,7 @@ extension LegacyHTTPReference {
         #expect(scene.reply.text == "Error=MessageTooBig\n")
     }
 
-    @Test("L39: what is written in a form arrives as it was")
+    @Test("L39: form-encoded values arrive unchanged")
     func plainTextExtras() throws {
         var scene = try Scene()
         let text = "3x1 & 50% = a+b\né😀"
@@ -76,7 +76,7 @@ extension LegacyHTTPReference {
 
     // MARK: Tables 4 to 8
 
-    @Test("L40: 200 is for the request, and its body for each recipient")
+    @Test("L40: status 200 is for the request; its body has a result for each recipient")
     func status200() throws {
         var scene = try Scene()
         let verdicts = try scene.multicast(Self.score, to: ["a", "sbx-unregistered-1"])
@@ -86,7 +86,7 @@ extension LegacyHTTPReference {
         #expect(scene.reply.status == 200)
     }
 
-    @Test("L41: 400: no JSON, or a field of the wrong type: it says what, and is not sent again")
+    @Test("L41: a 400 for bad JSON or a wrong type is final and names the fault")
     func status400() throws {
         var scene = try Scene()
         for body in [#"{"to":"t""#, "nonsense", #"{"to":"t","time_to_live":"60"}"#, #"{"to":7}"#, #"{"to":"t","x":1}"#]
@@ -98,7 +98,7 @@ extension LegacyHTTPReference {
         }
     }
 
-    @Test("L42 L53: 401: the sender is not known, and the whole project waits for a person")
+    @Test("L42 L53: a 401 blocks the whole project until an operator acts")
     func status401() throws {
         var scene = try Scene()
         let body = Array(#"{"to":"t"}"#.utf8)
@@ -123,7 +123,7 @@ extension LegacyHTTPReference {
         #expect(scene.simulator.respond(to: ReadRequest(request), nowMs: scene.nowMs).status == 401)
     }
 
-    @Test("L43: 5xx: later again, no sooner than Retry-After, and with waits that grow")
+    @Test("L43: a 5xx is retried after Retry-After, with growing waits")
     func status5xx() throws {
         var scene = try Scene()
         for (status, retryAfter) in [(500, ""), (503, "120"), (503, "")] {
@@ -136,7 +136,7 @@ extension LegacyHTTPReference {
         }
     }
 
-    @Test("L44 L45: a multicast's answer: a number of 64 bits, two counts, and the results in the request's order")
+    @Test("L44 L45: a multicast's answer has a 64-bit number, two counts and results in the request's order")
     func multicastAnswer() throws {
         var scene = try Scene()
         let tokens = ["a", "sbx-unavailable-1-x", "sbx-invalid-1", "b", "sbx-canonical-32", "sbx-unregistered-1"]
@@ -166,7 +166,7 @@ extension LegacyHTTPReference {
         #expect(try scene.arrivals("a").count == 1)
     }
 
-    @Test("L46: a topic's answer: a number for the message, or an error for it")
+    @Test("L46: a topic's answer has the message's number or an error")
     func topicAnswer() throws {
         var scene = try Scene()
         let sent = try scene.send(Self.score, to: ("topic", "news"), over: .legacy)

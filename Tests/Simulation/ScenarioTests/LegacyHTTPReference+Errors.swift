@@ -10,7 +10,7 @@ extension LegacyHTTPReference {
     /// Legacy JSON and plain text: the same codes, the same verdicts.
     static let both = [Scene.Carrier.legacy, .plainText]
 
-    @Test("L49: no token: MissingRegistration")
+    @Test("L49: a request without a token gets MissingRegistration")
     func missingRegistration() throws {
         var scene = try Scene()
         #expect(scene.raw(#"{"data":{"a":"b"}}"#, over: .legacy).failure == Self.fixMessage)
@@ -20,7 +20,7 @@ extension LegacyHTTPReference {
         #expect(throws: Scene.Rejected.self) { try scene.intake(["message": "{}", "format": "legacy"], over: .legacy) }
     }
 
-    @Test("L50 L54 L66: a token that is none, another sender's, or one whose APNs key is missing")
+    @Test("L50 L54 L66: an invalid token, another sender's and one without APNs key each get their error")
     func permanentErrors() throws {
         var scene = try Scene()
         let table = [
@@ -37,15 +37,15 @@ extension LegacyHTTPReference {
         }
     }
 
-    @Test("L51: NotRegistered, whatever ended the token: it is to be removed")
+    @Test("L51: a token that ended for any reason gets NotRegistered and is to be removed")
     func notRegistered() throws {
         for carrier in Self.both {
             var scene = try Scene()
-            scene.device("unregistered", #""state":"unregistered""#)
-            scene.device("expired", #""inactive_days":270"#)
-            scene.device("apple", #""platform":"apple""#, #""state":"disabled""#)
-            scene.device("old", #""refreshed_to":"new""#, #""old_token_works_ms":1000"#)
-            scene.device("uninstalled", #""state":"uninstalled""#)
+            scene.device("unregistered", Device(state: .unregistered))
+            scene.device("expired", Device(inactiveDays: 270))
+            scene.device("apple", Device(platform: .apple, state: .disabled))
+            scene.device("old", Device(refreshedTo: "new", oldTokenWorksMs: 1_000))
+            scene.device("uninstalled", Device(state: .uninstalled))
             #expect(try scene.send(Self.score, to: ("token", "uninstalled"), over: carrier).isSent)
             #expect(try scene.send(Self.score, to: ("token", "old"), over: carrier).isSent)
             scene.advance(ms: 1_000)
@@ -58,10 +58,10 @@ extension LegacyHTTPReference {
         }
     }
 
-    @Test("L52: the package that was named is not the token's: InvalidPackageName")
+    @Test("L52: a package that is not the token's gets InvalidPackageName")
     func invalidPackageName() throws {
         var scene = try Scene()
-        scene.device("t", #""package":"com.example""#)
+        scene.device("t", Device(package: "com.example"))
         let message = #"{"restricted_package_name":"com.other","data":{"a":"b"}}"#
         for carrier in Self.both {
             #expect(try scene.send(message, to: ("token", "t"), over: carrier).failure == Self.fixMessage)
@@ -70,7 +70,7 @@ extension LegacyHTTPReference {
         #expect(try scene.arrivals("t").isEmpty)
     }
 
-    @Test("L55 L56: no JSON, and parameters of wrong names or types: 400")
+    @Test("L55 L56: bad JSON and parameters of wrong names or types get a 400")
     func invalidJSON() throws {
         var scene = try Scene()
         #expect(scene.raw("{", over: .legacy).failure == Self.fixMessage)
@@ -82,7 +82,7 @@ extension LegacyHTTPReference {
         }
     }
 
-    @Test("L57: 4,096 bytes of keys and values, 2,048 to a topic: MessageTooBig")
+    @Test("L57: more than 4,096 bytes, or 2,048 to a topic, gets MessageTooBig")
     func messageTooBig() throws {
         var scene = try Scene()
         for (field, to, limit) in [("token", "t", 4_096), ("topic", "/topics/t", 2_048)] {
@@ -101,7 +101,7 @@ extension LegacyHTTPReference {
         }
     }
 
-    @Test("L58 L59: reserved keys and lifetimes beyond four weeks, by their codes")
+    @Test("L58 L59: reserved keys and lifetimes beyond four weeks get their codes")
     func invalidValues() throws {
         var scene = try Scene()
         #expect(scene.raw(#"{"to":"t","data":{"from":"x"}}"#, over: .legacy).failure == Self.fixMessage)
@@ -117,7 +117,7 @@ extension LegacyHTTPReference {
         }
     }
 
-    @Test("L60 L61 L63: Unavailable and InternalServerError: again, after waits that double, each with its own jitter")
+    @Test("L60 L61 L63: Unavailable and InternalServerError are retried with doubling waits and jitter")
     func retryableErrors() throws {
         for (token, error) in [("sbx-unavailable-3-t", ErrorCode.unavailable), ("sbx-internal-3-t", .internalError)] {
             for carrier in Self.both {
@@ -142,7 +142,7 @@ extension LegacyHTTPReference {
         #expect(waits.count == 3)
     }
 
-    @Test("L60: Retry-After is obeyed, beside a 200 too")
+    @Test("L60: Retry-After is obeyed with status 200 too")
     func retryAfter() throws {
         var scene = try Scene()
         let retry = try #require(try scene.send(Self.score, to: ("token", "sbx-unavailable-1-t"), over: .legacy).retry)
@@ -150,7 +150,7 @@ extension LegacyHTTPReference {
         #expect(retry.retryAfterMs == 1_000)
     }
 
-    @Test("L64 L65: too much to one device or one topic: it alone is sent to later, after a minute at least")
+    @Test("L64 L65: beyond the rate of a device or topic only that one waits, at least a minute")
     func rates() throws {
         for (target, error) in [
             (("token", "sbx-devicerate-2-t"), "DeviceMessageRateExceeded"),
@@ -170,7 +170,7 @@ extension LegacyHTTPReference {
 
     // MARK: Table 10
 
-    @Test("L67 L68 L69 L70: operation, name, key but for create, and the tokens: each is required")
+    @Test("L67 L68 L69 L70: a group request without operation, name, tokens, or key unless it creates, is refused")
     func groupKeys() throws {
         var scene = try Scene()
         let key = try scene.makeGroup("n", ["a"])

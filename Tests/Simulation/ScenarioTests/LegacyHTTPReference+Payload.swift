@@ -10,7 +10,7 @@ extension LegacyHTTPReference {
     static func toEach(_ message: String) throws -> (android: Arrival, apple: Arrival, web: Arrival) {
         var scene = try Scene()
         for platform in ["android", "apple", "web"] {
-            scene.device(platform, #""platform":"\#(platform)""#, #""app_state":"background""#)
+            scene.device(platform, Device(platform: .named(platform), appState: .background))
             #expect(try scene.send(message, to: ("token", platform), over: .legacy).isSent)
         }
         return (try scene.arrival("android"), try scene.arrival("apple"), try scene.arrival("web"))
@@ -43,7 +43,7 @@ extension LegacyHTTPReference {
         #expect(try scene.arrival("t").payload["collapse_key"] == "real")
     }
 
-    @Test("L25: other values than strings are made strings, whoever does it")
+    @Test("L25: data values that are no strings arrive as strings")
     func values() throws {
         let (android, apple, web) = try Self.toEach(#"{"data":{"n":7,"b":true,"o":{"k":[1]}}}"#)
         for data in [android.payload, apple.payload, web.payload["data"]?.object ?? JSONObject()] {
@@ -75,10 +75,10 @@ extension LegacyHTTPReference {
         #expect(try Self.toEach(critical).apple.aps["sound"]?.object?["name"] == "alarm.aiff")
     }
 
-    @Test("L28: badge: not said it stays, 0 takes it away")
+    @Test("L28: without a badge the number stays, and 0 removes it")
     func badge() throws {
         var scene = try Scene()
-        scene.device("t", #""platform":"apple""#, #""app_state":"background""#)
+        scene.device("t", Device(platform: .apple, appState: .background))
         for badge in [#""badge":"3""#, #""title":"t""#, #""badge":"0""#] {
             try scene.send(Self.notification(badge), to: ("token", "t"), over: .legacy)
         }
@@ -118,10 +118,10 @@ extension LegacyHTTPReference {
         #expect(arrival.opens == "OPEN")
     }
 
-    @Test("L31: a channel that is not said, or that the app did not make, is the manifest's; so is the icon")
+    @Test("L31: a missing or unknown channel and a missing icon become the manifest's")
     func channel() throws {
         var scene = try Scene()
-        scene.device("t", #""app_state":"background""#, #""channels":["news"]"#)
+        scene.device("t", Device(appState: .background, channels: ["news"]))
         for channel in [#""android_channel_id":"news","#, #""android_channel_id":"other","#, ""] {
             try scene.send(Self.notification(channel + #""title":"t""#), to: ("token", "t"), over: .legacy)
         }
@@ -130,10 +130,10 @@ extension LegacyHTTPReference {
         #expect(shown.map { $0["icon"] } == ["default", "default", "default"])
     }
 
-    @Test("L32: the same tag takes the place of what is shown, without one each is new")
+    @Test("L32: a notification replaces the shown one with its tag; without a tag each is added")
     func tag() throws {
         var scene = try Scene()
-        scene.device("t", #""app_state":"background""#)
+        scene.device("t", Device(appState: .background))
         for (title, tag) in [("1", "score"), ("2", "score"), ("3", ""), ("4", "")] {
             let part = tag.isEmpty ? "" : #","tag":"\#(tag)""#
             try scene.send(Self.notification(#""title":"\#(title)"\#(part)"#), to: ("token", "t"), over: .legacy)
@@ -171,7 +171,7 @@ extension LegacyHTTPReference {
         // Over legacy these fields have other meanings on other platforms, so no other address is refused; the browser
         // gets only what is HTTPS, or relative to its page.
         var scene = try Scene()
-        scene.device("w", #""platform":"web""#, #""app_state":"background""#)
+        scene.device("w", Device(platform: .web, appState: .background))
         for carrier in [Scene.Carrier.legacy, .xmpp, .v1] {
             for (address, isKept) in [
                 ("http://example.com/", false), ("javascript:alert(1)", false), ("HTTPS://example.com/", true),

@@ -14,7 +14,7 @@ import Testing
     func targets() throws {
         var scene = try Scene()
         let key = try scene.makeGroup("n", ["a", "b"])
-        scene.device("c", #""topics":["news"]"#)
+        scene.device("c", Device(topics: ["news"]))
         for (field, value, to) in [("token", "t", "t"), ("group", key, key), ("topic", "news", "/topics/news")] {
             let job = try scene.intake(["message": Self.score, "format": "legacy", field: value], over: .legacy)
             let body = try Scene.body(of: job, recipient: value, over: .legacy, nowMs: scene.nowMs)
@@ -25,7 +25,7 @@ import Testing
         for token in ["a", "b", "c", "t"] { #expect(try scene.arrivals(token).count == 1) }
     }
 
-    @Test("L3 L5: a multicast has 1 to 1,000 tokens, in JSON only, and each its own word")
+    @Test("L3 L5: a multicast has 1 to 1,000 tokens, in JSON only, and a result for each")
     func multicast() throws {
         var scene = try Scene()
         let tokens = (0..<1_000).map { "t\($0)" }
@@ -46,7 +46,7 @@ import Testing
     func conditions() throws {
         var scene = try Scene()
         for (token, topics) in [("a", ["x"]), ("b", ["x", "y"]), ("c", ["z"])] {
-            scene.device(token, #""topics":\#(JSONValue.array(topics.map { .string($0) }).jsonText)"#)
+            scene.device(token, Device(topics: topics))
         }
         // The words have no case. A topic's name has one, as in `to` and in a subscription.
         let table = [
@@ -65,7 +65,7 @@ import Testing
         #expect(throws: Scene.Rejected.self) { try scene.send(Self.score, to: ("condition", four), over: .legacy) }
     }
 
-    @Test("L8: notification_key is no more; a group's key goes into `to`")
+    @Test("L8: notification_key is refused; a group's key goes into `to`")
     func notificationKey() throws {
         var scene = try Scene()
         #expect(throws: Scene.Rejected.self) {
@@ -76,10 +76,10 @@ import Testing
 
     // MARK: Options
 
-    @Test("L9 L11: of one collapse key the last is sent, and four keys are kept at a time")
+    @Test("L9 L11: of one collapse key the last message is kept, of four keys at a time")
     func collapseKey() throws {
         var scene = try Scene()
-        scene.device("t", #""online":false"#)
+        scene.device("t", Device(isOnline: false))
         for round in 1...2 {
             for key in 1...4 {
                 let message = #"{"collapse_key":"Updates \#(key)","data":{"round":"\#(round)"}}"#
@@ -88,14 +88,14 @@ import Testing
         }
         #expect(try scene.statistic("stored") == 4)
         try scene.send(#"{"collapse_key":"Updates 5","data":{"round":"2"}}"#, to: ("token", "t"), over: .legacy)
-        scene.device("t", #""online":true"#)
+        scene.device("t", Device(isOnline: true))
         #expect(try scene.arrivals("t").compactMap { $0.payload["round"] } == ["2", "2", "2", "2"])
     }
 
-    @Test("L12 L13: normal and high, 5 and 10 on Apple; notifications are high unless said, data are normal")
+    @Test("L12 L13: priorities are 5 and 10 on Apple; by default notifications are high and data normal")
     func priority() throws {
         var scene = try Scene()
-        scene.device("apple", #""platform":"apple""#)
+        scene.device("apple", Device(platform: .apple))
         let shown = #""notification":{"title":"t"}"#
         let table = [
             (#"{"priority":"high",\#(shown)}"#, "high", "10"), (#"{"priority":"normal",\#(shown)}"#, "normal", "5"),
@@ -113,10 +113,10 @@ import Testing
         #expect(scene.raw(#"{"to":"t","priority":"urgent"}"#, over: .legacy).failure == Self.fixMessage)
     }
 
-    @Test("L14 L15: normal may be late, high is there at once and shows its notification")
+    @Test("L14 L15: normal priority may be late, high is delivered at once and shows its notification")
     func prioritiesInTheBackground() throws {
         var scene = try Scene()
-        scene.device("t", #""app_state":"background""#, #""normal_delay_ms":5000"#)
+        scene.device("t", Device(appState: .background, normalDelayMs: 5_000))
         try scene.send(#"{"priority":"normal","data":{"p":"n"}}"#, to: ("token", "t"), over: .legacy)
         try scene.send(#"{"priority":"high","notification":{"title":"now"}}"#, to: ("token", "t"), over: .legacy)
         #expect(try scene.arrivals("t").map(\.shown) == [["now"]])
@@ -128,20 +128,20 @@ import Testing
     func contentAvailable() throws {
         var scene = try Scene()
         let message = #"{"content_available":true,"data":{"score":"3x1"}}"#
-        scene.device("apple", #""platform":"apple""#, #""app_state":"background""#)
+        scene.device("apple", Device(platform: .apple, appState: .background))
         try scene.send(message, to: ("token", "apple"), over: .legacy)
         let silent = try scene.arrival("apple")
         #expect(silent.aps == ["content-available": 1])
         #expect(silent.headers["apns-push-type"] == "background")
         #expect(silent.callbacks.first?.hasPrefix("application(_:didReceiveRemoteNotification") == true)
         for state in ["low_power", "force_quit"] {
-            scene.device("apple", #""app_state":"\#(state)""#)
+            scene.device("apple", Device(appState: .named(state)))
             #expect(try scene.send(message, to: ("token", "apple"), over: .legacy).isSent)
         }
         #expect(try scene.arrivals("apple").count == 1)
         #expect(try scene.dropped("silent") == 2)
-        scene.device("android", #""app_state":"background""#)
-        scene.device("web", #""platform":"web""#)
+        scene.device("android", Device(appState: .background))
+        scene.device("web", Device(platform: .web))
         for token in ["android", "web"] { try scene.send(message, to: ("token", token), over: .legacy) }
         #expect(try scene.arrival("android").callbacks == ["onMessageReceived:arrival:data"])
         // Not of Chrome: nothing of it is there.
@@ -153,7 +153,7 @@ import Testing
         var scene = try Scene()
         let message = #"{"mutable_content":true,"notification":{"title":"t"}}"#
         for platform in ["android", "apple", "web"] {
-            scene.device(platform, #""platform":"\#(platform)""#, #""app_state":"background""#)
+            scene.device(platform, Device(platform: .named(platform), appState: .background))
             try scene.send(message, to: ("token", platform), over: .legacy)
         }
         let apple = try scene.arrival("apple")
@@ -165,25 +165,25 @@ import Testing
         }
     }
 
-    @Test("L20: kept for time_to_live seconds, four weeks at most and unless said")
+    @Test("L20: a message is kept for time_to_live seconds, four weeks at most and by default")
     func timeToLive() throws {
         for (members, wait, count) in [
             (#""time_to_live":60,"#, Int64(59_999), 1), (#""time_to_live":60,"#, 60_000, 0),
             ("", 2_419_199_999, 1), ("", 2_419_200_000, 0),
         ] {
             var scene = try Scene()
-            scene.device("t", #""online":false"#)
+            scene.device("t", Device(isOnline: false))
             try scene.send(#"{\#(members)"data":{"a":"b"}}"#, to: ("token", "t"), over: .legacy)
             scene.advance(ms: wait)
-            scene.device("t", #""online":true"#)
+            scene.device("t", Device(isOnline: true))
             #expect(try scene.arrivals("t").count == count)
         }
     }
 
-    @Test("L21: with restricted_package_name only that app gets it")
+    @Test("L21: with restricted_package_name only that app gets the message")
     func restrictedPackage() throws {
         var scene = try Scene()
-        scene.device("t", #""package":"com.example.app""#)
+        scene.device("t", Device(package: "com.example.app"))
         func message(_ package: String) -> String {
             #"{"restricted_package_name":"\#(package)","data":{"a":"b"}}"#
         }
@@ -194,7 +194,7 @@ import Testing
         }
     }
 
-    @Test("L22: dry_run asks without sending; unsaid it is off")
+    @Test("L22: dry_run checks without sending; by default it is off")
     func dryRun() throws {
         var scene = try Scene()
         for carrier in [Scene.Carrier.legacy, .plainText] {

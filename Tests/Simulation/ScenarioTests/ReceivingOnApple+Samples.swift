@@ -47,7 +47,7 @@ extension ReceivingOnApple {
         )
     }
 
-    @Test("R18 R19 R20: only that the page mentions Apple's conditions, and when the app does the library's work")
+    @Test("R18 R19 R20: the page names Apple's conditions, and when the app does the library's work")
     func mentioned() throws {
         let page = try Documentation.page("ReceivingOnApple")
         for word in [

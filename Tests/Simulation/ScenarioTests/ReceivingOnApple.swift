@@ -18,7 +18,7 @@ import Testing
     /// What an app in that state makes of one v1 message.
     static func receive(_ message: String, _ state: String) throws -> (Arrival, ReceivedNotification, id: String) {
         var scene = try Scene()
-        scene.device("t", #""platform":"apple""#, #""app_state":"\#(state)""#, #""bundle":"com.example.app""#)
+        scene.device("t", Device(platform: .apple, appState: .named(state), bundle: "com.example.app"))
         let id = try #require(try scene.send(message, to: ("token", "t")).messageID)
         let arrival = try scene.arrival("t")
         let received = try ReceivedNotification(json: JSONValue.object(arrival.payload).jsonBytes)
@@ -28,7 +28,7 @@ import Testing
     @Test("R1 R2: every message for an Apple app goes through APNs, whatever it holds and however it was sent")
     func everythingThroughAPNs() throws {
         var scene = try Scene()
-        scene.device("t", #""platform":"apple""#, #""bundle":"com.example.app""#, #""topics":["news"]"#)
+        scene.device("t", Device(platform: .apple, bundle: "com.example.app", topics: ["news"]))
         let group = try scene.makeGroup("n", ["t"])
         for message in [#"{"data":{"a":"b"}}"#, #"{"notification":{"title":"t"}}"#] {
             for carrier in [Scene.Carrier.v1, .legacy, .xmpp] {
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test("R4: in front, willPresent gets the notification and its userInfo")
+    @Test("R4: in the foreground willPresent gets the notification and its userInfo")
     func inFront() throws {
         let (arrival, received, _) = try Self.receive(Self.match, "foreground")
         #expect(arrival.callbacks.first == Self.willPresent)
@@ -57,7 +57,7 @@ import Testing
         #expect(received["customKey"] == "customValue")
     }
 
-    @Test("R6 R13: after the tap didReceive gets it, with FCM's id of the message")
+    @Test("R6 R13: after the tap didReceive gets the notification with FCM's message id")
     func afterTheTap() throws {
         let (arrival, received, id) = try Self.receive(Self.match, "background")
         #expect(arrival.shown == ["Portugal vs. Denmark"])
@@ -74,7 +74,7 @@ import Testing
         )
         #expect(received.category == "NEW_MESSAGE_CATEGORY")
         var scene = try Scene()
-        scene.device("t", #""platform":"apple""#)
+        scene.device("t", Device(platform: .apple))
         for carrier in [Scene.Carrier.legacy, .xmpp, .v1] {
             let message = #"{"notification":{"title":"t","click_action":"NEW_MESSAGE_CATEGORY"}}"#
             try scene.send(message, to: ("token", "t"), over: carrier, as: .legacy)
@@ -97,7 +97,7 @@ import Testing
         }
         // The legacy spelling is another, and the push the same.
         var scene = try Scene()
-        scene.device("t", #""platform":"apple""#)
+        scene.device("t", Device(platform: .apple))
         try scene.send(#"{"content_available":true,"data":{"score":"3x1"}}"#, to: ("token", "t"), over: .legacy)
         #expect(try scene.arrival("t").aps == ["content-available": 1])
         // Urgent and silent at once is refused, by both sides.
@@ -106,7 +106,7 @@ import Testing
         #expect(scene.raw(#"{"message":{"token":"t",\#(urgent)}}"#).failure == "INVALID_ARGUMENT fix_message")
     }
 
-    @Test("R12: of a notification in the background that method hears only after the tap")
+    @Test("R12: in the background that method is called for a notification only after the tap")
     func notificationInBackground() throws {
         let (arrival, received, _) = try Self.receive(Self.match, "background")
         #expect(arrival.callbacks == [Self.didReceive, Self.didReceiveRemote + ":tap:notification+data"])
@@ -120,7 +120,7 @@ import Testing
     func notGuaranteed() throws {
         for state in ["low_power", "force_quit"] {
             var scene = try Scene()
-            scene.device("t", #""platform":"apple""#, #""app_state":"\#(state)""#)
+            scene.device("t", Device(platform: .apple, appState: .named(state)))
             #expect(try scene.send(Self.silent, to: ("token", "t")).isSent)
             #expect(try scene.arrivals("t").isEmpty)
             #expect(try scene.dropped("silent") == 1)
@@ -151,7 +151,7 @@ import Testing
         #expect(fromDictionary["customKey"] == "customValue")
     }
 
-    @Test("R17: the payload as it is printed is no JSON, and the fault is where it is")
+    @Test("R17: intake refuses the payload as printed, and names the byte at fault")
     func printedExample() throws {
         let printed = #"""
               {

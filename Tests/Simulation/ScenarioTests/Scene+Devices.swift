@@ -3,18 +3,17 @@ import FanfareJSON
 import FanfareModel
 import Testing
 
-/// The other end: devices, and what they got.
+/// The devices of a scene, and what they received.
 extension Scene {
     /// Describes a device, or changes it.
-    ///
-    /// - Parameter fields: JSON members, such as `"platform":"apple"`.
-    mutating func device(_ token: String, _ fields: String...) {
-        let body = ([#""token":"\#(token)""#] + fields).joined(separator: ",")
-        let reply = control("POST", "/devices", "{\(body)}")
+    mutating func device(_ token: String, _ device: Device) {
+        var body = device.json
+        body["token"] = .string(token)
+        let reply = control("POST", "/devices", JSONValue.object(body).jsonText)
         #expect(reply.status == 200, "\(reply.text)")
     }
 
-    /// Adds subscribers that are no more than a number.
+    /// Adds anonymous subscribers to a topic.
     mutating func audience(_ topic: String, of count: Int) {
         #expect(control("POST", "/devices", #"{"topic":"\#(topic)","subscribers":\#(count)}"#).status == 200)
     }
@@ -25,12 +24,12 @@ extension Scene {
         return simulator.control(request, nowMs: nowMs)
     }
 
-    /// What a device got so far, oldest first.
+    /// What a device has received, oldest first.
     mutating func arrivals(_ token: String) throws -> [Arrival] {
         try lines(control("GET", "/deliveries", query: "token=" + token)).map { Arrival(json: $0) }
     }
 
-    /// The only thing that a device got.
+    /// The one message or event that a device has received.
     mutating func arrival(_ token: String) throws -> Arrival {
         let all = try arrivals(token)
         #expect(all.count == 1)
@@ -39,7 +38,7 @@ extension Scene {
 
     mutating func fanouts() throws -> [JSONObject] { try lines(control("GET", "/fanouts")) }
 
-    /// Milliseconds from the acceptance of each fan-out to its end; nil while it is under way.
+    /// Milliseconds from the acceptance of each fan-out to its end; nil while it is active.
     mutating func fanoutTimes() throws -> [Int64?] {
         try fanouts().map { fanout in
             let accepted = try #require(fanout["accepted_ms"]?.number?.int64)
@@ -72,7 +71,7 @@ struct Arrival {
     var timeMs: Int64 { json["time_ms"]?.number?.int64 ?? 0 }
     var isDeletedMessages: Bool { json["event"] == "deleted_messages" }
 
-    /// Whom it called, as `name:when:what+it+carries`.
+    /// The callbacks, each as `name:when:what+it+carries`.
     var callbacks: [String] {
         (json["callback"]?.array ?? []).compactMap(\.object).map { callback in
             let parts = (callback["carries"]?.array ?? []).compactMap(\.string).joined(separator: "+")
@@ -85,7 +84,7 @@ struct Arrival {
         (json["callback"]?.array ?? []).compactMap { $0.object?["opens"]?.string }.first
     }
 
-    /// The titles, or without one the bodies, on the screen after it; oldest first.
+    /// The titles on the screen after it, or the bodies of notifications without one; oldest first.
     var shown: [String] {
         notifications.map { $0["title"]?.string ?? $0["body"]?.string ?? "" }
     }
@@ -114,7 +113,7 @@ extension Verdict {
         return "\(failure.error.rawValue) \(failure.action.rawValue)"
     }
 
-    /// What is waited for, and whose sends wait; nil for a verdict that is no retry.
+    /// The reason and the scope of a retry; nil for any other verdict.
     var retry: Retry? {
         if case .retry(let retry) = self { return retry }
         return nil

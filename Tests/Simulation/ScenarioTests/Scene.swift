@@ -5,13 +5,18 @@ import FanfareJSON
 import FanfareModel
 import Testing
 
-/// Both ends of the wire in one process, with a clock that only moves when told: a job is taken in, becomes a request,
-/// is answered by the simulator, and the answer is judged.
+/// Both ends of the wire in one process, with a clock that a test moves. A job is validated and becomes a request, the
+/// simulator answers it, and the answer is judged.
+///
+/// A scenario and the page Statements cite each other. ``StatementsTests`` reads both as text and checks it:
+/// - The display name of a test begins with its statements, such as `A47 A56: a lifetime that is not given …`.
+/// - The row of each of these statements names the test as `Suite/function`, such as `AboutMessages/defaultLifetime`.
+/// - A new statement gets the next number of its document's letter, and a test or a reason why it has none.
 struct Scene {
-    /// How a project's sends travel.
+    /// The protocol of a send.
     enum Carrier: CaseIterable { case v1, legacy, plainText, xmpp }
 
-    /// Intake did not take the job.
+    /// Intake refused the job.
     struct Rejected: Error, Equatable {
         var reason: String
     }
@@ -35,9 +40,9 @@ struct Scene {
     var accessToken = ""
     /// The latest answer.
     var reply = SimulatorReply(status: 0)
-    /// The XMPP connections that are open, by their number.
+    /// The open XMPP connections, by their number.
     var lines: [UInt64: XMPPLine] = [:]
-    /// Of messages over XMPP.
+    /// Messages sent over XMPP.
     var messageCount = 0
 
     init(fanoutRate: Int = 10_000, defersFanouts: Bool = false, bareErrors: Bool = false) throws {
@@ -53,7 +58,7 @@ struct Scene {
         accessToken = try requestToken(for: Self.project).value
     }
 
-    /// Lets time pass; the worker renews its access token before it runs out.
+    /// Moves the clock. The worker renews its access token before it expires.
     mutating func advance(ms: Int64) {
         nowMs += ms
         if let token = try? requestToken(for: Self.project) { accessToken = token.value }
@@ -80,7 +85,7 @@ struct Scene {
 
     // MARK: Sending
 
-    /// Takes a job in, as `XADD` would bring it.
+    /// Validates a job as intake does for an entry of `XADD`.
     func intake(
         _ fields: [String: String],
         over carrier: Carrier = .v1
@@ -99,7 +104,7 @@ struct Scene {
         }
     }
 
-    /// Sends a message to one recipient, all the way.
+    /// Sends a message to one recipient, from the job to the verdict.
     ///
     /// - Parameter target: a field and its value, such as `token` and a token.
     @discardableResult
@@ -142,8 +147,7 @@ struct Scene {
         return Array(verdicts)
     }
 
-    /// A request as somebody else might write it, past every check of ours; not for XMPP, see
-    /// ``exchange(_:messageID:kind:recipient:)``.
+    /// Posts a body that no check of the worker has seen. For XMPP see ``exchange(_:messageID:kind:recipient:)``.
     mutating func raw(
         _ body: String,
         over carrier: Carrier = .v1,
@@ -227,7 +231,7 @@ struct Scene {
 }
 
 extension Job {
-    /// The one recipient that it has.
+    /// The only recipient.
     var recipient: String {
         switch target {
         case .tokens(let names), .fids(let names): return names.first ?? ""
@@ -238,7 +242,7 @@ extension Job {
 }
 
 extension SimulatorReply {
-    /// As the transport hands it over.
+    /// The answer as the transport hands it over.
     var answer: HTTPAnswer {
         HTTPAnswer(
             status: status,

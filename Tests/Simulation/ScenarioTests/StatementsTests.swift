@@ -1,6 +1,6 @@
 import Testing
 
-/// The page "Statements" against the tests it names: neither may say more than the other.
+/// The page Statements and the scenarios cite each other. ``Scene`` states the rule.
 @Suite struct StatementsTests {
     struct Row: Equatable {
         var number: String
@@ -20,7 +20,7 @@ import Testing
     /// `| A1 | text | ``Suite/function`` |`, or a reason in the third column.
     static func rows() throws -> [Row] {
         try Documentation.page("Statements").split(separator: "\n").compactMap { line in
-            // A bar that is part of a text stands behind a backslash.
+            // A bar within a text is escaped by a backslash.
             let cells = line.replacing(#"\|"#, with: "/").split(separator: "|", omittingEmptySubsequences: false).map {
                 trimmed($0)
             }
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    /// Every test of the five scenarios, with the statements that its name begins with.
+    /// Every scenario, with the statements that its name begins with.
     static func scenarios() throws -> [Scenario] {
         var found: [Scenario] = []
         for (name, text) in try Documentation.scenarioSources() where name != "StatementsTests.swift" {
@@ -59,7 +59,7 @@ import Testing
                     numbers = nil
                 }
             }
-            // A test that is written otherwise would be passed over.
+            // A test in another form would be missed.
             #expect(found.count - before == text.ranges(of: "@Test").count, "\(name)")
         }
         return found

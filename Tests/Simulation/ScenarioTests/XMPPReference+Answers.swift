@@ -11,7 +11,7 @@ extension XMPPReference {
         #"{"match":{"path":"xmpp"},"action":\#(action),"times":\#(times)}"#
     }
 
-    @Test("X47 X48 X49: an ack or a nack: from the token, by the message's id, with an error where it is a nack")
+    @Test("X47 X48 X49: an ack or nack comes from the token, names the message's id, and a nack its error")
     func answers() throws {
         var scene = try Scene()
         try scene.send(Self.score, to: ("token", "t"), over: .xmpp)
@@ -28,7 +28,7 @@ extension XMPPReference {
         #expect(nack["error_description"]?.string?.isEmpty == false)
     }
 
-    @Test("X51 X53 X66: a token that is none, another sender's, or one whose APNs key is missing")
+    @Test("X51 X53 X66: an invalid token, another sender's and one without APNs key each get their error")
     func permanentErrors() throws {
         var scene = try Scene()
         for (token, code, failure) in [
@@ -41,13 +41,13 @@ extension XMPPReference {
         }
     }
 
-    @Test("X52: DEVICE_UNREGISTERED, whatever ended the token: it is to be removed")
+    @Test("X52: a token that ended for any reason gets DEVICE_UNREGISTERED and is to be removed")
     func unregistered() throws {
         var scene = try Scene()
-        scene.device("unregistered", #""state":"unregistered""#)
-        scene.device("expired", #""inactive_days":270"#)
-        scene.device("apple", #""platform":"apple""#, #""state":"disabled""#)
-        scene.device("uninstalled", #""state":"uninstalled""#)
+        scene.device("unregistered", Device(state: .unregistered))
+        scene.device("expired", Device(inactiveDays: 270))
+        scene.device("apple", Device(platform: .apple, state: .disabled))
+        scene.device("uninstalled", Device(state: .uninstalled))
         #expect(try scene.send(Self.score, to: ("token", "uninstalled"), over: .xmpp).isSent)
         for token in ["unregistered", "expired", "apple", "uninstalled"] {
             #expect(try scene.send(Self.score, to: ("token", token), over: .xmpp).failure == "UNREGISTERED remove")
@@ -55,7 +55,7 @@ extension XMPPReference {
         }
     }
 
-    @Test("X50 X54 X55 X56 X57: INVALID_JSON: no token, wrong types, too large, a reserved key, a lifetime too long")
+    @Test("X50 X54 X55 X56 X57: a missing token, wrong type, size, reserved key or lifetime gets INVALID_JSON")
     func invalidJSON() throws {
         var scene = try Scene()
         let long = String(repeating: "x", count: 4_096)
@@ -80,7 +80,7 @@ extension XMPPReference {
         #expect(throws: Scene.Rejected.self) { try scene.send(topic, to: ("topic", "t"), over: .xmpp) }
     }
 
-    @Test("X59 X60 X62: SERVICE_UNAVAILABLE and INTERNAL_SERVER_ERROR: again, after waits that double, with a jitter")
+    @Test("X59 X60 X62: SERVICE_UNAVAILABLE and INTERNAL_SERVER_ERROR are retried with doubling waits and jitter")
     func retryableErrors() throws {
         for (token, error) in [("sbx-unavailable-3-t", ErrorCode.unavailable), ("sbx-internal-3-t", .internalError)] {
             var scene = try Scene()
@@ -96,7 +96,7 @@ extension XMPPReference {
         }
     }
 
-    @Test("X63 X64: too much to one device or one topic: not at once again, and it alone")
+    @Test("X63 X64: beyond the rate of a device or topic only that one waits")
     func rates() throws {
         for (target, error) in [
             (("token", "sbx-devicerate-2-t"), "DEVICE_MESSAGE_RATE_EXCEEDED"),
@@ -110,14 +110,14 @@ extension XMPPReference {
         }
     }
 
-    @Test("X61 L62: only that the Runbook mentions what a sender that disregards the limits risks")
+    @Test("X61 L62: the Runbook says what a sender risks that disregards the limits")
     func blockedSenders() throws {
         let page = try Documentation.page("Runbook/FanfareQuotaRefused")
         #expect(page.contains("A disregard of FCM's limits can get a sender blocked."))
         #expect(page.contains("do not go round the hold"))
     }
 
-    @Test("X65: CONNECTION_DRAINING as a nack: at once again, on another connection")
+    @Test("X65: a nack CONNECTION_DRAINING is retried at once on another connection")
     func drainingNack() throws {
         var scene = try Scene()
         let first = try scene.connect()

@@ -7,10 +7,13 @@ import Testing
 /// Tables 2a, 2b and 2c: the keys of a notification on each platform.
 extension XMPPReference {
     /// Sends notifications, in order, to one device in the background.
-    static func shown(_ platform: String, _ members: String..., fields: String...) throws -> [Arrival] {
+    static func shown(
+        _ platform: Device.Platform,
+        _ members: String...,
+        channels: [String]? = nil
+    ) throws -> [Arrival] {
         var scene = try Scene()
-        scene.device("t", #""platform":"\#(platform)""#, #""app_state":"background""#)
-        for field in fields { scene.device("t", field) }
+        scene.device("t", Device(platform: platform, appState: .background, channels: channels))
         for member in members {
             #expect(try scene.send(#"{"notification":{\#(member)}}"#, to: ("token", "t"), over: .xmpp).isSent)
         }
@@ -20,7 +23,7 @@ extension XMPPReference {
     @Test("X27 X28 X31 X32: Apple: title, subtitle, body, and click_action as category")
     func appleAlert() throws {
         let arrival = try #require(
-            try Self.shown("apple", #""title":"T","subtitle":"S","body":"B","click_action":"OPEN""#).first
+            try Self.shown(.apple, #""title":"T","subtitle":"S","body":"B","click_action":"OPEN""#).first
         )
         #expect(arrival.aps["alert"]?.object == ["title": "T", "subtitle": "S", "body": "B"])
         #expect(arrival.aps["category"] == "OPEN")
@@ -29,23 +32,23 @@ extension XMPPReference {
     @Test("X29: Apple: a sound by its file's name, or a critical one as a dictionary")
     func appleSound() throws {
         let critical = #""sound":{"critical":1,"name":"alarm.aiff","volume":0.5}"#
-        let arrivals = try Self.shown("apple", #""sound":"ping.aiff""#, critical)
+        let arrivals = try Self.shown(.apple, #""sound":"ping.aiff""#, critical)
         let sounds = try arrivals.map {
             try ReceivedNotification(json: JSONValue.object($0.payload).jsonBytes).sound
         }
         #expect(sounds == [.named("ping.aiff"), .adjusted(name: "alarm.aiff", volume: 0.5, isCritical: true)])
     }
 
-    @Test("X30: Apple: badge: not said it stays, 0 takes it away")
+    @Test("X30: on Apple without a badge the number stays, and 0 removes it")
     func appleBadge() throws {
-        let arrivals = try Self.shown("apple", #""badge":"3""#, #""title":"t""#, #""badge":"0""#)
+        let arrivals = try Self.shown(.apple, #""badge":"3""#, #""title":"t""#, #""badge":"0""#)
         #expect(arrivals.map(\.badge) == [3, 3, 0])
     }
 
     @Test("X33 X34 X35 X36: Apple: loc-key, loc-args, title-loc-key and title-loc-args")
     func appleLocalized() throws {
         let arrivals = try Self.shown(
-            "apple",
+            .apple,
             #"""
             "body_loc_key":"GOAL","body_loc_args":"[\"Mario\"]","title_loc_key":"MATCH","title_loc_args":"[\"FC\",\"3\"]"
             """#
@@ -60,7 +63,7 @@ extension XMPPReference {
     @Test("X37 X39 X40 X42 X43 X44: Android: texts, icon, sound, color, a tap's activity, texts from resources")
     func android() throws {
         let arrivals = try Self.shown(
-            "android",
+            .android,
             ##"""
             "title":"T","body":"B","icon":"myicon","sound":"default","color":"#00ff00","click_action":"OPEN"
             """##,
@@ -81,22 +84,22 @@ extension XMPPReference {
         #expect(arrivals.last?.notifications.last?["icon"] == "default")
     }
 
-    @Test("X38: Android: a channel that the app made, or else the manifest's")
+    @Test("X38: on Android a channel that the app did not create becomes the manifest's")
     func androidChannel() throws {
         let arrivals = try Self.shown(
-            "android",
+            .android,
             #""android_channel_id":"news","title":"1""#,
             #""android_channel_id":"other","title":"2""#,
             #""title":"3""#,
-            fields: #""channels":["news"]"#
+            channels: ["news"]
         )
         #expect(arrivals.compactMap { $0.notifications.last?["channel"] } == ["news", "default", "default"])
     }
 
-    @Test("X41: Android: the same tag replaces, none adds")
+    @Test("X41: on Android a notification replaces the shown one with its tag; without a tag each is added")
     func androidTag() throws {
         let arrivals = try Self.shown(
-            "android",
+            .android,
             #""title":"1","tag":"g""#,
             #""title":"2","tag":"g""#,
             #""title":"3""#,
@@ -109,7 +112,7 @@ extension XMPPReference {
     func web() throws {
         let arrival = try #require(
             try Self.shown(
-                "web",
+                .web,
                 #"""
                 "title":"T","body":"B","icon":"https://example.com/i.png","click_action":"https://example.com/"
                 """#

@@ -19,11 +19,11 @@ extension XMPPReference {
         return try #require(stats?[name]?.number?.int64)
     }
 
-    @Test("X67 X68: an app's message to its server: from, category, message_id and data")
+    @Test("X67 X68: an upstream message has from, category, message_id and data")
     func upstreamMessage() throws {
         var scene = try Scene()
         let line = try scene.connect()
-        scene.device("t", #""package":"com.example.app""#)
+        scene.device("t", Device(package: "com.example.app"))
         try Self.upstream(&scene, #""from":"t","data":{"hello":"server"}"#)
         let incoming = try #require(line.incoming.first?.0)
         #expect(incoming.kind == .message)
@@ -33,7 +33,7 @@ extension XMPPReference {
         #expect(try JSONParser.parse(incoming.data) == .object(["hello": "server"]))
     }
 
-    @Test("X68: data that is a string, as table 5 types it, is kept as that string")
+    @Test("X68: upstream data that is a string, as table 5 types it, stays a string")
     func upstreamText() throws {
         var scene = try Scene()
         let line = try scene.connect()
@@ -44,7 +44,7 @@ extension XMPPReference {
         #expect(try Self.upstreamCount(&scene, "upstream_acked") == 1)
     }
 
-    @Test("X69: it is acknowledged by its id, to the app; unacknowledged it comes again on the next connection")
+    @Test("X69: an upstream message without an ack comes again on the next connection")
     func acknowledgement() throws {
         var scene = try Scene()
         let first = try scene.connect()
@@ -66,7 +66,7 @@ extension XMPPReference {
         #expect(third.incoming.isEmpty)
     }
 
-    @Test("X58: BAD_ACK touches no recipient: that ack is given once more, and then let go")
+    @Test("X58: after BAD_ACK an ack is sent once more and then dropped; no recipient is affected")
     func badAck() throws {
         var scene = try Scene()
         let line = try scene.connect()
@@ -96,11 +96,11 @@ extension XMPPReference {
         #expect(repeats == 1)
     }
 
-    @Test("X70 X71 X72 X73 X74 X75: a receipt: from FCM, under dr2: and the message's id, with status and token")
+    @Test("X70 X71 X72 X73 X74 X75: a receipt comes from FCM under dr2: and the message's id, with status and token")
     func receipt() throws {
         var scene = try Scene()
         let line = try scene.connect()
-        scene.device("t", #""package":"com.example.app""#)
+        scene.device("t", Device(package: "com.example.app"))
         let wish = #"{"delivery_receipt_requested":true,"data":{"a":"b"}}"#
         let id = XMPPMessageID(job: "job", index: 1, attempt: 1, nonce: 7).description
         try scene.send(wish, to: ("token", "t"), over: .xmpp)
@@ -125,11 +125,11 @@ extension XMPPReference {
         #expect(String(decoding: line.written, as: UTF8.self).contains("dr2:" + id))
     }
 
-    @Test("X73 X74 X75: a receipt whose data is a string, as table 7 types it, says the same")
+    @Test("X73 X74 X75: a receipt whose data is a string, as table 7 types it, is read the same")
     func receiptText() throws {
         var scene = try Scene()
         let line = try scene.connect()
-        scene.device("t", #""receipts":"string""#)
+        scene.device("t", Device(receipts: .string))
         try scene.send(#"{"delivery_receipt_requested":true,"data":{"a":"b"}}"#, to: ("token", "t"), over: .xmpp)
         try scene.settleXMPP()
         let incoming = try #require(line.incoming.first?.0)
@@ -141,7 +141,7 @@ extension XMPPReference {
         #expect(try JSONParser.parse(incoming.data).object?["device_registration_id"] == "t")
     }
 
-    @Test("X70 X76 X77: CONNECTION_DRAINING: nothing new on this connection, and what is in the pipe is still answered")
+    @Test("X70 X76 X77: a draining connection takes no new messages and answers those in flight")
     func draining() throws {
         var scene = try Scene()
         let line = try scene.connect()

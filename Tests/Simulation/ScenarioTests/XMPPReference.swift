@@ -21,7 +21,7 @@ import Testing
     func targets() throws {
         var scene = try Scene()
         let key = try scene.makeGroup("n", ["a", "b"])
-        scene.device("c", #""topics":["news"]"#)
+        scene.device("c", Device(topics: ["news"]))
         for (field, value, member, to) in [
             ("token", "t", "to", "t"), ("group", key, "to", key), ("topic", "news", "to", "/topics/news"),
             ("condition", "'news' in topics", "condition", "'news' in topics"),
@@ -43,7 +43,7 @@ import Testing
     @Test("X3 X4: a condition's words in any case, and two operators at most")
     func conditions() throws {
         var scene = try Scene()
-        scene.device("a", #""topics":["x"]"#)
+        scene.device("a", Device(topics: ["x"]))
         #expect(try scene.send(Self.score, to: ("condition", "'x' IN TOPICS && 'x' in topics"), over: .xmpp).isSent)
         #expect(try scene.send(Self.score, to: ("condition", "'x' in topics || 'y' in topics"), over: .xmpp).isSent)
         scene.advance(ms: 1_000)
@@ -56,7 +56,7 @@ import Testing
         #expect(throws: Scene.Rejected.self) { try scene.send(Self.score, to: ("condition", four), over: .xmpp) }
     }
 
-    @Test("X5: every message has an id of its own on the connection, and the answer repeats it")
+    @Test("X5: the answer repeats the message's id, which is unique on the connection")
     func messageIDs() throws {
         var scene = try Scene()
         let line = try scene.connect()
@@ -91,10 +91,10 @@ import Testing
         #expect(verdict.failure == Self.fixMessage)
     }
 
-    @Test("X6 X8: of one collapse key the last waits for the device, and of five keys four")
+    @Test("X6 X8: of one collapse key the last message is stored, and of five keys four")
     func collapseKeys() throws {
         var scene = try Scene()
-        scene.device("t", #""online":false"#)
+        scene.device("t", Device(isOnline: false))
         for round in 1...2 {
             for key in 1...4 {
                 let message = #"{"collapse_key":"k\#(key)","data":{"round":"\#(round)"}}"#
@@ -103,15 +103,15 @@ import Testing
         }
         #expect(try scene.statistic("stored") == 4)
         try scene.send(#"{"collapse_key":"k5","data":{"round":"2"}}"#, to: ("token", "t"), over: .xmpp)
-        scene.device("t", #""online":true"#)
+        scene.device("t", Device(isOnline: true))
         #expect(try scene.arrivals("t").compactMap { $0.payload["round"] } == ["2", "2", "2", "2"])
     }
 
-    @Test("X9 X10 X11 X12: priorities, their numbers on Apple and their defaults")
+    @Test("X9 X10 X11 X12: priorities have their numbers on Apple and their defaults")
     func priority() throws {
         var scene = try Scene()
-        scene.device("apple", #""platform":"apple""#)
-        scene.device("android", #""app_state":"background""#, #""normal_delay_ms":5000"#)
+        scene.device("apple", Device(platform: .apple))
+        scene.device("android", Device(appState: .background, normalDelayMs: 5_000))
         let shown = #""notification":{"title":"t"}"#
         for (message, apple, count) in [
             (#"{"priority":"high",\#(shown)}"#, "10", 1), (#"{"priority":"normal",\#(shown)}"#, "5", 1),
@@ -127,11 +127,11 @@ import Testing
         #expect(try scene.arrivals("android").last?.payload["score"] == "3x1")
     }
 
-    @Test("X13 X14 X15 X16 X17 X26: content_available and mutable_content are Apple's, all of it goes through APNs")
+    @Test("X13 X14 X15 X16 X17 X26: content_available and mutable_content act on Apple only, through APNs")
     func appleOptions() throws {
         var scene = try Scene()
         for platform in ["android", "apple", "web"] {
-            scene.device(platform, #""platform":"\#(platform)""#, #""app_state":"background""#)
+            scene.device(platform, Device(platform: .named(platform), appState: .background))
             let silent = #"{"content_available":true,"data":{"a":"b"}}"#
             #expect(try scene.send(silent, to: ("token", platform), over: .xmpp).isSent)
             let mutable = #"{"mutable_content":true,"notification":{"title":"t"}}"#
@@ -146,37 +146,37 @@ import Testing
             #expect(!text.contains("mutable") && !text.contains("content-available"))
         }
         #expect(try scene.arrivals("android").first?.callbacks == ["onMessageReceived:arrival:data"])
-        scene.device("apple", #""app_state":"force_quit""#)
+        scene.device("apple", Device(appState: .forceQuit))
         #expect(try scene.send(#"{"content_available":true}"#, to: ("token", "apple"), over: .xmpp).isSent)
         #expect(try scene.dropped("silent") == 1)
         // Data alone went over a channel of FCM's own once, and goes through APNs now.
         try scene.send(Self.score, to: ("token", "apple"), over: .xmpp)
-        scene.device("apple", #""app_state":"foreground""#)
+        scene.device("apple", Device(appState: .foreground))
         try scene.send(Self.score, to: ("token", "apple"), over: .xmpp)
         #expect(try scene.arrivals("apple").last?.headers["apns-push-type"] == "background")
     }
 
-    @Test("X18: kept for time_to_live seconds, four weeks at most and unless said")
+    @Test("X18: a message is kept for time_to_live seconds, four weeks at most and by default")
     func timeToLive() throws {
         for (members, wait, count) in [
             (#""time_to_live":60,"#, Int64(59_999), 1), (#""time_to_live":60,"#, 60_000, 0),
             ("", 2_419_199_999, 1), ("", 2_419_200_000, 0),
         ] {
             var scene = try Scene()
-            scene.device("t", #""online":false"#)
+            scene.device("t", Device(isOnline: false))
             try scene.send(#"{\#(members)"data":{"a":"b"}}"#, to: ("token", "t"), over: .xmpp)
             scene.advance(ms: wait)
-            scene.device("t", #""online":true"#)
+            scene.device("t", Device(isOnline: true))
             #expect(try scene.arrivals("t").count == count)
         }
     }
 
-    @Test("X19 X20: a receipt when the device has it, if it was asked for; none from Apple, and none unless asked")
+    @Test("X19 X20: a requested receipt comes when the device has the message, except from Apple")
     func receipts() throws {
         var scene = try Scene()
         let line = try scene.connect()
-        scene.device("apple", #""platform":"apple""#)
-        scene.device("offline", #""online":false"#)
+        scene.device("apple", Device(platform: .apple))
+        scene.device("offline", Device(isOnline: false))
         let wish = #"{"delivery_receipt_requested":true,"data":{"a":"b"}}"#
         for token in ["apple", "offline", "t"] {
             #expect(try scene.send(wish, to: ("token", token), over: .xmpp).isSent)
@@ -184,7 +184,7 @@ import Testing
         try scene.send(Self.score, to: ("token", "t"), over: .xmpp)
         try scene.settleXMPP()
         #expect(line.incoming.count == 1)
-        scene.device("offline", #""online":true"#)
+        scene.device("offline", Device(isOnline: true))
         try scene.settleXMPP()
         let tokens = line.incoming.map { incoming -> String in
             if case .receipt(_, _, let token, _) = incoming.0.kind { return token }
@@ -195,7 +195,7 @@ import Testing
         #expect(throws: Scene.Rejected.self) { try scene.send(wish, to: ("token", "t"), over: .legacy) }
     }
 
-    @Test("X21: dry_run asks without sending")
+    @Test("X21: dry_run checks without sending")
     func dryRun() throws {
         var scene = try Scene()
         #expect(try scene.send(Self.score, to: ("token", "t"), over: .xmpp, validateOnly: true).isSent)
@@ -206,10 +206,10 @@ import Testing
 
     // MARK: Payload
 
-    @Test("X22 X23 X24: data as extras and custom fields, no reserved keys, and everything as text")
+    @Test("X22 X23 X24: data become extras and custom fields, as strings; reserved keys are refused")
     func data() throws {
         var scene = try Scene()
-        scene.device("apple", #""platform":"apple""#)
+        scene.device("apple", Device(platform: .apple))
         for token in ["android", "apple"] {
             try scene.send(#"{"data":{"score":"3x1","n":7}}"#, to: ("token", token), over: .xmpp)
             #expect(try scene.arrival(token).payload["score"] == "3x1")
@@ -225,10 +225,10 @@ import Testing
         #expect(try scene.arrival("t").payload["collapse_key"] == "real")
     }
 
-    @Test("X25: a notification beside the data, as over HTTP")
+    @Test("X25: a notification and data arrive together, as over HTTP")
     func notification() throws {
         var scene = try Scene()
-        scene.device("t", #""app_state":"background""#)
+        scene.device("t", Device(appState: .background))
         let message = #"{"notification":{"title":"T"},"data":{"a":"b"}}"#
         #expect(try scene.send(message, to: ("token", "t"), over: .xmpp).isSent)
         #expect(try scene.arrival("t").callbacks == ["tray:arrival:notification", "intent:tap:data"])
