@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test func `another key's signature buys nothing`() async throws {
+    @Test func `an assertion signed with another key gets no token`() async throws {
         try await RunningSandbox.with { sandbox async throws in
             let account = try Account(file: sandbox.directory + "/service-account-demo.json")
             let other = try Account(file: sandbox.directory + "/service-account-other.json")
@@ -136,7 +136,7 @@ import Testing
         }
     }
 
-    @Test func `a token ends in mid-run when it was made to`() async throws {
+    @Test func `an access token expires when its configured lifetime ends`() async throws {
         try await RunningSandbox.with({ $0.tokenLifetimeSeconds = 1 }) { sandbox async throws in
             let account = try Account(file: sandbox.directory + "/service-account-demo.json")
             let headers = ["authorization: Bearer " + (try await account.accessToken(sandbox))]
@@ -153,7 +153,7 @@ import Testing
         }
     }
 
-    @Test func `whoever has the real time sends as before when the clock was moved`() async throws {
+    @Test func `a client with the real time still sends after the clock was moved`() async throws {
         try await RunningSandbox.with { sandbox async throws in
             let account = try Account(file: sandbox.directory + "/service-account-demo.json")
             let path = "/v1/projects/demo/messages:send"

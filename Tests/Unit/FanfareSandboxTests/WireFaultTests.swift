@@ -25,7 +25,7 @@ import Testing
     ]
 
     @Test(arguments: rows)
-    func `a fault looks on the wire as it should`(row: Row) async throws {
+    func `each wire fault has its effect over HTTP 1 and HTTP 2`(row: Row) async throws {
         try await RunningSandbox.with { sandbox async throws in
             let fault = #"{"match":{"path":"/fcm/"},"action":"# + row.action + #","times":1}"#
             #expect(try await sandbox.control("POST", "/faults", fault).status == 200)
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func `a slow token's answer waits`() async throws {
+    @Test func `a slow token's answer is delayed`() async throws {
         try await RunningSandbox.with { sandbox async throws in
             let clock = ContinuousClock()
             let start = clock.now
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func `what a fault says of status and headers arrives`() async throws {
+    @Test func `a fault's status and headers arrive`() async throws {
         try await RunningSandbox.with { sandbox async throws in
             let date = "Sun, 06 Nov 2033 08:49:37 GMT"
             try await sandbox.control(

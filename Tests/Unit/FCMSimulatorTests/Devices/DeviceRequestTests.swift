@@ -85,7 +85,7 @@ import Testing
         #expect(trial.control("GET", "/devices").status == 400)
     }
 
-    @Test func `what is stored is shown with its terms`() throws {
+    @Test func `a device's report lists its stored messages with their options`() throws {
         var trial = Trial()
         try trial.device(#"{"token":"a","online":false}"#)
         let reply = try trial.message(to: "a", #""android":{"ttl":"60s","collapse_key":"x","priority":"high"}"#).json()

@@ -48,7 +48,7 @@ import Testing
         #expect(trial.received("a").last?.event == .message)
     }
 
-    @Test func `notifications alone are missed without a word`() throws {
+    @Test func `a device is not told of missed notifications, only of missed data`() throws {
         var trial = Trial()
         try trial.device(#"{"token":"a","inactive_days":40}"#)
         trial.message(to: "a", #""notification":{"title":"T"}"#)
@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test(arguments: ["apple", "web"])
-    func `silence is Android's affair`(platform: String) throws {
+    func `silence ends no Apple or web token`(platform: String) throws {
         var trial = Trial()
         let refused = trial.control(
             "POST",
@@ -88,7 +88,7 @@ import Testing
     // MARK: Uninstalled
 
     @Test(arguments: ["a", "sbx-apple-1", "sbx-web-1"])
-    func `the first message after the app went is accepted and lost, the next is refused`(token: String) throws {
+    func `the first message after an uninstallation is lost, the next refused`(token: String) throws {
         var trial = Trial()
         try trial.device(#"{"token":"\#(token)","state":"uninstalled"}"#)
         #expect(trial.message(to: token, #""notification":{"title":"T"}"#).status == 200)
@@ -98,7 +98,7 @@ import Testing
         #expect(try trial.legacy(#"{"to":"\#(token)"}"#).results() == ["NotRegistered"])
     }
 
-    @Test func `FCM learns of it only when it reaches the device`() throws {
+    @Test func `FCM learns of an uninstallation when it next reaches the device`() throws {
         var trial = Trial()
         try trial.device(#"{"token":"a","state":"uninstalled","online":false}"#)
         for _ in 0..<3 { #expect(trial.message(to: "a").status == 200) }
@@ -109,7 +109,7 @@ import Testing
         #expect(trial.message(to: "a").status == 404)
     }
 
-    @Test func `what is stored for a token that is unregistered goes with it`() throws {
+    @Test func `messages stored for a token are dropped when it is unregistered`() throws {
         var trial = Trial()
         try trial.device(#"{"token":"a","online":false}"#)
         trial.message(to: "a")
@@ -139,7 +139,7 @@ import Testing
         #expect(trial.message(to: "new").status == 200)
     }
 
-    @Test func `what waits for the old token reaches the app under its new one`() throws {
+    @Test func `messages stored for the old token reach the app under its new token`() throws {
         var trial = Trial()
         try trial.device(#"{"token":"old","online":false}"#)
         trial.message(to: "old", #""android":{"collapse_key":"x"},"data":{"k":"1"}"#)

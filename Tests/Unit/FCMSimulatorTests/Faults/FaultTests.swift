@@ -92,7 +92,7 @@ import Testing
         #expect(try reply.json()["error"]?.string?.isEmpty == false)
     }
 
-    @Test func `what is not there says so`() {
+    @Test func `unknown control paths and faults are answered with 404`() {
         var trial = Trial()
         #expect(trial.control("GET", "/nothing").status == 404)
     }

@@ -62,7 +62,7 @@ extension SimulatorReply {
         #expect(try trial.deliveries("c").count == 5)
     }
 
-    @Test func `who may manage`() throws {
+    @Test func `managing a group needs a server key or token, and the sender id`() throws {
         var trial = Trial()
         let get = "notification_key_name=n"
         _ = try trial.makeGroup(["a"])
@@ -86,7 +86,7 @@ extension SimulatorReply {
         #expect(trial.group("", method: "DELETE").status == 405)
     }
 
-    @Test func `every refusal has its sentence`() throws {
+    @Test func `every refusal of a group request has its sentence`() throws {
         var trial = Trial()
         let key = try trial.makeGroup(["a"])
         let other = try trial.makeGroup(["x"], name: "other")
@@ -122,14 +122,14 @@ extension SimulatorReply {
         #expect(try trial.legacy(#"{"to":"\#(key)"}"#).json() == ["success": 2, "failure": 0])
     }
 
-    @Test func `who cannot join is dropped without a word`() throws {
+    @Test func `tokens that cannot join a group are dropped without an error`() throws {
         var trial = Trial()
         trial.control("POST", "/devices", #"{"token":"gone","state":"unregistered"}"#)
         let key = try trial.makeGroup(["sbx-invalid-1", "a", "gone", "a", "sbx-unregistered-2", "b"])
         #expect(try trial.legacy(#"{"to":"\#(key)"}"#).json() == ["success": 2, "failure": 0])
     }
 
-    @Test func `twenty members, counted without those who are in already`() throws {
+    @Test func `a group has twenty members, and adding a member again counts nothing`() throws {
         var trial = Trial()
         let tokens = (0..<20).map { "t\($0)" }
         let key = try trial.makeGroup(tokens)
@@ -156,7 +156,7 @@ extension SimulatorReply {
         #expect(try trial.legacy(#"{"to":"\#(next)"}"#).results() == ["NotRegistered"])
     }
 
-    @Test func `some, none or nobody`() throws {
+    @Test func `a group send names the members that failed, and is a 503 if all did`() throws {
         var trial = Trial()
         let key = try trial.makeGroup(["a", "b", "sbx-unavailable-2-x"])
         trial.control("POST", "/devices", #"{"token":"b","state":"unregistered"}"#)
@@ -175,14 +175,14 @@ extension SimulatorReply {
         #expect(try reply.json() == [:])
     }
 
-    @Test func `no members: 0 and 0`() throws {
+    @Test func `a send to a group without members counts 0 and 0`() throws {
         var trial = Trial()
         trial.control("POST", "/devices", #"{"group":"APA91bEmpty","members":[]}"#)
         #expect(try trial.legacy(#"{"to":"APA91bEmpty"}"#).json() == ["success": 0, "failure": 0])
         #expect(try trial.send("APA91bEmpty").json() == [:])
     }
 
-    @Test func `where no member was reached, a group may be described to name them all`() throws {
+    @Test func `a group described to name all does so if no member was reached`() throws {
         var trial = Trial()
         let members = ["sbx-unregistered-a", "sbx-unavailable-1-b"]
         let list = #"["sbx-unregistered-a","sbx-unavailable-1-b"]"#
@@ -201,7 +201,7 @@ extension SimulatorReply {
         #expect(trial.control("POST", "/devices", bad).status == 400)
     }
 
-    @Test func `a key is no token`() throws {
+    @Test func `a group's key is refused where a token is required`() throws {
         var trial = Trial()
         let key = try trial.makeGroup(["a"])
         #expect(try trial.legacy(#"{"registration_ids":["\#(key)","b"]}"#).results() == ["InvalidRegistration", "ok"])
@@ -213,7 +213,7 @@ extension SimulatorReply {
         #expect(try trial.deliveries("a").isEmpty)
     }
 
-    @Test func `a fault hits management too`() throws {
+    @Test func `a fault hits group management too`() throws {
         var trial = Trial()
         let match = #"{"path":"/fcm/notification","token_prefix":"b"}"#
         trial.control("POST", "/faults", #"{"match":\#(match),"action":{"status":503},"times":1}"#)

@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test(arguments: codes)
-    func `a single token gets the same word`(token: String, code: String) throws {
+    func `a single token gets the same code as in a multicast`(token: String, code: String) throws {
         var trial = Trial()
         let reply = trial.legacy(JSONValue.object(["to": .string(token)]).jsonText)
         #expect(try reply.results() == [code])
@@ -137,7 +137,7 @@ import Testing
         #expect(sentence.text == row.observed)
     }
 
-    @Test func `no target is a missing registration`() throws {
+    @Test func `a request without a target gets MissingRegistration`() throws {
         var trial = Trial()
         #expect(try trial.legacy(#"{"to":""}"#).results() == ["MissingRegistration"])
         #expect(try trial.legacy(#"{"data":{"a":"b"}}"#).results() == ["MissingRegistration"])

@@ -6,7 +6,7 @@ import Testing
     static let form = "application/x-www-form-urlencoded;charset=UTF-8"
 
     @Test(arguments: [form, "text/plain", nil])
-    func `whatever is not JSON by its type is read as a form`(type: String?) throws {
+    func `a body whose type is not JSON is read as a form`(type: String?) throws {
         var trial = Trial()
         let reply = trial.legacy(
             "registration_id=42&collapse_key=c&time_to_live=108&data.a+b=%C3%BC%26",
@@ -44,7 +44,7 @@ import Testing
         #expect(reply.text == text)
     }
 
-    @Test func `a token that was replaced is told on a line of its own`() {
+    @Test func `plain text names the successor of a replaced token on its own line`() {
         var trial = Trial()
         let lines = trial.legacy("registration_id=sbx-canonical-7", contentType: Self.form).text.split(separator: "\n")
         #expect(lines.count == 2)

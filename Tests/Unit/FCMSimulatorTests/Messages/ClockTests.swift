@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct ClockTests {
     /// One long step, or many short ones, and everything happens at the same times.
-    @Test(arguments: [1, 7, 60, 1_000]) func `how time is cut does not matter`(steps: Int) throws {
+    @Test(arguments: [1, 7, 60, 1_000]) func `one clock step delivers the same as many small ones`(steps: Int) throws {
         func run(_ steps: Int) throws -> (deliveries: [String: [String]], stats: String) {
             var trial = Trial(fanoutRate: 1)
             try trial.device(#"{"token":"slow","app_state":"background","normal_delay_ms":250000}"#)
@@ -36,7 +36,7 @@ import Testing
         #expect(cut.stats == once.stats)
     }
 
-    @Test func `a send first lets happen what was due before it`() throws {
+    @Test func `a send happens after everything that was due before it`() throws {
         var trial = Trial()
         for _ in 0..<21 { trial.message(to: "a", #""notification":{"title":"T"},"data":{"k":"old"}"#) }
         trial.nowMs += 180_000
@@ -47,7 +47,7 @@ import Testing
         #expect(try trial.stored("a").count == 1)
     }
 
-    @Test func `a reset forgets devices, what is stored and the bursts`() throws {
+    @Test func `a reset forgets devices, stored messages and throttles`() throws {
         var trial = Trial()
         try trial.device(#"{"token":"a","online":false}"#)
         for _ in 0..<25 { trial.message(to: "b", #""notification":{"title":"T"}"#) }

@@ -70,7 +70,7 @@ import Testing
         #expect(try trial.stored("b").count == 2)
     }
 
-    @Test func `of five keys four are kept, which four follows from the seed`() throws {
+    @Test func `of five collapse keys four are kept, chosen by the seed`() throws {
         var kept: Set<[String]> = []
         for seed in UInt64(1)...20 {
             var lists: [[String]] = []
@@ -100,7 +100,7 @@ import Testing
 
     // MARK: The hundred
 
-    @Test func `a hundred are stored, and one more throws all away`() throws {
+    @Test func `the 101st stored message discards all`() throws {
         var trial = Trial()
         try trial.device(#"{"token":"a","online":false}"#)
         trial.message(to: "a", #""android":{"collapse_key":"x"}"#)
@@ -121,7 +121,7 @@ import Testing
         #expect(trial.received("a").count == 2)
     }
 
-    @Test func `two overflows are one event`() throws {
+    @Test func `two overflows before the device is back are one event`() throws {
         var trial = Trial()
         try trial.device(#"{"token":"a","online":false}"#)
         for _ in 0..<202 { trial.message(to: "a") }
@@ -129,7 +129,7 @@ import Testing
         #expect(trial.received("a").map(\.event) == [.deletedMessages(count: 202)])
     }
 
-    @Test func `a sleeping device is told when it wakes, and a slow one at once`() throws {
+    @Test func `a dozing device is told of discarded messages when it wakes, a throttled one at once`() throws {
         var trial = Trial()
         try trial.device(#"{"token":"a","app_state":"doze"}"#)
         for _ in 0..<101 { trial.message(to: "a") }
@@ -142,7 +142,7 @@ import Testing
     }
 
     @Test(arguments: ["sbx-apple-1", "sbx-web-1"])
-    func `elsewhere the oldest gives way and nobody is told`(token: String) throws {
+    func `beyond a hundred messages an Apple or web device silently loses the oldest`(token: String) throws {
         var trial = Trial()
         try trial.device(#"{"token":"\#(token)","online":false}"#)
         for mark in 0..<103 {

@@ -39,7 +39,7 @@ import Testing
         #expect(due.values.allSatisfy { $0 > 8_000 })
     }
 
-    @Test func `what is counted in is counted out`() {
+    @Test func `counted messages and bytes return to zero when the queues empty`() {
         var random = RandomStream(seed: 1)
         var queues = DeviceQueues()
         for index in 0..<100 {

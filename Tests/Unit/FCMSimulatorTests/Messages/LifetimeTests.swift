@@ -83,7 +83,7 @@ import Testing
         #expect(try trial.dropped(.nowOrNever) == 1)
     }
 
-    @Test func `an expiry beyond all calendars is only far away`() throws {
+    @Test func `an expiry far beyond any calendar does not overflow`() throws {
         var trial = Trial()
         try trial.device(#"{"token":"sbx-apple-1","online":false}"#)
         let rest = #""apns":{"headers":{"apns-expiration":"9223372036854775807"}}"#

@@ -48,7 +48,7 @@ import Testing
         #expect(trial.received("a").last?.acceptedMs == trial.nowMs)
     }
 
-    @Test func `what is held back collapses, and the keys take turns`() throws {
+    @Test func `throttled messages collapse by key, and keys are delivered in turn`() throws {
         var trial = Trial()
         for mark in 1...20 { trial.message(to: "a", #""data":{"k":"\#(mark)"},"android":{"collapse_key":"x"}"#) }
         for mark in 21...24 {
@@ -61,7 +61,7 @@ import Testing
         #expect(Array(trial.times("a").dropFirst(20)) == [180_000, 360_000])
     }
 
-    @Test func `now or never and what does not collapse are exempt`() throws {
+    @Test func `messages that are never stored or do not collapse are not throttled`() throws {
         var trial = Trial()
         for _ in 0..<30 {
             trial.message(to: "a", #""android":{"collapse_key":"x","ttl":"0s"}"#)
@@ -79,7 +79,7 @@ import Testing
         #expect(try trial.dropped(.expired) == 1)
     }
 
-    @Test func `a burst is used up by what arrives, not by what collapses on the way`() throws {
+    @Test func `only delivered messages count against the burst`() throws {
         var trial = Trial()
         try trial.device(#"{"token":"a","online":false}"#)
         for _ in 0..<50 { trial.message(to: "a", #""notification":{"title":"T"}"#) }

@@ -82,7 +82,7 @@ import Testing
         #expect(Receiver(.web).legacy(message).payload["data"]?.object?[row.key]?.string == row.value)
     }
 
-    @Test func `so it is in plain text and with the collapse key of v1`() {
+    @Test func `plain text and v1 give the same collapse key`() {
         let receiver = Receiver(.android)
         let plain = receiver.plainText("data.collapse_key=mine&data.k=a%2Bb&collapse_key=theirs&time_to_live=7")
         #expect(plain.payload["collapse_key"] == "theirs" && plain.payload["k"] == "a+b")
@@ -142,7 +142,7 @@ import Testing
         #expect(Receiver(.android, row.state).legacy(row.message).calls == row.calls)
     }
 
-    @Test func `what a call brings`() {
+    @Test func `a callback carries the parts of the message that it is given`() {
         let foreground = Receiver(.android, .foreground).v1(Self.both)
         #expect(foreground.carries("onMessageReceived") == [.notification, .data])
         #expect(foreground.shown == nil)
@@ -154,7 +154,7 @@ import Testing
         #expect(action.callbacks.last?.opens == "OPEN_ACTIVITY_1")
     }
 
-    @Test func `thrown away messages are one event with their number`() throws {
+    @Test func `discarded messages are one event with their count`() throws {
         var receiver = Receiver(.android)
         receiver.keep(v1: Self.both)
         var delivery = receiver.delivery(.none, id: "")

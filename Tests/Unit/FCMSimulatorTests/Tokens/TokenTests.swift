@@ -63,7 +63,7 @@ import Testing
     }
 
     /// Clients sign and renew by their own clock, which nobody moves.
-    @Test func `the moved clock is not that of credentials`() throws {
+    @Test func `credentials go by the caller's clock, not by the moved one`() throws {
         var trial = Trial()
         let topics = #"{"to":"/topics/news","registration_tokens":["t"]}"#
         for _ in 0..<2 {
@@ -83,7 +83,7 @@ import Testing
         #expect(trial.send("t").status == 401)
     }
 
-    @Test func `a token for something else may not send`() throws {
+    @Test func `an access token of another scope may not send`() throws {
         var trial = Trial()
         let scope = "https://www.googleapis.com/auth/devstorage.read_only"
         #expect(trial.exchange(TokenText.body(nowMs: trial.nowMs, scope: scope), newToken: "other").status == 200)

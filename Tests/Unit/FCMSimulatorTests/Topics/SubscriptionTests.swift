@@ -56,7 +56,7 @@ extension Trial {
         #expect(try trial.registration("GET", "a:b/topicSubscriptions").json()["topicSubscriptions"] == .array([]))
     }
 
-    @Test func `what is there already, and what is not`() throws {
+    @Test func `creating an existing subscription and deleting a missing one are errors`() throws {
         var trial = Trial()
         #expect(trial.registration("POST", "a/topicSubscriptions", query: "topic_name=t", body: "{}").status == 200)
         let again = trial.registration("POST", "a/topicSubscriptions", query: "topicName=t", body: "{}")
@@ -133,7 +133,7 @@ extension Trial {
         #expect(try full.detail("ErrorInfo")?["reason"] == "TOO_MANY_TOPICS")
     }
 
-    @Test func `three thousand changes a second for both APIs together`() throws {
+    @Test func `both APIs share 3,000 subscription changes a second`() throws {
         var trial = Trial()
         let list = (0..<1_000).map { "\"t\($0)\"" }.joined(separator: ",")
         let body = #"{"to":"/topics/n","registration_tokens":[\#(list)]}"#
@@ -152,7 +152,7 @@ extension Trial {
         #expect(trial.registration("DELETE", "a/topicSubscriptions/x1").status == 200)
     }
 
-    @Test func `the Instance ID service tells of a token`() throws {
+    @Test func `the Instance ID API describes a token and its topics`() throws {
         var trial = Trial()
         _ = trial.topics("batchAdd", #"{"to":"/topics/news","registration_tokens":["sbx-apple-1"]}"#)
         let info = try trial.info("sbx-apple-1").json()

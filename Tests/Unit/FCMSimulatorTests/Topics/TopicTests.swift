@@ -34,7 +34,7 @@ import Testing
         #expect(try trial.deliveries("sbx-apple-1").first?["platform"] == "apple")
     }
 
-    @Test func `who was removed gets nothing more`() throws {
+    @Test func `an unsubscribed token gets no more messages of the topic`() throws {
         var trial = Trial()
         #expect(try Self.words(trial.topics("batchAdd", Self.body(["a", "b"]))) == ["ok", "ok"])
         #expect(try Self.words(trial.topics("batchRemove", Self.body(["a", "stranger"]))) == ["ok", "ok"])
@@ -73,7 +73,7 @@ import Testing
         #expect(try reply.json() == ["error": "INVALID_ARGUMENT"])
     }
 
-    @Test func `three thousand operations a second, and what fits of a batch is done`() throws {
+    @Test func `of a batch beyond 3,000 operations a second the first part is done`() throws {
         var trial = Trial()
         func batch(_ index: Int, _ size: Int = 1_000) -> String { Self.body((0..<size).map { "t\(index)-\($0)" }) }
         #expect(trial.topics("batchAdd", batch(0)).status == 200)

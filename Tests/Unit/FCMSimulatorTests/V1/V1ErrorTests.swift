@@ -55,7 +55,7 @@ import Testing
         #expect(try trial.deliveries(row.token).isEmpty)
     }
 
-    @Test func `a dead Apple device comes in both of its shapes`() throws {
+    @Test func `an unregistered and a disabled Apple device have different errors`() throws {
         var trial = Trial()
         trial.control("POST", "/devices", #"{"token":"a","platform":"apple","state":"unregistered"}"#)
         trial.control("POST", "/devices", #"{"token":"b","platform":"apple","state":"disabled"}"#)
@@ -92,7 +92,7 @@ import Testing
         #expect(try expired.detail("ErrorInfo")?["reason"] == "ACCESS_TOKEN_EXPIRED")
     }
 
-    @Test func `an unknown project is not found, without a word of FCM's own`() throws {
+    @Test func `an unknown project is a 404 without an FcmError`() throws {
         var trial = Trial()
         let reply = trial.v1(#"{"message":{"token":"t"}}"#, project: "nobody")
         #expect(reply.status == 404)

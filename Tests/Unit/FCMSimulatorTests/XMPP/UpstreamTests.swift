@@ -64,7 +64,7 @@ import Testing
         #expect(data["device_registration_id"] == "a")
     }
 
-    @Test func `what nobody fetches expires`() throws {
+    @Test func `an upstream message that no connection takes expires`() throws {
         var trial = XMPPTrial()
         trial.control("POST", "/upstream", Self.sample)
         trial.control("POST", "/upstream", #"{"from":"now","ttl":0}"#)
@@ -86,7 +86,7 @@ import Testing
         #"{"to":"a:b","message_id":"u-1","message_type":"ack","more":1}"#,
         #"{"to":7,"message_id":"u-1","message_type":"ack"}"#,
     ])
-    func `a malformed ack is refused and can be said again`(json: String) throws {
+    func `a malformed ack gets BAD_ACK, and a correct one counts afterwards`(json: String) throws {
         var trial = XMPPTrial()
         let id = try trial.login()
         trial.control("POST", "/upstream", Self.sample)
@@ -101,7 +101,7 @@ import Testing
         #expect(try trial.statistic("upstream_unacked") == 0)
     }
 
-    @Test func `a hundred without an ack, and the rest waits`() throws {
+    @Test func `a connection carries a hundred unacknowledged messages, the rest waits`() throws {
         var trial = XMPPTrial()
         let id = try trial.login()
         for index in 0..<120 { trial.control("POST", "/upstream", #"{"from":"a","message_id":"u\#(index)"}"#) }
@@ -114,7 +114,7 @@ import Testing
         #expect(try trial.messages(on: other).count == 15)
     }
 
-    @Test func `a thousand a minute from one device`() throws {
+    @Test func `a device sends a thousand upstream messages a minute, the next is refused`() throws {
         var trial = XMPPTrial()
         for index in 0..<1_000 {
             #expect(trial.control("POST", "/upstream", #"{"from":"a","message_id":"\#(index)"}"#).status == 200)
@@ -125,7 +125,7 @@ import Testing
         #expect(trial.control("POST", "/upstream", #"{"from":"a"}"#).status == 200)
     }
 
-    @Test func `each project has its own`() throws {
+    @Test func `upstream messages go to connections of their own project only`() throws {
         var trial = XMPPTrial()
         let own = try trial.login()
         let other = try trial.login(Trial.other)
@@ -139,7 +139,7 @@ import Testing
         ] { #expect(trial.control("POST", "/upstream", body).status == 400, "\(body)") }
     }
 
-    @Test func `to its group a device speaks past the server`() throws {
+    @Test func `a device's message to its group does not go to the app server`() throws {
         var trial = XMPPTrial()
         let id = try trial.login()
         let key = try trial.trial.makeGroup(["a", "b", "c"])
@@ -151,7 +151,7 @@ import Testing
         #expect(trial.control("POST", "/upstream", #"{"from":"z","to":"\#(key)"}"#).status == 400)
     }
 
-    @Test func `a receipt follows the message's arrival, wherever the sender is by then`() throws {
+    @Test func `a receipt follows the delivery, on any connection of the project`() throws {
         var trial = XMPPTrial()
         let first = try trial.login()
         trial.control("POST", "/devices", #"{"token":"far","package":"com.example.shop","online":false}"#)
@@ -191,7 +191,7 @@ import Testing
         #expect(try trial.statistic("receipts") == 1)
     }
 
-    @Test func `a connection that drains takes nothing new and still hears acks`() throws {
+    @Test func `a draining connection refuses messages and still takes acks`() throws {
         var trial = XMPPTrial()
         let old = try trial.login()
         trial.control("POST", "/upstream", #"{"from":"a","message_id":"u-1"}"#)

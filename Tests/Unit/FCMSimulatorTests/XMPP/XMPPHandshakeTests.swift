@@ -58,7 +58,7 @@ import Testing
         #expect(trial.text(on: id).isEmpty)
     }
 
-    @Test func `what does not belong ends the stream with an error`() throws {
+    @Test func `an unexpected stanza ends the stream with an error`() throws {
         let stray = XMLElement(XMLName("stray", in: XMPPTrial.client))
         let table: [(steps: (inout XMPPTrial, UInt64) -> Void, word: String)] = [
             ({ $0.header(on: $1, to: "example.org") }, "host-unknown"),

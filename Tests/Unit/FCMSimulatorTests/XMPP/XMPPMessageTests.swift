@@ -30,7 +30,7 @@ import Testing
         ("sbx-devicerate-1-x", "DEVICE_MESSAGE_RATE_EXCEEDED"),
         ("/topics/sbx-topicrate-1-x", "TOPICS_MESSAGE_RATE_EXCEEDED"), ("gone", "DEVICE_UNREGISTERED"),
     ])
-    func `every device's trouble has its code`(to: String, code: String) throws {
+    func `every refusal of a device has its nack code`(to: String, code: String) throws {
         var trial = XMPPTrial()
         trial.control("POST", "/devices", #"{"token":"gone","state":"unregistered"}"#)
         let id = try trial.login()
@@ -125,7 +125,7 @@ import Testing
         #expect(try trial.send(Self.body(key), on: id).first?["error"] == "DEVICE_UNREGISTERED")
     }
 
-    @Test func `the project's quota counts here too`() throws {
+    @Test func `XMPP sends count against the project's quota`() throws {
         var trial = XMPPTrial(quotaPerMinute: 2)
         let id = try trial.login()
         for _ in 0..<2 { #expect(try trial.send(Self.body("a"), on: id).first?["message_type"] == "ack") }
@@ -134,7 +134,7 @@ import Testing
         #expect(try trial.send(Self.body("a"), on: id).first?["message_type"] == "ack")
     }
 
-    @Test func `with a hundred unanswered the server reads no further`() throws {
+    @Test func `with a hundred unanswered messages the server stops reading`() throws {
         var trial = XMPPTrial()
         let id = try trial.login()
         for index in 0..<100 { trial.message(Self.body("sbx-slow-1000-\(index)", id: "m\(index)"), on: id) }
@@ -151,7 +151,7 @@ import Testing
         #expect(trial.trial.simulator.xmppDueMs(nowMs: trial.trial.nowMs) == nil)
     }
 
-    @Test func `an id names one unanswered message`() throws {
+    @Test func `a message id that is unanswered cannot be used again`() throws {
         var trial = XMPPTrial()
         let id = try trial.login()
         #expect(try trial.send(Self.body("sbx-slow-50-a"), on: id).isEmpty)
@@ -161,7 +161,7 @@ import Testing
         #expect(try trial.send(Self.body("b"), on: id).first?["message_type"] == "ack")
     }
 
-    @Test func `a lost answer is a connection that ends`() throws {
+    @Test func `a lost answer ends the connection`() throws {
         var trial = XMPPTrial()
         let id = try trial.login()
         #expect(try trial.send(Self.body("sbx-lost-1-x"), on: id).isEmpty)
@@ -172,7 +172,7 @@ import Testing
         #expect(try trial.trial.statistic("duplicates") == 1)
     }
 
-    @Test func `faults hit messages`() throws {
+    @Test func `faults of XMPP hit messages`() throws {
         var trial = XMPPTrial()
         let id = try trial.login()
         func fault(_ action: String, prefix: String = "") -> String {
