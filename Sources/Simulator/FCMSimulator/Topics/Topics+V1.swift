@@ -1,4 +1,5 @@
 import FanfareJSON
+import FanfareModel
 
 /// Topic subscriptions as HTTP v1 has them.
 extension Topics {
@@ -57,7 +58,7 @@ extension Topics {
             "name": .string("projects/\(project)/registrations/\(token)/topicSubscriptions/\(topic)"),
             "topicName": .string(topic),
         ]
-        if let time = subscriptions.createdMs(token, topic) { object["createTime"] = .string(CivilTime(time).rfc3339) }
+        if let time = subscriptions.createdMs(token, topic) { object["createTime"] = .string(CalendarTime(unixMs: time).rfc3339) }
         return .object(object)
     }
 }

@@ -1,3 +1,5 @@
+import FanfareModel
+
 /// Reads `application/x-www-form-urlencoded`: the bodies of forms and the queries of addresses.
 enum FormText {
     /// A message of 4,096 bytes has fewer pairs: each has at least one byte of key.
@@ -27,31 +29,10 @@ enum FormText {
     static func unescaped(_ segment: Substring) -> String? {
         guard !segment.isEmpty, !segment.utf8.contains(where: { $0 == UInt8(ascii: "&") || $0 == UInt8(ascii: "=") })
         else { return nil }
-        // A plus stands for itself in a path.
-        let bytes = segment.utf8.flatMap { $0 == UInt8(ascii: "+") ? Array("%2B".utf8) : [$0] }
-        return pairs(bytes)?.first?.name
+        return PercentDecoding.bytes(of: segment.utf8).map { String(decoding: $0, as: UTF8.self) }
     }
 
     private static func decoded(_ bytes: ArraySlice<UInt8>) -> String? {
-        var result: [UInt8] = []
-        var index = bytes.startIndex
-        while index < bytes.endIndex {
-            let byte = bytes[index]
-            index += 1
-            switch byte {
-            case UInt8(ascii: "+"): result.append(0x20)
-            case UInt8(ascii: "%"):
-                guard bytes.endIndex - index >= 2, let high = digit(bytes[index]), let low = digit(bytes[index + 1])
-                else { return nil }
-                result.append(high << 4 | low)
-                index += 2
-            default: result.append(byte)
-            }
-        }
-        return String(decoding: result, as: UTF8.self)
-    }
-
-    private static func digit(_ byte: UInt8) -> UInt8? {
-        Character(UnicodeScalar(byte)).hexDigitValue.flatMap { UInt8(exactly: $0) }
+        PercentDecoding.bytes(of: bytes, plusIsSpace: true).map { String(decoding: $0, as: UTF8.self) }
     }
 }
