@@ -60,7 +60,7 @@ let package = Package(
         .target(
             name: "FanfareCore",
             dependencies: [
-                "FanfareModel", "FanfareJSON", "StreamWire",
+                "FanfareModel", "FanfareJSON", "FCMWire", "StreamWire",
                 .product(name: "DequeModule", package: "swift-collections"),
             ],
             path: "Sources/Core/FanfareCore",

@@ -40,3 +40,7 @@
 extension SharedText: Equatable {
     public static func == (one: SharedText, other: SharedText) -> Bool { one.bytes == other.bytes }
 }
+
+extension SharedText: Hashable {
+    public func hash(into hasher: inout Hasher) { hasher.combine(ByteHash.of(self)) }
+}

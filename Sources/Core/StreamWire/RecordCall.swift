@@ -78,7 +78,7 @@ public struct RecordCall: Equatable, Sendable {
     public var badAnswers = 0
     /// The last answer that says the message is wrong, as it is to stand in results.
     public var badAnswer = ""
-    public var results = PackedResults()
+    public var results = ResultBuffer()
     public var retries: [Retry] = []
     public var feedback: [Feedback] = []
     public var refusedRates: [RefusedRate] = []

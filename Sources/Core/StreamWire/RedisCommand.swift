@@ -46,7 +46,7 @@ public struct RedisCommand: Equatable, Sendable {
         ends.append(bytes.count)
     }
 
-    /// Bytes from which a word had better be shared, to be held once: to save a copy, ``PackedResults`` shares smaller ones.
+    /// Bytes from which a word had better be shared, to be held once: to save a copy, ``ResultBuffer`` shares smaller ones.
     public static let large = 1 << 16
 
     /// A word that stays where it is until it is sent: for large ones, which would be held twice.

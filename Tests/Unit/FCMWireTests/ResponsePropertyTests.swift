@@ -131,48 +131,6 @@ import Testing
         #expect(min(lone, other, lost) > 1_000, "\(lone) \(other) \(lost)")
     }
 
-    /// Most answers are read in one pass; what that says must be what the parser says, and what it leaves, the parser's.
-    @Test func plainResultsAreWhatTheParserSays() throws {
-        var generator = ResponseGenerator(seed: 35)
-        let seeds = [
-            #"{"multicast_id":216,"success":2,"failure":1,"canonical_ids":0,"results":[{"message_id":"1:0408"},"#
-                + #"{"error":"Unavailable"},{"message_id":"1:0409"}]}"#,
-            #"{"multicast_id":0,"success":1,"failure":0,"canonical_ids":0,"results":[{"message_id":"1:0408"}]}"#,
-        ]
-        let pieces = [" ", "0", "-", "é", "\\u0041", "\"", ",", "}", "]}", #"{"message_id":"7"},"#, #"{"error":"x"},"#]
-        var (plain, other, lost) = (0, 0, 0)
-        for _ in 0..<30_000 {
-            var body = Array(seeds[Int.random(in: 0..<seeds.count, using: &generator)].utf8)
-            switch Int.random(in: 0..<3, using: &generator) {
-            case 0: body = body.mutated(using: &generator)
-            case 1:
-                let piece = pieces[Int.random(in: 0..<pieces.count, using: &generator)].utf8
-                body.insert(contentsOf: piece, at: Int.random(in: 0...body.count, using: &generator))
-            default: break
-            }
-            let parsed = (try? JSONParser.parse(body)).flatMap { LegacyAnswer($0)?.results }
-            guard let results = LegacyResultScanner.results(body, most: 3) else {
-                if parsed == nil { lost += 1 } else { other += 1 }
-                continue
-            }
-            plain += 1
-            let entries = (0..<results.ids.count).map { index -> LegacyAnswer.Entry in
-                guard results.ids.has(index) else {
-                    return results.codes[index].map { .rejected(code: $0) } ?? .unclear
-                }
-                return .accepted(messageID: String(decoding: results.ids[index], as: UTF8.self), canonical: nil)
-            }
-            #expect(entries == parsed, "\(String(decoding: body, as: UTF8.self))")
-            let context = LegacyVerdicts(HTTPAnswer(status: 200), kind: .token, nowMs: 0, atMostOnce: false)
-            for count in 2...4 {
-                let short = context.verdicts(results, count: count)
-                let long = context.verdicts(entries, recipients: (0..<count).map { "t\($0)" })
-                #expect(Array(short) == long, "\(count): \(String(decoding: body, as: UTF8.self))")
-            }
-        }
-        #expect(min(plain, other, lost) > 1_000, "\(plain) \(other) \(lost)")
-    }
-
     private func check(_ verdict: Verdict, atMostOnce: Bool) {
         switch verdict {
         case .retry(let retry):

@@ -15,63 +15,6 @@ import Testing
         ResultRecord(verdict, index: 7, kind: kind, recipient: "r", attempts: 2, maybeDup: maybeDup)
     }
 
-    @Test(arguments: RecipientKind.allCases, [false, true])
-    func thePlainResultIsWrittenAsAnyOther(kind: RecipientKind, maybeDup: Bool) throws {
-        for messageID in ["projects/p/messages/1", "", "a\"b"] {
-            var full = try #require(record(.sent(messageID: messageID, canonical: nil), kind: kind))
-            var bytes: [UInt8] = []
-            PlainResult(full).appendJSON(to: &bytes, maybeDup: maybeDup)
-            full.maybeDup = maybeDup
-            #expect(try text(full) == String(decoding: bytes, as: UTF8.self))
-        }
-    }
-
-    /// There is room for the longest numbers and kinds, by either way of writing.
-    @Test(arguments: RecipientKind.allCases, [Int.max, Int.min])
-    func thePlainResultHasRoomForItsLongest(kind: RecipientKind, number: Int) throws {
-        for recipient in ["", String(repeating: "r", count: 1_024)] {
-            for messageID in ["", "m", "a\"b", String(repeating: "m", count: 5_000)] {
-                let full = ResultRecord(
-                    index: Int64(number),
-                    kind: kind,
-                    recipient: recipient,
-                    status: .sent,
-                    messageID: messageID,
-                    attempts: number
-                )
-                var (bytes, parts): ([UInt8], [UInt8]) = ([], [])
-                PlainResult(full).appendJSON(to: &bytes)
-                PlainResult.appendJSON(
-                    index: number,
-                    kind: kind,
-                    recipient: SharedText(recipient),
-                    messageID: Array(messageID.utf8)[...],
-                    attempts: number,
-                    to: &parts
-                )
-                let expected = try text(full)
-                #expect(bytes == parts && expected == String(decoding: bytes, as: UTF8.self))
-                var doubted: [UInt8] = []
-                PlainResult(full).appendJSON(to: &doubted, maybeDup: true)
-                #expect(doubted.count == bytes.count + ",\"maybe_dup\":true".utf8.count)
-            }
-        }
-    }
-
-    @Test func whatIsNoTokenIsEscaped() throws {
-        var bytes: [UInt8] = []
-        PlainResult.appendJSON(
-            index: 1,
-            kind: .condition,
-            recipient: SharedText("'a\" in topics"),
-            messageID: [0x22, 0xFF],
-            attempts: 1,
-            to: &bytes
-        )
-        let object = try #require(try JSONParser.parse(bytes).object)
-        #expect(object["condition"]?.string == "'a\" in topics" && object["message_id"]?.string == "\"\u{FFFD}")
-    }
-
     @Test func writesWhatTheContractShows() throws {
         #expect(
             try text(record(.sent(messageID: "projects/p/messages/1", canonical: nil)))

@@ -3,12 +3,13 @@ import StreamWire
 import Testing
 import Tracing
 
+@testable import FanfareCore
 @testable import FanfareWorker
 
 @Suite struct BatchTracerTests {
     private static let trace = "4bf92f3577b34da6a3ce929d0e0e4736"
 
-    private func batch(traceparent: String? = nil, tracestate: String? = nil) -> ActiveBatch {
+    private func batch(traceparent: String? = nil, tracestate: String? = nil) -> (HeldBatch, JobSpec) {
         let job = Job(
             id: "news",
             hasOwnID: true,
@@ -18,18 +19,19 @@ import Tracing
             traceparent: traceparent,
             tracestate: tracestate
         )
-        let context = JobContext(
-            id: "news",
-            spec: JobSpec(job: job, total: 3),
-            project: WorkerConfiguration.Project(id: "demo")
-        )
-        return ActiveBatch(claim: Claim(job: "news", epoch: "77", upto: 3, taken: ["a", "b", "c"]), job: context)
+        var claim = Claim(job: "news", epoch: "77", upto: 3, taken: ["a", "b", "c"])
+        claim.deliveries = 2
+        return (HeldBatch(claim, job: 0, startedNs: 0), JobSpec(job: job, total: 3))
+    }
+
+    private func begin(_ batch: (HeldBatch, JobSpec), _ tracer: TestTracer) -> BatchSpan? {
+        BatchTracer(tracer).begin(batch.0, spec: batch.1, project: "demo")
     }
 
     @Test func spanOfABatchBelongsToTheProducersTrace() throws {
         let tracer = TestTracer()
         let batch = batch(traceparent: "00-\(Self.trace)-00f067aa0ba902b7-01", tracestate: "vendor=1")
-        let span = BatchTracer(tracer).begin(batch, project: "demo", deliveries: 2)
+        let span = BatchTracer(tracer).begin(batch.0, spec: batch.1, project: "demo")
         #expect(tracer.spans.map(\.ends) == [0])
         span?.end(.closed)
         let seen = try #require(tracer.spans.first)
@@ -47,20 +49,20 @@ import Tracing
 
     @Test func spanWithoutAParentBeginsATrace() throws {
         let tracer = TestTracer()
-        BatchTracer(tracer).begin(batch(), project: "demo", deliveries: 1)?.end(.returned)
+        begin(batch(), tracer)?.end(.returned)
         let seen = try #require(tracer.spans.first)
         #expect(seen.trace == nil && seen.ends == 1 && seen.status == nil)
     }
 
     @Test func spanOfALostBatchIsAnError() throws {
         let tracer = TestTracer()
-        BatchTracer(tracer).begin(batch(), project: "demo", deliveries: 1)?.end(.lost)
+        begin(batch(), tracer)?.end(.lost)
         #expect(try #require(tracer.spans.first).status?.code == .error)
     }
 
     @Test func spanNamesNoRecipient() throws {
         let tracer = TestTracer()
-        BatchTracer(tracer).begin(batch(), project: "demo", deliveries: 1)?.end(.closed)
+        begin(batch(), tracer)?.end(.closed)
         let seen = try #require(tracer.spans.first)
         seen.attributes.forEach { _, value in
             for recipient in ["a", "b", "c"] { #expect(value != .string(recipient)) }

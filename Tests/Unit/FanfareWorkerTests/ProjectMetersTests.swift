@@ -21,10 +21,6 @@ import Testing
         )
     }
 
-    private func answer(_ verdicts: [Verdict]) -> AnswerVerdicts {
-        verdicts.count == 1 ? AnswerVerdicts(verdicts[0]) : AnswerVerdicts(verdicts)
-    }
-
     @Test func everyVerdictIsCountedUnderItsName() {
         let meters = ProjectMeters(project: "p", transport: .v1, registry: registry)
         let failure = Failure(error: .unregistered, action: .remove, httpStatus: 404)
@@ -34,7 +30,7 @@ import Testing
             (retry(.recipient), "retry"), (.managed(group: "g"), "managed"),
             (.refreshCredential(failure), "credential_refused"), (.blockProject(failure), "project_blocked"),
         ]
-        meters.answered(answer(verdicts.map(\.0)), isManagement: false, afterNs: 30_000_000)
+        meters.answered(verdicts.map(\.0), isManagement: false, afterNs: 30_000_000)
         for name in Set(verdicts.map(\.1)) {
             let count = verdicts.filter { $0.1 == name }.count
             #expect(
@@ -50,9 +46,9 @@ import Testing
     @Test func refusedRequestIsCountedOnceForAllItsRecipients() {
         let meters = ProjectMeters(project: "p", transport: .legacy, registry: registry)
         let outage = (0..<1_000).map { _ in retry(.recipient, status: 503) }
-        meters.answered(answer(outage), isManagement: false, afterNs: 1)
-        meters.answered(answer([retry(.project), retry(.project)]), isManagement: false, afterNs: 1)
-        meters.answered(answer([retry(.device), retry(.topic), retry(.recipient)]), isManagement: false, afterNs: 1)
+        meters.answered(outage, isManagement: false, afterNs: 1)
+        meters.answered([retry(.project), retry(.project)], isManagement: false, afterNs: 1)
+        meters.answered([retry(.device), retry(.topic), retry(.recipient)], isManagement: false, afterNs: 1)
         #expect(lines.contains("fanfare_refusals_total{project=\"p\",kind=\"server\"} 1"))
         #expect(lines.contains("fanfare_refusals_total{project=\"p\",kind=\"project\"} 1"))
         #expect(lines.contains("fanfare_refusals_total{project=\"p\",kind=\"device\"} 2"))

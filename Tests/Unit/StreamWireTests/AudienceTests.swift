@@ -33,7 +33,7 @@ import Testing
         asked.wantedManaged = 1_000
         let claim = try #require(try await bench.claim(asked).claims.first { $0.job == id })
         var call = RecordCall(job: id, batch: claim.batch, epoch: claim.epoch)
-        call.results = PackedResults(claim.recipients.map { OneResult(index: $0.index, object: "") })
+        call.results = ResultBuffer(claim.recipients.map { OneResult(index: $0.index, object: "") })
         call.subscribed = Self.subscribed(names, topic: topic)
         call.finish = true
         #expect(try await bench.record(call, "w1") == .ok(abort: ""))

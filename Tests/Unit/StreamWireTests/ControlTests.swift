@@ -11,7 +11,7 @@ import Testing
             let held = try #require(try await bench.claim("w1", most: 1).claims.first)
             var call = RecordCall(job: "a", batch: "0", epoch: held.epoch)
             let history = RecipientHistory(attempts: 1, firstAttemptMs: 1, maybeDuplicate: true)
-            call.results = PackedResults([bench.sent(0)])
+            call.results = ResultBuffer([bench.sent(0)])
             call.retries = [.init(index: 1, dueMs: 1, parked: false, packed: history.packed(with: "t1"))]
             #expect(try await bench.record(call, "w1") == .ok(abort: ""))
             let answer = try await bench.words(FunctionLibrary.cancel(bench.keys, job: "a"))
@@ -296,7 +296,7 @@ import Testing
                 let claim = try #require(try await bench.claim(name).claims.first)
                 #expect(!claim.isQuarantined)
                 var call = RecordCall(job: "a", batch: claim.batch, epoch: claim.epoch)
-                call.results = PackedResults([bench.sent(crash)])
+                call.results = ResultBuffer([bench.sent(crash)])
                 #expect(try await bench.record(call, name) == .ok(abort: ""))
                 try await bench.bury(name)
             }

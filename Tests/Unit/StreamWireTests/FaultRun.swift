@@ -144,7 +144,7 @@ final class FaultRun {
             record.allSent = record.finish
             var results: [OneResult] = []
             for recipient in part { note(recipient, of: claim, &record, &results) }
-            record.results = PackedResults(results)
+            record.results = ResultBuffer(results)
             let value = try await call(record.command(bench.keys, worker: "w1"))
             guard case .ok? = RecordReply(value) else { return }
         }

@@ -50,7 +50,7 @@ import Testing
             for (id, reply) in zip(["a", "b"], replies) {
                 guard case .taken(let epoch, _)? = IntakeReply(reply) else { continue }
                 var record = RecordCall(job: id, batch: "0", epoch: epoch)
-                record.results = PackedResults([OneResult(index: 0, object: "{\"i\":0,\"s\":\"sent\"}")])
+                record.results = ResultBuffer([OneResult(index: 0, object: "{\"i\":0,\"s\":\"sent\"}")])
                 record.finish = true
                 records.append(record.command(keys, worker: "w1"))
             }

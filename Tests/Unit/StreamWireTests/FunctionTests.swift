@@ -26,10 +26,10 @@ import Testing
             try await bench.intake("j", .tokens(["a", "b", "c"]))
             let claim = try #require(try await bench.claim("w1").claims.first)
             var call = RecordCall(job: "j", batch: claim.batch, epoch: claim.epoch)
-            call.results = PackedResults([bench.sent(0), bench.sent(1)])
+            call.results = ResultBuffer([bench.sent(0), bench.sent(1)])
             for _ in 0..<3 { #expect(try await bench.record(call, "w1") == .ok(abort: "")) }
             #expect(try await bench.job("j")["sent"] == "2")
-            call.results = PackedResults([bench.sent(2)])
+            call.results = ResultBuffer([bench.sent(2)])
             call.finish = true
             #expect(try await bench.record(call, "w1") == .ok(abort: ""))
             #expect(try await bench.record(call, "w1") == .gone)
@@ -44,7 +44,7 @@ import Testing
             try await bench.intake("j", .tokens((0..<6).map { "t\($0)" }))
             let first = try #require(try await bench.claim("w1", window: 3).claims.first)
             var call = RecordCall(job: "j", batch: first.batch, epoch: first.epoch)
-            call.results = PackedResults([bench.sent(1)])
+            call.results = ResultBuffer([bench.sent(1)])
             call.upto = 5
             #expect(try await bench.record(call, "w1") == .ok(abort: ""))
             try await bench.bury("w1")
@@ -57,7 +57,7 @@ import Testing
             )
             // The old holder: its decisions are refused, its facts are taken, once.
             var zombie = RecordCall(job: "j", batch: first.batch, epoch: first.epoch)
-            zombie.results = PackedResults([bench.sent(0)])
+            zombie.results = ResultBuffer([bench.sent(0)])
             zombie.retries = [.init(index: 2, dueMs: 0, parked: false, packed: "1|1|0|t2")]
             #expect(try await bench.record(zombie, "w1") == .stale)
             #expect(try await bench.job("j")["sent"] == "1")
@@ -86,7 +86,7 @@ import Testing
             try await bench.intake("j", .tokens(["a", "b"]))
             let claim = try #require(try await bench.claim("w1").claims.first)
             var call = RecordCall(job: "j", batch: claim.batch, epoch: claim.epoch)
-            call.results = PackedResults([bench.sent(0)])
+            call.results = ResultBuffer([bench.sent(0)])
             call.retries = [.init(index: 1, dueMs: 1, parked: false, packed: "1|77|1|b")]
             call.finish = true
             #expect(try await bench.record(call, "w1") == .ok(abort: ""))
@@ -101,7 +101,7 @@ import Testing
             let again = try #require(try await bench.claim("w2").claims.first)
             #expect(again.recipients.map(\.fate) == [.maybeSent] && again.recipients.map(\.value) == ["b"])
             var last = RecordCall(job: "j", batch: again.batch, epoch: again.epoch)
-            last.results = PackedResults([bench.sent(1)])
+            last.results = ResultBuffer([bench.sent(1)])
             last.finish = true
             #expect(try await bench.record(last, "w2") == .ok(abort: ""))
             #expect(try await bench.job("j")["state"] == "done")
@@ -154,7 +154,7 @@ import Testing
             #expect(probe.claims.count == 1 && probe.claims[0].recipients.count == 1 && probe.probeMs > 0)
             #expect(try await bench.claim("w1").claims.isEmpty, "one probe at a time")
             var answer = RecordCall(job: "j", batch: probe.claims[0].batch, epoch: probe.claims[0].epoch)
-            answer.results = PackedResults([bench.sent(probe.claims[0].recipients[0].index)])
+            answer.results = ResultBuffer([bench.sent(probe.claims[0].recipients[0].index)])
             answer.projectAnswers = true
             answer.finish = true
             #expect(try await bench.record(answer, "w2") == .ok(abort: ""))
@@ -193,7 +193,7 @@ import Testing
             _ = try await bench.call(RedisCommand("DEL", keys.base + "b:j/1"))
             _ = try await bench.call(RedisCommand("SREM", keys.base + "claims:w1", "j/1"))
             var late = RecordCall(job: "j", batch: "1", epoch: claims[1].epoch)
-            late.results = PackedResults([bench.sent(1_000)])
+            late.results = ResultBuffer([bench.sent(1_000)])
             late.late = true
             #expect(try await bench.record(late, "w1") == .ok(abort: ""))
             let known: [FunctionLibrary.KnownBatch] = [
@@ -370,7 +370,7 @@ import Testing
                 #expect(claim.pass == .retry)
             }
             var call = RecordCall(job: claim.job, batch: claim.batch, epoch: claim.epoch)
-            call.results = PackedResults([bench.sent(0), bench.sent(2)])
+            call.results = ResultBuffer([bench.sent(0), bench.sent(2)])
             call.number = 2
             call.finish = true
             #expect(try await bench.record(call, "w1") == .ok(abort: ""))
@@ -378,7 +378,7 @@ import Testing
             #expect(next.name == claim.name)
             #expect(next.recipients.map(\.fate) == [.finished, .maybeSent, .finished])
             var late = RecordCall(job: next.job, batch: next.batch, epoch: next.epoch)
-            late.results = PackedResults([bench.sent(1)])
+            late.results = ResultBuffer([bench.sent(1)])
             late.finish = true
             #expect(try await bench.record(late, "w2") == .ok(abort: ""))
             let job = try await bench.job("j")

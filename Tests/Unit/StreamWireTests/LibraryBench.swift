@@ -92,7 +92,7 @@ struct LibraryBench {
     func finish(_ claim: Claim, _ worker: String, status: RecordCall.Status = .sent, call number: Int = 1) async throws
     {
         var call = RecordCall(job: claim.job, batch: claim.batch, epoch: claim.epoch)
-        call.results = PackedResults(claim.recipients.map { OneResult(index: $0.index, status: status, object: "") })
+        call.results = ResultBuffer(claim.recipients.map { OneResult(index: $0.index, status: status, object: "") })
         call.finish = true
         call.number = number
         #expect(try await record(call, worker) == .ok(abort: ""))
@@ -129,11 +129,11 @@ struct OneResult {
     var object: String
 }
 
-extension PackedResults {
+extension ResultBuffer {
     init(_ results: [OneResult]) {
         self.init()
         for result in results {
-            append(index: result.index, status: result.status, isWanted: !result.object.isEmpty, maybeDup: false) {
+            append(index: result.index, status: result.status, object: result.object.isEmpty ? .none : .wanted) {
                 $0.append(contentsOf: result.object.utf8)
             }
         }

@@ -132,7 +132,7 @@ import Testing
             try await bench.intake("two", tokens(2))
             let claim = try #require(try await bench.claim("w1").claims.first)
             var record = RecordCall(job: "two", batch: "0", epoch: claim.epoch)
-            record.results = PackedResults([bench.sent(0), bench.sent(1)])
+            record.results = ResultBuffer([bench.sent(0), bench.sent(1)])
             record.feedback = [
                 .init(index: 0, kind: "token", recipient: "t0", action: "remove", replacement: "", error: "X")
             ]
@@ -156,7 +156,7 @@ import Testing
             try await bench.intake("old", tokens(16))
             let claim = try #require(try await bench.claim("w1").claims.first)
             var record = RecordCall(job: "old", batch: "0", epoch: claim.epoch)
-            record.results = PackedResults((0..<4).map { bench.sent($0) })
+            record.results = ResultBuffer((0..<4).map { bench.sent($0) })
             #expect(try await bench.record(record, "w1") == .ok(abort: ""))
             let none = try #require(
                 RepairReply(try await bench.call(FunctionLibrary.repair(bench.keys, cursor: "0", most: 100)))

@@ -54,7 +54,7 @@ import Testing
             #expect(claims.map(\.name) == ["a/0", "a/1"])
             try await bench.finish(claims[0], "w1")
             var rest = RecordCall(job: "a", batch: "1", epoch: claims[1].epoch)
-            rest.results = PackedResults((1_000..<1_499).map { bench.sent($0) })
+            rest.results = ResultBuffer((1_000..<1_499).map { bench.sent($0) })
             rest.finish = true
             rest.number = 2
             #expect(try await bench.record(rest, "w1") == .ok(abort: ""))
@@ -186,7 +186,7 @@ import Testing
                 try await bench.call(RedisCommand("HGET", bench.keys.base + "b:g0/0", "epoch")).string
             )
             var call = RecordCall(job: "g0", batch: "0", epoch: epoch)
-            call.results = PackedResults([bench.sent(0)])
+            call.results = ResultBuffer([bench.sent(0)])
             call.finish = true
             #expect(try await bench.record(call, "w1") == .ok(abort: ""))
             let one = try await bench.claim("w2", most: 100).claims

@@ -40,7 +40,7 @@ import Testing
     {
         try await spoil("held:" + retry.job, bench)
         var flush = RecordCall(job: retry.job, batch: retry.batch, epoch: retry.epoch)
-        flush.results = PackedResults([bench.sent(retry.recipients[0].index)])
+        flush.results = ResultBuffer([bench.sent(retry.recipients[0].index)])
         flush.finish = true
         change(&flush)
         await #expect(throws: RedisError.self) { try await bench.record(flush, "w1") }
@@ -153,7 +153,7 @@ import Testing
             }
             try await spoil("groups_on", bench)
             var flush = RecordCall(job: "b", batch: "0", epoch: epoch)
-            flush.results = PackedResults([bench.sent(0), bench.sent(1)])
+            flush.results = ResultBuffer([bench.sent(0), bench.sent(1)])
             let history = RecipientHistory(attempts: 1, firstAttemptMs: 1, maybeDuplicate: false)
             flush.retries = [.init(index: 2, dueMs: 1, parked: false, packed: history.packed(with: "t2"))]
             flush.holdMs = 300

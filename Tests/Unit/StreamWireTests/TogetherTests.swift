@@ -57,12 +57,12 @@ import Testing
             var calls: [RecordCall] = []
             for (id, index, finish) in [("one", 0, true), ("two", 1, false), ("again", 0, true), ("again", 0, true)] {
                 var call = RecordCall(job: id, batch: "0", epoch: try #require(epochs[id]))
-                call.results = PackedResults([bench.sent(index)])
+                call.results = ResultBuffer([bench.sent(index)])
                 call.finish = finish
                 calls.append(call)
             }
             var stale = RecordCall(job: "last", batch: "0", epoch: "1")
-            stale.results = PackedResults([bench.sent(0)])
+            stale.results = ResultBuffer([bench.sent(0)])
             calls.append(stale)
             let written = try await make(bench, .record, calls.map { $0.command(bench.keys, worker: "w1") })
             let answers = outcomes.map(Self.word) + written.map { RecordReply($0).map { "\($0)" } ?? "nothing" }
@@ -118,7 +118,7 @@ import Testing
             for (id, reply) in [("a", taken[0]), ("c", taken[2])] {
                 guard case .taken(let epoch, _)? = IntakeReply(reply) else { throw TestFailure("\(reply)") }
                 var call = RecordCall(job: id, batch: "0", epoch: epoch)
-                call.results = PackedResults([bench.sent(0)])
+                call.results = ResultBuffer([bench.sent(0)])
                 call.finish = true
                 records.append(call.command(keys, worker: "w1"))
             }
@@ -216,10 +216,10 @@ import Testing
                 records.append(RecordCall(job: id, batch: "0", epoch: epoch))
             }
             var (first, blocking, last) = (records[0], records[1], records[1])
-            first.results = PackedResults([bench.sent(0)])
+            first.results = ResultBuffer([bench.sent(0)])
             first.finish = true
             blocking.blockReason = "denied"
-            last.results = PackedResults([bench.sent(0)])
+            last.results = ResultBuffer([bench.sent(0)])
             last.finish = true
             last.number = 2
             let commands = [first, blocking, last].map { $0.command(keys, worker: "w1") }

@@ -16,12 +16,12 @@ public enum LegacyResponse {
     ///   - atMostOnce: turns an unknown outcome into the final ``Verdict/unknown(_:holdProjectMs:)``.
     public static func verdicts(
         _ outcome: RequestOutcome,
-        recipients: some RandomAccessCollection<String>,
+        recipients: [String],
         kind: RecipientKind,
         nowMs: Int64,
         atMostOnce: Bool
-    ) -> AnswerVerdicts {
-        let all = { (verdict: Verdict) in AnswerVerdicts([Verdict](repeating: verdict, count: recipients.count)) }
+    ) -> [Verdict] {
+        let all = { (verdict: Verdict) in [Verdict](repeating: verdict, count: recipients.count) }
         guard case .answered(let answer) = outcome else {
             return all(
                 SharedVerdicts.withoutAnswer(outcome, atMostOnce: atMostOnce)
@@ -32,17 +32,12 @@ public enum LegacyResponse {
         guard answer.status == 200 else {
             return all(context.wholeRequest(AnswerBody.errorText(answer), isOneRecipient: recipients.count == 1))
         }
-        if recipients.count > 1, AnswerBody.isWholeJSON(answer),
-            let results = LegacyResultScanner.results(answer.body, most: recipients.count)
-        {
-            return context.verdicts(results, count: recipients.count)
-        }
         guard AnswerBody.isJSON(answer) else { return all(context.unclear("not FCM's answer")) }
         // A closed object is whole, even if the stream did not end behind it.
         guard let value = try? JSONParser.parse(answer.body) else {
-            return AnswerVerdicts(context.verdicts(LegacyFront(answer.body), recipients: Array(recipients)))
+            return context.verdicts(LegacyFront(answer.body), recipients: recipients)
         }
         guard let parsed = LegacyAnswer(value) else { return all(context.unclear("not an object")) }
-        return AnswerVerdicts(context.verdicts(parsed, recipients: Array(recipients)))
+        return context.verdicts(parsed, recipients: recipients)
     }
 }

@@ -31,17 +31,6 @@ struct LegacyVerdicts {
         }
     }
 
-    /// One word for each token, where none has a canonical one.
-    func verdicts(_ results: LegacyResultScanner.Results, count: Int) -> AnswerVerdicts {
-        guard results.ids.count == count else {
-            return AnswerVerdicts([Verdict](repeating: unclear(results.ids.count, for: count), count: count))
-        }
-        return AnswerVerdicts(results.ids) { index in
-            // A recipient without an id has a code.
-            rejected(results.codes[index] ?? "", isOneRecipient: true)
-        }
-    }
-
     private func unclear(_ results: Int, for recipients: Int) -> Verdict {
         unclear("\(results) results for \(recipients) recipients")
     }

@@ -1,4 +1,4 @@
-internal import FCMWire
+internal import FanfareCore
 internal import FanfareModel
 
 /// What authenticates a project's sends.
@@ -11,7 +11,7 @@ protocol CredentialSource: AnyObject {
     var headers: RequestHeaders { get }
     /// False for a secret that cannot be fetched anew.
     var canRefresh: Bool { get }
-    func readiness() -> CredentialReadiness
+    func readiness() -> SendGate.Credential
     /// This worker cannot send for now; others may be able to.
     var isStuck: Bool { get }
     func refused(_ generation: Int)
@@ -39,19 +39,13 @@ struct RequestHeaders {
             json + (isOAuth ? ["access_token_auth: true"] : []) + (senderID.isEmpty ? [] : ["project_id: \(senderID)"])
     }
 
-    func lines(for adapter: ProtocolAdapter) -> [String] {
-        switch adapter {
-        case .v1, .multicast, .xmpp: return json
-        case .plainText: return form
-        case .topicBatch, .topicSubscription, .group: return management
+    func lines(_ headers: ProtocolAdapter.Headers) -> [String] {
+        switch headers {
+        case .json: json
+        case .form: form
+        case .management: management
         }
     }
-}
-
-enum CredentialReadiness {
-    case ready
-    case wait
-    case failed(Failure)
 }
 
 /// The legacy server key, which cannot be fetched anew.
@@ -69,7 +63,7 @@ final class ServerKeyCredential: CredentialSource {
         headers = RequestHeaders(authorization: "key=\(serverKey)", isOAuth: false, senderID: senderID)
     }
 
-    func readiness() -> CredentialReadiness { refusal.map { .failed($0) } ?? .ready }
+    func readiness() -> SendGate.Credential { refusal.map { .failed($0) } ?? .ready }
     func refused(_ generation: Int) {}
     func renew(_ generation: Int) {}
     func retryFailed() { refusal = nil }

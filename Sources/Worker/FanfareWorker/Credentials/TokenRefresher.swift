@@ -40,11 +40,11 @@ final class TokenRefresher: CredentialSource {
         project.loop.every(milliseconds: 1_000) { [weak self] in self?.poll() }
     }
 
-    func readiness() -> CredentialReadiness {
+    func readiness() -> SendGate.Credential {
         poll()
         switch machine.readiness(nowMs: SystemClock.bootMs) {
         case .ready: return .ready
-        case .wait: return .wait
+        case .wait: return .pending
         case .failed(let reason):
             return .failed(
                 Failure(error: .thirdPartyAuthError, action: .fixCredentials, rawError: reason, httpStatus: 0)

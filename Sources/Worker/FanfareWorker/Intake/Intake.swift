@@ -12,7 +12,7 @@ final class Intake {
     private let project: ProjectContext
     private let validator: IntakeValidator
     private let claimer: Claimer
-    private let planner: Planner
+    private let sends: SendDriver
     private var messages = ValidatedMessageCache()
     private var machine = IntakeMachine<PendingEntry>()
     private var actions: [IntakeMachine<PendingEntry>.Action] = []
@@ -24,10 +24,10 @@ final class Intake {
     /// Called when entries were handed over, so that reading may go on.
     var onHandedOver: () -> Void = {}
 
-    init(project: ProjectContext, claimer: Claimer, planner: Planner) {
+    init(project: ProjectContext, claimer: Claimer, sends: SendDriver) {
         self.project = project
         self.claimer = claimer
-        self.planner = planner
+        self.sends = sends
         validator = IntakeValidator(
             transport: project.project.transport,
             legacyBody: project.project.legacyBody,
@@ -74,17 +74,24 @@ final class Intake {
         switch action {
         case .check(let entry): check(entry)
         case .reject(let entry, let reason): reject(entry, reason: reason)
-        case .creditPermits(let permits, let entry): project.permits.lent(permits, askedAt: entry.sentAt)
+        case .creditPermits(let permits, let entry): sends.handle(.permitsLent(permits, askedNs: entry.sentAt))
         case .activate(let entry, let epoch):
-            if let call = entry.call, let adapter = entry.adapter { planner.taken(call, adapter, epoch: epoch) }
+            activate(entry, epoch: epoch)
         case .claim(let entry):
-            claimer.askLater(0)
+            claimer.claim(afterMs: 0)
             if let job = entry.call?.job, let audience = entry.audience { warn(audience, of: job) }
         case .count(let outcome): project.meters.count(outcome)
         case .reportUnreadable:
             project.logger.error("Redis answered intake with something else: are the functions this version's?")
         case .read: onHandedOver()
         }
+    }
+
+    /// A job of one batch was handed over to this worker: its spec is at hand.
+    private func activate(_ entry: PendingEntry, epoch: String) {
+        guard let call = entry.call, let adapter = entry.adapter else { return }
+        let claim = Claim(job: call.job.id, epoch: epoch, upto: call.window, taken: call.recipients ?? [])
+        sends.handleAndSend(.handedOver(claim, call.spec, adapter))
     }
 
     // MARK: Hand-over
@@ -109,7 +116,7 @@ final class Intake {
         // A message that has no counterpart on the project's transport is rejected before anything is sent.
         do throws(TranslationError) {
             if pending.adapter == nil {
-                let adapter = try ProtocolAdapter(call.spec, job: job.id, project: project.project)
+                let adapter = try ProtocolAdapter(call.spec, job: job.id, settings: project.machine.settings.protocols)
                 messages.insert(job, adapter)
                 pending.adapter = adapter
             }
@@ -135,13 +142,13 @@ final class Intake {
 
     private func call(for job: Job, _ pending: PendingEntry) -> IntakeCall {
         let configuration = project.configuration
-        let takes = claimer.canTake && project.blockReason == nil && !project.isHeld
+        let takes = claimer.canTake
         var call = IntakeCall(
             job: job,
             dedupeMs: configuration.dedupeMs,
             keepMs: configuration.keepJobMs,
             taker: takes ? project.leaseName : nil,
-            window: project.window,
+            window: project.machine.settings.window,
             quotaPerMinute: project.project.quotaPerMinute,
             fanoutRate: project.project.fanoutRate,
             originals: pending.entry.fields

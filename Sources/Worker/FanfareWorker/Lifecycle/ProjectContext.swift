@@ -18,28 +18,11 @@ final class ProjectContext {
     let leases: LeaseTable
     let logger: Logger
 
-    /// FCM's answers to sends that are not yet reported to Redis, where the fleet's answers decide whether the project
-    /// is held.
-    var answers = AnswerTally()
-    /// Loop time before which no send begins: the project is held.
-    private(set) var heldUntil: UInt64 = 0
-    /// Why the project is blocked, and nothing but the probe is sent; nil when it is not.
-    var blockReason: String? { didSet { if blockReason != nil { blockedAt = loop.now } } }
-    /// Loop time at which the block was last set or written; what was asked before says nothing of it.
-    private(set) var blockedAt: UInt64 = 0
-    var isDraining = false
-    /// Redis answers, and has told on this connection what is ours. Before that no claim may overtake the question.
-    var isReady = false
-    /// Why an operator has paused the project; nil when none has.
-    var pauseReason: String?
-    /// What keeps workers from taking on more; nil when nothing does.
-    var pressure: String?
-    let permits: Permits
-    let sendLimit: AdaptiveSendLimit
+    /// The decisions on sends, performed by ``SendDriver``.
+    var machine: SendMachine
     let quarantine: Quarantine
     let registry: MetricRegistry
     let meters: ProjectMeters
-    let tracer = BatchTracer()
 
     init(
         loop: EventLoop,
@@ -53,8 +36,12 @@ final class ProjectContext {
     ) {
         self.registry = registry
         meters = ProjectMeters(project: project.id, transport: project.transport, registry: registry)
-        permits = Permits(loop: loop)
-        sendLimit = AdaptiveSendLimit(loop: loop, configuration: configuration)
+        machine = SendMachine(
+            SendMachine.Settings(configuration, project),
+            seed: .random(in: 0 ... .max),
+            messageNonce: .random(in: 0 ... .max)
+        )
+        machine.credentialProject = project.id
         self.quarantine = quarantine
         self.loop = loop
         self.redis = ProjectConnection(redis)
@@ -102,24 +89,41 @@ final class ProjectContext {
         isReady = false
         connection += 1
     }
-    func blockIsWritten() { blockedAt = loop.now }
-
-    /// Counts FCM's answer to a request.
-    func countAnswer(_ verdicts: AnswerVerdicts) {
-        answers.add(refusedForMs: verdicts.others.lazy.compactMap(\.verdict.refusedForMs).max(), now: loop.now)
-    }
-
     var leaseName: String { leases.name(in: project.id) }
     var leaseHolds: Bool { SystemClock.bootNs < leases.validUntil(project.id) }
-    var isHeld: Bool { loop.now < heldUntil }
 
-    func hold(milliseconds: Int64) {
-        guard milliseconds > 0 else { return }
-        // What was lent before was lent for another time.
-        permits.drop()
-        heldUntil = max(heldUntil, loop.now + UInt64(min(milliseconds, 21_600_000)) * 1_000_000)
+    /// The moment at which an event is handled.
+    var instant: Instant {
+        Instant(monotonicNs: loop.now, projectMs: nowMs, projectClockOffsetMs: projectClockOffsetMs)
     }
 
-    /// Multicast sends a whole batch in one request, so its leave covers the batch.
-    var window: Int { project.transport == .legacy ? 1_000 : configuration.window }
+    // MARK: What the gate says
+
+    /// Redis answers, and has said on this connection what this worker holds.
+    var isReady: Bool {
+        get { machine.gate.isReady }
+        set { machine.gate.isReady = newValue }
+    }
+
+    var isDraining: Bool { machine.gate.isDraining }
+    /// What keeps workers from taking on more; nil when nothing does.
+    var pressure: String? { machine.gate.pressure }
+}
+
+extension SendMachine.Settings {
+    fileprivate init(_ configuration: WorkerConfiguration, _ project: WorkerConfiguration.Project) {
+        self.init()
+        protocols = ProtocolSettings(
+            transport: project.transport,
+            legacyBody: project.legacyBody,
+            topicAPI: project.topicAPI
+        )
+        maxInFlight = configuration.maxInFlight
+        // A multicast sends a whole batch in one request, so its watermark covers the batch.
+        window = project.transport == .legacy ? Batch.maximumSize : configuration.window
+        flushMs = configuration.flushMs
+        quotaPerMinute = project.quotaPerMinute
+        retryPercent = configuration.retryPercent
+        canRefreshCredential = project.serviceAccount != nil
+    }
 }

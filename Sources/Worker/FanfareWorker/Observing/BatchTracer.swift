@@ -1,3 +1,4 @@
+internal import FanfareCore
 internal import FanfareModel
 internal import StreamWire
 internal import Tracing
@@ -12,17 +13,18 @@ struct BatchTracer {
 
     init(_ tracer: any Tracer) { self.tracer = tracer is NoOpTracer ? nil : tracer }
 
-    /// - Parameter deliveries: how many workers have been given the batch, this one included.
-    func begin(_ batch: ActiveBatch, project: String, deliveries: Int) -> BatchSpan? {
+    /// Whether there is a tracer.
+    var isEnabled: Bool { tracer != nil }
+
+    func begin(_ batch: HeldBatch, spec: JobSpec, project: String) -> BatchSpan? {
         guard let tracer else { return nil }
-        let spec = batch.job.spec
         var context = ServiceContext.topLevel
         if let traceparent = spec.traceparent {
             var carrier = ["traceparent": traceparent]
             carrier["tracestate"] = spec.tracestate
             tracer.extract(carrier, into: &context, using: FieldExtractor())
         }
-        return BatchSpan(tracer, context, batch, project: project, deliveries: deliveries)
+        return BatchSpan(tracer, context, batch, spec, project: project)
     }
 
     /// Reads W3C's header names in any case.
@@ -38,27 +40,26 @@ final class BatchSpan {
     fileprivate init(
         _ tracer: some Tracer,
         _ context: ServiceContext,
-        _ batch: ActiveBatch,
-        project: String,
-        deliveries: Int
+        _ batch: HeldBatch,
+        _ spec: JobSpec,
+        project: String
     ) {
         let span = tracer.startSpan("fanfare.batch", context: context, ofKind: .consumer)
-        let spec = batch.job.spec
         span.attributes["messaging.system"] = "fanfare"
         span.attributes["messaging.operation.type"] = "process"
         span.attributes["messaging.batch.message_count"] = batch.count
         span.attributes["fanfare.project"] = project
-        span.attributes["fanfare.job"] = batch.job.id
-        span.attributes["fanfare.batch"] = batch.batch
-        span.attributes["fanfare.epoch"] = batch.epoch
+        span.attributes["fanfare.job"] = batch.source.job
+        span.attributes["fanfare.batch"] = batch.source.batch
+        span.attributes["fanfare.epoch"] = batch.source.epoch
         span.attributes["fanfare.pass"] = batch.pass.rawValue
         span.attributes["fanfare.operation"] = spec.operation.rawValue
-        span.attributes["fanfare.deliveries"] = deliveries
+        span.attributes["fanfare.deliveries"] = batch.deliveries
         self.span = span
     }
 
     /// - Parameter outcome: anything but `closed` means that another worker goes on with the batch.
-    func end(_ outcome: ProjectMeters.BatchOutcome) {
+    func end(_ outcome: BatchOutcome) {
         span.attributes["fanfare.outcome"] = outcome.rawValue
         if outcome == .lost {
             span.setStatus(SpanStatus(code: .error, message: "the batch was taken away from this worker"))

@@ -1,4 +1,5 @@
 internal import EventLoop
+internal import FanfareCore
 internal import FanfareMetrics
 internal import FanfareModel
 internal import RedisTransport
@@ -7,8 +8,6 @@ internal import StreamWire
 /// Updates the gauges of one project: from this worker's roles with each call, from Redis once in five seconds.
 final class ProjectGauges {
     private let project: ProjectContext
-    private let dispatcher: Dispatcher
-    private let recorder: Recorder
     private let router: TransportRouter
     private let credentials: any CredentialSource
     private let fleet: FleetGauges
@@ -26,14 +25,10 @@ final class ProjectGauges {
 
     init(
         project: ProjectContext,
-        dispatcher: Dispatcher,
-        recorder: Recorder,
         router: TransportRouter,
         credentials: any CredentialSource
     ) {
         self.project = project
-        self.dispatcher = dispatcher
-        self.recorder = recorder
         self.router = router
         self.credentials = credentials
         let (id, registry) = (project.project.id, project.registry)
@@ -47,9 +42,9 @@ final class ProjectGauges {
     }
 
     func update() {
-        inFlight.set(dispatcher.inFlight)
-        limit.set(project.sendLimit.limit)
-        unwritten.set(recorder.uncommitted)
+        inFlight.set(project.machine.inFlight)
+        limit.set(project.machine.limit.limit)
+        unwritten.set(project.machine.gate.uncommitted)
         let open = router.openConnections
         connections.set(open.sends)
         managementConnections.set(open.management)
@@ -57,26 +52,25 @@ final class ProjectGauges {
         readFleet()
     }
 
-    /// The project's state, with the reason why nothing is sent if there is one.
+    /// Whether the project can send, and what keeps it from sending.
     func status() -> WorkerStatus.Project {
-        var (canSend, state) = (false, "")
-        switch credentials.readiness() {
-        case .ready: canSend = true
-        case .wait: state = "credentials: waiting for an access token"
-        case .failed(let failure): state = "credentials: \(failure.rawError)"
-        }
+        let gate = project.machine.gate
+        let credential = credentials.readiness()
+        let canSend = credential == .ready
         ready.set(canSend)
-        if let reason = project.pauseReason { state = "paused: \(reason)" }
-        if let reason = project.blockReason { state = "blocked: \(reason)" }
-        if state.isEmpty { state = hindrance ?? "ready" }
-        return WorkerStatus.Project(id: project.project.id, canSend: canSend, state: state)
-    }
-
-    /// A reason that ends by itself.
-    private var hindrance: String? {
-        if let pressure = project.pressure { return "pressure: \(pressure)" }
-        if project.isHeld { return "held: FCM asked for a pause" }
-        return project.leaseHolds ? nil : "no lease"
+        var reason: SendGate.Reason?
+        if let blocked = gate.blockReason {
+            reason = .blocked(blocked)
+        } else if let paused = gate.pauseReason {
+            reason = .paused(paused)
+        } else {
+            switch credential {
+            case .pending: reason = .credentialPending
+            case .failed(let failure): reason = .credentialFailed(failure)
+            case .ready: reason = gate.reason(for: .sending, now: project.loop.now)
+            }
+        }
+        return WorkerStatus.Project(id: project.project.id, canSend: canSend, state: reason?.description ?? "ready")
     }
 
     private func readFleet() {

@@ -16,8 +16,6 @@ final class ProjectMeters {
         }
     }
 
-    enum BatchOutcome: String, CaseIterable { case closed, returned, lost }
-
     private let sends: Series
     private let management: Series
     private let statuses: [CounterCell]
@@ -63,14 +61,25 @@ final class ProjectMeters {
 
     // MARK: On the data path
 
+    func count(_ meter: SendMeter) {
+        switch meter {
+        case .answered(let verdicts, let isManagement, let afterNs):
+            answered(verdicts, isManagement: isManagement, afterNs: afterNs)
+        case .finished(let status, let error, let maybeDup): finished(status, error, maybeDup: maybeDup)
+        case .retried(let cause, let delayMs): retried(cause, delayMs: delayMs)
+        case .waited(let milliseconds, let recipients): waited(milliseconds, recipients: recipients)
+        case .tookOver: takeovers.add()
+        case .letGo(let outcome, let afterNs): letGo(outcome, afterNs: afterNs)
+        }
+    }
+
     /// A request was answered, or given up.
-    func answered(_ verdicts: AnswerVerdicts, isManagement: Bool, afterNs: UInt64) {
+    func answered(_ verdicts: [Verdict], isManagement: Bool, afterNs: UInt64) {
         let series = isManagement ? management : sends
         var held = (project: false, server: false)
-        if verdicts.sent > 0 { series.verdicts[Verdict.sentIndex].add(verdicts.sent) }
-        for other in verdicts.others {
-            series.verdicts[other.verdict.index].add()
-            switch other.verdict.refusal {
+        for verdict in verdicts {
+            series.verdicts[verdict.index].add()
+            switch verdict.refusal {
             case .project: held.project = true
             case .server: held.server = true
             case .device: devices.add()
@@ -82,9 +91,6 @@ final class ProjectMeters {
         if held.server { servers.add() }
         series.latency.observe(Double(afterNs) / 1e9)
     }
-
-    /// Recipients got the usual result.
-    func sent(_ count: Int) { statuses[ResultStatus.sent.index].add(count) }
 
     /// A recipient got its result.
     func finished(_ status: ResultStatus, _ error: ErrorCode?, maybeDup: Bool) {
@@ -108,8 +114,6 @@ final class ProjectMeters {
 
     func count(_ outcome: IntakeOutcome) { jobs[outcome]?.add() }
 
-    func tookOver() { takeovers.add() }
-
     func letGo(_ outcome: BatchOutcome, afterNs: UInt64) {
         batches[outcome]?.add()
         if outcome == .closed { batchTime.observe(Double(afterNs) / 1e9) }
@@ -125,11 +129,9 @@ extension Verdict {
         "sent", "failed", "unknown", "retry", "managed", "credential_refused", "project_blocked",
     ]
 
-    fileprivate static let sentIndex = 0
-
     fileprivate var index: Int {
         switch self {
-        case .sent, .sentPartly: return Self.sentIndex
+        case .sent, .sentPartly: return 0
         case .failed: return 1
         case .unknown: return 2
         case .retry: return 3

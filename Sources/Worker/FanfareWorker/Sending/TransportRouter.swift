@@ -1,5 +1,7 @@
 internal import CurlTransport
 internal import EventLoop
+internal import FCMWire
+internal import FanfareCore
 internal import FanfareModel
 internal import XMPPTransport
 
@@ -56,41 +58,42 @@ final class TransportRouter {
         return xmpp.map { ($0.statistics.ready, lanes + other) } ?? (lanes, other)
     }
 
-    func freeSlots(_ route: ProtocolAdapter.Route) -> Int {
-        switch route {
-        case .fcm: return fcm.freeSlots
-        case .instanceID: return instanceID.freeSlots
-        case .xmpp: return xmpp?.freeSlots ?? 0
-        }
+    /// Requests that each route takes now.
+    var room: SendMachine.Room {
+        SendMachine.Room(fcm: fcm.freeSlots, instanceID: instanceID.freeSlots, xmpp: xmpp?.freeSlots ?? 0)
     }
 
-    /// - Parameters:
-    ///   - headers: for the lanes; XMPP has logged in.
-    ///   - messageID: for XMPP, unique in the process.
-    func send(
-        _ request: ProtocolAdapter.Request,
-        tag: Int,
-        route: ProtocolAdapter.Route,
-        headers: [String],
-        messageID: String
-    ) {
-        if route == .xmpp, let xmpp { return xmpp.send(tag: UInt64(tag), messageID: messageID, json: request.body) }
-        let isSend = request.path.isEmpty
-        let origin = route == .instanceID ? project.iidEndpoint : project.endpoint
-        let request = HTTPRequest(
-            tag: UInt64(tag),
-            method: request.method,
-            url: isSend ? sendURL : FCMEndpoint.url(origin: origin, path: request.path),
+    /// - Parameter headers: for the lanes; XMPP has logged in.
+    func send(_ request: SendRequest, headers: [String]) {
+        let (tag, parts) = (UInt64(request.tag), request.request)
+        if request.route == .xmpp, let xmpp {
+            return xmpp.send(tag: tag, messageID: request.messageID, json: parts.body)
+        }
+        let origin = request.route == .instanceID ? project.iidEndpoint : project.endpoint
+        let http = HTTPRequest(
+            tag: tag,
+            method: HTTPRequest.Method(parts.method),
+            url: parts.path.isEmpty ? sendURL : FCMEndpoint.url(origin: origin, path: parts.path),
             headers: headers,
-            body: request.body,
+            body: parts.body,
             timeoutMs: timeoutMs
         )
-        if route == .instanceID { instanceID.send(request) } else { fcm.send(request) }
+        if request.route == .instanceID { instanceID.send(http) } else { fcm.send(http) }
     }
 
     func close() {
         fcm.close()
         instanceID.close()
         xmpp?.close()
+    }
+}
+
+extension HTTPRequest.Method {
+    fileprivate init(_ method: ManagementRequest.Method) {
+        switch method {
+        case .get: self = .get
+        case .post: self = .post
+        case .delete: self = .delete
+        }
     }
 }

@@ -1,0 +1,72 @@
+internal import FanfareModel
+public import StreamWire
+
+/// Decides for how much work, and for how many permits, a claim asks.
+extension SendMachine {
+    /// Batches that one claim brings at most.
+    private static var mostBatches: Int { 64 }
+
+    /// Recipients of fan-outs that may still be taken: two rounds of sends, one at hand while the other is in flight.
+    private var fanoutRoom: Int { max(0, 2 * settings.maxInFlight - queue.unsentFanouts) }
+    /// Recipients of other jobs, counted apart: a fan-out that is sent slowly keeps no single recipient out.
+    private var singleRoom: Int { max(0, 2 * settings.maxInFlight - queue.unsentSingles) }
+    /// Batches that may still be held, a bound for jobs of one recipient each.
+    private var batchRoom: Int { 4 * settings.maxInFlight - batchCount }
+
+    /// Recipients at hand that need a permit.
+    public var unsent: Int { queue.unsent }
+
+    /// Why no job may be handed over to this worker at intake; nil when one may, and there is room for it.
+    public func reasonNotToTake(now: Instant) -> SendGate.Reason? {
+        gate.reason(for: .intake, now: now.monotonicNs) ?? (singleRoom > 0 && batchRoom > 0 ? nil : .full)
+    }
+
+    /// The next claim; nil while nothing may be asked for.
+    ///
+    /// - Parameter worker: the name that the worker's lease has.
+    public mutating func claimCall(worker: String, plan: ClaimPlan, now: Instant) -> ClaimCall? {
+        guard !plan.isAsking, gate.reason(for: .claiming, now: now.monotonicNs) == nil else { return nil }
+        // A worker with its hands full still takes the probe of a blocked project: all of them may be full.
+        let isBlocked = gate.blockReason != nil
+        let resources = gate.resources
+        let hasRoom =
+            (fanoutRoom > 0 || singleRoom > 0) && resources.isQuarantineOpen && !resources.isCredentialStuck
+        var most = hasRoom ? max(0, min(Self.mostBatches, batchRoom)) : 0
+        if isBlocked, !resources.isCredentialStuck { most = 1 }
+        var call = ClaimCall(
+            worker: worker,
+            most: most,
+            wanted: isBlocked ? 1 : fanoutRoom,
+            wantedSingle: isBlocked ? 1 : singleRoom,
+            window: settings.window,
+            retries: limit.retryRoom(now: now.monotonicNs),
+            quotaPerMinute: settings.quotaPerMinute
+        )
+        call.wantedManaged = max(0, 2 * Batch.maximumSize - queue.unsentManaged)
+        call.newsCursor = plan.newsCursor
+        call.refusedCursor = plan.refusedCursor
+        call.answers = answers.report(now: now.monotonicNs)
+        askForPermits(&call, isBlocked: isBlocked, now)
+        return call
+    }
+
+    private mutating func askForPermits(_ call: inout ClaimCall, isBlocked: Bool, _ now: Instant) {
+        var shared: SharedDemand?
+        if settings.protocols.transport == .legacy, settings.protocols.legacyBody == .json {
+            shared = sharedDemand(onlyProbe: isBlocked)
+        }
+        let singles = queue.unsentSingles - (shared?.singles ?? 0)
+        // The probe needs a permit.
+        let atLeast = isBlocked ? 1 : 0
+        var available = permits.available(now: now.monotonicNs)
+        var keep = queue.unsent
+        // Permits for a part of a multicast are useless: they are given back, and all of its permits are asked for.
+        if let shared, shared.next > available - singles { keep = singles }
+        call.returned = permits.takeBack(keep: max(atLeast, keep), now: now.monotonicNs)
+        available -= call.returned
+        call.permitsSingle = max(atLeast, singles - available)
+        available -= min(available, singles)
+        call.permitsFanout = max(0, queue.unsent - singles - available)
+        call.unit = shared.map { $0.next > available ? $0.next : 0 }
+    }
+}

@@ -1,0 +1,101 @@
+public import StreamWire
+
+/// Results that Redis confirmed in the last seconds. A server that was killed or replaced may have lost them, and only
+/// this worker knows that those recipients need no second send. With Sentinels they are kept until a replica has them, too:
+/// a primary that was cut off from its replicas takes results that the next primary never sees.
+///
+/// The results of many flushes lie side by side. At full speed there are tens of thousands of flushes, and memory of their
+/// own for each would cost more to free, seconds later, than it did to fill.
+public struct ReplayBuffer {
+    /// The results of one flush.
+    public struct Facts {
+        public let source: BatchSource
+        public let results: ResultBuffer
+        public let feedback: [RecordCall.Feedback]
+        public let subscribed: [UInt8]
+    }
+
+    private struct Kept {
+        let source: BatchSource
+        let results: Int
+        let feedback: [RecordCall.Feedback]
+        let subscribed: [UInt8]
+    }
+
+    /// Flushes that were confirmed in a part of the time, and are forgotten at once.
+    private struct Span {
+        let since: UInt64
+        var until: UInt64
+        var flushes: [Kept] = []
+        var results = ResultBuffer()
+    }
+
+    /// What `appendfsync everysec` can lose on a slow disk; see <doc:Guarantees>.
+    private static let keptNs: UInt64 = 3_000_000_000
+    private static let spanNs: UInt64 = keptNs / 8
+    /// Bounds the memory at any speed: so many results are kept, and at most a span more.
+    private static let most = 50_000
+    private static let mostOfSpan = most / 8
+    /// The bound for results that no replica has: a failover takes longer than three seconds.
+    private static let mostUnreplicated = 100_000
+
+    private var spans: [Span] = []
+    private var count = 0
+    /// When a replica had everything that was confirmed before; nil if replicas are not asked.
+    private var replicatedUpTo: UInt64?
+
+    /// - Parameter awaitsReplicas: whether to keep results until a replica has them; see ``markReplicated(upTo:)``.
+    public init(awaitsReplicas: Bool = false) { replicatedUpTo = awaitsReplicas ? 0 : nil }
+
+    /// - Parameter time: nanoseconds on a clock that is never set, as everywhere here.
+    public mutating func markReplicated(upTo time: UInt64) {
+        if let replicatedUpTo { self.replicatedUpTo = max(replicatedUpTo, time) }
+    }
+
+    /// Keeps the results of a flush that Redis confirmed; nothing of one that holds none, or that was late.
+    public mutating func append(_ flush: Flush, now: UInt64) {
+        let call = flush.call
+        guard !call.late, !call.results.isEmpty else { return }
+        // Only when something is confirmed, because the server was there then: while it is away nothing grows old.
+        forget(before: now)
+        if spans.last.map({ $0.since + Self.spanNs < now || $0.results.count >= Self.mostOfSpan }) ?? true {
+            spans.append(Span(since: now, until: now))
+        }
+        let last = spans.count - 1
+        spans[last].until = now
+        spans[last].flushes.append(
+            Kept(
+                source: flush.source,
+                results: call.results.count,
+                feedback: call.feedback,
+                subscribed: call.subscribed
+            )
+        )
+        spans[last].results.append(call.results)
+        count += call.results.count
+    }
+
+    private mutating func forget(before now: UInt64) {
+        while let first = spans.first {
+            let isAwaited = replicatedUpTo.map { first.until >= $0 } ?? false
+            let isExpired = !isAwaited && first.until + Self.keptNs < now
+            let most = isAwaited ? Self.mostUnreplicated : Self.most
+            guard isExpired || count - first.results.count >= most else { return }
+            count -= first.results.count
+            spans.removeFirst()
+        }
+    }
+
+    /// Removes all that is kept, flush by flush, in the order of their confirmations.
+    public mutating func removeAll() -> [Facts] {
+        defer {
+            spans = []
+            count = 0
+        }
+        return spans.flatMap { span in
+            zip(span.flushes, span.results.divided(into: span.flushes.map(\.results))).map { kept, results in
+                Facts(source: kept.source, results: results, feedback: kept.feedback, subscribed: kept.subscribed)
+            }
+        }
+    }
+}

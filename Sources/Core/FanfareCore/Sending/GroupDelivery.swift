@@ -1,0 +1,97 @@
+internal import FanfareModel
+internal import StreamWire
+
+/// The rules for a device group of which FCM reached some members only, or none, and named the others: these are sent to
+/// one by one, in rounds, and the group's one result is written when the rounds have ended.
+extension OutcomeRules {
+    /// The wait before the first round: the failures of members have no reasons, so a missing capacity is assumed.
+    private static let missed = Retry(
+        failure: Failure(error: .unavailable, action: .none, rawError: "failed_registration_ids", httpStatus: 200)
+    )
+
+    /// The fate of a group after an answer that names members without the message.
+    ///
+    /// - Parameter refusal: the retry that the answer asks for if FCM reached no member; nil if it reached some.
+    func members(
+        _ tokens: [String],
+        _ messageID: String,
+        refusal: Retry?,
+        _ recipient: ClaimedRecipient,
+        _ situation: Situation,
+        random: Double
+    ) -> Decision {
+        let (job, now) = (situation.job, situation.now)
+        var progress = GroupProgress(
+            key: job.name(of: recipient),
+            messageID: messageID,
+            // What an answer lists beyond FCM's limit is not of this group.
+            pending: Array(tokens.prefix(ProtocolAdapter.mostGroupMembers)),
+            isReached: refusal == nil
+        )
+        guard job.lifetimeMs(firstAttemptMs: now.wall(recipient.history.firstAttemptMs)) != 0 else {
+            progress.giveUp()
+            return finished(progress, recipient, job, unreached: .failed)
+        }
+        var recipient = recipient
+        recipient.value = progress.text
+        return wait(refusal ?? Self.missed, recipient, situation, random: random)
+    }
+
+    /// The fate of a group after a round in which every member is answered.
+    func settle(
+        _ round: GroupRound,
+        _ recipient: ClaimedRecipient,
+        _ situation: Situation,
+        random: Double
+    ) -> Decision {
+        var recipient = recipient
+        recipient.value = round.progress.text
+        let asked = round.block.map { Verdict.blockProject($0) } ?? round.retry.map { .retry($0) }
+        if let asked { return settle(asked, recipient, startedMs: round.startedMs, situation, random: random) }
+        if round.wasStopped {
+            // The members that were not sent to are tried where the group goes on.
+            return situation.ending == nil ? giveBack(recipient) : end(recipient, situation)
+        }
+        recipient.history.attempts += 1
+        if recipient.history.attempts == 1 { recipient.history.firstAttemptMs = round.startedMs }
+        return finished(round.progress, recipient, situation.job, unreached: .failed)
+    }
+
+    /// The result of a group whose trying ends while members are still to be reached; nil for any other recipient.
+    ///
+    /// - Parameter status: the result's if FCM reached no member.
+    func finishedRounds(_ status: ResultStatus, _ recipient: ClaimedRecipient, _ job: SendJob) -> Decision? {
+        guard job.spec.kind == .group, var progress = GroupProgress(recipient.value) else { return nil }
+        progress.giveUp()
+        return finished(progress, recipient, job, unreached: status)
+    }
+
+    /// The group's result: `sent` if FCM reached at least one member.
+    private func finished(
+        _ progress: GroupProgress,
+        _ recipient: ClaimedRecipient,
+        _ job: SendJob,
+        unreached: ResultStatus
+    ) -> Decision {
+        let history = recipient.history
+        var status = ResultStatus.sent
+        let failure = progress.failure(httpStatus: job.answersOverHTTP ? 200 : 0)
+        if !progress.isReached { status = failure == nil || history.maybeDuplicate ? .unknown : unreached }
+        var record = ResultRecord(
+            index: Int64(recipient.index),
+            kind: .group,
+            recipient: progress.key,
+            status: status,
+            messageID: progress.messageID,
+            failure: status == .failed ? failure : nil,
+            failedTokens: progress.failed.isEmpty ? nil : progress.failedTokens,
+            attempts: history.attempts,
+            maybeDup: history.maybeDuplicate
+        )
+        record.memberFeedback = progress.failed.compactMap { member in
+            guard member.isDead, let error = member.error else { return nil }
+            return Feedback(kind: .token, recipient: member.token, action: .remove(error))
+        }
+        return Decision(recipient: recipient, fate: .result(reported(record, job)))
+    }
+}

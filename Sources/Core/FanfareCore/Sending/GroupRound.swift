@@ -1,0 +1,64 @@
+internal import FanfareModel
+
+/// One round over the members of a device group that FCM did not reach: each is sent to on its own, and when all are
+/// answered the group's one recipient has its result or waits for the next round.
+struct GroupRound: Sendable {
+    let position: Int
+    let startedMs: Int64
+    private(set) var progress: GroupProgress
+    /// Members that no request has begun for, the next one last.
+    private(set) var unsent: [String]
+    private var inFlight = 0
+    /// Whether members were left out: the job was paused or is over, or the worker drains.
+    private(set) var wasStopped = false
+    /// What keeps the last of the members waiting: all of them wait together.
+    private(set) var retry: Retry?
+    /// Why nothing of the project can be sent until a person acts.
+    private(set) var block: Failure?
+
+    init(position: Int, progress: GroupProgress, startedMs: Int64) {
+        self.position = position
+        self.progress = progress
+        self.startedMs = startedMs
+        unsent = progress.pending.reversed()
+    }
+
+    /// Whether every member that was sent to is answered, and no other will be sent to.
+    var isOver: Bool { unsent.isEmpty && inFlight == 0 }
+
+    /// The next member to send to.
+    mutating func next() -> String? {
+        guard let member = unsent.popLast() else { return nil }
+        inFlight += 1
+        return member
+    }
+
+    /// Sends to no other member.
+    mutating func stop() {
+        wasStopped = wasStopped || !unsent.isEmpty
+        unsent = []
+    }
+
+    /// Notes the answer of a member.
+    mutating func answered(_ verdict: Verdict, member: String) {
+        inFlight -= 1
+        if case .blockProject(let failure) = verdict {
+            block = failure
+            unsent = []
+        }
+        guard var asked = progress.note(verdict, of: member) else { return }
+        // What the answer asks of the project, or of every send to this member, was followed when it came.
+        asked.scope = .recipient
+        retry = retry.map { $0.joined(with: asked) } ?? asked
+    }
+}
+
+extension Retry {
+    /// The longer wait of two, and the graver doubt.
+    fileprivate func joined(with other: Retry) -> Retry {
+        var both = (other.retryAfterMs ?? other.floorMs) > (retryAfterMs ?? floorMs) ? other : self
+        both.isAmbiguous = isAmbiguous || other.isAmbiguous
+        both.countsAttempt = countsAttempt || other.countsAttempt
+        return both
+    }
+}

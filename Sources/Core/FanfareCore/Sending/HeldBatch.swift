@@ -1,0 +1,101 @@
+internal import FanfareModel
+public import StreamWire
+
+/// A batch that this worker holds.
+public struct HeldBatch {
+    public internal(set) var source: BatchSource
+    public let pass: Claim.Pass
+    /// How many workers have been given the batch, this one included.
+    public let deliveries: Int
+    /// Whether it is run while no other project of this process sends.
+    let isQuarantined: Bool
+    /// Whether it has the one recipient that may be sent to while the project is blocked.
+    let isProbe: Bool
+    /// The job's slot in the machine.
+    let job: Int
+    public internal(set) var state = BatchState.preparing(ending: nil)
+    public internal(set) var recipients: [ClaimedRecipient]
+    /// Sends below this position were allowed when the batch was claimed.
+    let claimedWatermark: Int
+    var unsent: UnsentRecipients
+    var queued = SendQueue.Entry()
+
+    /// Recipients without a result or a retry.
+    var open = 0
+    var inFlight = 0
+    /// Recipients that wait for Redis to decide on their rate.
+    var rateChecks = 0
+    /// The members of a device group that are sent to one by one; such a batch has no other recipient.
+    var round: GroupRound?
+    /// Whether a request of it was handed to a transport.
+    var wasSent = false
+    /// Whether its last answer was a sign of overload: other batches go first for a while.
+    var isOverloaded = false
+
+    /// What the next flush writes.
+    var pending: RecordCall
+    var isDirty = false
+    var openFlushes = 0
+    /// Results of the last flush: the next is likely to hold as many.
+    var lastFlush = 0
+    /// Flushes so far, and the last one that Redis has confirmed.
+    var flushes = 0
+    var confirmedFlush = 0
+    /// Whether Redis was told that the batch's last send has begun.
+    var saidAllSent = false
+    let startedNs: UInt64
+
+    init(_ claim: Claim, job: Int, startedNs: UInt64) {
+        source = BatchSource(job: claim.job, batch: claim.batch, epoch: claim.epoch, isManagement: false)
+        pass = claim.pass
+        deliveries = claim.deliveries
+        isQuarantined = claim.isQuarantined
+        isProbe = claim.isProbe
+        self.job = job
+        recipients = claim.recipients
+        claimedWatermark = claim.upto
+        unsent = UnsentRecipients([], confirmed: claim.upto)
+        pending = RecordCall(job: claim.job, batch: claim.batch, epoch: claim.epoch)
+        self.startedNs = startedNs
+    }
+
+    /// The batch's name among all of the project: `<job>/<batch>`.
+    public var name: String { "\(source.job)/\(source.batch)" }
+    public var count: Int { recipients.count }
+
+    /// Whether nothing of it is in flight, to FCM or to Redis.
+    var isQuiet: Bool { openFlushes == 0 && !isDirty && inFlight == 0 && rateChecks == 0 }
+
+    /// Sends that have not begun: of recipients, and of members in a round.
+    var unsentCount: Int { unsent.left + (round?.unsent.count ?? 0) }
+
+    /// Whether Redis may have closed it already, with the answer still to come. That a retry batch is not there says
+    /// nothing then: it goes with its last flush.
+    var mayBeClosed: Bool { state == .closed || (pass == .retry && open == 0 && openFlushes > 0) }
+
+    /// Marks a position as reported; false if it was before.
+    mutating func close(_ position: Int) -> Bool {
+        guard recipients[position].fate != .finished else { return false }
+        recipients[position].fate = .finished
+        open -= 1
+        return true
+    }
+
+    /// Positions that an earlier worker may have sent.
+    var doubtful: [Int] { recipients.indices.filter { recipients[$0].fate == .maybeSent } }
+}
+
+/// A job of which this worker holds batches.
+struct HeldJob {
+    let id: String
+    /// Nil while its spec is being loaded.
+    var job: SendJob?
+    /// The error that ends every recipient not yet sent: the first answers of the fan-out said that the message is wrong.
+    var abort: Failure?
+    /// The status of every recipient without a result, because the job ends before its time; nil while it goes on.
+    var ending: ResultStatus?
+    /// Counts sends to each recipient; only of fan-outs so large that one of them could be sent to too often.
+    var repeats: CountMinSketch?
+    /// Batches that this worker holds; the job is forgotten with the last.
+    var batches = 0
+}

@@ -1,0 +1,286 @@
+public import FanfareModel
+public import StreamWire
+
+/// The rules for what becomes of a recipient: a result, or another attempt at a time.
+///
+/// Before a send:
+///
+/// | recipient | becomes |
+/// |---|---|
+/// | of a job that ended | the job's status; `unknown` after an unanswered attempt |
+/// | not a token that FCM takes | `failed`, `INVALID_ARGUMENT` |
+/// | past `expires_at` or the message's lifetime | `expired`; `unknown` after an unanswered attempt |
+/// | possibly sent by an earlier worker, at most once or tried for an hour | `unknown` |
+/// | possibly sent by an earlier worker, otherwise | a retry after 2 s, flagged `maybe_dup` |
+///
+/// After a send:
+///
+/// | verdict | becomes |
+/// |---|---|
+/// | `sent`, `managed`, `failed`, `unknown` | that result |
+/// | `sentPartly` of a device group | a round over the members that FCM did not reach |
+/// | `retry` | a retry at the time that ``RetryPolicy`` says, or the result of the end of trying |
+/// | `blockProject`, `refreshCredential` | a retry that waits for the project's probe, without an attempt counted |
+public struct OutcomeRules: Sendable {
+    /// What the rules need to know besides the recipient.
+    public struct Situation {
+        public var job: SendJob
+        /// The status that ends the job; nil while it goes on.
+        public var ending: ResultStatus?
+        public var now: Instant
+
+        public init(job: SendJob, ending: ResultStatus? = nil, now: Instant) {
+            self.job = job
+            self.ending = ending
+            self.now = now
+        }
+    }
+
+    /// What becomes of a recipient.
+    public struct Decision: Equatable {
+        public enum Fate: Equatable {
+            case result(ResultRecord)
+            /// Another attempt, not before this time, in the project's time. `cause` is nil where no answer asks for it.
+            case retry(dueMs: Int64, cause: Retry.Cause?)
+            /// The recipient waits for the project's probe.
+            case park(Failure)
+        }
+
+        /// The recipient with its history, and with its members' progress where it is a group.
+        public var recipient: ClaimedRecipient
+        public var fate: Fate
+        /// FCM refused the recipient's rate until this time, in the project's time; nil if it did not.
+        public var rateRefusedUntilMs: Int64?
+    }
+
+    /// How long a recipient in doubt waits for an answer that may still arrive, in milliseconds.
+    static let doubtfulMs: Int64 = 2_000
+
+    let policy: RetryPolicy
+
+    public init(policy: RetryPolicy = RetryPolicy()) { self.policy = policy }
+
+    // MARK: Before a send
+
+    /// The fate of a recipient that may not be sent; nil if it may.
+    public func beforeSend(_ recipient: ClaimedRecipient, _ situation: Situation) -> Decision? {
+        let (job, now) = (situation.job, situation.now)
+        if situation.ending != nil { return end(recipient, situation) }
+        guard case .success(let adapter) = job.adapter else { return nil }
+        if let failure = adapter.refusal(of: recipient.text, kind: job.spec.kind) {
+            return result(.failed, failure, recipient, job)
+        }
+        let history = recipient.history
+        let expiresAt = job.spec.expiresAt
+        var isOver = expiresAt > 0 && now.wallMs >= expiresAt
+        // With a lifetime of 0 the policy has decided already whether FCM may have looked at an attempt.
+        if history.attempts > 0,
+            let lifetime = adapter.lifetimeMs(firstAttemptMs: now.wall(history.firstAttemptMs)), lifetime > 0
+        {
+            isOver = isOver || now.projectMs - history.firstAttemptMs >= lifetime
+        }
+        guard isOver else { return nil }
+        return finalResult(history.maybeDuplicate ? .unknown : .expired, recipient, job)
+    }
+
+    /// The fate of a recipient that is equal to one that is not sent, for the same reason.
+    func sharing(_ decision: Decision, _ recipient: ClaimedRecipient, _ job: SendJob) -> Decision {
+        guard case .result(let record) = decision.fate else { preconditionFailure("what is not sent has a result") }
+        return finishedRounds(record.status, recipient, job) ?? result(record.status, record.failure, recipient, job)
+    }
+
+    /// The fate of a recipient that an earlier worker may have sent to. It is sent again last, so that an answer in
+    /// flight can arrive first.
+    public func doubtful(_ recipient: ClaimedRecipient, _ situation: Situation) -> Decision {
+        let (job, now) = (situation.job, situation.now)
+        var recipient = recipient
+        recipient.history.attempts += 1
+        if recipient.history.attempts == 1 { recipient.history.firstAttemptMs = now.projectMs }
+        let first = recipient.history.firstAttemptMs
+        let isOver = now.projectMs - first >= policy.triesEndMs
+        if job.isAtMostOnce || isOver || situation.ending != nil
+            || job.lifetimeMs(firstAttemptMs: now.wall(first)) == 0
+        {
+            return finalResult(.unknown, recipient, job)
+        }
+        recipient.history.maybeDuplicate = job.remembersDoubt
+        return Decision(
+            recipient: recipient,
+            fate: .retry(dueMs: now.projectMs + Self.doubtfulMs, cause: nil)
+        )
+    }
+
+    /// The fate of a recipient of a job that ends before its time.
+    public func end(_ recipient: ClaimedRecipient, _ situation: Situation) -> Decision {
+        guard let status = situation.ending else { preconditionFailure("the job goes on") }
+        if let members = finishedRounds(status, recipient, situation.job) { return members }
+        // Nobody knows whether an unanswered attempt arrived.
+        return result(recipient.history.maybeDuplicate ? .unknown : status, nil, recipient, situation.job)
+    }
+
+    /// The fate of a recipient that was never sent and goes back: it is due before everything that waits.
+    public func giveBack(_ recipient: ClaimedRecipient) -> Decision {
+        Decision(recipient: recipient, fate: .retry(dueMs: 1, cause: nil))
+    }
+
+    /// The fate of a recipient whose rate allows no send before this time, in the project's time.
+    public func hold(_ recipient: ClaimedRecipient, untilMs: Int64, _ situation: Situation) -> Decision {
+        if situation.ending != nil { return end(recipient, situation) }
+        return Decision(recipient: recipient, fate: .retry(dueMs: untilMs, cause: nil))
+    }
+
+    /// The fate of a recipient that fails without a send.
+    public func fail(_ failure: Failure, _ recipient: ClaimedRecipient, _ job: SendJob) -> Decision {
+        result(.failed, failure, recipient, job)
+    }
+
+    // MARK: After a send
+
+    /// The fate of a recipient after an attempt.
+    ///
+    /// - Parameters:
+    ///   - startedMs: when the attempt began, in the project's time.
+    ///   - random: from 0 up to, not including, 1.
+    public func settle(
+        _ verdict: Verdict,
+        _ recipient: ClaimedRecipient,
+        startedMs: Int64,
+        _ situation: Situation,
+        random: Double
+    ) -> Decision {
+        let job = situation.job
+        let verdict = meaning(of: verdict, recipient, job)
+        var recipient = recipient
+        count(verdict, &recipient.history, startedMs: startedMs)
+        switch verdict {
+        case .sentPartly(let messageID, let tokens) where job.spec.kind == .group && !tokens.isEmpty:
+            return members(tokens, messageID, refusal: nil, recipient, situation, random: random)
+        case .retry(let retry) where job.spec.kind == .group && !retry.members.isEmpty:
+            return members(retry.members, "", refusal: retry, recipient, situation, random: random)
+        case .retry(let retry): return wait(retry, recipient, situation, random: random)
+        case .blockProject(let failure), .refreshCredential(let failure):
+            return Decision(recipient: recipient, fate: .park(failure))
+        case .sent, .sentPartly, .managed, .failed, .unknown:
+            let record = ResultRecord(
+                verdict,
+                index: Int64(recipient.index),
+                kind: job.spec.kind,
+                recipient: job.name(of: recipient),
+                attempts: recipient.history.attempts,
+                maybeDup: recipient.history.maybeDuplicate
+            )
+            guard let record else { preconditionFailure("the verdict is final") }
+            return Decision(recipient: recipient, fate: .result(reported(record, job)))
+        }
+    }
+
+    /// After an attempt in doubt, a refusal of an operation on a group may be that attempt's success.
+    private func meaning(of verdict: Verdict, _ recipient: ClaimedRecipient, _ job: SendJob) -> Verdict {
+        guard job.spec.operation.isGroupOperation, recipient.history.maybeDuplicate else { return verdict }
+        return ProtocolAdapter.afterDoubt(verdict, job.spec)
+    }
+
+    private func count(_ verdict: Verdict, _ history: inout RecipientHistory, startedMs: Int64) {
+        switch verdict {
+        case .retry(let retry) where !retry.countsAttempt:
+            // The end of trying is counted from the first try of any kind, a lifetime from the first that counts.
+            if history.firstAttemptMs == 0 { history.firstAttemptMs = startedMs }
+        case .blockProject, .refreshCredential: break
+        case .retry, .sent, .sentPartly, .managed, .failed, .unknown:
+            history.attempts += 1
+            if history.attempts == 1 { history.firstAttemptMs = startedMs }
+        }
+    }
+
+    func wait(
+        _ retry: Retry,
+        _ recipient: ClaimedRecipient,
+        _ situation: Situation,
+        random: Double
+    ) -> Decision {
+        let (job, now) = (situation.job, situation.now)
+        var recipient = recipient
+        let history = recipient.history
+        let decision = policy.decide(
+            retry,
+            attempts: history.attempts,
+            firstAttemptMs: history.firstAttemptMs,
+            nowMs: now.projectMs,
+            lifetimeMs: job.lifetimeMs(firstAttemptMs: now.wall(history.firstAttemptMs)),
+            expiresAtMs: job.spec.expiresAt > 0 ? now.projectTime(job.spec.expiresAt) : 0,
+            random: random
+        )
+        if case .wait(let untilMs) = decision {
+            if job.isDoubtful(retry) { recipient.history.maybeDuplicate = true }
+            if situation.ending != nil { return end(recipient, situation) }
+            // Retries of one second share a request, so they move to its end; none is sent earlier.
+            let due = job.sharesRequests ? (untilMs + 999) / 1_000 * 1_000 : untilMs
+            var waiting = Decision(recipient: recipient, fate: .retry(dueMs: due, cause: retry.cause))
+            if retry.scope == .device || retry.scope == .topic { waiting.rateRefusedUntilMs = untilMs }
+            return waiting
+        }
+        if let members = finishedRounds(decision.statusOfGroup, recipient, job) { return members }
+        // The failure of a message says `maybe_dup`; the status of an operation has to.
+        if job.isManagement, history.maybeDuplicate { return result(.unknown, nil, recipient, job) }
+        let record = ResultRecord(
+            decision,
+            index: Int64(recipient.index),
+            kind: job.spec.kind,
+            recipient: job.name(of: recipient),
+            attempts: history.attempts,
+            maybeDup: history.maybeDuplicate
+        )
+        guard let record else { preconditionFailure("the decision is final") }
+        return Decision(recipient: recipient, fate: .result(reported(record, job)))
+    }
+
+    // MARK: Results
+
+    /// A result that ends the rounds of a group, too.
+    private func finalResult(_ status: ResultStatus, _ recipient: ClaimedRecipient, _ job: SendJob) -> Decision {
+        finishedRounds(status, recipient, job) ?? result(status, nil, recipient, job)
+    }
+
+    private func result(
+        _ status: ResultStatus,
+        _ failure: Failure?,
+        _ recipient: ClaimedRecipient,
+        _ job: SendJob
+    ) -> Decision {
+        let record = ResultRecord(
+            index: Int64(recipient.index),
+            kind: job.spec.kind,
+            recipient: job.name(of: recipient),
+            status: status,
+            failure: failure,
+            attempts: recipient.history.attempts,
+            maybeDup: recipient.history.maybeDuplicate
+        )
+        return Decision(recipient: recipient, fate: .result(reported(record, job)))
+    }
+
+    /// The record as the results stream gets it.
+    func reported(_ record: ResultRecord, _ job: SendJob) -> ResultRecord {
+        guard job.isManagement else { return record }
+        var record = record
+        // No device shows an operation twice.
+        record.maybeDup = false
+        if job.spec.operation.isGroupOperation {
+            record.groupName = job.spec.groupName
+            // Where no key is known, the recipient is called by the group's name.
+            if record.status != .sent { record.recipient = job.spec.groupKey }
+        }
+        return record
+    }
+}
+
+extension RetryDecision {
+    /// The status of a group whose trying ends so, if FCM reached none of its members.
+    fileprivate var statusOfGroup: ResultStatus {
+        switch self {
+        case .expired: .expired
+        case .unknown: .unknown
+        case .wait, .giveUp: .failed
+        }
+    }
+}

@@ -1,0 +1,260 @@
+public import FCMWire
+public import FanfareModel
+public import StreamWire
+
+/// The project's settings that choose a protocol.
+public struct ProtocolSettings: Equatable, Sendable {
+    public var transport: Transport
+    public var legacyBody: LegacyBody
+    public var topicAPI: TopicAPI
+
+    public init(transport: Transport = .v1, legacyBody: LegacyBody = .json, topicAPI: TopicAPI = .iid) {
+        self.transport = transport
+        self.legacyBody = legacyBody
+        self.topicAPI = topicAPI
+    }
+}
+
+/// The protocol of one job: how many recipients share a request, the request's bytes, and a verdict on each recipient of
+/// an answer.
+public enum ProtocolAdapter: Sendable {
+    /// HTTP v1: a request for each recipient.
+    case v1(RequestTemplate)
+    /// Legacy JSON: up to a thousand tokens in a request.
+    case multicast(RequestTemplate)
+    case plainText(PlainTextTemplate)
+    case xmpp(XMPPTemplate)
+    /// Topic management through Instance ID, up to a thousand tokens in a request.
+    case topicBatch(Operation, topic: String)
+    /// Topic management through v1, a request for each token.
+    case topicSubscription(Operation, topic: String)
+    case group(Operation, name: String, key: String, members: [String])
+
+    /// Where its requests go.
+    public enum Route: Sendable { case fcm, instanceID, xmpp }
+
+    /// Which request headers it needs.
+    public enum Headers: Sendable { case json, form, management }
+
+    /// FCM's limit of members of a device group.
+    static let mostGroupMembers = GroupOperation.maximumMembers
+
+    public init(_ spec: JobSpec, job id: String, settings: ProtocolSettings) throws(TranslationError) {
+        switch spec.operation {
+        case .send: self = try Self.message(spec, job: id, settings)
+        case .subscribe, .unsubscribe:
+            self =
+                settings.topicAPI == .v1
+                ? .topicSubscription(spec.operation, topic: spec.subscription)
+                : .topicBatch(spec.operation, topic: spec.subscription)
+        case .groupCreate, .groupAdd, .groupRemove, .groupGet:
+            self = .group(spec.operation, name: spec.groupName, key: spec.groupKey, members: spec.members)
+        }
+    }
+
+    private static func message(
+        _ spec: JobSpec,
+        job id: String,
+        _ settings: ProtocolSettings
+    ) throws(TranslationError) -> ProtocolAdapter {
+        switch (settings.transport, settings.legacyBody) {
+        case (.xmpp, _):
+            return .xmpp(
+                try XMPPTemplate(
+                    message: spec.message,
+                    format: spec.format,
+                    validateOnly: spec.validateOnly,
+                    delivery: spec.delivery,
+                    jobID: id
+                )
+            )
+        case (.legacy, .text):
+            return .plainText(
+                try PlainTextTemplate(
+                    message: spec.message,
+                    format: spec.format,
+                    validateOnly: spec.validateOnly,
+                    delivery: spec.delivery,
+                    jobID: id
+                )
+            )
+        case (.v1, _), (.legacy, .json):
+            let template = try RequestTemplate(
+                message: spec.message,
+                format: spec.format,
+                transport: settings.transport,
+                validateOnly: spec.validateOnly,
+                delivery: spec.delivery,
+                jobID: id
+            )
+            return settings.transport == .v1 ? .v1(template) : .multicast(template)
+        }
+    }
+
+    // MARK: What it needs
+
+    /// Recipients of that kind that one request may carry.
+    public func most(_ kind: RecipientKind) -> Int {
+        switch self {
+        case .multicast where kind == .token, .topicBatch: return Batch.maximumSize
+        default: return 1
+        }
+    }
+
+    public var route: Route {
+        switch self {
+        case .v1, .multicast, .plainText, .topicSubscription, .group: return .fcm
+        case .topicBatch: return .instanceID
+        case .xmpp: return .xmpp
+        }
+    }
+
+    public var headers: Headers {
+        switch self {
+        case .v1, .multicast, .xmpp: .json
+        case .plainText: .form
+        case .topicBatch, .topicSubscription, .group: .management
+        }
+    }
+
+    /// Whether it changes what FCM knows and reaches no device, so that it may be carried out twice.
+    public var isManagement: Bool {
+        switch self {
+        case .topicBatch, .topicSubscription, .group: return true
+        case .v1, .multicast, .plainText, .xmpp: return false
+        }
+    }
+
+    /// The message's own lifetime in milliseconds for a recipient whose first attempt was at this Unix time in
+    /// milliseconds; nil when it sets none.
+    public func lifetimeMs(firstAttemptMs: Int64) -> Int64? {
+        switch self {
+        case .v1(let template), .multicast(let template): return template.lifetimeMs(firstAttemptMs: firstAttemptMs)
+        case .plainText(let template): return template.lifetimeMs(firstAttemptMs: firstAttemptMs)
+        case .xmpp(let template): return template.lifetimeMs(firstAttemptMs: firstAttemptMs)
+        case .topicBatch, .topicSubscription, .group: return nil
+        }
+    }
+
+    // MARK: Requests and answers
+
+    /// A request as its transport gets it: an HTTP request's parts, or the JSON inside a stanza.
+    public struct Request: Equatable, Sendable {
+        public var method = ManagementRequest.Method.post
+        /// Path and query; empty for the address of sends.
+        public var path = ""
+        public var body: [UInt8] = []
+
+        public init() {}
+
+        init(_ parts: ManagementRequest) {
+            method = parts.method
+            path = parts.path
+            body = parts.body
+        }
+    }
+
+    /// The recipients that one request names.
+    public struct Recipients {
+        var kind: RecipientKind
+        /// The first of them.
+        var name: String
+        /// All of them; empty for a single one.
+        var texts: [SharedText] = []
+
+        var count: Int { max(1, texts.count) }
+        var names: [String] { texts.isEmpty ? [name] : texts.map(\.string) }
+    }
+
+    /// Why a recipient cannot be sent to; nil if it can. What a job names itself was checked at intake, what an audience
+    /// holds was not.
+    func refusal(of recipient: SharedText, kind: RecipientKind) -> Failure? {
+        let isToken = kind == .token || kind == .fid
+        guard isToken ? RecipientRules.isToken(recipient) : recipient.count > 0 else {
+            return Failure(error: .invalidArgument, action: .remove, rawError: "not a registration token")
+        }
+        guard case .topicSubscription(let operation, let topic) = self,
+            !TopicSubscription.isAddressable(operation, token: recipient.string, topic: topic),
+            case .failed(let failure) = TopicSubscription.unaddressable
+        else { return nil }
+        return failure
+    }
+
+    /// - Parameters:
+    ///   - credentialProject: the project that the path of a subscription names.
+    ///   - messageID: the id that an ack over XMPP will name.
+    ///   - nowMs: Unix milliseconds.
+    func request(_ recipients: Recipients, credentialProject: String, messageID: String, nowMs: Int64) -> Request {
+        var request = Request()
+        let (kind, name) = (recipients.kind, recipients.name)
+        switch self {
+        case .multicast(let template) where recipients.count > 1:
+            template.renderMulticast(recipients.texts, nowMs: nowMs, into: &request.body)
+        case .v1(let template), .multicast(let template):
+            template.render(kind: kind, recipient: name, nowMs: nowMs, into: &request.body)
+        case .plainText(let template): template.render(token: name, into: &request.body)
+        case .xmpp(let template):
+            template.render(kind: kind, recipient: name, messageID: messageID, into: &request.body)
+        case .topicBatch(let operation, let topic):
+            request.path = TopicBatch.path(operation)
+            TopicBatch.body(topic: topic, tokens: recipients.names, into: &request.body)
+        case .topicSubscription(let operation, let topic):
+            let parts = TopicSubscription.request(operation, project: credentialProject, token: name, topic: topic)
+            guard let parts else {
+                preconditionFailure("refusal() was asked first, and a project has no name of dots")
+            }
+            request = Request(parts)
+        case .group(let operation, let groupName, let key, let members):
+            request = Request(GroupOperation.request(operation, name: groupName, key: key, tokens: members))
+        }
+        return request
+    }
+
+    /// Replaces `verdicts` by one verdict for each recipient of the request, in the request's order.
+    func judge(
+        _ outcome: RequestOutcome,
+        of recipients: @autoclosure () -> Recipients,
+        kind: RecipientKind,
+        nowMs: Int64,
+        atMostOnce: Bool,
+        into verdicts: inout [Verdict]
+    ) {
+        verdicts.removeAll(keepingCapacity: true)
+        switch self {
+        case .v1:
+            verdicts.append(V1Response.verdict(outcome, kind: kind, nowMs: nowMs, atMostOnce: atMostOnce))
+        case .multicast:
+            let names = recipients().names
+            verdicts.append(
+                contentsOf: LegacyResponse.verdicts(
+                    outcome,
+                    recipients: names,
+                    kind: kind,
+                    nowMs: nowMs,
+                    atMostOnce: atMostOnce
+                )
+            )
+        case .plainText:
+            let name = recipients().name
+            verdicts.append(
+                PlainTextResponse.verdict(outcome, recipient: name, nowMs: nowMs, atMostOnce: atMostOnce)
+            )
+        case .xmpp:
+            let name = recipients().name
+            verdicts.append(
+                XMPPResponse.verdict(outcome, kind: kind, recipient: name, nowMs: nowMs, atMostOnce: atMostOnce)
+            )
+        case .topicBatch:
+            verdicts.append(contentsOf: TopicBatch.verdicts(outcome, tokens: recipients().names, nowMs: nowMs))
+        case .topicSubscription(let operation, _):
+            verdicts.append(TopicSubscription.verdict(outcome, op: operation, nowMs: nowMs))
+        case .group(let operation, _, let key, _):
+            verdicts.append(GroupOperation.verdict(outcome, op: operation, key: key, nowMs: nowMs))
+        }
+    }
+
+    /// The meaning of a verdict on an operation on a group of which an earlier attempt may have been carried out.
+    static func afterDoubt(_ verdict: Verdict, _ spec: JobSpec) -> Verdict {
+        GroupOperation.afterDoubt(verdict, op: spec.operation, key: spec.groupKey)
+    }
+}

@@ -1,0 +1,98 @@
+public import FanfareModel
+public import StreamWire
+
+/// What a ``SendMachine`` asks its driver to do.
+public enum SendAction {
+    case send(SendRequest)
+    case flush(Flush)
+    /// Gives a batch back. `watermark` is nil where it stays, 0 where nothing was sent.
+    case release(batch: String, epoch: String, watermark: Int?)
+    case loadSpec(job: String)
+    /// A second later, ``SendEvent/giveUpJob(_:)`` is due.
+    case giveUpJobLater(String)
+    /// This project waits to run a batch while no other project of the process sends.
+    case enterQuarantine
+    case leaveQuarantine
+    case checkRate(RateCheck)
+    /// Asks Redis for this many operations on topics and groups.
+    case requestManagement(Int)
+    /// Arms a timer for this time, in nanoseconds.
+    case arm(SendTimer, at: UInt64)
+    /// There is room for more work: a claim is due now.
+    case claim
+    /// Permits ran out: a claim is due soon.
+    case claimPermits
+    /// FCM refused the access token or key of this generation.
+    case refuseCredential(Int)
+    /// Another API refused it: a newer one is wanted while sends go on.
+    case renewCredential(Int)
+    /// The project's probe: a credential that was refused is tried again.
+    case retryCredential
+    case meter(SendMeter)
+    case log(SendLog)
+    /// A batch was taken, and its slot; see ``SendMachine/batch(_:)``.
+    case batchBegan(slot: Int)
+    case batchEnded(slot: Int, BatchOutcome)
+}
+
+/// How a worker let go of a batch.
+public enum BatchOutcome: String, CaseIterable, Sendable { case closed, returned, lost }
+
+/// A request as a driver hands it to a transport.
+public struct SendRequest {
+    public let tag: Int
+    public let route: ProtocolAdapter.Route
+    public let headers: ProtocolAdapter.Headers
+    /// The id that an ack over XMPP will name; empty on other routes.
+    public let messageID: String
+    public let request: ProtocolAdapter.Request
+}
+
+/// One call of `record`, kept by the driver until Redis has answered it.
+public struct Flush: Equatable, Sendable {
+    /// The batch's slot; nil when the batch is over and nothing of it waits for the answer.
+    let slot: Int?
+    public let source: BatchSource
+    public internal(set) var call: RecordCall
+
+    /// Results and retries that count as uncommitted until Redis has answered.
+    var count: Int { call.results.count + call.retries.count }
+}
+
+/// The batch that results belong to, for as long as they may be written.
+public struct BatchSource: Hashable, Sendable {
+    public let job: String
+    public let batch: String
+    public let epoch: String
+    /// Written late, the results of operations are not flagged as possible duplicates: no device shows an operation twice.
+    public let isManagement: Bool
+}
+
+/// A count or a measurement.
+public enum SendMeter: Equatable, Sendable {
+    /// A request was answered, or given up; one verdict for each of its recipients.
+    case answered([Verdict], isManagement: Bool, afterNs: UInt64)
+    /// A recipient has its result.
+    case finished(ResultStatus, ErrorCode?, maybeDup: Bool)
+    /// A recipient waits for its next attempt.
+    case retried(Retry.Cause, delayMs: Int64)
+    /// The first send of a batch began this long after its recipients could have been sent to.
+    case waited(milliseconds: Int64, recipients: Int)
+    case tookOver
+    case letGo(BatchOutcome, afterNs: UInt64)
+}
+
+/// A line for the log: a constant sentence, and what it is about.
+public struct SendLog: Sendable {
+    public enum Level: Sendable { case info, notice, warning, error }
+
+    public let level: Level
+    public let message: StaticString
+    public let metadata: [(name: String, value: String)]
+
+    init(_ level: Level, _ message: StaticString, _ metadata: [(name: String, value: String)] = []) {
+        self.level = level
+        self.message = message
+        self.metadata = metadata
+    }
+}

@@ -1,0 +1,56 @@
+public import FanfareModel
+public import StreamWire
+
+/// What a ``SendMachine`` hears.
+public enum SendEvent {
+    /// Redis answered a claim. `askedNs` is when it was asked: permits are good for a moment from then on.
+    case claimReplied(ClaimReply, askedNs: UInt64)
+    /// Redis lent permits with a hand-over.
+    case permitsLent(Int, askedNs: UInt64)
+    /// Intake handed a job of one batch over to this worker.
+    case handedOver(Claim, JobSpec, ProtocolAdapter)
+    case specLoaded(job: String, JobSpec)
+    /// The job has no spec: it ended meanwhile.
+    case specMissing(job: String)
+    /// A newer version wrote the spec.
+    case specUnreadable(job: String)
+    /// A second after ``specUnreadable(job:)``: the job's batches go back for a worker that can read it.
+    case giveUpJob(String)
+    /// No other project of this process has anything in flight, and this one's quarantined batches may run.
+    case quarantineBegan
+    /// A request's outcome.
+    case completed(tag: Int, RequestOutcome)
+    /// Redis answered a flush.
+    case flushed(Flush, RecordReply)
+    /// Redis may have forgotten these results: they are written again.
+    case replay(ReplayBuffer.Facts)
+    /// Redis said how long a recipient has to wait for its rate; 0 when it counted the send.
+    case rateChecked(RateCheck, waitMs: Int64)
+    /// Operations on topics and groups that FCM's rate allows now.
+    case managementGranted(Int)
+    case timer(SendTimer)
+    /// Redis does not have these batches as this worker holds them; `<job>/<batch>`.
+    case forgotten([String])
+    /// This worker was declared dead: all that it held belongs to others.
+    case leaseLost
+    /// This worker cannot send for a while, others can.
+    case giveUp
+    /// The worker ends: nothing new is sent.
+    case drain
+}
+
+/// The timers of a ``SendMachine``. Each is armed once at a time.
+public enum SendTimer: Equatable, Sendable {
+    /// Writes what was gathered.
+    case flush
+    /// Sends may begin again: a hold or a throttle is over.
+    case wake
+}
+
+/// A recipient that waits for Redis to decide on its rate.
+public struct RateCheck: Equatable, Sendable {
+    let slot: Int
+    let position: Int
+    /// The recipient's ``RecipientRateLimiter/name(_:kind:)``.
+    public let name: String
+}

@@ -1,0 +1,148 @@
+public import FanfareModel
+
+/// Every reason why no send may begin, in one value.
+///
+/// Requests in flight go on whatever the gate says. Whoever begins something asks for its scope: sends, claims, or the
+/// hand-over of a job to this worker at intake.
+public struct SendGate: Equatable, Sendable {
+    /// Why something may not begin, in the order of precedence.
+    public enum Reason: Equatable, Sendable {
+        case draining
+        case leaseLost
+        /// Redis is not there, or has not said yet what this worker holds.
+        case redisNotReady
+        case paused(String)
+        case pressure(String)
+        /// Another project of this process runs a quarantined batch.
+        case quarantine
+        /// As many results as a crash may lose are not confirmed by Redis yet.
+        case uncommitted
+        /// FCM asked for a pause; nanoseconds on the clock that is never set.
+        case held(untilNs: UInt64)
+        /// This worker waits for an access token.
+        case credentialPending
+        case credentialFailed(Failure)
+        /// This worker cannot get a credential, though others may.
+        case credentialStuck
+        /// Nothing of the project can be sent until a person acts; only its probe is.
+        case blocked(String)
+        /// This worker holds as much as it takes.
+        case full
+    }
+
+    /// What is to begin.
+    public enum Scope: Sendable { case sending, claiming, intake }
+
+    /// Whether a credential allows sends.
+    public enum Credential: Equatable, Sendable {
+        case ready, pending
+        case failed(Failure)
+    }
+
+    /// What the drivers read from their parts whenever sends are to begin.
+    public struct Resources: Equatable, Sendable {
+        public var leaseHolds = true
+        public var credential = Credential.ready
+        /// Which access token or key sends carry now.
+        public var credentialGeneration = 0
+        public var isCredentialStuck = false
+        /// Whether no other project of this process waits for, or runs, a quarantined batch.
+        public var isQuarantineOpen = true
+        /// Whether a project of this process, this one included, runs a quarantined batch.
+        public var isQuarantineHeld = false
+
+        public init() {}
+    }
+
+    public var resources = Resources()
+    public var isDraining = false
+    /// Redis answers, and has said on this connection what this worker holds. No claim may overtake that question.
+    public var isReady = false
+    /// Why an operator has paused the project; nil when none has.
+    public var pauseReason: String?
+    /// What keeps workers from taking on more; nil when nothing does.
+    public var pressure: String?
+    /// No send begins before this time, in nanoseconds.
+    public private(set) var heldUntil: UInt64 = 0
+    /// Why the project is blocked; nil when it is not.
+    public private(set) var blockReason: String?
+    /// When the block was last set or written. An answer to an earlier question says nothing of it.
+    public private(set) var blockedAt: UInt64 = 0
+    /// Results and retries that Redis has not confirmed.
+    public var uncommitted = 0
+    private let mostUncommitted: Int
+
+    private static let mostHoldMs: Int64 = 21_600_000
+
+    /// - Parameter mostUncommitted: results that a crash may lose; see Guarantees.
+    public init(mostUncommitted: Int) { self.mostUncommitted = mostUncommitted }
+
+    /// Holds every send of the project for this long, at most six hours.
+    public mutating func hold(milliseconds: Int64, now: UInt64) {
+        guard milliseconds > 0 else { return }
+        heldUntil = max(heldUntil, now + UInt64(min(milliseconds, Self.mostHoldMs)) * 1_000_000)
+    }
+
+    public func isHeld(now: UInt64) -> Bool { now < heldUntil }
+
+    public mutating func block(_ reason: String, now: UInt64) {
+        blockReason = reason
+        blockedAt = now
+    }
+
+    public mutating func noteBlockWritten(now: UInt64) { blockedAt = now }
+
+    public mutating func unblock() { blockReason = nil }
+
+    /// The first reason why nothing of this scope may begin; nil when it may.
+    ///
+    /// A blocked project still claims and sends its probe, so ``Reason/blocked(_:)`` stops intake only.
+    public func reason(for scope: Scope, now: UInt64) -> Reason? {
+        if isDraining { return .draining }
+        if !resources.leaseHolds { return .leaseLost }
+        if !isReady { return .redisNotReady }
+        switch scope {
+        case .claiming: return nil
+        case .intake:
+            if resources.isQuarantineHeld { return .quarantine }
+            if isHeld(now: now) { return .held(untilNs: heldUntil) }
+            if resources.isCredentialStuck { return .credentialStuck }
+            return blockReason.map { .blocked($0) }
+        case .sending: return reasonNotToSend(now: now)
+        }
+    }
+
+    private func reasonNotToSend(now: UInt64) -> Reason? {
+        if let pauseReason { return .paused(pauseReason) }
+        if let pressure { return .pressure(pressure) }
+        if !resources.isQuarantineOpen { return .quarantine }
+        // Past this bound sends wait for Redis: a crash would lose too many results.
+        if uncommitted >= mostUncommitted { return .uncommitted }
+        if isHeld(now: now) { return .held(untilNs: heldUntil) }
+        switch resources.credential {
+        case .ready: return nil
+        case .pending: return .credentialPending
+        case .failed(let failure): return .credentialFailed(failure)
+        }
+    }
+}
+
+extension SendGate.Reason: CustomStringConvertible {
+    /// The reason as metrics, `fanfare top` and logs print it.
+    public var description: String {
+        switch self {
+        case .draining: "draining"
+        case .leaseLost: "no lease"
+        case .redisNotReady: "waiting for Redis"
+        case .paused(let reason): "paused: \(reason)"
+        case .pressure(let pressure): "pressure: \(pressure)"
+        case .quarantine: "another project runs a quarantined batch"
+        case .uncommitted: "waiting for Redis to take results"
+        case .held: "held: FCM asked for a pause"
+        case .credentialPending, .credentialStuck: "credentials: waiting for an access token"
+        case .credentialFailed(let failure): "credentials: \(failure.rawError)"
+        case .blocked(let reason): "blocked: \(reason)"
+        case .full: "this worker is full"
+        }
+    }
+}

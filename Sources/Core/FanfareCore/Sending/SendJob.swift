@@ -1,0 +1,90 @@
+public import FCMWire
+public import FanfareModel
+public import StreamWire
+
+/// A job as this worker sends it: its spec, and the request prepared from it once.
+public final class SendJob {
+    public let id: String
+    public let spec: JobSpec
+    public let results: ResultsPolicy
+    /// How its recipients are sent, or why they cannot be: a job that was accepted for another transport.
+    public let adapter: Result<ProtocolAdapter, TranslationError>
+
+    /// - Parameter adapter: the one that intake made of the same job; nil makes one.
+    public init(id: String, spec: JobSpec, settings: ProtocolSettings, adapter: ProtocolAdapter? = nil) {
+        self.id = id
+        self.spec = spec
+        results = spec.results.resolved(total: spec.total)
+        if let adapter {
+            self.adapter = .success(adapter)
+        } else {
+            do throws(TranslationError) {
+                self.adapter = .success(try ProtocolAdapter(spec, job: id, settings: settings))
+            } catch {
+                self.adapter = .failure(error)
+            }
+        }
+    }
+
+    /// Whether it takes turns with the project's other fan-outs; see <doc:LifeCycle>.
+    var isFanout: Bool {
+        !isManagement && (spec.total > Batch.maximumSize || spec.kind.isBroadcast)
+    }
+
+    /// Whether it carries no message: a subscription, or an operation on a group.
+    var isManagement: Bool { spec.operation != .send }
+
+    var isAtMostOnce: Bool { spec.delivery == .atMostOnce }
+
+    /// Whether the job subscribes tokens to a topic, so that its successes are counted.
+    var isSubscribing: Bool { spec.operation == .subscribe }
+
+    /// Whether one of its recipients could be sent to too often: a fan-out of more than 240 batches; see ``CountMinSketch``.
+    var countsRepeats: Bool { spec.total > 240 * Batch.maximumSize }
+
+    /// Whether several recipients travel in one request.
+    var sharesRequests: Bool { mostPerRequest > 1 }
+
+    /// Recipients that one request may carry.
+    var mostPerRequest: Int {
+        guard case .success(let adapter) = adapter else { return 1 }
+        return adapter.most(spec.kind)
+    }
+
+    /// Whether FCM answers the job's requests over HTTP.
+    var answersOverHTTP: Bool {
+        guard case .success(let adapter) = adapter else { return true }
+        return adapter.route != .xmpp
+    }
+
+    /// The message's own lifetime in milliseconds for a recipient whose first attempt was at this Unix time in
+    /// milliseconds; nil when it sets none.
+    func lifetimeMs(firstAttemptMs: Int64) -> Int64? {
+        guard case .success(let adapter) = adapter else { return nil }
+        return adapter.lifetimeMs(firstAttemptMs: firstAttemptMs)
+    }
+
+    /// Whether a second attempt is told apart from the first: a device shows a message twice, and a group that was made
+    /// cannot be made again. An ambiguous attempt of such a job has to be remembered.
+    var remembersDoubt: Bool {
+        switch spec.operation {
+        case .send, .groupCreate, .groupRemove: true
+        case .subscribe, .unsubscribe, .groupAdd, .groupGet: false
+        }
+    }
+
+    /// Whether an attempt that ended with this retry may have been carried out.
+    func isDoubtful(_ retry: Retry) -> Bool {
+        guard isManagement else { return retry.isAmbiguous }
+        guard remembersDoubt else { return false }
+        let status = retry.failure.httpStatus
+        // A 503 with Retry-After was answered before the operation began.
+        let wasTurnedAway = status == 503 && retry.retryAfterMs != nil
+        return retry.cause == .unanswered || ((500...599).contains(status) && !wasTurnedAway)
+    }
+
+    /// What a recipient is called in its result. A group's value may hold the progress of its members.
+    func name(of recipient: ClaimedRecipient) -> String {
+        spec.kind == .group ? GroupProgress.key(in: recipient.value) : recipient.value
+    }
+}

@@ -1,0 +1,298 @@
+internal import FanfareModel
+internal import StreamWire
+
+/// Batches come, are stopped, end, and go.
+extension SendMachine {
+    // MARK: They come
+
+    mutating func handedOver(
+        _ claim: Claim,
+        _ spec: JobSpec,
+        _ adapter: ProtocolAdapter,
+        _ now: Instant,
+        _ actions: inout [SendAction]
+    ) {
+        let job = jobSlot(claim.job)
+        if jobs[job]?.job == nil { load(job, spec, adapter) }
+        begin(claim, job, now, &actions)
+    }
+
+    mutating func claimed(_ claim: Claim, _ now: Instant, _ actions: inout [SendAction]) {
+        let isKnown = jobSlots[claim.job] != nil
+        let job = jobSlot(claim.job)
+        if claim.isQuarantined {
+            let metadata = [(name: "job", value: claim.job), (name: "batch", value: claim.batch)]
+            actions.append(
+                .log(SendLog(.warning, "A batch that took its workers down three times is run alone.", metadata))
+            )
+            if quarantine == .none {
+                quarantine = .waiting
+                actions.append(.enterQuarantine)
+            }
+        }
+        begin(claim, job, now, &actions)
+        if !isKnown { actions.append(.loadSpec(job: claim.job)) }
+    }
+
+    private mutating func begin(_ claim: Claim, _ job: Int, _ now: Instant, _ actions: inout [SendAction]) {
+        let slot = insert(HeldBatch(claim, job: job, startedNs: now.monotonicNs))
+        if let ending = claim.ending.flatMap(ResultStatus.init) { jobs[job]?.ending = ending }
+        if let ending = jobs[job]?.ending { self[slot].state = self[slot].state.after(.end(ending)) }
+        if jobs[job]?.abort == nil, !claim.abort.isEmpty { jobs[job]?.abort = AbortCode.decode(claim.abort) }
+        prepare(slot, now, &actions)
+        if gate.isDraining, batch(slot)?.state.isPreparing ?? false { stop(slot, now, &actions) }
+    }
+
+    mutating func loaded(_ id: String, _ spec: JobSpec, _ now: Instant, _ actions: inout [SendAction]) {
+        guard let job = jobSlots[id] else { return }
+        if jobs[job]?.job == nil { load(job, spec, nil) }
+        for slot in slots(where: { $0.job == job && $0.state.isPreparing }) { prepare(slot, now, &actions) }
+    }
+
+    private mutating func load(_ job: Int, _ spec: JobSpec, _ adapter: ProtocolAdapter?) {
+        guard let id = jobs[job]?.id else { return }
+        let loaded = SendJob(id: id, spec: spec, settings: settings.protocols, adapter: adapter)
+        jobs[job]?.job = loaded
+        if loaded.countsRepeats { jobs[job]?.repeats = CountMinSketch() }
+    }
+
+    mutating func quarantineBegan(_ now: Instant, _ actions: inout [SendAction]) {
+        guard quarantine == .waiting else { return }
+        quarantine = .held
+        for slot in slots(where: { $0.isQuarantined && $0.state.isPreparing }) { prepare(slot, now, &actions) }
+    }
+
+    /// Makes a batch ready to be sent once its job's spec is known and no quarantine holds it.
+    private mutating func prepare(_ slot: Int, _ now: Instant, _ actions: inout [SendAction]) {
+        guard let job = jobs[self[slot].job]?.job, !self[slot].isQuarantined || quarantine == .held else { return }
+        self[slot].prepare(job)
+        actions.append(.batchBegan(slot: slot))
+        if self[slot].deliveries > 1 {
+            let batch = self[slot]
+            actions.append(.meter(.tookOver))
+            actions.append(
+                .log(
+                    SendLog(
+                        .info,
+                        "A batch was taken over.",
+                        [("job", batch.source.job), ("batch", batch.source.batch), ("deliveries", "\(batch.deliveries)")]
+                    )
+                )
+            )
+        }
+        let situation = situation(slot, now)
+        for position in self[slot].doubtful {
+            write(rules.doubtful(self[slot].recipients[position], situation), position, slot, now, &actions)
+        }
+        switch self[slot].state {
+        case .ending: endUnsent(slot, now, &actions)
+        case .sending where gate.isDraining: stop(slot, now, &actions)
+        case .sending:
+            if self[slot].open == 0 { closeIfDone(slot, now, &actions) } else { enqueue(slot) }
+        case .preparing, .stopping, .lost, .closed, .released: preconditionFailure("the batch was just prepared")
+        }
+    }
+
+    /// The job ended before its spec was read: Redis has nothing of these batches any more.
+    mutating func forget(_ id: String, _ actions: inout [SendAction]) {
+        guard let job = jobSlots[id], jobs[job]?.job == nil else { return }
+        for slot in slots(where: { $0.job == job }) { remove(slot) }
+        leaveQuarantineIfEmpty(&actions)
+    }
+
+    /// A newer version wrote the job: its batches go back for a worker that can read it. A second later only, because
+    /// they may be given to this worker again.
+    mutating func unreadable(_ id: String, _ now: Instant, _ actions: inout [SendAction]) {
+        if unreadableJobs[id].map({ now.monotonicNs >= $0 + Self.complaintNs }) ?? true {
+            if unreadableJobs.count >= Self.mostComplaints { unreadableJobs = [:] }
+            unreadableJobs[id] = now.monotonicNs
+            let message: StaticString =
+                "This worker cannot read the job, and leaves it to a newer version: upgrade every worker."
+            actions.append(.log(SendLog(.error, message, [("job", id)])))
+        }
+        actions.append(.giveUpJobLater(id))
+    }
+
+    private static var complaintNs: UInt64 { 60_000_000_000 }
+    private static var mostComplaints: Int { 1_000 }
+
+    // MARK: They are stopped, or end
+
+    /// The job was paused or parked: what was claimed of it up to this epoch goes back as soon as it is quiet.
+    ///
+    /// - Parameter onlyPreparing: leaves batches alone whose job's spec is known.
+    mutating func stop(
+        _ id: String,
+        epoch: Int64,
+        onlyPreparing: Bool = false,
+        _ now: Instant,
+        _ actions: inout [SendAction]
+    ) {
+        guard let job = jobSlots[id] else { return }
+        let stopped = slots { batch in
+            batch.job == job && !batch.state.isOver && (!onlyPreparing || batch.state.isPreparing)
+                && (Int64(batch.source.epoch).map { $0 <= epoch } ?? true)
+        }
+        for slot in stopped { stop(slot, now, &actions) }
+    }
+
+    mutating func stopAll(_ now: Instant, _ actions: inout [SendAction], where isStopped: (HeldBatch) -> Bool) {
+        for slot in slots(where: { !$0.state.isOver && isStopped($0) }) { stop(slot, now, &actions) }
+    }
+
+    /// Gives back what of a batch was not sent; the batch itself goes back when it is quiet.
+    mutating func stop(_ slot: Int, _ now: Instant, _ actions: inout [SendAction]) {
+        let isPreparing = self[slot].state.isPreparing
+        self[slot].state = self[slot].state.after(.stop)
+        if isPreparing {
+            let batch = self[slot]
+            // Nothing of it was sent here. What an earlier holder may have sent, Redis knows.
+            let watermark = batch.deliveries == 1 ? 0 : nil
+            actions.append(.release(batch: batch.name, epoch: batch.source.epoch, watermark: watermark))
+            remove(slot)
+            return leaveQuarantineIfEmpty(&actions)
+        }
+        guard self[slot].state == .stopping else { return }
+        dequeue(slot, now, &actions)
+        for position in self[slot].unsent.removeBelowWatermark() { giveBack(position, slot, now, &actions) }
+        closeIfDone(slot, now, &actions)
+        retire(slot, now, &actions)
+    }
+
+    /// The job ends: each recipient without a result gets this status.
+    mutating func end(_ id: String, _ status: ResultStatus, _ now: Instant, _ actions: inout [SendAction]) {
+        guard let job = jobSlots[id] else { return }
+        jobs[job]?.ending = status
+        for slot in slots(where: { $0.job == job && !$0.state.isOver }) {
+            self[slot].state = self[slot].state.after(.end(status))
+            if !self[slot].state.isPreparing { endUnsent(slot, now, &actions) }
+        }
+    }
+
+    private mutating func endUnsent(_ slot: Int, _ now: Instant, _ actions: inout [SendAction]) {
+        dequeue(slot, now, &actions)
+        let situation = situation(slot, now)
+        for position in self[slot].unsent.removeAll() {
+            for shared in self[slot].unsent.sharing(position) {
+                write(rules.end(self[slot].recipients[shared], situation), shared, slot, now, &actions)
+            }
+        }
+        closeIfDone(slot, now, &actions)
+    }
+
+    /// Another worker may own the batch from now on.
+    mutating func lose(_ slot: Int, _ loss: BatchState.Loss, _ now: Instant, _ actions: inout [SendAction]) {
+        let isPreparing = self[slot].state.isPreparing
+        self[slot].state = self[slot].state.after(.lose(loss))
+        guard !isPreparing else {
+            remove(slot)
+            return leaveQuarantineIfEmpty(&actions)
+        }
+        dequeue(slot, now, &actions)
+        _ = self[slot].unsent.removeAll()
+        retire(slot, now, &actions)
+    }
+
+    /// Redis does not hold these batches as this worker does: what is known of them is written as late facts.
+    mutating func forgotten(_ names: [String], _ now: Instant, _ actions: inout [SendAction]) {
+        let names = Set(names)
+        var count = 0
+        for slot in slots(where: { names.contains($0.name) }) {
+            if !self[slot].mayBeClosed { count += 1 }
+            lose(slot, .forgotten, now, &actions)
+        }
+        guard count > 0 else { return }
+        let message: StaticString = "Redis came back with an older state; the batches that it forgot are taken over."
+        actions.append(.log(SendLog(.warning, message, [("batches", "\(count)")])))
+    }
+
+    mutating func leaseLost(_ now: Instant, _ actions: inout [SendAction]) {
+        flushAll(now, &actions)
+        for slot in slots(where: { _ in true }) { lose(slot, .leaseLost, now, &actions) }
+        leaveQuarantine(&actions)
+    }
+
+    // MARK: They go
+
+    /// Lets go of a quiet batch that is over, and gives a quiet batch back that was stopped.
+    mutating func retire(_ slot: Int, _ now: Instant, _ actions: inout [SendAction]) {
+        guard self[slot].isQuiet else { return }
+        if self[slot].state == .stopping {
+            // From here on it is another worker's, whatever becomes of the call: the lease makes up for a lost one.
+            actions.append(.release(batch: self[slot].name, epoch: self[slot].source.epoch, watermark: nil))
+            self[slot].state = self[slot].state.after(.release)
+        }
+        let outcome: BatchOutcome
+        switch self[slot].state {
+        case .closed: outcome = .closed
+        case .released: outcome = .returned
+        case .lost: outcome = .lost
+        case .preparing, .sending, .stopping, .ending: return
+        }
+        let heldNs = now.monotonicNs - min(now.monotonicNs, self[slot].startedNs)
+        actions.append(.meter(.letGo(outcome, afterNs: heldNs)))
+        actions.append(.batchEnded(slot: slot, outcome))
+        remove(slot)
+        leaveQuarantineIfEmpty(&actions)
+    }
+
+    private mutating func leaveQuarantineIfEmpty(_ actions: inout [SendAction]) {
+        if isEmpty { leaveQuarantine(&actions) }
+    }
+
+    private mutating func leaveQuarantine(_ actions: inout [SendAction]) {
+        guard quarantine != .none else { return }
+        quarantine = .none
+        actions.append(.leaveQuarantine)
+    }
+
+    // MARK: The queue
+
+    /// Puts a batch into the queue, or counts it anew if it stands there.
+    mutating func enqueue(_ slot: Int) {
+        if !self[slot].queued.isQueued {
+            self[slot].queued.isQueued = true
+            queue.append(slot, to: lane(slot), priority: sendJob(slot).spec.priority)
+        }
+        recount(slot)
+    }
+
+    mutating func recount(_ slot: Int) {
+        let change = (self[slot].queued.isQueued ? self[slot].unsentCount : 0) - self[slot].queued.count
+        guard change != 0 else { return }
+        self[slot].queued.count += change
+        queue.count(change, in: lane(slot))
+    }
+
+    /// Sends nothing more of a batch.
+    mutating func dequeue(_ slot: Int, _ now: Instant, _ actions: inout [SendAction]) {
+        unqueue(slot)
+        guard self[slot].round != nil else { return }
+        self[slot].round?.stop()
+        settleRound(slot, now, &actions)
+    }
+
+    mutating func unqueue(_ slot: Int) {
+        guard self[slot].queued.isQueued else { return }
+        self[slot].queued.isQueued = false
+        recount(slot)
+        queue.remove(slot, from: lane(slot))
+    }
+
+    func lane(_ slot: Int) -> SendQueue.Lane {
+        let job = sendJob(slot)
+        return job.isFanout ? .fanouts : job.isManagement ? .managed : .singles
+    }
+}
+
+extension HeldBatch {
+    /// Takes in what the job's spec says of the batch.
+    fileprivate mutating func prepare(_ job: SendJob) {
+        source = BatchSource(job: source.job, batch: source.batch, epoch: source.epoch, isManagement: job.isManagement)
+        // Operations are idempotent: no watermark has to say how far they have come.
+        let confirmed = job.isManagement ? count : claimedWatermark
+        unsent = UnsentRecipients(recipients, confirmed: confirmed)
+        open = recipients.count { $0.fate != .finished }
+        state = state.after(.prepared)
+    }
+}

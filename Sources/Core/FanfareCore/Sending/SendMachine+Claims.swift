@@ -1,0 +1,104 @@
+internal import FanfareModel
+internal import StreamWire
+
+/// What a claim brings besides batches: permits, holds, and news of what operators and other workers did.
+extension SendMachine {
+    /// A hold that is longer than this makes a quarantined batch give way, in milliseconds.
+    private static var longHoldMs: Int64 { 2_000 }
+
+    mutating func replied(_ reply: ClaimReply, askedNs: UInt64, _ now: Instant, _ actions: inout [SendAction]) {
+        permits.lent(reply.permits, at: askedNs)
+        hold(milliseconds: reply.holdMs, now)
+        updateStops(reply, now, &actions)
+        updateBlock(reply, askedNs: askedNs, &actions)
+        for claim in reply.claims { claimed(claim, now, &actions) }
+        for news in reply.news { handle(news, now, &actions) }
+    }
+
+    private mutating func handle(_ news: News, _ now: Instant, _ actions: inout [SendAction]) {
+        switch news {
+        case .stop(let job, let epoch): stop(job, epoch: epoch, now, &actions)
+        case .end(let job, let status):
+            // A status that this version does not know is left to a newer worker.
+            if let status = ResultStatus(rawValue: status) { end(job, status, now, &actions) }
+        case .rate(let recipient, let untilMs): rates.refuse(recipient, untilMs: untilMs, nowMs: now.projectMs)
+        }
+    }
+
+    /// Holds every send of the project.
+    mutating func hold(milliseconds: Int64, _ now: Instant) {
+        guard milliseconds > 0 else { return }
+        // What was lent before was lent for another time.
+        permits = LeasedPermits()
+        gate.hold(milliseconds: milliseconds, now: now.monotonicNs)
+    }
+
+    private mutating func updateStops(_ reply: ClaimReply, _ now: Instant, _ actions: inout [SendAction]) {
+        let pause = reply.pauseReason.isEmpty ? nil : reply.pauseReason
+        let pressure = reply.pressure.isEmpty ? nil : reply.pressure
+        if pressure != gate.pressure {
+            let begins: StaticString =
+                "Nothing more is taken on until the outgoing streams are read or Redis has memory again."
+            let metadata = pressure.map { [(name: "pressure", value: $0)] } ?? []
+            let log = SendLog(pressure == nil ? .notice : .warning, pressure == nil ? "The pressure is over." : begins, metadata)
+            actions.append(.log(log))
+        }
+        if pause != gate.pauseReason {
+            let message: StaticString = pause == nil ? "The project goes on." : "The project is paused by an operator."
+            actions.append(.log(SendLog(.notice, message)))
+        }
+        gate.pauseReason = pause
+        gate.pressure = pressure
+        // A quarantined batch that cannot send keeps every other project from sending, too.
+        if quarantine == .held, pause != nil || pressure != nil || reply.holdMs > Self.longHoldMs {
+            stopAll(now, &actions) { _ in true }
+        }
+    }
+
+    private mutating func updateBlock(_ reply: ClaimReply, askedNs: UInt64, _ actions: inout [SendAction]) {
+        if reply.probeMs > 0 {
+            if gate.blockReason != reply.blockReason { gate.block(reply.blockReason, now: gate.blockedAt) }
+            if reply.claims.contains(where: \.isProbe) { actions.append(.retryCredential) }
+        } else if gate.blockReason != nil, askedNs > gate.blockedAt {
+            gate.unblock()
+            actions.append(.retryCredential)
+            actions.append(.log(SendLog(.notice, "The project sends again.")))
+        }
+    }
+
+    // MARK: What a claim asks for
+
+    /// Recipients of which a multicast begins only with all its permits.
+    struct SharedDemand: Equatable {
+        /// Recipients of the next multicast; 0 when there is none.
+        var next = 0
+        /// Unsent recipients of one-batch jobs that go in multicasts.
+        var singles = 0
+    }
+
+    /// The demand of a project whose recipients share requests.
+    ///
+    /// - Parameter onlyProbe: true if the project is blocked.
+    func sharedDemand(onlyProbe: Bool) -> SharedDemand {
+        func size(_ slot: Int) -> Int {
+            let isSendable = jobs[self[slot].job]?.abort == nil && (self[slot].isProbe || !onlyProbe)
+            return isSendable ? requestSize(slot) : 1
+        }
+        var demand = SharedDemand()
+        for slot in queue.singles {
+            let size = size(slot)
+            guard size > 1 else { continue }
+            if demand.next == 0 { demand.next = size }
+            demand.singles += self[slot].unsentCount
+        }
+        if demand.next == 0 { demand.next = queue.fanouts.lazy.map(size).first { $0 > 1 } ?? 0 }
+        return demand
+    }
+
+    /// Recipients of a batch's next request: 1 unless its recipients share requests. Otherwise all that are left, but no
+    /// more than a quarter of the minute's quota.
+    func requestSize(_ slot: Int) -> Int {
+        let most = sendJob(slot).mostPerRequest
+        return most > 1 ? min(most, self[slot].unsentCount, max(1, settings.quotaPerMinute / 4)) : 1
+    }
+}

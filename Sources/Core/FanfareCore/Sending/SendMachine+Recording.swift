@@ -1,0 +1,377 @@
+internal import FanfareModel
+internal import StreamWire
+
+/// What becomes of recipients is gathered for a few milliseconds, then written in one atomic step a batch.
+extension SendMachine {
+    // MARK: What is written
+
+    /// Follows a decision on a recipient.
+    mutating func write(
+        _ decision: OutcomeRules.Decision,
+        _ position: Int,
+        _ slot: Int,
+        _ now: Instant,
+        _ actions: inout [SendAction]
+    ) {
+        guard self[slot].recipients[position].fate != .finished else { return }
+        self[slot].recipients[position] = decision.recipient
+        if let untilMs = decision.rateRefusedUntilMs {
+            refuseRate(rateName(position, slot), untilMs: untilMs, slot, now, &actions)
+        }
+        switch decision.fate {
+        case .result(let record): writeResult(record, position, slot, now, &actions)
+        case .retry(let dueMs, let cause):
+            if let cause { actions.append(.meter(.retried(cause, delayMs: dueMs - now.projectMs))) }
+            writeRetry(position, slot, dueMs: dueMs, isParked: false, now, &actions)
+        case .park(let failure): park(failure, position, slot, now, &actions)
+        }
+    }
+
+    private func rateName(_ position: Int, _ slot: Int) -> String {
+        let job = sendJob(slot)
+        return RecipientRateLimiter.name(job.name(of: self[slot].recipients[position]), kind: job.spec.kind)
+    }
+
+    /// Gives a recipient back that was never sent, with those that are equal to it.
+    mutating func giveBack(_ position: Int, _ slot: Int, _ now: Instant, _ actions: inout [SendAction]) {
+        for shared in self[slot].unsent.sharing(position) {
+            write(rules.giveBack(self[slot].recipients[shared]), shared, slot, now, &actions)
+        }
+    }
+
+    /// Lets a recipient, and those that are equal to it, wait in Redis for its rate.
+    mutating func hold(
+        _ position: Int,
+        _ slot: Int,
+        untilMs: Int64,
+        _ now: Instant,
+        _ actions: inout [SendAction]
+    ) {
+        let situation = situation(slot, now)
+        for shared in self[slot].unsent.sharing(position) {
+            let recipient = self[slot].recipients[shared]
+            write(rules.hold(recipient, untilMs: untilMs, situation), shared, slot, now, &actions)
+        }
+    }
+
+    private mutating func writeResult(
+        _ record: ResultRecord,
+        _ position: Int,
+        _ slot: Int,
+        _ now: Instant,
+        _ actions: inout [SendAction]
+    ) {
+        let job = sendJob(slot)
+        guard self[slot].close(position) else { return }
+        actions.append(.meter(.finished(record.status, record.failure?.error, maybeDup: record.maybeDup)))
+        touch(slot, now, &actions)
+        if record.status == .sent, job.isSubscribing {
+            let token = self[slot].recipients[position].text
+            self[slot].pending.appendSubscribed(token, topic: job.spec.subscription)
+        }
+        let expected = min(self[slot].open + 1, job.sharesRequests ? settings.flushCount : self[slot].lastFlush)
+        self[slot].pending.append(record, policy: job.results, expected: expected)
+        gate.uncommitted += 1
+        flushIfFull(slot, now, &actions)
+    }
+
+    private mutating func writeRetry(
+        _ position: Int,
+        _ slot: Int,
+        dueMs: Int64,
+        isParked: Bool,
+        _ now: Instant,
+        _ actions: inout [SendAction]
+    ) {
+        let recipient = self[slot].recipients[position]
+        guard self[slot].close(position) else { return }
+        touch(slot, now, &actions)
+        // A batch that is lost decides nothing: its recipients belong to the next holder.
+        if !self[slot].state.isLost {
+            self[slot].pending.retries.append(
+                RecordCall.Retry(
+                    index: recipient.index,
+                    dueMs: dueMs,
+                    parked: isParked,
+                    packed: recipient.history.packed(with: recipient.value)
+                )
+            )
+            gate.uncommitted += 1
+        }
+        flushIfFull(slot, now, &actions)
+    }
+
+    private mutating func park(
+        _ failure: Failure,
+        _ position: Int,
+        _ slot: Int,
+        _ now: Instant,
+        _ actions: inout [SendAction]
+    ) {
+        let reason = BlockReason.text(failure)
+        if gate.blockReason == nil {
+            let message: StaticString = "The project cannot send and is paused; one send a minute probes it."
+            actions.append(.log(SendLog(.error, message, [("reason", reason)])))
+        }
+        gate.block(reason, now: now.monotonicNs)
+        touch(slot, now, &actions)
+        self[slot].pending.blockReason = reason
+        writeRetry(position, slot, dueMs: now.projectMs, isParked: true, now, &actions)
+    }
+
+    /// Counts answers to sends of a fan-out's first pass, by which Redis judges the message, and ends a block.
+    ///
+    /// - Parameters:
+    ///   - bad: an answer that says that the message is wrong.
+    ///   - endsBlock: whether the API of sends accepted the project. Operations do not count: they go to other APIs.
+    mutating func countAnswers(
+        _ count: Int,
+        bad: Failure? = nil,
+        endsBlock: Bool,
+        _ slot: Int,
+        _ now: Instant,
+        _ actions: inout [SendAction]
+    ) {
+        if self[slot].pass == .first, sendJob(slot).spec.total > Batch.maximumSize {
+            self[slot].pending.answers += count
+            if let bad {
+                self[slot].pending.badAnswers += 1
+                self[slot].pending.badAnswer = AbortCode.encode(bad)
+            }
+        }
+        guard endsBlock, gate.blockReason != nil, !self[slot].source.isManagement else { return }
+        touch(slot, now, &actions)
+        self[slot].pending.projectAnswers = true
+    }
+
+    mutating func writeHold(_ milliseconds: Int64, _ slot: Int, _ now: Instant, _ actions: inout [SendAction]) {
+        touch(slot, now, &actions)
+        self[slot].pending.holdMs = max(self[slot].pending.holdMs, milliseconds)
+    }
+
+    /// FCM refused a recipient for its rate: every send to it waits, in any job and any worker.
+    mutating func refuseRate(
+        _ name: String,
+        untilMs: Int64,
+        _ slot: Int,
+        _ now: Instant,
+        _ actions: inout [SendAction]
+    ) {
+        rates.refuse(name, untilMs: untilMs, nowMs: now.projectMs)
+        touch(slot, now, &actions)
+        self[slot].pending.refusedRates.append(RecordCall.RefusedRate(recipient: name, untilMs: untilMs))
+    }
+
+    /// The last send of the batch has begun; the fan-out slot may go on at once.
+    mutating func writeAllSent(_ slot: Int, _ now: Instant, _ actions: inout [SendAction]) {
+        guard !self[slot].state.isOver else { return }
+        self[slot].pending.allSent = true
+        touch(slot, now, &actions)
+        flush(slot, now, &actions)
+    }
+
+    /// Asks Redis to confirm that sends below this position may begin.
+    mutating func writeWatermark(_ watermark: Int, _ slot: Int, _ now: Instant, _ actions: inout [SendAction]) {
+        self[slot].unsent.watermark.requested = watermark
+        touch(slot, now, &actions)
+        self[slot].pending.upto = watermark
+        flush(slot, now, &actions)
+    }
+
+    // MARK: Flushes
+
+    private mutating func touch(_ slot: Int, _ now: Instant, _ actions: inout [SendAction]) {
+        if !self[slot].isDirty {
+            self[slot].isDirty = true
+            dirty.append(slot)
+        }
+        guard !isFlushArmed else { return }
+        isFlushArmed = true
+        actions.append(.arm(.flush, at: now.monotonicNs + UInt64(max(0, settings.flushMs)) * 1_000_000))
+    }
+
+    /// The last result of a batch goes at once: whoever waits for the job, or for room, does not wait for a timer.
+    private mutating func flushIfFull(_ slot: Int, _ now: Instant, _ actions: inout [SendAction]) {
+        let count = self[slot].pending.results.count + self[slot].pending.retries.count
+        if count >= settings.flushCount || self[slot].open == 0 { flush(slot, now, &actions) }
+    }
+
+    mutating func flushAll(_ now: Instant, _ actions: inout [SendAction]) {
+        var slots: [Int] = []
+        swap(&slots, &dirty)
+        for slot in slots where batch(slot)?.isDirty ?? false {
+            flush(slot, now, &actions)
+            retire(slot, now, &actions)
+        }
+        slots.removeAll(keepingCapacity: true)
+        if dirty.isEmpty { swap(&slots, &dirty) }
+    }
+
+    private mutating func flush(_ slot: Int, _ now: Instant, _ actions: inout [SendAction]) {
+        self[slot].isDirty = false
+        let source = self[slot].source
+        var call = RecordCall(job: source.job, batch: source.batch, epoch: source.epoch)
+        swap(&call, &self[slot].pending)
+        self[slot].lastFlush = call.results.count
+        guard self[slot].state.isLost else { return submit(call, slot, now, &actions) }
+        gate.uncommitted -= call.retries.count
+        if !call.results.isEmpty { submitLate(call, source, slot, &actions) }
+    }
+
+    /// Writes as the batch's holder.
+    private mutating func submit(_ call: RecordCall, _ slot: Int, _ now: Instant, _ actions: inout [SendAction]) {
+        var call = call
+        if !call.blockReason.isEmpty { gate.noteBlockWritten(now: now.monotonicNs) }
+        // The batch closes only when everything before is known to be written: a call that overtook another one must not
+        // leave that one without its batch.
+        call.finish = self[slot].open == 0 && self[slot].openFlushes == 0
+        call.probeUnused = call.finish && self[slot].isProbe && !self[slot].wasSent
+        self[slot].flushes += 1
+        self[slot].openFlushes += 1
+        call.number = self[slot].flushes
+        actions.append(.flush(Flush(slot: slot, source: self[slot].source, call: call)))
+    }
+
+    /// Writes results as facts, which Redis takes from anyone.
+    private mutating func submitLate(
+        _ call: RecordCall,
+        _ source: BatchSource,
+        _ slot: Int?,
+        _ actions: inout [SendAction]
+    ) {
+        var late = RecordCall(job: source.job, batch: source.batch, epoch: source.epoch)
+        late.late = true
+        late.results = source.isManagement ? call.results : call.results.flaggedMaybeDuplicate()
+        late.feedback = call.feedback
+        late.subscribed = call.subscribed
+        if let slot {
+            self[slot].flushes += 1
+            self[slot].openFlushes += 1
+        }
+        actions.append(.flush(Flush(slot: slot, source: source, call: late)))
+    }
+
+    /// Redis may have forgotten what it confirmed in its last seconds. Facts are set once, so they do no harm where
+    /// nothing was forgotten.
+    mutating func replay(_ facts: ReplayBuffer.Facts, _ now: Instant, _ actions: inout [SendAction]) {
+        var call = RecordCall(job: facts.source.job, batch: facts.source.batch, epoch: facts.source.epoch)
+        call.results = facts.results
+        call.feedback = facts.feedback
+        call.subscribed = facts.subscribed
+        gate.uncommitted += facts.results.count
+        let slot = slots { $0.source == facts.source && !$0.state.isPreparing }.first
+        submitLate(call, facts.source, slot, &actions)
+    }
+
+    mutating func flushed(_ flush: Flush, _ reply: RecordReply, _ now: Instant, _ actions: inout [SendAction]) {
+        gate.uncommitted -= flush.count
+        guard let slot = flush.slot else { return }
+        self[slot].openFlushes -= 1
+        switch reply {
+        case .ok(let abort): confirmed(flush.call, abort: abort, slot, now, &actions)
+        case .stale:
+            if !flush.call.late, !flush.call.results.isEmpty {
+                // Written again as facts. The batch waits for them.
+                gate.uncommitted += flush.call.results.count
+                submitLate(flush.call, flush.source, slot, &actions)
+            }
+            lose(slot, .taken, now, &actions)
+            return
+        case .gone: return lose(slot, .taken, now, &actions)
+        }
+        retire(slot, now, &actions)
+    }
+
+    private mutating func confirmed(
+        _ call: RecordCall,
+        abort: String,
+        _ slot: Int,
+        _ now: Instant,
+        _ actions: inout [SendAction]
+    ) {
+        if !call.late { self[slot].confirmedFlush = max(self[slot].confirmedFlush, call.number) }
+        if let watermark = call.upto {
+            self[slot].unsent.watermark.confirmed = max(self[slot].unsent.watermark.confirmed, watermark)
+        }
+        let job = self[slot].job
+        if !abort.isEmpty, jobs[job]?.abort == nil { jobs[job]?.abort = AbortCode.decode(abort) }
+        if call.finish { self[slot].state = self[slot].state.after(.close) }
+        closeIfDone(slot, now, &actions)
+    }
+
+    /// Closes a batch whose last recipient was reported in a flush that could not say so yet.
+    mutating func closeIfDone(_ slot: Int, _ now: Instant, _ actions: inout [SendAction]) {
+        guard self[slot].needsClosing else { return }
+        let source = self[slot].source
+        submit(RecordCall(job: source.job, batch: source.batch, epoch: source.epoch), slot, now, &actions)
+    }
+}
+
+extension HeldBatch {
+    /// Whether only the closing flush is missing.
+    fileprivate var needsClosing: Bool { open == 0 && !state.isOver && openFlushes == 0 && !isDirty }
+}
+
+extension RecordCall {
+    /// Appends a result, and what the feedback stream is told of it.
+    ///
+    /// - Parameters:
+    ///   - policy: which results the job's results stream gets.
+    ///   - expected: how many results the flush is likely to hold.
+    mutating func append(_ record: ResultRecord, policy: ResultsPolicy, expected: Int) {
+        let isWanted = record.needsRecording(policy)
+        results.append(
+            index: Int(record.index),
+            status: record.callStatus,
+            // What `failures` leaves out is kept in case it turns out to be in doubt.
+            object: isWanted ? .wanted : policy == .failures ? .spare : .none,
+            maybeDup: record.maybeDup
+        ) { bytes in
+            record.appendJSON(to: &bytes)
+        }
+        results.reserve(expected)
+        feedback.append(contentsOf: record.callFeedback)
+    }
+
+    /// Appends a token whose subscription succeeded. Redis keeps its hash in a count, so the hash must not change.
+    mutating func appendSubscribed(_ token: SharedText, topic: String) {
+        if subscribed.isEmpty {
+            subscribed.append(contentsOf: topic.utf8)
+            subscribed.append(UInt8(ascii: "\n"))
+        }
+        let hash = ByteHash.of(token)
+        for shift in stride(from: 0, to: 64, by: 8) {
+            subscribed.append(UInt8(truncatingIfNeeded: hash >> UInt64(shift)))
+        }
+    }
+}
+
+/// How the error that ends a fan-out's unsent recipients travels through Redis.
+enum AbortCode {
+    static func encode(_ failure: Failure) -> String {
+        "\(failure.error.rawValue)|\(failure.action.rawValue)|\(failure.httpStatus)|\(failure.rawError)"
+    }
+
+    static func decode(_ text: String) -> Failure? {
+        let parts = text.split(separator: "|", maxSplits: 3, omittingEmptySubsequences: false)
+        guard parts.count == 4, let error = ErrorCode(rawValue: String(parts[0])),
+            let action = RemedyAction(rawValue: String(parts[1])), let status = Int(parts[2])
+        else { return nil }
+        return Failure(error: error, action: action, rawError: String(parts[3]), httpStatus: status)
+    }
+}
+
+/// Why a project is blocked, in words that say what to do.
+enum BlockReason {
+    static func text(_ failure: Failure) -> String {
+        let status = failure.httpStatus == 0 ? "" : "HTTP \(failure.httpStatus) "
+        let remedy: String
+        switch failure.httpStatus {
+        case 401: remedy = "the credential is refused: check the service account or server key"
+        case 403: remedy = "no permission: grant the service account the FCM role, or enable the FCM API"
+        case 404: remedy = "not found: check the project id and the endpoint"
+        default: remedy = "check the project's credentials"
+        }
+        return "\(status)\(failure.rawError.isEmpty ? failure.error.rawValue : failure.rawError): \(remedy)"
+    }
+}

@@ -1,0 +1,363 @@
+internal import FCMWire
+internal import FanfareModel
+internal import StreamWire
+
+/// Sends begin.
+extension SendMachine {
+    /// How long overloaded batches stand behind the others after FCM had no capacity, in nanoseconds.
+    private static var overloadBackoffNs: UInt64 { 5_000_000_000 }
+
+    /// Begins every send that may begin.
+    ///
+    /// - Parameters:
+    ///   - room: requests that each route takes now.
+    ///   - actions: what the driver has to do is appended to them.
+    public mutating func send(within room: Room, now: Instant, into actions: inout [SendAction]) {
+        guard !queue.isEmpty else { return }
+        switch gate.reason(for: .sending, now: now.monotonicNs) {
+        case nil: break
+        case .held(let untilNs): return armWake(untilNs, now, &actions)
+        case .credentialFailed(let failure): return parkOne(failure, now, &actions)
+        default: return
+        }
+        var room = room
+        var done = 0
+        if let lastOverloadNs, now.monotonicNs < lastOverloadNs + Self.overloadBackoffNs {
+            // A job whose recipients all fail must not be the only one that tries FCM.
+            let messages = queue.singles + queue.fanouts
+            let ordered = messages.filter { !self[$0].isOverloaded } + messages.filter { self[$0].isOverloaded }
+            _ = send(from: ordered, &room, &done, now, &actions)
+        } else if send(from: queue.singles, &room, &done, now, &actions) {
+            _ = send(from: queue.fanouts, &room, &done, now, &actions)
+        }
+        // Operations have a rate of their own and need no permits.
+        _ = send(from: queue.managed, &room, &done, now, &actions)
+        guard done > 0 else { return }
+        removeDone(done)
+        actions.append(.claim)
+    }
+
+    private mutating func removeDone(_ done: Int) {
+        var queue = SendQueue()
+        swap(&queue, &self.queue)
+        queue.removeDone(done) { slot in
+            guard self[slot].unsentCount == 0 else { return false }
+            self[slot].queued.isQueued = false
+            return true
+        }
+        swap(&queue, &self.queue)
+    }
+
+    /// Sends of one batch after the other; false when there is no room for more.
+    ///
+    /// - Parameter done: grows by the batches that have nothing left to send.
+    private mutating func send(
+        from slots: [Int],
+        _ room: inout Room,
+        _ done: inout Int,
+        _ now: Instant,
+        _ actions: inout [SendAction]
+    ) -> Bool {
+        for slot in slots {
+            // A block holds sends only: operations go to other APIs.
+            guard gate.blockReason == nil || self[slot].isProbe || self[slot].source.isManagement else { continue }
+            let hasRoom = send(slot, &room, now, &actions)
+            recount(slot)
+            if self[slot].unsentCount == 0 {
+                done += 1
+                if self[slot].pass == .first, !self[slot].saidAllSent, sendJob(slot).isFanout {
+                    self[slot].saidAllSent = true
+                    writeAllSent(slot, now, &actions)
+                }
+            }
+            guard hasRoom else { return false }
+        }
+        return true
+    }
+
+    /// Sends what it can of one batch; false when there is no room for more.
+    private mutating func send(
+        _ slot: Int,
+        _ room: inout Room,
+        _ now: Instant,
+        _ actions: inout [SendAction]
+    ) -> Bool {
+        let job = sendJob(slot)
+        if let error = jobs[self[slot].job]?.abort {
+            failUnsent(slot, error, now, &actions)
+            return true
+        }
+        guard case .success(let adapter) = job.adapter else {
+            failUnsent(slot, job.untranslatable, now, &actions)
+            return true
+        }
+        let most = adapter.most(job.spec.kind)
+        // What shares a request has to be covered by the watermark as a whole.
+        let window = max(settings.window, most)
+        requestWatermark(slot, window: window, now, &actions)
+        while self[slot].unsentCount > 0 {
+            guard let count = recipients(slot, adapter, most, room, now, &actions) else {
+                // Too few permits for a multicast may be enough for other batches.
+                return adapter.isManagement || (most > 1 && permits.available(now: now.monotonicNs) > 0)
+            }
+            if let position = self[slot].round?.position, let member = self[slot].round?.next() {
+                begin(slot, Positions(position), member: member, job, adapter, &room, now, &actions)
+            } else {
+                nextCandidates(slot, count, sharing: most > 1)
+                guard !candidates.isEmpty else { return true }
+                if let sendable = sendable(slot, job, now, &actions) {
+                    begin(slot, sendable, job, adapter, &room, now, &actions)
+                }
+                if most == 1 { requestWatermark(slot, window: window, now, &actions) }
+            }
+        }
+        return true
+    }
+
+    private mutating func requestWatermark(_ slot: Int, window: Int, _ now: Instant, _ actions: inout [SendAction]) {
+        guard self[slot].state == .sending, let watermark = self[slot].unsent.watermarkToRequest(window: window) else {
+            return
+        }
+        writeWatermark(watermark, slot, now, &actions)
+    }
+
+    private mutating func failUnsent(
+        _ slot: Int,
+        _ failure: Failure,
+        _ now: Instant,
+        _ actions: inout [SendAction]
+    ) {
+        let job = sendJob(slot)
+        for position in self[slot].unsent.removeAll() {
+            for shared in self[slot].unsent.sharing(position) {
+                write(rules.fail(failure, self[slot].recipients[shared], job), shared, slot, now, &actions)
+            }
+        }
+    }
+
+    /// Recipients that the next request may carry; nil when none can begin now.
+    private mutating func recipients(
+        _ slot: Int,
+        _ adapter: ProtocolAdapter,
+        _ most: Int,
+        _ room: Room,
+        _ now: Instant,
+        _ actions: inout [SendAction]
+    ) -> Int? {
+        let atOnce = adapter.isManagement ? settings.maxInFlight : min(limit.limit, settings.maxInFlight)
+        guard inFlight < atOnce, room[adapter.route] > 0 else { return nil }
+        if adapter.isManagement {
+            let count = min(most, self[slot].unsentCount)
+            switch management.take(count, ahead: queue.unsentManaged, now: now.monotonicNs) {
+            case .go: return count
+            case .ask(let wanted):
+                guard !isRequestingManagement else { return nil }
+                isRequestingManagement = true
+                actions.append(.requestManagement(wanted))
+                return nil
+            }
+        }
+        let count = most > 1 ? requestSize(slot) : 1
+        guard permits.available(now: now.monotonicNs) >= count else {
+            actions.append(.claimPermits)
+            return nil
+        }
+        guard limit.maySend(now: now.monotonicNs) else {
+            armWake(limit.nextAt(now: now.monotonicNs), now, &actions)
+            return nil
+        }
+        return count
+    }
+
+    private mutating func nextCandidates(_ slot: Int, _ most: Int, sharing isShared: Bool) {
+        var candidates: [Int] = []
+        swap(&candidates, &self.candidates)
+        self[slot].unsent.next(most, sharing: isShared, into: &candidates)
+        swap(&candidates, &self.candidates)
+    }
+
+    /// The candidates that may be sent to now.
+    private mutating func sendable(
+        _ slot: Int,
+        _ job: SendJob,
+        _ now: Instant,
+        _ actions: inout [SendAction]
+    ) -> Positions? {
+        var first: Int?
+        var others: [Int] = []
+        for index in candidates.indices where maySend(candidates[index], slot, job, now, &actions) {
+            if first == nil { first = candidates[index] } else { others.append(candidates[index]) }
+        }
+        return first.map { Positions($0, others) }
+    }
+
+    // MARK: One recipient
+
+    /// Whether a recipient may be sent to now. If not, it gets its result, its wait or its rate check here.
+    private mutating func maySend(
+        _ position: Int,
+        _ slot: Int,
+        _ job: SendJob,
+        _ now: Instant,
+        _ actions: inout [SendAction]
+    ) -> Bool {
+        if let decision = rules.beforeSend(self[slot].recipients[position], situation(slot, now)) {
+            write(decision, position, slot, now, &actions)
+            // Equal recipients share the send, and its absence: their histories may differ.
+            for other in self[slot].unsent.sharing(position).dropFirst() {
+                write(rules.sharing(decision, self[slot].recipients[other], job), other, slot, now, &actions)
+            }
+            return false
+        }
+        if self[slot].unsent.removePassed(position) { return true }
+        let repeats = countRepeats(position, slot, job, now)
+        let decision = rates.decide(rateName(position, slot, job), repeats: repeats, nowMs: now.projectMs)
+        switch decision {
+        case .send: return true
+        case .hold(let untilMs): hold(position, slot, untilMs: untilMs, now, &actions)
+        case .check:
+            self[slot].rateChecks += 1
+            let name = rateName(position, slot, job)
+            actions.append(.checkRate(RateCheck(slot: slot, position: position, name: name)))
+        }
+        return false
+    }
+
+    private func rateName(_ position: Int, _ slot: Int, _ job: SendJob) -> String {
+        RecipientRateLimiter.name(job.name(of: self[slot].recipients[position]), kind: job.spec.kind)
+    }
+
+    /// How often this worker was about to send to the recipient in the last minute; 0 for jobs too small to tell.
+    private mutating func countRepeats(_ position: Int, _ slot: Int, _ job: SendJob, _ now: Instant) -> Int {
+        let held = self[slot].job
+        guard job.countsRepeats else { return 0 }
+        // A group counts by its key, however far its members have been sent to.
+        let hash =
+            job.spec.kind == .group
+            ? ByteHash.of(job.name(of: self[slot].recipients[position]))
+            : ByteHash.of(self[slot].recipients[position].text)
+        return jobs[held]?.repeats?.count(hash: hash, now: now.monotonicNs) ?? 0
+    }
+
+    mutating func rateChecked(_ check: RateCheck, waitMs: Int64, _ now: Instant, _ actions: inout [SendAction]) {
+        let slot = check.slot
+        guard batch(slot) != nil else { return }
+        self[slot].rateChecks -= 1
+        if waitMs <= 0, self[slot].state == .sending {
+            self[slot].unsent.repeatPassed(check.position)
+            enqueue(slot)
+        } else {
+            hold(check.position, slot, untilMs: now.projectMs + max(0, waitMs), now, &actions)
+        }
+        retire(slot, now, &actions)
+    }
+
+    // MARK: One request
+
+    private mutating func begin(
+        _ slot: Int,
+        _ positions: Positions,
+        member: String? = nil,
+        _ job: SendJob,
+        _ adapter: ProtocolAdapter,
+        _ room: inout Room,
+        _ now: Instant,
+        _ actions: inout [SendAction]
+    ) {
+        if member == nil, job.spec.kind == .group, !adapter.isManagement,
+            let progress = GroupProgress(self[slot].recipients[positions[0]].value)
+        {
+            // Its members go out one by one, as permits come.
+            self[slot].round = GroupRound(position: positions[0], progress: progress, startedMs: now.projectMs)
+            return settleRound(slot, now, &actions)
+        }
+        let history = self[slot].recipients[positions[0]].history
+        var messageID = ""
+        if adapter.route == .xmpp {
+            messageNonce &+= 1
+            messageID =
+                XMPPMessageID(
+                    job: job.id,
+                    index: self[slot].recipients[positions[0]].index,
+                    attempt: history.attempts,
+                    nonce: messageNonce
+                ).description
+        }
+        let request = adapter.request(
+            recipients(slot, positions, member, job),
+            credentialProject: credentialProject,
+            messageID: messageID,
+            nowMs: now.wallMs
+        )
+        if !adapter.isManagement {
+            // Asked for before, so it cannot fail; the recipients of a multicast count one by one.
+            _ = permits.take(positions.count, now: now.monotonicNs)
+            limit.sent(isRetry: history.attempts > 0, now: now.monotonicNs)
+        }
+        if !self[slot].wasSent, self[slot].pass == .first, job.spec.sinceMs > 0 {
+            let waited = SendMeter.waited(milliseconds: now.wallMs - job.spec.sinceMs, recipients: self[slot].count)
+            actions.append(.meter(waited))
+        }
+        self[slot].wasSent = true
+        self[slot].inFlight += 1
+        room[adapter.route] -= 1
+        let tag = requests.insert(
+            InFlightRequest(
+                slot: slot,
+                positions: positions,
+                member: member,
+                credential: gate.resources.credentialGeneration,
+                startedMs: now.projectMs,
+                startedNs: now.monotonicNs
+            )
+        )
+        actions.append(
+            .send(
+                SendRequest(
+                    tag: tag,
+                    route: adapter.route,
+                    headers: adapter.headers,
+                    messageID: messageID,
+                    request: request
+                )
+            )
+        )
+    }
+
+    /// The recipients that a request names.
+    func recipients(_ slot: Int, _ positions: Positions, _ member: String?, _ job: SendJob)
+        -> ProtocolAdapter.Recipients
+    {
+        if let member { return ProtocolAdapter.Recipients(kind: .token, name: member) }
+        let name = job.name(of: self[slot].recipients[positions[0]])
+        var recipients = ProtocolAdapter.Recipients(kind: job.spec.kind, name: name)
+        if positions.count > 1 { recipients.texts = positions.map { self[slot].recipients[$0].text } }
+        return recipients
+    }
+
+    mutating func armWake(_ time: UInt64, _ now: Instant, _ actions: inout [SendAction]) {
+        guard !isWakeArmed else { return }
+        isWakeArmed = true
+        actions.append(.arm(.wake, at: max(time, now.monotonicNs + 1_000_000)))
+    }
+
+    /// The credential itself is refused: one recipient is parked with the reason, which blocks the project until its
+    /// probe; the others wait as they are.
+    private mutating func parkOne(_ failure: Failure, _ now: Instant, _ actions: inout [SendAction]) {
+        // A send is preferred to an operation: the block is about sends.
+        for slot in queue.singles + queue.fanouts + queue.managed {
+            if gate.blockReason != nil, !self[slot].isProbe { continue }
+            guard let position = self[slot].unsent.nextWithoutSend() else { continue }
+            recount(slot)
+            return settle(.blockProject(failure), position, slot, startedMs: now.projectMs, now, &actions)
+        }
+    }
+}
+
+extension SendJob {
+    /// Why its recipients cannot be sent; only of a job without an adapter.
+    fileprivate var untranslatable: Failure {
+        guard case .failure(let error) = adapter else { preconditionFailure("the job has an adapter") }
+        return Failure(error: .invalidArgument, action: .fixMessage, rawError: error.reason)
+    }
+}

@@ -1,0 +1,260 @@
+internal import FanfareModel
+public import StreamWire
+
+/// The decisions between a claim and a result, for one project of one worker.
+///
+/// The machine holds the project's batches, knows what is in flight, and decides what is sent, what each answer means and
+/// what is written. It performs nothing: a driver feeds it events and carries out its actions in their order. Events from
+/// Redis, FCM or operators never trap, and an unknown batch or tag is ignored; a broken rule of the machine's own traps.
+///
+/// A recipient is in one place at a time: unsent, then perhaps waiting for its rate, in flight, and settled. Settled is a
+/// result, a retry at a time, or given back.
+public struct SendMachine {
+    /// What the machine needs to know of the worker's configuration.
+    public struct Settings: Sendable {
+        public var protocols = ProtocolSettings()
+        /// Requests that may be in flight at once.
+        public var maxInFlight = 1_000
+        /// Sends of a batch that may begin before the next watermark is confirmed.
+        public var window = 128
+        /// How long results wait in memory before they are written.
+        public var flushMs: Int64 = 5
+        /// Results and retries that go without waiting for ``flushMs``.
+        public var flushCount = 256
+        public var quotaPerMinute = 600_000
+        /// Retries among all sends of any ten seconds, per cent.
+        public var retryPercent = 10
+        /// False for a server key, which cannot be fetched anew.
+        public var canRefreshCredential = true
+        public var policy = RetryPolicy()
+
+        public init() {}
+    }
+
+    /// Requests that each route takes now.
+    public struct Room: Equatable, Sendable {
+        public var fcm: Int
+        public var instanceID: Int
+        public var xmpp: Int
+
+        public init(fcm: Int = 0, instanceID: Int = 0, xmpp: Int = 0) {
+            self.fcm = fcm
+            self.instanceID = instanceID
+            self.xmpp = xmpp
+        }
+
+        subscript(route: ProtocolAdapter.Route) -> Int {
+            get {
+                switch route {
+                case .fcm: fcm
+                case .instanceID: instanceID
+                case .xmpp: xmpp
+                }
+            }
+            set {
+                switch route {
+                case .fcm: fcm = newValue
+                case .instanceID: instanceID = newValue
+                case .xmpp: xmpp = newValue
+                }
+            }
+        }
+    }
+
+    public let settings: Settings
+    /// The FCM project that the credential is of, which the paths of subscriptions name.
+    public var credentialProject = ""
+    public var gate: SendGate
+    /// FCM's answers that are not yet reported to Redis.
+    public var answers = AnswerTally()
+    public internal(set) var permits = LeasedPermits()
+    public internal(set) var limit: AdaptiveSendLimit
+
+    let rules: OutcomeRules
+    var random: SplitMix64
+    var messageNonce: UInt64
+    var queue = SendQueue()
+    var requests = InFlightTable()
+    var rates = RecipientRateLimiter()
+    var management = ManagementRateLimiter()
+    var refusals = OperationRefusals()
+
+    private var batches: [HeldBatch?] = []
+    private var freeSlots: [Int] = []
+    public private(set) var batchCount = 0
+    var jobs: [HeldJob?] = []
+    private var freeJobs: [Int] = []
+    var jobSlots: [String: Int] = [:]
+
+    /// Batches with something to write, in the order in which it came.
+    var dirty: [Int] = []
+    /// The verdicts on the answer that is being handled: one array for all answers.
+    var verdicts: [Verdict] = []
+    /// The positions that the next request may carry: one array for all requests.
+    var candidates: [Int] = []
+    var isFlushArmed = false
+    var isWakeArmed = false
+    var isRequestingManagement = false
+    var quarantine = Quarantine.none
+    var lastOverloadNs: UInt64?
+    /// The access token that was last refused for a member of a group.
+    var refusedForMember: Int?
+    var lastCredentialAlertMs: Int64 = 0
+    /// When each refusal of an operation was last logged, in the project's time, by its `raw_error`.
+    var loggedRefusals: [String: Int64] = [:]
+    /// When it was last said of a job that its spec cannot be read, in nanoseconds.
+    var unreadableJobs: [String: UInt64] = [:]
+
+    /// Whether this project runs a quarantined batch, or waits to.
+    enum Quarantine { case none, waiting, held }
+
+    /// - Parameters:
+    ///   - seed: of the random numbers that spread retries.
+    ///   - messageNonce: where the ids of messages over XMPP begin; no other process may have the same.
+    public init(_ settings: Settings, seed: UInt64, messageNonce: UInt64) {
+        self.settings = settings
+        gate = SendGate(mostUncommitted: 4 * settings.maxInFlight)
+        limit = AdaptiveSendLimit(maxInFlight: settings.maxInFlight, retryPercent: settings.retryPercent)
+        rules = OutcomeRules(policy: settings.policy)
+        random = SplitMix64(seed: seed)
+        self.messageNonce = messageNonce
+    }
+
+    // MARK: What others may know
+
+    /// Requests in flight.
+    public var inFlight: Int { requests.count }
+    /// Whether everything that was decided is on its way to Redis.
+    public var isWritten: Bool { dirty.allSatisfy { !(batch($0)?.isDirty ?? false) } }
+    /// Whether it holds no batch.
+    public var isEmpty: Bool { batchCount == 0 }
+    /// Whether nothing is in flight and nothing is left to send.
+    public var isIdle: Bool { inFlight == 0 && queue.isEmpty }
+
+    /// The request with a tag; nil if it is not in flight.
+    public func request(_ tag: Int) -> InFlightRequest? { requests[tag] }
+
+    /// The batch in a slot; nil if there is none.
+    public func batch(_ slot: Int) -> HeldBatch? { batches.indices.contains(slot) ? batches[slot] : nil }
+
+    /// The job of the batch in a slot; nil while its spec is being loaded.
+    public func job(of slot: Int) -> SendJob? { batch(slot).flatMap { jobs[$0.job]?.job } }
+
+    /// The batches that it holds, for Redis to compare with what it knows.
+    public var known: [FunctionLibrary.KnownBatch] {
+        batches.lazy.compactMap { $0 }.filter { !$0.state.isLost }.map { batch in
+            let isPreparing = batch.state.isPreparing
+            return FunctionLibrary.KnownBatch(
+                name: batch.name,
+                call: isPreparing ? 0 : batch.confirmedFlush,
+                upto: isPreparing ? 0 : batch.unsent.watermark.requested
+            )
+        }
+    }
+
+    // MARK: Events
+
+    /// Handles an event.
+    ///
+    /// - Parameter actions: what the driver has to do is appended to them.
+    public mutating func handle(_ event: SendEvent, now: Instant, into actions: inout [SendAction]) {
+        switch event {
+        case .claimReplied(let reply, let askedNs): replied(reply, askedNs: askedNs, now, &actions)
+        case .permitsLent(let count, let askedNs): permits.lent(count, at: askedNs)
+        case .handedOver(let claim, let spec, let adapter): handedOver(claim, spec, adapter, now, &actions)
+        case .specLoaded(let job, let spec): loaded(job, spec, now, &actions)
+        case .specMissing(let job): forget(job, &actions)
+        case .specUnreadable(let job): unreadable(job, now, &actions)
+        case .giveUpJob(let job): stop(job, epoch: .max, onlyPreparing: true, now, &actions)
+        case .quarantineBegan: quarantineBegan(now, &actions)
+        case .completed(let tag, let outcome): completed(tag, outcome, now, &actions)
+        case .flushed(let flush, let reply): flushed(flush, reply, now, &actions)
+        case .replay(let facts): replay(facts, now, &actions)
+        case .rateChecked(let check, let waitMs): rateChecked(check, waitMs: waitMs, now, &actions)
+        case .managementGranted(let count):
+            isRequestingManagement = false
+            management.grant(count, now: now.monotonicNs)
+        case .timer(.flush):
+            isFlushArmed = false
+            flushAll(now, &actions)
+        case .timer(.wake): isWakeArmed = false
+        case .forgotten(let names): forgotten(names, now, &actions)
+        case .leaseLost: leaseLost(now, &actions)
+        case .giveUp: stopAll(now, &actions) { $0.state.endingStatus == nil }
+        case .drain:
+            gate.isDraining = true
+            stopAll(now, &actions) { _ in true }
+            flushAll(now, &actions)
+        }
+    }
+
+    // MARK: The slab
+
+    /// The batch in a slot that is in use.
+    subscript(slot: Int) -> HeldBatch {
+        _read {
+            guard batches[slot] != nil else { preconditionFailure("no batch has this slot") }
+            yield batches[slot]!
+        }
+        _modify {
+            guard batches[slot] != nil else { preconditionFailure("no batch has this slot") }
+            yield &batches[slot]!
+        }
+    }
+
+    /// The slots in use that match.
+    func slots(where isWanted: (HeldBatch) -> Bool) -> [Int] {
+        batches.indices.filter { batches[$0].map(isWanted) ?? false }
+    }
+
+    mutating func insert(_ batch: HeldBatch) -> Int {
+        batchCount += 1
+        jobs[batch.job]?.batches += 1
+        guard let slot = freeSlots.popLast() else {
+            batches.append(batch)
+            return batches.count - 1
+        }
+        batches[slot] = batch
+        return slot
+    }
+
+    /// Removes a batch, and its job with the last one.
+    mutating func remove(_ slot: Int) {
+        unqueue(slot)
+        let job = self[slot].job
+        batches[slot] = nil
+        freeSlots.append(slot)
+        batchCount -= 1
+        jobs[job]?.batches -= 1
+        guard let held = jobs[job], held.batches == 0 else { return }
+        jobSlots[held.id] = nil
+        jobs[job] = nil
+        freeJobs.append(job)
+    }
+
+    /// The slot of a job, which is made if there is none.
+    mutating func jobSlot(_ id: String) -> Int {
+        if let slot = jobSlots[id] { return slot }
+        let slot: Int
+        if let free = freeJobs.popLast() {
+            slot = free
+            jobs[slot] = HeldJob(id: id)
+        } else {
+            slot = jobs.count
+            jobs.append(HeldJob(id: id))
+        }
+        jobSlots[id] = slot
+        return slot
+    }
+
+    /// The job of a batch that is prepared.
+    func sendJob(_ slot: Int) -> SendJob {
+        guard let job = jobs[self[slot].job]?.job else { preconditionFailure("a prepared batch has its job") }
+        return job
+    }
+
+    /// What the outcome rules need to know of a batch.
+    func situation(_ slot: Int, _ now: Instant) -> OutcomeRules.Situation {
+        OutcomeRules.Situation(job: sendJob(slot), ending: jobs[self[slot].job]?.ending, now: now)
+    }
+}

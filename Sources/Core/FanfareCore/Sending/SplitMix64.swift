@@ -1,0 +1,19 @@
+/// A small random number generator (SplitMix64) whose numbers follow from its seed.
+///
+/// It spreads retries, so it has to be even, not secret.
+public struct SplitMix64: RandomNumberGenerator, Sendable {
+    private var state: UInt64
+
+    public init(seed: UInt64) { state = seed }
+
+    public mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+
+    /// A number from 0 up to, not including, 1.
+    public mutating func unit() -> Double { Double(next() >> 11) * 0x1p-53 }
+}

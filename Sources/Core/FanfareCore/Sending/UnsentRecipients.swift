@@ -1,0 +1,151 @@
+internal import FanfareModel
+internal import StreamWire
+
+/// The positions of a batch that are still to be sent, in their order.
+///
+/// Sends begin below the confirmed watermark: what Redis has not confirmed would be sent twice after a crash.
+struct UnsentRecipients: Sendable {
+    /// Sends below `confirmed` may begin; Redis has been asked to confirm up to `requested`.
+    struct Watermark: Equatable, Sendable {
+        var confirmed: Int
+        var requested: Int
+    }
+
+    var watermark: Watermark
+    private let count: Int
+    /// In order; ``head`` is the next. A batch that was taken over lacks what is finished or in doubt.
+    private var positions: [Int] = []
+    private var head = 0
+    /// Positions to send before the others, the last first: their request never left, their access token was refused, or
+    /// their rate check let them through.
+    private var repeated: [Int] = []
+    private var refusedOnce: Set<Int> = []
+    private var unsentTimes: [Int: Int] = [:]
+    /// Positions that passed the check of their recipient's rate and were not sent yet.
+    private var passed: Set<Int> = []
+    /// Positions with the same recipient as an earlier one: sent once, reported for each.
+    private(set) var aliases: [Int: [Int]] = [:]
+
+    /// How often a position whose request never left is tried from here before it waits in Redis.
+    private static let mostUnsentTimes = 3
+
+    /// - Parameter confirmed: the watermark of the claim.
+    init(_ recipients: [ClaimedRecipient], confirmed: Int) {
+        count = recipients.count
+        watermark = Watermark(confirmed: confirmed, requested: confirmed)
+        positions.reserveCapacity(count)
+        var first: [SharedText: Int] = [:]
+        if count > 1 { first.reserveCapacity(count) }
+        for position in recipients.indices where recipients[position].fate == .unsent {
+            guard count > 1 else {
+                positions.append(position)
+                continue
+            }
+            let original = first[recipients[position].text]
+            if let original {
+                aliases[original, default: []].append(position)
+            } else {
+                first[recipients[position].text] = position
+                positions.append(position)
+            }
+        }
+    }
+
+    /// Sends that have not begun.
+    var left: Int { positions.count - head + repeated.count }
+
+    /// Replaces `candidates` by the positions that the next request may carry; by none while the watermark is too low.
+    ///
+    /// - Parameter isShared: whether recipients share requests; the watermark has to cover the whole batch then.
+    mutating func next(_ most: Int, sharing isShared: Bool, into candidates: inout [Int]) {
+        candidates.removeAll(keepingCapacity: true)
+        guard isShared else {
+            if let position = next() { candidates.append(position) }
+            return
+        }
+        guard left > 0, watermark.confirmed >= count else { return }
+        let all = removeAll()
+        candidates.append(contentsOf: all.prefix(most))
+        repeated = Array(all.dropFirst(most))
+    }
+
+    /// The next position, or nil if there is none below the confirmed watermark.
+    private mutating func next() -> Int? {
+        if let position = repeated.popLast() { return position }
+        guard head < positions.count, reach(positions[head]) < watermark.confirmed else { return nil }
+        defer { head += 1 }
+        return positions[head]
+    }
+
+    /// The next position whatever the watermark: for what needs no send.
+    mutating func nextWithoutSend() -> Int? {
+        if let position = repeated.popLast() { return position }
+        guard head < positions.count else { return nil }
+        defer { head += 1 }
+        return positions[head]
+    }
+
+    /// Removes every position, for results that need no send.
+    mutating func removeAll() -> [Int] {
+        defer {
+            head = positions.count
+            repeated = []
+        }
+        return repeated + positions[head...]
+    }
+
+    /// Removes the positions below the requested watermark: another worker would have to take them for possibly sent.
+    mutating func removeBelowWatermark() -> [Int] {
+        let end = positions[head...].firstIndex { $0 >= watermark.requested } ?? positions.count
+        defer {
+            head = end
+            repeated = []
+        }
+        return repeated + positions[head..<end]
+    }
+
+    /// Puts positions back whose request never left.
+    ///
+    /// - Returns: false, and nothing done, if that has happened to one of them too often.
+    mutating func repeatUnsent(_ unsent: Positions) -> Bool {
+        guard unsent.allSatisfy({ unsentTimes[$0, default: 0] < Self.mostUnsentTimes }) else { return false }
+        for position in unsent {
+            unsentTimes[position, default: 0] += 1
+            repeated.append(position)
+        }
+        return true
+    }
+
+    /// Puts a position back whose access token was refused; false if that has happened to it before.
+    mutating func repeatRefused(_ position: Int) -> Bool {
+        guard refusedOnce.insert(position).inserted else { return false }
+        repeated.append(position)
+        return true
+    }
+
+    /// Puts a position back whose recipient's rate allows a send now.
+    mutating func repeatPassed(_ position: Int) {
+        passed.insert(position)
+        repeated.append(position)
+    }
+
+    /// True once for a position that passed the check of its recipient's rate.
+    mutating func removePassed(_ position: Int) -> Bool { !passed.isEmpty && passed.remove(position) != nil }
+
+    /// The watermark to request now; nil while enough sends may begin.
+    func watermarkToRequest(window: Int) -> Int? {
+        guard watermark.requested < count, head < positions.count else { return nil }
+        let next = positions[head]
+        guard watermark.requested - next < window / 2 || reach(next) >= watermark.requested else { return nil }
+        return min(count, max(watermark.requested, reach(next)) + window)
+    }
+
+    /// The last position that a send of this one reports.
+    private func reach(_ position: Int) -> Int { aliases.isEmpty ? position : aliases[position]?.last ?? position }
+
+    /// A position and those with the same recipient.
+    func sharing(_ position: Int) -> Positions {
+        guard !aliases.isEmpty, let others = aliases[position] else { return Positions(position) }
+        return Positions(position, others)
+    }
+}

@@ -1,0 +1,63 @@
+internal import EventLoop
+internal import Logging
+internal import RedisTransport
+internal import StreamWire
+
+/// Makes this worker known to the project in Redis: the consumer group of the job stream, and a lease.
+final class Registration {
+    private let project: ProjectContext
+    private var isRegistering = false
+    /// Whether the job stream has its consumer group.
+    private(set) var hasGroup = false
+    /// Whether this worker's name was registered, and not declared dead since.
+    private(set) var isRegistered = false
+
+    /// With the last news that does not concern this worker.
+    var onRegistered: (_ newsCursor: String) -> Void = { _ in }
+
+    private static let retryMs: Int64 = 1_000
+
+    init(project: ProjectContext) { self.project = project }
+
+    func createGroup() {
+        project.redis.send(JobStream.createGroup(project.keys)) { [weak self] result in
+            guard let self else { return }
+            if case .failure(let error) = result, error.code != .busyGroup {
+                project.logger.error("The job stream cannot be prepared.", metadata: ["error": "\(error)"])
+                project.loop.schedule(afterMilliseconds: Self.retryMs) { [weak self] in
+                    guard let self, !hasGroup, project.redis.state == .ready else { return }
+                    createGroup()
+                }
+            } else {
+                hasGroup = true
+            }
+        }
+    }
+
+    func registerAgain() {
+        isRegistered = false
+        register()
+    }
+
+    func register() {
+        guard !isRegistering, !project.isDraining else { return }
+        isRegistering = true
+        let sentAt = SystemClock.bootNs
+        project.redis.send(FunctionLibrary.register(project.keys, worker: project.leaseName)) { [weak self] result in
+            guard let self else { return }
+            isRegistering = false
+            switch result {
+            case .success(let value):
+                isRegistered = true
+                project.leases.hold(project.project.id, until: sentAt + project.configuration.leaseSpanNs)
+                onRegistered(value.array?.dropFirst().first?.string ?? "0")
+            case .failure(let error):
+                project.logger.error("The worker cannot register.", metadata: ["error": "\(error)"])
+                project.loop.schedule(afterMilliseconds: Self.retryMs) { [weak self] in
+                    guard let self, project.redis.state == .ready, !project.leaseHolds else { return }
+                    register()
+                }
+            }
+        }
+    }
+}
