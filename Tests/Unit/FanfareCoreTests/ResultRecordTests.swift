@@ -1,6 +1,7 @@
 import FanfareCore
 import FanfareJSON
 import FanfareModel
+import Foundation
 import Testing
 
 @Suite struct ResultRecordTests {
@@ -13,6 +14,67 @@ import Testing
 
     private func record(_ verdict: Verdict, kind: RecipientKind = .token, maybeDup: Bool = false) -> ResultRecord? {
         ResultRecord(verdict, index: 7, kind: kind, recipient: "r", attempts: 2, maybeDup: maybeDup)
+    }
+
+    /// A plain object has a way of its own to be written. Texts that need an escape take the other one.
+    @Test(arguments: RecipientKind.allCases, [false, true])
+    func aPlainObjectHasTheBytesOfAnyOther(kind: RecipientKind, maybeDup: Bool) throws {
+        for recipient in ["r", "", "tö", #"'a"b' in topics"#] {
+            for messageID in ["projects/p/messages/1", "", "a\"b", "a\nb"] {
+                let plain = ResultRecord(
+                    index: 7,
+                    kind: kind,
+                    recipient: recipient,
+                    status: .sent,
+                    messageID: messageID,
+                    attempts: 2,
+                    maybeDup: maybeDup
+                )
+                // With failed members named, an object is not plain; without their list it has the same bytes.
+                var other = plain
+                other.failedTokens = []
+                #expect(try text(plain) == text(other).replacingOccurrences(of: #","failed_tokens":[]"#, with: ""))
+            }
+        }
+    }
+
+    /// There is room for the longest numbers, kinds and texts.
+    @Test(arguments: RecipientKind.allCases, [Int64.max, Int64.min])
+    func aPlainObjectHasRoomForItsLongestNumbers(kind: RecipientKind, number: Int64) throws {
+        for recipient in ["", String(repeating: "r", count: 1_024)] {
+            for messageID in ["", "m", String(repeating: "m", count: 5_000)] {
+                for maybeDup in [false, true] {
+                    let record = ResultRecord(
+                        index: number,
+                        kind: kind,
+                        recipient: recipient,
+                        status: .sent,
+                        messageID: messageID,
+                        attempts: Int(number),
+                        maybeDup: maybeDup
+                    )
+                    let flag = maybeDup ? #","maybe_dup":true"# : ""
+                    let expected =
+                        #"{"i":\#(number),"\#(kind.rawValue)":"\#(recipient)","status":"sent","#
+                        + #""message_id":"\#(messageID)","attempts":\#(number)\#(flag)}"#
+                    #expect(try text(record) == expected)
+                }
+            }
+        }
+    }
+
+    /// Numbers are written as Swift writes them, whatever their length.
+    @Test func numbersAreWrittenInDigits() {
+        var numbers = [0, 9, 10, 99, 100, 12_345, Int.max, Int.min, -1, Int.max - 1]
+        for digits in 0..<18 {
+            let limit = (0..<digits).reduce(1) { limit, _ in limit * 10 }
+            numbers += [limit, limit - 1, limit + 1]
+        }
+        for number in numbers {
+            var bytes: [UInt8] = []
+            bytes.append(addingCapacity: 20) { $0.put(decimal: number) }
+            #expect(String(decoding: bytes, as: UTF8.self) == String(number))
+        }
     }
 
     @Test func writesWhatTheContractShows() throws {
