@@ -483,7 +483,7 @@ let package = Package(
         ),
         .testTarget(
             name: "FanfareCoreTests",
-            dependencies: ["TestSupport", "FanfareCore", "FanfareModel", "FanfareJSON", "StreamWire"],
+            dependencies: ["TestSupport", "FanfareCore", "FanfareModel", "FanfareJSON", "FCMWire", "StreamWire"],
             path: "Tests/Unit/FanfareCoreTests",
             swiftSettings: strict
         ),

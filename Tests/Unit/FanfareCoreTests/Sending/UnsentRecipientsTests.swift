@@ -1,0 +1,173 @@
+import FanfareModel
+import Testing
+
+@testable import FanfareCore
+@testable import StreamWire
+
+@Suite struct UnsentRecipientsTests {
+    private func unsent(_ names: [String], confirmed: Int? = nil, change: (inout [ClaimedRecipient]) -> Void = { _ in })
+        -> UnsentRecipients
+    {
+        var recipients = names.enumerated().map { ClaimedRecipient(index: $0.offset, value: $0.element) }
+        change(&recipients)
+        return UnsentRecipients(recipients, confirmed: confirmed ?? names.count)
+    }
+
+    private func next(_ unsent: inout UnsentRecipients, most: Int = 1, sharing isShared: Bool = false) -> [Int] {
+        var candidates = [99]
+        unsent.next(most, sharing: isShared, into: &candidates)
+        return candidates
+    }
+
+    // MARK: One by one
+
+    @Test func positionsComeInTheirOrder() {
+        var unsent = unsent(["a", "b", "c"])
+        #expect((0..<4).map { _ in next(&unsent) } == [[0], [1], [2], []])
+        #expect(unsent.left == 0)
+    }
+
+    @Test func nothingComesFromAboveTheConfirmedWatermark() {
+        var unsent = unsent(["a", "b", "c"], confirmed: 1)
+        #expect(next(&unsent) == [0] && next(&unsent).isEmpty && unsent.left == 2)
+        unsent.watermark.requested = 3
+        #expect(next(&unsent).isEmpty, "what is requested is not confirmed")
+        unsent.watermark.confirmed = 2
+        #expect(next(&unsent) == [1] && next(&unsent).isEmpty)
+    }
+
+    @Test func whatIsFinishedOrInDoubtIsNotSent() {
+        var unsent = unsent(["a", "b", "c", "d"]) { recipients in
+            recipients[0].fate = .finished
+            recipients[2].fate = .maybeSent
+        }
+        #expect(unsent.left == 2 && next(&unsent) == [1] && next(&unsent) == [3])
+    }
+
+    // MARK: Equal recipients
+
+    @Test func equalRecipientsAreSentOnceAndReportedEach() {
+        var unsent = unsent(["a", "b", "a", "c", "a"])
+        #expect(unsent.left == 3 && unsent.aliases == [0: [2, 4]])
+        #expect(Array(unsent.sharing(0)) == [0, 2, 4] && Array(unsent.sharing(1)) == [1])
+        #expect((0..<4).map { _ in next(&unsent) } == [[0], [1], [3], []])
+    }
+
+    /// A crash after the send leaves all of them in doubt, so the watermark has to cover the last.
+    @Test func theWatermarkCoversTheLastOfEqualRecipients() {
+        var unsent = unsent(["a", "b", "a"], confirmed: 2)
+        #expect(next(&unsent).isEmpty)
+        #expect(unsent.watermarkToRequest(window: 1) == 3)
+        unsent.watermark = .init(confirmed: 3, requested: 3)
+        #expect(next(&unsent) == [0] && next(&unsent) == [1])
+    }
+
+    @Test func whatIsFinishedIsNobodysOriginal() {
+        let unsent = unsent(["a", "a", "a"]) { $0[0].fate = .finished }
+        #expect(unsent.aliases == [1: [2]] && unsent.left == 1)
+    }
+
+    // MARK: Again
+
+    @Test func aRequestThatNeverLeftIsRepeatedThreeTimes() {
+        var unsent = unsent(["a", "b"])
+        #expect(next(&unsent) == [0])
+        for _ in 0..<3 {
+            #expect(unsent.repeatUnsent(Positions(0)) && unsent.left == 2)
+            #expect(next(&unsent) == [0], "before the others")
+        }
+        #expect(!unsent.repeatUnsent(Positions(0)) && unsent.left == 1)
+        #expect(!unsent.repeatUnsent(Positions(1, [0])) && unsent.left == 1, "one of them was tried too often")
+        #expect(unsent.repeatUnsent(Positions(1)) == true)
+    }
+
+    @Test func aRefusedPositionIsRepeatedOnce() {
+        var unsent = unsent(["a"])
+        #expect(next(&unsent) == [0])
+        #expect(unsent.repeatRefused(0) && next(&unsent) == [0])
+        #expect(!unsent.repeatRefused(0) && unsent.left == 0)
+    }
+
+    @Test func aPositionPassesItsRateCheckOnce() {
+        var unsent = unsent(["a", "b"])
+        #expect(unsent.removePassed(0) == false)
+        #expect(next(&unsent) == [0])
+        unsent.repeatPassed(0)
+        #expect(next(&unsent) == [0] && unsent.removePassed(0) && !unsent.removePassed(0))
+    }
+
+    // MARK: Without a send
+
+    @Test func aPositionThatNeedsNoSendComesFromAboveTheWatermark() {
+        var unsent = unsent(["a", "b"], confirmed: 0)
+        #expect(unsent.nextWithoutSend() == 0 && unsent.nextWithoutSend() == 1 && unsent.nextWithoutSend() == nil)
+    }
+
+    @Test func removeAllLeavesNothing() {
+        var unsent = unsent(["a", "b", "c"], confirmed: 1)
+        #expect(next(&unsent) == [0] && unsent.repeatRefused(0))
+        #expect(unsent.removeAll() == [0, 1, 2])
+        #expect(unsent.left == 0 && unsent.removeAll().isEmpty && next(&unsent).isEmpty)
+    }
+
+    /// What lies above was never requested, so no other worker takes it for possibly sent.
+    @Test func whatIsBelowTheRequestedWatermarkIsRemoved() {
+        var unsent = unsent(["a", "b", "c", "d"], confirmed: 1)
+        unsent.watermark.requested = 3
+        #expect(next(&unsent) == [0] && unsent.repeatRefused(0))
+        #expect(unsent.removeBelowWatermark() == [0, 1, 2])
+        #expect(unsent.left == 1 && unsent.removeAll() == [3])
+    }
+
+    // MARK: Several in one request
+
+    @Test func recipientsShareARequestOnceAllAreCovered() {
+        var unsent = unsent(["a", "b", "a", "c"], confirmed: 3)
+        #expect(next(&unsent, most: 10, sharing: true).isEmpty && unsent.left == 3)
+        unsent.watermark.confirmed = 4
+        #expect(next(&unsent, most: 2, sharing: true) == [0, 1] && unsent.left == 1)
+        #expect(next(&unsent, most: 2, sharing: true) == [3] && next(&unsent, most: 2, sharing: true).isEmpty)
+    }
+
+    @Test func repeatedPositionsShareTheNextRequest() {
+        var unsent = unsent(["a", "b", "c"])
+        #expect(next(&unsent, most: 2, sharing: true) == [0, 1])
+        #expect(unsent.repeatUnsent(Positions(0, [1])) == true)
+        #expect(Set(next(&unsent, most: 10, sharing: true)) == [0, 1, 2])
+    }
+
+    // MARK: The watermark to request
+
+    @Test(
+        arguments: [
+            // Half of the window is left, or more.
+            (count: 100, confirmed: 10, requested: 10, sent: 5, window: 10, wanted: nil),
+            (100, 10, 10, 6, 10, 20),
+            (100, 10, 10, 10, 10, 20),
+            // One request at a time, unless its recipients are nearly begun.
+            (100, 10, 20, 10, 10, nil),
+            (15, 10, 10, 8, 10, 15),
+            (10, 10, 10, 9, 10, nil),
+            (4, 0, 0, 0, 128, 4),
+        ] as [(Int, Int, Int, Int, Int, Int?)]
+    )
+    func theWatermarkIsRequestedAhead(
+        count: Int,
+        confirmed: Int,
+        requested: Int,
+        sent: Int,
+        window: Int,
+        wanted: Int?
+    ) {
+        var unsent = unsent((0..<count).map { "t\($0)" }, confirmed: confirmed)
+        unsent.watermark.requested = requested
+        for _ in 0..<sent { _ = next(&unsent) }
+        #expect(unsent.watermarkToRequest(window: window) == wanted)
+    }
+
+    @Test func nothingIsRequestedWhenNothingIsLeft() {
+        var unsent = unsent(["a", "b"], confirmed: 1)
+        _ = unsent.removeAll()
+        #expect(unsent.watermarkToRequest(window: 10) == nil)
+    }
+}
