@@ -1,0 +1,156 @@
+import FanfareModel
+import Testing
+
+@testable import FanfareCore
+@testable import StreamWire
+
+/// For how much work, and for how many permits, a claim asks.
+@Suite struct ClaimCallTests {
+    private static let plan = ClaimPlan(pollMs: 20, idlePollMs: 500)
+
+    private func rig(maxInFlight: Int = 10, _ change: (inout SendMachine.Settings) -> Void = { _ in }) -> MachineRig {
+        var settings = SendMachine.Settings()
+        settings.maxInFlight = maxInFlight
+        change(&settings)
+        return MachineRig(settings)
+    }
+
+    private func next(_ rig: inout MachineRig, plan: ClaimPlan = plan) -> ClaimCall? {
+        rig.machine.claimCall(worker: "w", plan: plan, now: rig.now)
+    }
+
+    private func ask(_ rig: inout MachineRig) throws -> ClaimCall {
+        let call = next(&rig)
+        return try #require(call)
+    }
+
+    /// A batch is at hand, without any permit.
+    private func claim(_ rig: inout MachineRig, _ job: String, count: Int, _ spec: JobSpec) {
+        rig.claim(.of(job, count: count))
+        rig.handle(.specLoaded(job: job, spec))
+    }
+
+    @Test func anIdleWorkerAsksForAllThatItTakes() throws {
+        var rig = rig()
+        let call = try ask(&rig)
+        #expect(call.most == 40 && call.wanted == 20 && call.wantedSingle == 20)
+        #expect(call.wantedManaged == 2_000 && call.permitsSingle == 0 && call.permitsFanout == 0 && call.unit == nil)
+        #expect(call.window == 128 && call.retries == 100)
+    }
+
+    @Test func oneClaimBringsNoMoreThan64Batches() throws {
+        var rig = rig(maxInFlight: 1_000)
+        #expect(try ask(&rig).most == 64)
+    }
+
+    /// A fan-out that is sent slowly keeps no single recipient out.
+    @Test func singlesAndFanoutsAreCountedApart() throws {
+        var rig = rig()
+        claim(&rig, "fanout", count: 25, .message(total: 2_000))
+        claim(&rig, "single", count: 3, .message(total: 3))
+        claim(&rig, "operation", count: 4, .operation(total: 4))
+        let call = try ask(&rig)
+        #expect(call.wanted == 0 && call.wantedSingle == 17 && call.wantedManaged == 1_996 && call.most > 0)
+        #expect(call.permitsSingle == 3 && call.permitsFanout == 25)
+    }
+
+    @Test func aFullWorkerAsksForNoBatch() throws {
+        var rig = rig()
+        claim(&rig, "fanout", count: 20, .message(total: 2_000))
+        claim(&rig, "single", count: 20, .message(total: 20))
+        #expect(try ask(&rig).most == 0)
+        #expect(rig.machine.reasonNotToTake(now: rig.now) == .full)
+    }
+
+    @Test func permitsAtHandAreNotAskedForAgain() throws {
+        var rig = rig()
+        claim(&rig, "fanout", count: 5, .message(total: 2_000))
+        claim(&rig, "single", count: 3, .message(total: 3))
+        rig.lend(4)
+        let call = try ask(&rig)
+        #expect(call.permitsSingle == 0 && call.permitsFanout == 4 && call.returned == 0)
+    }
+
+    @Test func permitsThatAreNotNeededAreGivenBack() throws {
+        var rig = rig()
+        claim(&rig, "single", count: 1, .message())
+        rig.lend(5)
+        #expect(try ask(&rig).returned == 4)
+    }
+
+    /// All workers may be full; one of them has to take the probe.
+    @Test func aBlockedProjectAsksForItsProbe() throws {
+        var rig = rig()
+        claim(&rig, "single", count: 25, .message(total: 25))
+        claim(&rig, "fanout", count: 25, .message(total: 2_000))
+        rig.machine.gate.block("why", now: 0)
+        let call = try ask(&rig)
+        #expect(call.most == 1 && call.wanted == 1 && call.wantedSingle == 1 && call.permitsSingle > 0)
+        #expect(rig.machine.reasonNotToTake(now: rig.now) == .blocked("why"))
+    }
+
+    @Test func aWorkerWithoutACredentialTakesNothing() throws {
+        var rig = rig()
+        rig.machine.gate.resources.isCredentialStuck = true
+        #expect(try ask(&rig).most == 0)
+        rig.machine.gate.block("why", now: 0)
+        #expect(try ask(&rig).most == 0)
+    }
+
+    @Test func anothersQuarantineTakesNothing() throws {
+        var rig = rig()
+        rig.machine.gate.resources.isQuarantineOpen = false
+        #expect(try ask(&rig).most == 0)
+    }
+
+    @Test func nothingIsAskedForWhileAClaimIsInFlightOrTheGateIsClosed() throws {
+        var rig = rig()
+        var asking = Self.plan
+        asking.sent(try ask(&rig))
+        #expect(next(&rig, plan: asking) == nil)
+        rig.machine.gate.isDraining = true
+        #expect(next(&rig) == nil)
+    }
+
+    @Test func answersAreReportedUntilTheyAreConfirmed() throws {
+        var rig = rig()
+        rig.hold(.of(), .message())
+        rig.send()
+        rig.answer(.status(503, retryAfter: "7"))
+        for _ in 0..<2 {
+            let report = try #require(try ask(&rig).answers)
+            #expect(report.answers == 1 && report.refused == 1 && report.retryAfterMs == 7_000)
+        }
+        rig.machine.answers.confirm()
+        #expect(try ask(&rig).answers?.answers == 0)
+    }
+
+    // MARK: Multicasts
+
+    @Test func aMulticastIsAskedForAsAWhole() throws {
+        var rig = rig { $0.protocols.transport = .legacy }
+        claim(&rig, "fanout", count: 7, .message(total: 2_000))
+        rig.lend(3)
+        let call = try ask(&rig)
+        #expect(call.unit == 7 && call.returned == 3 && call.permitsFanout == 7, "permits for a part of it are useless")
+        #expect(call.permitsSingle == 0)
+    }
+
+    @Test func aMulticastThatHasItsPermitsIsNotAskedFor() throws {
+        var rig = rig { $0.protocols.transport = .legacy }
+        claim(&rig, "fanout", count: 7, .message(total: 2_000))
+        rig.lend(7)
+        let call = try ask(&rig)
+        #expect(call.unit == 0 && call.returned == 0 && call.permitsFanout == 0)
+    }
+
+    /// The singles' share is never lent, so a single job's multicast is paid as a fan-out's.
+    @Test func aSingleJobsMulticastIsNoSingle() throws {
+        var rig = rig { $0.protocols.transport = .legacy }
+        claim(&rig, "single", count: 4, .message(total: 4))
+        claim(&rig, "one", count: 1, .message())
+        let call = try ask(&rig)
+        #expect(call.permitsSingle == 1 && call.permitsFanout == 4 && call.unit == 4)
+        #expect(rig.machine.sharedDemand(onlyProbe: true) == .init(next: 0, singles: 0))
+    }
+}
