@@ -84,11 +84,6 @@ public enum News: Equatable, Sendable {
     /// No send to this recipient begins before this time, Unix milliseconds.
     case rate(recipient: String, untilMs: Int64)
 
-    /// An event whose kind is `library`: that is no name of a job or recipient, which may be the same.
-    static func tellsOfLibrary(_ value: RedisValue) -> Bool {
-        value.array?.enumerated().contains { $0.offset.isMultiple(of: 3) && $0.element.string == "library" } ?? false
-    }
-
     /// Events of a kind that this version does not know are left out.
     static func list(_ value: RedisValue) -> [News]? {
         guard let parts = value.array, parts.count.isMultiple(of: 3) else { return nil }

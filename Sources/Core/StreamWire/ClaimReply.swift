@@ -27,8 +27,6 @@ public struct ClaimReply: Equatable, Sendable {
     public var newsCursor: String
     public var refusedCursor: String
     public var news: [News]
-    /// The library in Redis counts answers: false when a worker of an older version has loaded its own text.
-    public var countsAnswers = true
     public var claims: [Claim]
 
     public enum ParseResult: Equatable, Sendable {
@@ -68,7 +66,6 @@ public struct ClaimReply: Equatable, Sendable {
                 newsCursor: cursor,
                 refusedCursor: refused,
                 news: news,
-                countsAnswers: News.tellsOfLibrary(parts[13]),
                 claims: claims
             )
         )

@@ -1,9 +1,9 @@
 /// The Redis functions that hold every decision several workers share. The contract of each is written above it in
 /// `Library`; this file only spells the calls.
 public enum FunctionLibrary {
-    /// Grows when a function's meaning changes; both versions can be loaded side by side during a rolling upgrade.
-    public static let version = 1
-    public static let name = "fanfare_v1"
+    /// Name of the library and prefix of its functions. The version in it grows when an argument, a reply or a meaning
+    /// changes: workers of two versions then run their own library side by side, on one state.
+    public static let name = "fanfare_v2"
     /// The files of `Library` as the one text that Redis takes; later ones call what earlier ones define.
     public static let source: [UInt8] = [
         PackageResources.base_lua,

@@ -63,19 +63,6 @@ import Testing
         }
     }
 
-    /// A worker of an earlier build blocks the project where the API of an operation refuses it.
-    @Test func refusedOperationOfAnEarlierBuildBlocksNoSend() async throws {
-        try await withBench { bench in
-            try await bench.intake("op", tokens(2)) { $0.operation = .subscribe }
-            let claim = try #require(try await bench.claim(call("w1")).claims.first)
-            try await block(claim, Self.refusedOperation, bench)
-            #expect(try await bench.job("op")["state"] != "paused")
-            try await bench.intake("send", tokens(2))
-            let reply = try await bench.claim(call("w2"))
-            #expect(reply.probeMs == 0 && reply.claims.map(\.job) == ["send"])
-        }
-    }
-
     /// No API takes the token of a credential that the token endpoint refuses.
     @Test func refusedCredentialBlocksWhateverAskedForIt() async throws {
         try await withBench { bench in

@@ -8,6 +8,8 @@ import Testing
 /// worker repeats it.
 final class FaultRun {
     let bench: LibraryBench
+    /// The library that serves a call, and the repetition of a call that failed.
+    private let version: @Sendable (_ call: Int, _ isRepeated: Bool) -> LibraryVersion
     private let faultyCall: Int
     private let k: Int
     /// Stands in the way of every call of the run, until it has failed twice.
@@ -33,8 +35,15 @@ final class FaultRun {
 
     enum Outcome { case status(RecordCall.Status), retry }
 
-    init(_ bench: LibraryBench, faultyCall: Int = 0, k: Int = 0, obstacle: Obstacle? = nil) async throws {
+    init(
+        _ bench: LibraryBench,
+        faultyCall: Int = 0,
+        k: Int = 0,
+        obstacle: Obstacle? = nil,
+        version: @escaping @Sendable (_ call: Int, _ isRepeated: Bool) -> LibraryVersion = { _, _ in .two }
+    ) async throws {
         (self.bench, self.faultyCall, self.k, self.obstacle) = (bench, faultyCall, k, obstacle)
+        self.version = version
         _ = try await bench.call(RedisCommand("FLUSHALL"))
         _ = try await bench.call(JobStream.createGroup(bench.keys))
         for worker in ["w1", "w2"] { try await bench.register(worker) }
@@ -46,6 +55,7 @@ final class FaultRun {
     func call(_ command: RedisCommand, claimer: String? = nil) async throws -> RedisValue {
         calls += 1
         if let obstacle { return try await call(command, claimer: claimer, against: obstacle) }
+        let bench = bench.with(version(calls, false))
         guard calls == faultyCall else { return try await bench.call(command) }
         _ = try await FaultyLibrary.arm(k, bench)
         var reply: RedisValue?
@@ -58,6 +68,7 @@ final class FaultRun {
     }
 
     private func again(_ command: RedisCommand, _ claimer: String?) async throws -> RedisValue {
+        let bench = bench.with(version(calls, true))
         if let claimer {
             let none = FunctionLibrary.reconcile(bench.keys, worker: claimer, isSameServer: true, known: [])
             _ = try await bench.call(none)

@@ -1,4 +1,3 @@
-import FanfareModel
 import RedisTransport
 import StreamWire
 import TestSupport
@@ -9,9 +8,7 @@ import Testing
 /// Every scenario is played once for each of its calls and each command of that call. From that command on all commands of the
 /// call raise an error. Then the call is repeated without one, and the scenario goes on to its end.
 @Suite struct FaultTests {
-    typealias Scenario = @Sendable (FaultRun) async throws -> [String: [RecordCall.Status]]
-
-    private func everyFault(_ name: String, _ scenario: Scenario) async throws {
+    private func everyFault(_ scenario: Scenario) async throws {
         let server = try RedisServer(config: ["--appendonly", "no"])
         let client = try await RedisClient.connect(server.endpoint)
         defer {
@@ -21,149 +18,33 @@ import Testing
         _ = try await client.send(FaultyLibrary.load())
         let bench = LibraryBench(server: server, client: client)
         let clean = try await FaultRun(bench, faultyCall: 0, k: 0)
-        let expected = try await scenario(clean)
-        #expect(try await clean.audit(expected) == [], "\(name) without a fault")
+        let expected = try await scenario.play(clean)
+        #expect(try await clean.audit(expected) == [], "\(scenario.testDescription) without a fault")
         var faults = 0
         for call in 1...clean.calls {
             for k in 1... {
                 let run = try await FaultRun(bench, faultyCall: call, k: k)
-                let expected = try await scenario(run)
+                let expected = try await scenario.play(run)
                 guard run.wasHit else { break }
                 faults += 1
                 let wrong = try await run.audit(expected)
-                #expect(wrong == [], "\(name): call \(call), command \(k)")
+                #expect(wrong == [], "\(scenario.testDescription): call \(call), command \(k)")
             }
         }
-        #expect(faults > 10, "\(name): \(faults) faults")
+        #expect(faults > 10, "\(scenario.testDescription): \(faults) faults")
     }
 
-    @Test func faultsAroundSinglesLoseNothing() async throws {
-        try await everyFault("singles") { run in
-            let keys = run.bench.keys
-            var calls: [RedisCommand] = []
-            for id in ["a", "b", "a"] {
-                let job = try await run.push(id, .tokens(["t"]))
-                calls.append(run.bench.intakeCall(job, taker: "w1").command(keys))
-            }
-            let replies = try await run.call(FunctionLibrary.together(.intake, keys, calls), claimer: "w1").array ?? []
-            var records: [RedisCommand] = []
-            for (id, reply) in zip(["a", "b"], replies) {
-                guard case .taken(let epoch, _)? = IntakeReply(reply) else { continue }
-                var record = RecordCall(job: id, batch: "0", epoch: epoch)
-                record.results = ResultBuffer([OneResult(index: 0, object: "{\"i\":0,\"s\":\"sent\"}")])
-                record.finish = true
-                records.append(record.command(keys, worker: "w1"))
-            }
-            if !records.isEmpty { try await run.call(FunctionLibrary.together(.record, keys, records)) }
-            try await run.work(rounds: 3)
-            return ["a": [.sent], "b": [.sent]]
-        }
-    }
+    @Test func faultsAroundSinglesLoseNothing() async throws { try await everyFault(.singles) }
 
-    @Test func faultsOfAFanoutLoseNothing() async throws {
-        try await everyFault("fan-out") { run in
-            run.outcome = { _, index, attempts in
-                if index % 7 == 0 { return .status(.failed) }
-                return index % 5 == 1 && attempts == 0 ? .retry : .status(.sent)
-            }
-            try await run.intake(try await run.pushList("f", 20))
-            try await run.work()
-            return ["f": (0..<20).map { $0 % 7 == 0 ? .failed : .sent }]
-        }
-    }
+    @Test func faultsOfAFanoutLoseNothing() async throws { try await everyFault(.fanout) }
 
-    @Test func faultsOfRetriesLoseNothing() async throws {
-        try await everyFault("retries") { run in
-            run.outcome = { _, index, attempts in index % 2 == 1 && attempts < 2 ? .retry : .status(.sent) }
-            try await run.intake(try await run.push("r", tokens(5)))
-            try await run.intake(try await run.push("one", tokens(1)))
-            try await run.work()
-            return ["r": Array(repeating: .sent, count: 5), "one": [.sent]]
-        }
-    }
+    @Test func faultsOfRetriesLoseNothing() async throws { try await everyFault(.retries) }
 
-    @Test func faultsOfOperatorsCallsLoseNothing() async throws {
-        try await everyFault("operators") { run in
-            let keys = run.bench.keys
-            try await run.intake(try await run.pushList("c", 20))
-            try await run.call(FunctionLibrary.pause(keys, job: "c"))
-            try await run.call(FunctionLibrary.resume(keys, job: "c"))
-            try await run.call(FunctionLibrary.pause(keys, job: "c"))
-            try await run.call(FunctionLibrary.cancel(keys, job: "c"))
-            try await run.work()
-            return ["c": Array(repeating: .cancelled, count: 20)]
-        }
-    }
+    @Test func faultsOfOperatorsCallsLoseNothing() async throws { try await everyFault(.operators) }
 
-    @Test func faultsAroundDeadWorkersLoseNothing() async throws {
-        try await everyFault("dead workers") { run in
-            let (bench, keys) = (run.bench, run.bench.keys)
-            try await run.intake(try await run.pushList("b", 20))
-            _ = try await run.claim("w2", window: 0, most: 1)
-            let counter = try await bench.call(RedisCommand("HGET", keys.base + "leases", "w2")).string ?? ""
-            try await run.call(FunctionLibrary.bury(keys, worker: "w2", counter: counter))
-            let taken = try await run.claim(window: 0, most: 1).claims.first
-            if let taken {
-                let release = FunctionLibrary.release(
-                    keys,
-                    worker: "w1",
-                    batch: taken.name,
-                    epoch: taken.epoch,
-                    upto: 0
-                )
-                try await run.call(release)
-            }
-            try await run.call(FunctionLibrary.reconcile(keys, worker: "w1", isSameServer: true, known: []))
-            try await run.work()
-            try await run.call(FunctionLibrary.leave(keys, worker: "w1"))
-            return ["b": Array(repeating: .sent, count: 20)]
-        }
-    }
+    @Test func faultsAroundDeadWorkersLoseNothing() async throws { try await everyFault(.deadWorkers) }
 
-    @Test func faultsOfACopyAndOfTimesLoseNothing() async throws {
-        try await everyFault("audience and times") { run in
-            let (bench, base) = (run.bench, run.bench.keys.base)
-            for member in 0..<20 {
-                _ = try await bench.call(RedisCommand("SADD", base + "audience", "m\(member)"))
-            }
-            try await run.intake(try await run.push("set", .audience(key: base + "audience")))
-            let soon = try await run.push("soon", tokens(2)) { $0.notBefore = 4_000_000_000_000 }
-            try await run.intake(soon)
-            _ = try await bench.call(RedisCommand("ZADD", base + "sched", "1", "soon"))
-            let late = try await run.push("late", tokens(2)) {
-                $0.notBefore = 4_000_000_000_000
-                $0.expiresAt = 4_000_000_100_000
-            }
-            try await run.intake(late)
-            _ = try await bench.call(RedisCommand("ZADD", base + "expiring", "1", "late"))
-            try await run.work(rounds: 5)
-            return ["set": Array(repeating: .sent, count: 20), "soon": [.sent, .sent], "late": [.expired, .expired]]
-        }
-    }
+    @Test func faultsOfACopyAndOfTimesLoseNothing() async throws { try await everyFault(.audienceAndTimes) }
 
-    /// A rejected entry is in `jobs` or in `dead`, after whichever error.
-    @Test func faultsOfARejectionLoseNothing() async throws {
-        try await everyFault("rejection") { run in
-            let (bench, keys) = (run.bench, run.bench.keys)
-            let job = try await run.push("bad", tokens(1))
-            try await run.call(
-                FunctionLibrary.reject(
-                    keys,
-                    entryID: job.entryID,
-                    job: "bad",
-                    reason: "no good",
-                    keepMs: 60_000,
-                    fields: [("x", Array("1".utf8))]
-                )
-            )
-            let dead = try await bench.call(RedisCommand("XRANGE", keys.base + "dead", "-", "+")).array ?? []
-            #expect(!dead.isEmpty)
-            #expect(try await bench.job("bad")["state"] == "rejected")
-            for entry in dead {
-                try await run.call(FunctionLibrary.drop(keys, entryID: entry.array?.first?.string ?? ""))
-            }
-            #expect(try await bench.call(RedisCommand("XLEN", keys.base + "dead")).integer == 0)
-            return [:]
-        }
-    }
+    @Test func faultsOfARejectionLoseNothing() async throws { try await everyFault(.rejection) }
 }

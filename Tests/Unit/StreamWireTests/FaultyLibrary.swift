@@ -28,7 +28,7 @@ enum FaultyLibrary {
             if is_broken() then return { err = 'NOPERM not here' } end
             return api().pcall(...)
           end }
-        register('fanfare_v1_fault', function(keys, args)
+        register('VERSION_fault', function(keys, args)
           local was = fault_in
           fault_in = tonumber(args[1])
           return was
@@ -36,8 +36,9 @@ enum FaultyLibrary {
 
         """
 
-    static func load() throws -> RedisCommand {
-        let source = String(decoding: FunctionLibrary.source, as: UTF8.self)
+    static func load(_ version: LibraryVersion = .two) throws -> RedisCommand {
+        let source = try version.source()
+        let head = head.replacingOccurrences(of: "VERSION", with: version.rawValue)
         let text = source.replacingOccurrences(of: "local BATCH = 1000", with: "local BATCH = 8")
         guard let line = text.firstIndex(of: "\n") else { throw TestFailure("the library has no first line") }
         var command = RedisCommand("FUNCTION", "LOAD", "REPLACE")
@@ -47,7 +48,7 @@ enum FaultyLibrary {
 
     /// Every command from the k-th on raises an error; -1 for none. Returns what was left to count.
     static func arm(_ k: Int, _ bench: LibraryBench) async throws -> Int {
-        let command = RedisCommand("FCALL", "fanfare_v1_fault", "1", bench.keys.base, String(k))
+        let command = RedisCommand("FCALL", "\(bench.version.rawValue)_fault", "1", bench.keys.base, String(k))
         return Int(try await bench.call(command).integer ?? -1)
     }
 }

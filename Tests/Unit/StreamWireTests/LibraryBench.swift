@@ -11,8 +11,17 @@ struct LibraryBench {
     let server: RedisServer
     let client: RedisClient
     let keys = LibraryBench.keys
+    /// The library whose functions are called.
+    var version = LibraryVersion.two
 
-    func call(_ command: RedisCommand) async throws -> RedisValue { try await client.send(command) }
+    /// Calls the functions of a version of the library on the same server.
+    func with(_ version: LibraryVersion) -> LibraryBench {
+        var bench = self
+        bench.version = version
+        return bench
+    }
+
+    func call(_ command: RedisCommand) async throws -> RedisValue { try await client.send(version.command(command)) }
 
     func claim(_ worker: String, most: Int = 10, wanted: Int = 10_000, window: Int = 128) async throws -> ClaimReply {
         try await claim(
@@ -108,12 +117,29 @@ struct LibraryBench {
     }
 
     /// One recipient of a batch is handed on to a retry that is due.
-    func retry(_ index: Int, attempts: Int = 1, of claim: Claim, _ worker: String, finish: Bool = false) async throws {
+    func retry(
+        _ index: Int,
+        attempts: Int = 1,
+        of claim: Claim,
+        _ worker: String,
+        finish: Bool = false,
+        number: Int = 1
+    ) async throws {
         var call = RecordCall(job: claim.job, batch: claim.batch, epoch: claim.epoch)
+        call.number = number
         let history = RecipientHistory(attempts: attempts, firstAttemptMs: 1, maybeDuplicate: false)
         call.retries = [.init(index: index, dueMs: 1, parked: false, packed: history.packed(with: "t\(index)"))]
         call.finish = finish
         #expect(try await record(call, worker) == .ok(abort: ""))
+    }
+
+    /// The library's text, with a time of the day that stands still.
+    static func stoppingTheClock(at nowMs: Int64, in library: String) -> String {
+        #expect(library.ranges(of: "redis.call('TIME')").count == 1)
+        return library.replacing(
+            "redis.call('TIME')",
+            with: "{ '\(nowMs / 1_000)', '\(nowMs % 1_000 * 1_000)' }"
+        )
     }
 
     func active() async throws -> [String] {
@@ -149,10 +175,7 @@ func withBench(nowMs: Int64? = nil, _ body: (LibraryBench) async throws -> Void)
         server.stop()
     }
     var library = String(decoding: FunctionLibrary.source, as: UTF8.self)
-    if let nowMs {
-        #expect(library.ranges(of: "redis.call('TIME')").count == 1)
-        library.replace("redis.call('TIME')", with: "{ '\(nowMs / 1_000)', '\(nowMs % 1_000 * 1_000)' }")
-    }
+    if let nowMs { library = LibraryBench.stoppingTheClock(at: nowMs, in: library) }
     _ = try await client.send(RedisCommand("FUNCTION", "LOAD", "REPLACE", library))
     _ = try await client.send(JobStream.createGroup(LibraryBench.keys))
     let bench = LibraryBench(server: server, client: client)

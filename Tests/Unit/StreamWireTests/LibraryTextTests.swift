@@ -1,10 +1,9 @@
-import FanfareModel
 import RedisTransport
 import StreamWire
 import TestSupport
 import Testing
 
-/// The text of the library, and how a worker finds out which text Redis has.
+/// The text of the library.
 @Suite struct LibraryTextTests {
     private static let text = String(decoding: FunctionLibrary.source, as: UTF8.self)
 
@@ -66,32 +65,5 @@ import Testing
         // The count is Lua's own.
         try await load(further: 200 - most)
         await #expect(throws: RedisError.self) { try await load(further: 201 - most) }
-    }
-
-    /// A worker of an older version may load its own library over this one: it answers claims, and counts no answers.
-    @Test func claimTellsWhetherAnswersAreCounted() async throws {
-        try await withBench { bench in
-            var call = ClaimCall(
-                worker: "w1",
-                most: 10,
-                wanted: 10,
-                wantedSingle: 10,
-                window: 1,
-                retries: 10,
-                quotaPerMinute: 600_000
-            )
-            call.answers = AnswerReport(answers: 0, refused: 0, retryAfterMs: 0, spanMs: 0)
-            #expect(try await bench.claim(call).countsAnswers)
-            let line = "for _, word in ipairs({ 'library', '', '2' }) do news[#news + 1] = word end"
-            #expect(Self.text.ranges(of: line).count == 1)
-            let older = Self.text.replacing(line, with: "")
-            _ = try await bench.call(RedisCommand("FUNCTION", "LOAD", "REPLACE", older))
-            // Not even the news of a job of that name passes for it.
-            try await bench.intake("library", tokens(1))
-            _ = try await bench.call(FunctionLibrary.cancel(bench.keys, job: "library"))
-            let reply = try await bench.claim(call)
-            #expect(reply.news == [.end(job: "library", status: "cancelled")])
-            #expect(!reply.countsAnswers)
-        }
     }
 }

@@ -35,13 +35,13 @@ import Testing
     }
 
     /// An answer to `claim` with news and one claim.
-    private static func reply(_ claim: RedisValue, news: [String] = ["end", "k", "cancelled"]) -> RedisValue {
+    private static func reply(_ claim: RedisValue) -> RedisValue {
         let zero = RedisValue.bulk(Array("0".utf8))
         return RedisValue.array(
             [.bulk(Array("ok".utf8)), zero, zero, zero, .bulk([]), zero, .bulk([]), zero, zero, .bulk([]), .bulk([])]
                 + [
                     .bulk(Array("7-1".utf8)), .bulk(Array("8-1".utf8)),
-                    .array(news.map { .bulk(Array($0.utf8)) }), .bulk(Array("-9".utf8)), claim,
+                    .array(["end", "k", "cancelled"].map { .bulk(Array($0.utf8)) }), .bulk(Array("-9".utf8)), claim,
                 ]
         )
     }
@@ -59,21 +59,6 @@ import Testing
         }
         let expected = recipients.enumerated().map { ClaimedRecipient(index: 7 + $0.offset, value: $0.element) }
         #expect(parsed.claims.first?.recipients == expected)
-    }
-
-    @Test(arguments: [
-        ([], false), (["library", "", "2"], true), (["end", "k", "cancelled", "library", "", "2"], true),
-        (["end", "library", "cancelled"], false),
-    ])
-    func libraryThatCountsAnswersSaysSoInItsNews(news: [String], counts: Bool) {
-        let words = ["j", "0", "9", "first", "7", "128", "1", "", "", "", "t", "", "0"]
-        let reply = Self.reply(.array(words.map { .bulk(Array($0.utf8)) }), news: news)
-        guard case .reply(let parsed)? = ClaimReply.parse(reply) else {
-            Issue.record("not parsed")
-            return
-        }
-        #expect(parsed.countsAnswers == counts)
-        #expect(parsed.news == (news.first == "end" ? [.end(job: news[1], status: "cancelled")] : []))
     }
 
     @Test func idsAreOrderedAsNumbers() {

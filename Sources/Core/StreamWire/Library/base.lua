@@ -1,4 +1,4 @@
-#!lua name=fanfare_v1
+#!lua name=fanfare_v2
 
 -- Fanfare's decisions that several workers share. Version 1. The files of this folder are one library: they are loaded
 -- as one text, in the order base, redo, check, jobs, audience, slot, quota, leases, intake, batches, claim, settle, record,

@@ -372,10 +372,6 @@ function claim(keys, args)
   local unfinished = redis.call('SCARD', base .. 'jobs_open') + redis.call('XLEN', base .. 'jobs')
   local cursors = { args[14], args[15] }
   local news = hear(base, cursors)
-  if more.answers then
-    -- A worker that counts answers finds out here when a worker of an older version has loaded its own text again.
-    for _, word in ipairs({ 'library', '', '2' }) do news[#news + 1] = word end
-  end
   local reply = { 'ok', int(now), int(hold_ms), int(probe), ctl[3] or '', int(next_due_ms(base, now, wall)), copying,
     int(unfinished), int(permits), pause, press, cursors[1], cursors[2], news, int(now - wall) }
   for _, taken in ipairs(claims) do reply[#reply + 1] = taken end

@@ -90,10 +90,7 @@ end
 -- Blocks the project, has it probed again at once, or ends its block. Part of a step. `known`: see decide_flush.
 local function change_block(base, id, args, flush, known, progress)
   local ctl = base .. 'ctl'
-  -- Workers of an older version ask for a block when the API of an operation refuses it ('HTTP 404 …'). That is
-  -- ignored: sends go to another API. A credential that the token endpoint refuses ('HTTP 400: …') concerns sends, too.
-  local blocks = args[9] ~= '' and not (progress[5] == 'managed' and string.match(args[9], '^HTTP %d+ '))
-  if blocks then
+  if args[9] ~= '' then
     write('HSET', ctl, 'block', args[9], 'block_until', int(flush.now() + 60000))
     if known[8] ~= 'parked' and not progress[6] then
       write('SADD', base .. 'blocked', id)

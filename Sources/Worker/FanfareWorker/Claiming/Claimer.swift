@@ -12,7 +12,6 @@ final class Claimer {
     private(set) var plan: ClaimPlan
     private var timer: TimerID?
     private var timerDue: UInt64 = .max
-    private var libraryReports = LogThrottle(seconds: 10)
 
     /// An audience that is being copied, for whoever has the time.
     var onCopying: (String) -> Void = { _ in }
@@ -65,7 +64,6 @@ final class Claimer {
             return onLeaseLost(name)
         }
         project.machine.answers.confirm()
-        if !reply.countsAnswers { reportOldLibrary(askedNs) }
         // Claimed under a name that is dead meanwhile, the batches are for others.
         guard name == project.leaseName else {
             _ = plan.failed()
@@ -83,12 +81,6 @@ final class Claimer {
         case .now: claim()
         case .after(let milliseconds): claim(afterMs: milliseconds)
         }
-    }
-
-    /// A worker of an older version has loaded its library over this one. A user that may not load it back is told so every
-    /// ten seconds at most.
-    private func reportOldLibrary(_ now: UInt64) {
-        if libraryReports.admits(now: now) { project.coalescer.onFunctionsMissing() }
     }
 
     func registered(newsCursor: String) { plan.registered(newsCursor: newsCursor) }
