@@ -1,16 +1,16 @@
 public import FanfareModel
 
-/// One Redis command: its words, binary-safe, kept in one buffer so that building one costs one allocation. Large words
-/// may stay where they are, or be made as they are sent.
+/// One Redis command: its words, binary-safe, in one buffer, so that building it costs one allocation. Large words may
+/// stay in their own buffer, or be made when the command is sent.
 public struct RedisCommand: Equatable, Sendable {
     /// All words but shared ones, one after the other.
     public private(set) var bytes: [UInt8] = []
-    /// Where each word ends in ``bytes``; a shared one where the word before it does.
+    /// The end of each word in ``bytes``. A shared word is not there: it ends where the word before it does.
     public private(set) var ends: [Int] = []
-    /// In their order.
+    /// Words that are not in ``bytes``, in their order.
     public private(set) var shared: [SharedWord] = []
 
-    /// A word that is part of something else, and is not copied before it is written.
+    /// A word that stays in another buffer and is copied only when the command is written.
     public struct SharedWord: Equatable, Sendable {
         enum Content: Equatable, Sendable {
             case bytes(ArraySlice<UInt8>)
@@ -46,15 +46,16 @@ public struct RedisCommand: Equatable, Sendable {
         ends.append(bytes.count)
     }
 
-    /// Bytes from which a word had better be shared, to be held once: to save a copy, ``ResultBuffer`` shares smaller ones.
+    /// Words of at least this many bytes are shared, so that memory holds them once. ``ResultBuffer`` shares smaller ones,
+    /// too, to save a copy.
     public static let large = 1 << 16
 
-    /// A word that stays where it is until it is sent: for large ones, which would be held twice.
+    /// Appends a word that stays in its own buffer until it is sent: for large words.
     public mutating func append(shared word: ArraySlice<UInt8>) {
         append(SharedWord(index: ends.count, content: .bytes(word), count: word.count))
     }
 
-    /// Recipients, one a line, made when they are sent.
+    /// Appends recipients, one a line; the text is made when the command is sent.
     public mutating func append(sharedLines range: Range<Int>, of list: RecipientList) {
         append(SharedWord(index: ends.count, content: .lines(list, range), count: list.byteCount(range)))
     }
@@ -64,13 +65,13 @@ public struct RedisCommand: Equatable, Sendable {
         ends.append(bytes.count)
     }
 
-    /// Room for so many bytes more, in so many words.
+    /// Makes room for so many bytes more, in so many words.
     public mutating func reserve(bytes count: Int, words: Int) {
         bytes.reserveCapacity(bytes.count + count)
         ends.reserveCapacity(ends.count + words)
     }
 
-    /// A word that is written where it is to stand.
+    /// Appends a word that the closure writes into the command's buffer.
     public mutating func append(writing word: (inout [UInt8]) -> Void) {
         word(&bytes)
         ends.append(bytes.count)
@@ -80,7 +81,7 @@ public struct RedisCommand: Equatable, Sendable {
         append { $0.appendDecimal(Int64(number)) }
     }
 
-    /// The number of another command's words from one of them on, and those words, which are copied.
+    /// Appends copies of another command's words from one of them on, behind their number.
     mutating func appendCounted(_ other: RedisCommand, from first: Int) {
         append(other.count - first)
         guard other.shared.isEmpty else {
@@ -99,7 +100,7 @@ public struct RedisCommand: Equatable, Sendable {
     /// Bytes of all words.
     public var byteCount: Int { shared.reduce(bytes.count) { $0 + $1.count } }
 
-    /// One word; made for it where it is one of lines.
+    /// The bytes of a word. A word of recipients is made anew by each access.
     public func word(_ index: Int) -> ArraySlice<UInt8> {
         switch sharedWord(index)?.content {
         case .bytes(let word)?: return word

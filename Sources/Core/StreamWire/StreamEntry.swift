@@ -27,7 +27,7 @@ public struct StreamEntry: Sendable {
         }
     }
 
-    /// The entries of an XREADGROUP reply, by stream; empty for a null, which is a wait that ended with nothing.
+    /// The entries of an XREADGROUP reply, by stream; empty for a null, the reply to a wait that timed out.
     public static func byStream(_ value: RedisValue) -> [(stream: String, entries: [StreamEntry])] {
         (value.array ?? []).compactMap { part in
             guard let pair = part.array, pair.count == 2, let stream = pair[0].string else { return nil }
@@ -35,12 +35,12 @@ public struct StreamEntry: Sendable {
         }
     }
 
-    /// Such a reply names no entry.
+    /// Whether an XREADGROUP reply has no entries.
     public static func isEmpty(_ value: RedisValue) -> Bool {
         (value.array ?? []).allSatisfy { $0.array?.last?.array?.isEmpty ?? true }
     }
 
-    /// Whether one entry's id comes behind another's. Ids that are none count as 0.
+    /// Whether an entry's id stands behind another. A malformed id counts as 0.
     public static func isLater(_ id: String, than other: String) -> Bool {
         func parts(_ id: String) -> (UInt64, UInt64) {
             let parts = id.split(separator: "-").map { UInt64($0) ?? 0 }
@@ -49,7 +49,7 @@ public struct StreamEntry: Sendable {
         return parts(id) > parts(other)
     }
 
-    /// The last id that such a reply of one stream names, also where the entry itself is deleted; nil when it names none.
+    /// The last id in an XREADGROUP reply of one stream, also of an entry that was deleted; nil when there is none.
     public static func lastID(_ value: RedisValue) -> String? {
         value.array?.first?.array?.last?.array?.last?.array?.first?.string
     }
@@ -58,11 +58,11 @@ public struct StreamEntry: Sendable {
 /// The commands on `jobs` themselves.
 public enum JobStream {
     public static func createGroup(_ keys: ProjectKeys) -> RedisCommand {
-        // From 0: what was pushed before the first worker came is work too.
+        // From 0, so that the group delivers jobs that were pushed before the first worker started.
         RedisCommand("XGROUP", "CREATE", keys.jobs, ProjectKeys.group, "0", "MKSTREAM")
     }
 
-    /// - Parameter id: `>` for new entries, `0` for those that this consumer was given and may not have handed over.
+    /// - Parameter id: `>` for new entries, `0` for entries that are pending for this consumer.
     public static func read(
         _ projects: [ProjectKeys],
         worker: String,
@@ -81,8 +81,8 @@ public enum JobStream {
         return command
     }
 
-    /// Gives entries that were not handed over for `minIdleMs` to this consumer. They are named only: what they hold may
-    /// be more than one answer should, and ``read(_:worker:count:blockMs:id:)`` with the id `0` finds them.
+    /// Moves entries that have been pending for `minIdleMs` to this consumer. The reply has their ids only, because entries
+    /// may be large; ``read(_:worker:count:blockMs:id:)`` with the id `0` returns them.
     public static func autoclaim(
         _ keys: ProjectKeys,
         worker: String,

@@ -295,7 +295,8 @@ struct Mirror {
         let counter = try #require(
             try await client.send(RedisCommand("HGET", keys.base + "leases", "w\(worker)")).string
         )
-        let freed = try await client.send(FunctionLibrary.bury(keys, worker: "w\(worker)", counter: counter)).integer
+        let freed = try await client.send(FunctionLibrary.declareDead(keys, worker: "w\(worker)", counter: counter))
+            .integer
         #expect(freed.map { Int($0) } == state.bury(worker, counter: lease.counter, nowMs, referee: referee))
         workers.removeAll { $0 == worker }
     }

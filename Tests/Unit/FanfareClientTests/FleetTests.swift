@@ -158,7 +158,7 @@ import Testing
             _ = try await bench.client.send(RedisCommand("HSET", bench.keys.base + "about", bench.worker, quiet))
             let after = try await FleetReader(redis: bench.client).read()
             #expect(after.workersAlive == 0 && after["demo"]?.inFlight == 0)
-            _ = try await bench.client.send(FunctionLibrary.leave(bench.keys, worker: bench.worker))
+            _ = try await bench.client.send(FunctionLibrary.deregister(bench.keys, worker: bench.worker))
             #expect(try await bench.client.send(RedisCommand("EXISTS", bench.keys.base + "about")).integer == 0)
         }
     }
@@ -170,7 +170,7 @@ import Testing
         #expect(ProjectSnapshot(id: "p", reply: .array([])) == nil)
         #expect(ProjectSnapshot(id: "p", reply: flat(["left", "1"])) == nil)
         let odd = RedisValue.array([
-            .bulk(Array("now_ms".utf8)), .integer(1), .bulk(Array("crew".utf8)),
+            .bulk(Array("now_ms".utf8)), .integer(1), .bulk(Array("leases".utf8)),
             .array([.integer(1), .array([.null])]),
             .bulk(Array("holding".utf8)), .array([.null, .array([.integer(1)])]),
         ])

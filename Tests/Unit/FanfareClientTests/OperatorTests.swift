@@ -67,7 +67,7 @@ import Testing
                 keepMs: 3_600_000,
                 fields: fields
             )
-            #expect(try await client.send(call).array?.first?.string == "rejected")
+            #expect(try await client.send(call).string == "rejected")
             return entry
         }
 

@@ -52,12 +52,12 @@ import Testing
 
     /// Another worker has loaded an older library, or somebody deleted it: each of them hears why, and whoever can load it
     /// hears of it.
-    @Test(arguments: [nil, "'fanfare_v2_unheard_of'"]) func missingFunctionsAreReported(_ other: String?) throws {
+    @Test(arguments: [nil, "('unheard_of'"]) func missingFunctionsAreReported(_ other: String?) throws {
         let server = try RedisServer()
         defer { server.stop() }
         let heard = Locked<[String]>([])
         let library = String(decoding: FunctionLibrary.source, as: UTF8.self)
-        try onRedis(server, library: other.map { library.replacing("'fanfare_v2_records'", with: $0) }) {
+        try onRedis(server, library: other.map { library.replacing("('records'", with: $0) }) {
             writes,
             _,
             finish in
@@ -81,7 +81,7 @@ import Testing
         try onRedis(server) { writes, redis, finish in
             var large = RecordCall(job: "large", batch: "0", epoch: "1")
             large.badAnswer = String(repeating: "x", count: 8_000)
-            let calls: [(String, RedisCommand, FunctionLibrary.Gathered)] = [
+            let calls: [(String, RedisCommand, FunctionLibrary.Coalesced)] = [
                 ("a", call("a"), .record), ("b", call("b"), .record),
                 ("c", FunctionLibrary.spec(keys, job: "c"), .intake),
                 ("d", call("d"), .record), ("large", large.command(keys, worker: "w"), .record),

@@ -4,28 +4,34 @@ import Testing
 private func bulk(_ text: String) -> RedisValue { .bulk(Array(text.utf8)) }
 private func words(_ texts: String...) -> RedisValue { .array(texts.map(bulk)) }
 
+/// An outcome with further names and their values.
+private func reply(_ outcome: String, _ pairs: String...) -> RedisValue {
+    .array((["outcome", outcome] + pairs).map(bulk))
+}
+
 @Suite struct ControlReplyTests {
     @Test(arguments: [
-        (words("ok", "paused"), JobControlReply.ok(state: "paused")), (words("over", "done"), .over(state: "done")),
-        (words("missing"), .missing), (words("parked"), .parked),
-        (.array([.status("ok"), .bulk(Array("active".utf8))]), .ok(state: "active")),
+        (reply("ok", "state", "paused"), JobControlReply.ok(state: "paused")),
+        (reply("over", "state", "done"), .over(state: "done")), (bulk("missing"), .missing), (bulk("parked"), .parked),
+        (reply("ok", "later", "x", "state", "active"), .ok(state: "active")),
     ])
     func whatBecameOfAJob(value: RedisValue, reply: JobControlReply) { #expect(JobControlReply(value) == reply) }
 
     @Test(arguments: [
-        (words("resumed", "j"), ReplayReply.resumed(job: "j")), (words("pushed", "5-0"), .pushed(entryID: "5-0")),
-        (words("missing"), .missing), (words("gone", "j"), .gone(job: "j")),
+        (reply("resumed", "job", "j"), ReplayReply.resumed(job: "j")),
+        (reply("pushed", "entry", "5-0"), .pushed(entryID: "5-0")), (bulk("missing"), .missing),
+        (reply("gone", "job", "j"), .gone(job: "j")),
     ])
     func whatAReplayDid(value: RedisValue, reply: ReplayReply) { #expect(ReplayReply(value) == reply) }
 
     @Test func whatADropDid() {
-        #expect(DropReply(words("dropped", "j")) == .dropped(job: "j"))
-        #expect(DropReply(words("missing")) == .missing)
+        #expect(DropReply(reply("dropped", "job", "j")) == .dropped(job: "j"))
+        #expect(DropReply(bulk("missing")) == .missing)
     }
 
     @Test(arguments: [
-        RedisValue.null, .integer(1), .array([]), .array([.null]), words("ok"), words("over"), words("resumed"),
-        words("dropped"), words("what", "j"), .array([.array([]), bulk("j")]), bulk("ok"),
+        RedisValue.null, .integer(1), .array([]), .array([.null]), bulk("ok"), bulk("over"), bulk("resumed"),
+        reply("dropped"), reply("what", "job", "j"), .array([.array([]), bulk("j")]), words("ok", "paused"),
     ])
     func anythingElseIsNilNotATrap(value: RedisValue) {
         #expect(JobControlReply(value) == nil)
@@ -67,7 +73,7 @@ private func words(_ texts: String...) -> RedisValue { .array(texts.map(bulk)) }
     @Test func aPlanIsReadAndItsJobFoundInTheQueue() throws {
         let member = ProjectKeys.queueMember(priority: 5, entryID: "17-2", jobID: "a:b")
         let plan = try #require(JobPlan(.array([bulk("aimed"), bulk(member), bulk("1500")])))
-        #expect(plan.jobClass == .aimed && plan.jobClass.takesTurns && plan.holdMs == 1_500)
+        #expect(plan.jobClass == .broadcast && plan.jobClass.takesTurns && plan.holdMs == 1_500)
         #expect(JobInquiry.job(ofMember: plan.member) == "a:b")
         #expect(JobInquiry.job(ofMember: "none") == nil)
         #expect(JobPlan(.array([.null, .null, .null])) == nil)

@@ -115,7 +115,7 @@ import Testing
                 let claims = try await bench.claim("c\(crash)").claims
                 #expect(claims.map(\.job) == ["pill"])
                 #expect(claims.map(\.deliveries) == [crash])
-                try await bench.bury("c\(crash)")
+                try await bench.declareDead("c\(crash)")
             }
             // A worker that holds something is given nothing more until it is done, and then the suspect alone. The
             // others go on with the rest meanwhile.
@@ -134,7 +134,7 @@ import Testing
             let stillAlone = try await bench.claim("w1").claims
             #expect(stillAlone.isEmpty)
 
-            try await bench.bury("w1")
+            try await bench.declareDead("w1")
             let job = try await bench.job("pill")
             #expect(job["state"] == "parked")
             #expect(job["reason"] == "poison: batch 0 took its worker down 4 times in a row")
@@ -175,7 +175,7 @@ import Testing
                     #expect(try await bench.record(call, name) == .ok(abort: ""))
                     _ = try await bench.claim(name)
                 }
-                if alone == nil { try await bench.bury(name) } else { try await bench.bury(name) }
+                if alone == nil { try await bench.declareDead(name) } else { try await bench.declareDead(name) }
             }
             #expect(alone != nil)
             let job = try await bench.job("pill")
@@ -228,7 +228,7 @@ import Testing
         try await withBench { bench in
             try await bench.intake("a", tokens(3))
             _ = try await bench.claim("w1")
-            try await bench.bury("w1")
+            try await bench.declareDead("w1")
             _ = try await bench.call(FunctionLibrary.pauseProject(bench.keys, reason: "x"))
             _ = try await bench.call(FunctionLibrary.cancel(bench.keys, job: "a"))
             let claims = try await bench.claim("w2").claims
@@ -298,7 +298,7 @@ import Testing
                 var call = RecordCall(job: "a", batch: claim.batch, epoch: claim.epoch)
                 call.results = ResultBuffer([bench.sent(crash)])
                 #expect(try await bench.record(call, name) == .ok(abort: ""))
-                try await bench.bury(name)
+                try await bench.declareDead(name)
             }
         }
     }

@@ -137,9 +137,8 @@ final class FaultRun {
         for _ in 0..<rounds {
             let reply = try await claim()
             if !reply.copying.isEmpty {
-                while try await call(FunctionLibrary.copy(bench.keys, job: reply.copying, runID: "r", step: 500)).array?
-                    .first?.string == "more"
-                {}
+                let step = FunctionLibrary.copy(bench.keys, job: reply.copying, runID: "r", step: 500)
+                while CopyReply(try await call(step)) == .more {}
             }
             for claim in reply.claims { try await send(claim) }
         }

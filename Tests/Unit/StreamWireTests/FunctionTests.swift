@@ -47,7 +47,7 @@ import Testing
             call.results = ResultBuffer([bench.sent(1)])
             call.upto = 5
             #expect(try await bench.record(call, "w1") == .ok(abort: ""))
-            try await bench.bury("w1")
+            try await bench.declareDead("w1")
             let second = try #require(try await bench.claim("w2").claims.first)
             #expect(second.deliveries == 2)
             #expect(
@@ -97,7 +97,7 @@ import Testing
             let history = RecipientHistory(attempts: 1, firstAttemptMs: 77, maybeDuplicate: true)
             #expect(retry.recipients == [ClaimedRecipient(index: 1, value: "b", history: history)])
             #expect(try await bench.claim("w2").claims.isEmpty)
-            try await bench.bury("w1")
+            try await bench.declareDead("w1")
             let again = try #require(try await bench.claim("w2").claims.first)
             #expect(again.recipients.map(\.fate) == [.maybeSent] && again.recipients.map(\.value) == ["b"])
             var last = RecordCall(job: "j", batch: again.batch, epoch: again.epoch)
@@ -171,7 +171,7 @@ import Testing
             _ = try await bench.claim("w1")
             #expect(try await bench.claim("w1").claims.isEmpty)
             let command = FunctionLibrary.reconcile(keys, worker: "w1", isSameServer: true, known: [])
-            #expect(try await bench.call(command).array?.map(\.string) == ["1"])
+            #expect(ReconcileReply(try await bench.call(command))?.freed == 1)
             let again = try #require(try await bench.claim("w2").claims.first)
             #expect(again.recipients.map(\.fate) == [.unsent, .unsent], "its worker never knew of it")
             let known = FunctionLibrary.reconcile(
@@ -180,7 +180,7 @@ import Testing
                 isSameServer: true,
                 known: [.init(name: "j/0", call: 0, upto: 0)]
             )
-            #expect(try await bench.call(known).array?.map(\.string) == ["0"])
+            #expect(ReconcileReply(try await bench.call(known))?.freed == 0)
         }
     }
 
@@ -200,7 +200,7 @@ import Testing
                 .init(name: "j/0", call: 3, upto: 300), .init(name: "j/1", call: 1, upto: 200),
             ]
             let ask = FunctionLibrary.reconcile(keys, worker: "w1", isSameServer: false, known: known)
-            #expect(try await bench.call(ask).array?.map(\.string) == ["0", "j/0", "j/1"])
+            #expect(ReconcileReply(try await bench.call(ask))?.lost == ["j/0", "j/1"])
             // The old holder decides nothing any more.
             var decision = RecordCall(job: "j", batch: "0", epoch: claims[0].epoch)
             decision.finish = true
@@ -230,7 +230,7 @@ import Testing
                 .init(name: first.name, call: 1, upto: 2), .init(name: retry.name, call: 0, upto: 1),
             ]
             let ask = FunctionLibrary.reconcile(keys, worker: "w1", isSameServer: true, known: known)
-            #expect(try await bench.call(ask).array?.map(\.string) == ["0", retry.name])
+            #expect(ReconcileReply(try await bench.call(ask))?.lost == [retry.name])
         }
     }
 
@@ -260,7 +260,7 @@ import Testing
             again.retries = [.init(index: 0, dueMs: 1, parked: false, packed: "2|1|0|t0")]
             #expect(try await bench.record(again, "w1") == .ok(abort: ""))
             #expect(try await bench.claim("w2").claims.first?.recipients.map(\.index) == [0])
-            try await bench.bury("w1")
+            try await bench.declareDead("w1")
             let taken = try #require(try await bench.claim("w2").claims.first)
             #expect(taken.recipients.map(\.fate) == [.finished, .maybeSent])
         }
@@ -303,7 +303,7 @@ import Testing
             #expect(try await bench.claim("w1").claims.isEmpty, "nothing before the copy is whole")
             #expect(try await bench.claim("w1").copying == "j")
             func step(_ run: String) async throws -> String {
-                try await bench.call(FunctionLibrary.copy(keys, job: "j", runID: run, step: 700)).array?.first?.string
+                CopyReply(try await bench.call(FunctionLibrary.copy(keys, job: "j", runID: run, step: 700)))?.rawValue
                     ?? ""
             }
             #expect(try await step("run-1") == "more")
@@ -311,7 +311,7 @@ import Testing
             // Another run of the server: its cursors mean nothing.
             var word = "more"
             while word == "more" { word = try await step("run-2") }
-            #expect(word == "whole")
+            #expect(word == "complete")
             let claims = try await bench.claim("w1").claims
             #expect(claims.count == 5)
             #expect(Set(claims.flatMap { $0.recipients.map(\.value) }) == Set((0..<5_000).map { "t\($0)" }))
@@ -340,7 +340,7 @@ import Testing
 
     @Test func aWorkerDeclaredDeadIsFenced() async throws {
         try await withBench { bench in
-            try await bench.bury("w1")
+            try await bench.declareDead("w1")
             let claim = ClaimCall(
                 worker: "w1",
                 most: 1,
@@ -352,8 +352,8 @@ import Testing
             ).command(keys)
             #expect(ClaimReply.parse(try await bench.call(claim)) == .fenced)
             let renewal = try await bench.call(FunctionLibrary.renew(keys, worker: "w1"))
-            #expect(renewal.array?.first?.string == "fenced")
-            let stale = FunctionLibrary.bury(keys, worker: "w2", counter: "999")
+            #expect(RenewReply(renewal) == .fenced)
+            let stale = FunctionLibrary.declareDead(keys, worker: "w2", counter: "999")
             #expect(try await bench.call(stale).integer == -1, "a counter that moved saves its worker")
         }
     }

@@ -21,7 +21,9 @@ struct LibraryBench {
         return bench
     }
 
-    func call(_ command: RedisCommand) async throws -> RedisValue { try await client.send(version.command(command)) }
+    func call(_ command: RedisCommand) async throws -> RedisValue {
+        version.reply(try await client.send(version.command(command)), to: command)
+    }
 
     func claim(_ worker: String, most: Int = 10, wanted: Int = 10_000, window: Int = 128) async throws -> ClaimReply {
         try await claim(
@@ -60,9 +62,12 @@ struct LibraryBench {
         )
     }
 
-    /// The first words of an operator's call.
+    /// The texts of a list; of a function's reply its values, the outcome first.
     func words(_ command: RedisCommand) async throws -> [String] {
-        try await call(command).array?.map { $0.string ?? "" } ?? []
+        let value = try await call(command)
+        guard let words = value.array?.map({ $0.string ?? "" }) else { return value.string.map { [$0] } ?? [] }
+        guard words.first == "outcome" else { return words }
+        return stride(from: 1, to: words.count, by: 2).map { words[$0] }
     }
 
     @discardableResult
@@ -107,9 +112,9 @@ struct LibraryBench {
         #expect(try await record(call, worker) == .ok(abort: ""))
     }
 
-    func bury(_ worker: String) async throws {
+    func declareDead(_ worker: String) async throws {
         let counter = try #require(try await call(RedisCommand("HGET", keys.base + "leases", worker)).string)
-        _ = try await call(FunctionLibrary.bury(keys, worker: worker, counter: counter))
+        _ = try await call(FunctionLibrary.declareDead(keys, worker: worker, counter: counter))
     }
 
     func register(_ worker: String) async throws {

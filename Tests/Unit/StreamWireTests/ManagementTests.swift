@@ -141,7 +141,7 @@ import Testing
             )
             let full = try await ask("w1", open: 1)
             #expect(full == 1_000)
-            try await bench.bury("w2")
+            try await bench.declareDead("w2")
             let freed = try await ask("w1", open: 1)
             #expect(freed == 0, "a dead worker has no connections")
             // What it still says on its way out counts for nobody, or it would be counted for ever.

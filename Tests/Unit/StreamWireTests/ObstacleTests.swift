@@ -31,6 +31,8 @@ import Testing
             case (let name, true): names.insert(name)
             }
         }
+        // Some are called by a local's name only.
+        for match in text.matches(of: /([a-z_]+) = '(?:set|zset|list|hash|stream)'/) { names.insert(String(match.1)) }
         return names.sorted()
     }
 

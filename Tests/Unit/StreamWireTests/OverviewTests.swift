@@ -74,12 +74,14 @@ import Testing
             _ = try await bench.call(
                 RedisCommand("XGROUP", "CREATECONSUMER", bench.keys.jobs, ProjectKeys.group, "idle")
             )
-            #expect(try await bench.call(FunctionLibrary.tidy(bench.keys, idleMs: 3_600_000)).integer == 0)
-            #expect(try await bench.call(FunctionLibrary.tidy(bench.keys, idleMs: -1)).integer == 1)
+            #expect(
+                try await bench.call(FunctionLibrary.removeIdleConsumers(bench.keys, idleMs: 3_600_000)).integer == 0
+            )
+            #expect(try await bench.call(FunctionLibrary.removeIdleConsumers(bench.keys, idleMs: -1)).integer == 1)
             let left = try await bench.call(RedisCommand("XINFO", "CONSUMERS", bench.keys.jobs, ProjectKeys.group))
             #expect(left.array?.count == 1)
             let other = ProjectKeys(project: "none")
-            #expect(try await bench.call(FunctionLibrary.tidy(other, idleMs: -1)).integer == 0)
+            #expect(try await bench.call(FunctionLibrary.removeIdleConsumers(other, idleMs: -1)).integer == 0)
         }
     }
 }

@@ -34,16 +34,21 @@ import Testing
         #expect(Array(command.word(0)) == Array("SET".utf8))
     }
 
-    /// An answer to `claim` with news and one claim.
+    private static func pairs(_ pairs: KeyValuePairs<String, RedisValue>) -> RedisValue {
+        .array(pairs.flatMap { [.bulk(Array($0.key.utf8)), $0.value] })
+    }
+
+    private static func text(_ text: String) -> RedisValue { .bulk(Array(text.utf8)) }
+
+    /// A reply of `claim` with news and one claim, and with a name that is not known.
     private static func reply(_ claim: RedisValue) -> RedisValue {
-        let zero = RedisValue.bulk(Array("0".utf8))
-        return RedisValue.array(
-            [.bulk(Array("ok".utf8)), zero, zero, zero, .bulk([]), zero, .bulk([]), zero, zero, .bulk([]), .bulk([])]
-                + [
-                    .bulk(Array("7-1".utf8)), .bulk(Array("8-1".utf8)),
-                    .array(["end", "k", "cancelled"].map { .bulk(Array($0.utf8)) }), .bulk(Array("-9".utf8)), claim,
-                ]
-        )
+        pairs([
+            "outcome": text("ok"), "later": .integer(1), "now": text("0"), "clock_offset": text("-9"),
+            "hold_ms": text("0"), "probe_ms": text("0"), "block": text(""), "next_due": text("0"),
+            "copying": text(""), "unfinished": text("0"), "permits": text("0"), "pause": text(""),
+            "pressure": text(""), "news_cursor": text("7-1"), "refused_cursor": text("8-1"),
+            "news": .array(["end", "k", "cancelled"].map(text)), "claims": .array([claim]),
+        ])
     }
 
     @Test(arguments: [
@@ -51,8 +56,12 @@ import Testing
         ("é\n\u{1F600}", ["é", "\u{1F600}"]),
     ])
     func recipientsOfABatchStandOneALine(lines: String, recipients: [String]) {
-        let words = ["j", "0", "9", "first", "7", "128", "1", "", "", "", lines, "", "0"]
-        let reply = Self.reply(.array(words.map { .bulk(Array($0.utf8)) }))
+        let claim = Self.pairs([
+            "job": Self.text("j"), "batch": Self.text("0"), "epoch": Self.text("9"), "pass": Self.text("first"),
+            "from": Self.text("7"), "watermark": Self.text("128"), "deliveries": Self.text("1"),
+            "recipients": Self.text(lines),
+        ])
+        let reply = Self.reply(claim)
         guard case .reply(let parsed)? = ClaimReply.parse(reply) else {
             Issue.record("not parsed")
             return
@@ -93,11 +102,11 @@ import Testing
     @Test func aConditionWithBarsSurvivesItsWait() throws {
         let history = RecipientHistory(attempts: 2, firstAttemptMs: 77, maybeDuplicate: true)
         let condition = "'a' in topics || 'b' in topics"
-        let claim = RedisValue.array([
-            .bulk(Array("j".utf8)), .bulk(Array("r1".utf8)), .bulk(Array("9".utf8)), .bulk(Array("retry".utf8)),
-            .bulk(Array("0".utf8)), .bulk(Array("128".utf8)), .bulk(Array("1".utf8)), .bulk([]), .bulk([]), .bulk([]),
-            .array([.bulk(Array("4".utf8)), .bulk(Array(history.packed(with: condition).utf8))]),
-            .bulk([]), .bulk(Array("1".utf8)),
+        let claim = Self.pairs([
+            "job": Self.text("j"), "batch": Self.text("r1"), "epoch": Self.text("9"), "pass": Self.text("retry"),
+            "watermark": Self.text("128"), "deliveries": Self.text("1"), "later": .null,
+            "recipients": .array([Self.text("4"), Self.text(history.packed(with: condition))]),
+            "quarantined": Self.text("1"),
         ])
         guard case .reply(let parsed)? = ClaimReply.parse(Self.reply(claim)) else {
             Issue.record("not parsed")

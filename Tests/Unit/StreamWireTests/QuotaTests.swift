@@ -169,7 +169,7 @@ import Testing
             var call = RecordCall(job: "j", batch: first.batch, epoch: first.epoch)
             call.number = 40
             #expect(try await bench.record(call, "w1") == .ok(abort: ""))
-            try await bench.bury("w1")
+            try await bench.declareDead("w1")
             let second = try #require(try await bench.claim("w2").claims.first)
             var hold = RecordCall(job: "j", batch: second.batch, epoch: second.epoch)
             hold.holdMs = 60_000

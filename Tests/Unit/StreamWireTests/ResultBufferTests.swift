@@ -153,7 +153,7 @@ import Testing
         let keys = ProjectKeys(prefix: "fanfare", project: "p")
         let calls = [results([0]), results(Array(0..<300)), results([3, 4])].map(command)
         #expect(calls.map(\.shared.isEmpty) == [true, false, true])
-        let together = FunctionLibrary.together(.record, keys, calls)
+        let together = FunctionLibrary.coalesce(.record, keys, calls)
         let head = (0..<4).map { together.word($0) }
         #expect(head.first == Array("FCALL".utf8)[...])
         let expected = calls.flatMap { call in

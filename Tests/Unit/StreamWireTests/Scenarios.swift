@@ -26,7 +26,7 @@ extension Scenario {
             let job = try await run.push(id, .tokens(["t"]))
             calls.append(run.bench.intakeCall(job, taker: "w1").command(keys))
         }
-        let replies = try await run.call(FunctionLibrary.together(.intake, keys, calls), claimer: "w1").array ?? []
+        let replies = try await run.call(FunctionLibrary.coalesce(.intake, keys, calls), claimer: "w1").array ?? []
         var records: [RedisCommand] = []
         for (id, reply) in zip(["a", "b"], replies) {
             guard case .taken(let epoch, _)? = IntakeReply(reply) else { continue }
@@ -35,7 +35,7 @@ extension Scenario {
             record.finish = true
             records.append(record.command(keys, worker: "w1"))
         }
-        if !records.isEmpty { try await run.call(FunctionLibrary.together(.record, keys, records)) }
+        if !records.isEmpty { try await run.call(FunctionLibrary.coalesce(.record, keys, records)) }
         try await run.work(rounds: 3)
         return ["a": [.sent], "b": [.sent]]
     }
@@ -74,7 +74,7 @@ extension Scenario {
         try await run.intake(try await run.pushList("b", 20))
         _ = try await run.claim("w2", window: 0, most: 1)
         let counter = try await bench.call(RedisCommand("HGET", keys.base + "leases", "w2")).string ?? ""
-        try await run.call(FunctionLibrary.bury(keys, worker: "w2", counter: counter))
+        try await run.call(FunctionLibrary.declareDead(keys, worker: "w2", counter: counter))
         let taken = try await run.claim(window: 0, most: 1).claims.first
         if let taken {
             let release = FunctionLibrary.release(
@@ -88,7 +88,7 @@ extension Scenario {
         }
         try await run.call(FunctionLibrary.reconcile(keys, worker: "w1", isSameServer: true, known: []))
         try await run.work()
-        try await run.call(FunctionLibrary.leave(keys, worker: "w1"))
+        try await run.call(FunctionLibrary.deregister(keys, worker: "w1"))
         return ["b": Array(repeating: .sent, count: 20)]
     }
 

@@ -92,7 +92,7 @@ import Testing
             for set in waiting {
                 #expect(try await bench.call(RedisCommand("ZCARD", bench.keys.base + set)).integer ?? 0 > 0, "\(set)")
             }
-            try await new.bury("w1")
+            try await new.declareDead("w1")
             for _ in 0..<10 {
                 for claim in try await new.claim(call("w2", most: 20)).claims { try await finishOpen(claim, "w2", new) }
                 // FCM is done with the topic.

@@ -147,7 +147,7 @@ import Testing
             try await bench.intake("a", tokens(3_000))
             let held = try await bench.claim("w1", most: 1).claims
             #expect(held.map(\.batch) == ["0"])
-            try await bench.bury("w1")
+            try await bench.declareDead("w1")
             let claims = try await bench.claim("w2").claims
             #expect(claims.map(\.batch) == ["0", "1", "2"])
             #expect(claims.first?.deliveries == 2)

@@ -62,7 +62,7 @@ import Testing
             #expect(try await bench.words(FunctionLibrary.renew(bench.keys, worker: "w1")).first == "ok")
 
             // A dead worker's, too; what the step concerns stays with its name.
-            try await bench.bury("w1")
+            try await bench.declareDead("w1")
             let freed = try await held(by: "w1", bench)
             #expect(freed == ["A/1", retry.name].sorted() || freed == ["A/1"])
             let taken = try await bench.claim("w2").claims
@@ -71,7 +71,7 @@ import Testing
             #expect(try await bench.job("b")["state"] == "done")
 
             try await mend("held:A", bench)
-            try await bench.bury("w1")
+            try await bench.declareDead("w1")
             #expect(try await held(by: "w1", bench) == [])
             let last = try await bench.claim("w2").claims
             #expect(last.map(\.name) == ["A/1"])
@@ -167,7 +167,7 @@ import Testing
                 RedisCommand("HSET", base + "ctl", "recovering", "0", "have", "5", "hold_until", "1")
             )
             _ = try await bench.call(FunctionLibrary.resumeProject(bench.keys))
-            _ = try await bench.call(FunctionLibrary.tidy(bench.keys, idleMs: 60_000))
+            _ = try await bench.call(FunctionLibrary.removeIdleConsumers(bench.keys, idleMs: 60_000))
             #expect(try await control("recovering", bench) == "0")
             #expect(try await control("have", bench) == "5")
             #expect(try await control("hold_until", bench) == "1")

@@ -101,7 +101,7 @@ public struct FanfareOperator<Redis: RedisSending>: Sendable {
     }
 
     private func done(_ value: RedisValue, _ function: String) throws {
-        guard value.array?.first?.string == "ok" else {
+        guard FunctionReply(value)?.outcome == "ok" else {
             throw FanfareClientError(.unexpectedReply, "\(function) answered with an unknown reply")
         }
     }

@@ -1,7 +1,10 @@
 
 -- ---------------------------------------------------------------------------------------------------------------
--- Estimates of topics' audiences. They decide how long a send to a topic or condition keeps the slot. A count that
--- Redis refuses is a size that is not known: it never stops the write of a job, a result or the slot.
+-- Estimates of topics' audiences. They decide how long a broadcast keeps the slot. A count that Redis refuses is an
+-- unknown size: it never stops the write of a job, a result or the slot.
+
+local count_subscribed, estimate_audience
+do
 
 -- How many topics of a project are counted, the most recently used ones. A HyperLogLog takes at most 12 kB.
 local MOST_COUNTED = 10000
@@ -12,18 +15,18 @@ local DAY = 24 * HOUR
 -- Marks a topic's count as used. Above the limit the least recently used topic is removed.
 local function touch_counted(base, topic, ...)
   local call = { 'ZADD', base .. 'counted', ... }
-  call[#call + 1] = int(now_ms())
+  call[#call + 1] = int(wall_ms())
   call[#call + 1] = topic
   redis.pcall(unpack(call))
   local count = redis.pcall('ZCARD', base .. 'counted')
   if type(count) ~= 'number' or count <= MOST_COUNTED then return end
-  local oldest = redis.pcall('ZPOPMIN', base .. 'counted')
-  if oldest[1] then redis.pcall('UNLINK', base .. 'subscribed:' .. oldest[1]) end
+  local oldest = unpack(redis.pcall('ZPOPMIN', base .. 'counted'))
+  if oldest then redis.pcall('UNLINK', base .. 'subscribed:' .. oldest) end
 end
 
 -- Counts tokens whose subscription to a topic succeeded, each once.
 -- `value`: the topic's name, a line feed, and for each token a hash of 8 bytes.
-local function count_subscribed(base, value)
+function count_subscribed(base, value)
   local cut = string.find(value, '\n', 1, true)
   if not cut then return end
   local topic, hashes = string.sub(value, 1, cut - 1), {}
@@ -54,24 +57,27 @@ local function counted_audience(base, formula)
       stack[#stack + 1] = count
     end
   end
-  return #stack == 1 and stack[1] or nil
+  local size, rest = unpack(stack)
+  return rest == nil and size or nil
 end
 
--- Estimates the audience of a job to a topic or a condition, and writes the estimate and its source to the job's hash.
--- Audiences that Redis counts are counted at each call: subscriptions may have been added.
+-- Estimates the audience of a broadcast, and writes the estimate and its source to the job's hash. Audiences that Redis
+-- counts are counted at each call: subscriptions may have been added.
 -- Returns for how many ms the send keeps the slot, the source and the size; source nil if the job's worker named none.
-local function estimate_audience(base, id)
+function estimate_audience(base, id)
   local spec = base .. 'spec:' .. id
-  local values = redis.call('HMGET', spec, 'hold_ms', 'audience_source', 'audience_estimate', 'audience_formula',
-    'fanout_rate')
-  local hold, source, size = tonumber(values[1] or '0'), values[2], tonumber(values[3] or '0')
-  if values[4] then
-    local counted = counted_audience(base, values[4])
+  local hold_ms, source, estimate, formula, fanout_rate = unpack(redis.call('HMGET', spec, 'hold_ms', 'audience_source',
+    'audience_estimate', 'audience_formula', 'fanout_rate'))
+  local hold, size = tonumber(hold_ms or '0'), tonumber(estimate or '0')
+  if formula then
+    local counted = counted_audience(base, formula)
     source, size = counted and 'counted' or 'none', counted or 0
-    hold = math.min(DAY, math.floor(size * 1000 / math.max(1, tonumber(values[5] or '1'))))
+    hold = math.min(DAY, math.floor(size * 1000 / math.max(1, tonumber(fanout_rate or '1'))))
   end
   if source then
     write('HSET', base .. 'job:' .. id, 'audience_estimate', int(size), 'audience_source', source)
   end
   return hold, source, size
+end
+
 end

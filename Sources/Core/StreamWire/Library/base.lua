@@ -1,43 +1,47 @@
 #!lua name=fanfare_v2
 
--- Fanfare's decisions that several workers share. Version 1. The files of this folder are one library: they are loaded
--- as one text, in the order base, redo, check, jobs, audience, slot, quota, leases, intake, batches, claim, settle, record,
--- repair, together, control, fleet, functions.
+-- Decisions that several workers share. Version 2. The files of this folder are one library: they are loaded as one
+-- text, in the order base, redo, check, jobs, audience, slot, quota, pace, leases, reconcile, intake, copy, batches,
+-- waiting, claim, settle, record, repair, coalesce, control, fleet, functions.
 --
 -- Every function takes exactly one key, the project's base `fanfare:{p}:`. What it touches is that base with a fixed
--- suffix, so all of it lives in the base's slot; which job is touched is often the function's own decision, so the
--- full names cannot be listed by the caller. The one key from elsewhere is a job's audience, which intake has checked
--- for the same hash tag.
+-- suffix, so all of it lives in the base's slot. Which job is touched is often the function's own decision, so the
+-- caller cannot list the full names. The one key from elsewhere is a job's audience: intake has checked that it has the
+-- same hash tag.
 --
 -- Rules that every function keeps:
 --   * all or nothing, although Redis has no rollback: entries of outgoing streams (results, feedback, dead, news)
 --     are written first, and may be written twice; all other writes that belong together are one step, see redo.lua.
 --     A write outside of a step must be harmless if the function fails just before or just after it;
---   * called twice with the same arguments it answers the same and changes nothing more (a lost reply is repeated);
+--   * idempotent: called twice with the same arguments it answers the same and changes nothing more;
 --   * decisions (hand over, retry, finish, release) carry an epoch and are refused when it is old;
---   * facts (recipient n was answered r) are set once and accepted from anyone;
---   * what producers name as a time of the day (not_before, expires_at), and what people read, is Redis TIME; how long
---     something waits is measured on the project's own clock, which goes on evenly when the server's is set.
+--   * facts (recipient n was answered r) are set once and accepted from any worker;
+--   * times of the day that producers name (not_before, expires_at) or people read are Redis TIME; how long something
+--     waits is measured on the project's own clock, which goes on evenly when the server's clock is set;
+--   * a file declares the functions that other files call, and keeps all others in a block: Lua allows 200 locals in
+--     the whole library;
+--   * a function names its arguments in its first line, in the order in which Swift writes them. A reply that says more
+--     than one word is a list of names, each followed by its value; the caller ignores names that it does not know.
 --
 -- Keys behind the base:
 --   jobs results feedback dead      streams, public
 --   job:<id>                        hash, public: state and counters
 --   unwanted                        set: entries of `jobs` that were cancelled before a worker took them
 --   seen:<id>                       string: the id is taken, for the dedupe window
---   spec:<id>                       hash: what a worker needs to run the job, and its progress; gone when it is over
---   rcpt:<id>                       hash: batch number -> recipients, one a line; an entry goes with its batch
+--   spec:<id>                       hash: what a worker needs to run the job, and its progress; deleted with its end
+--   rcpt:<id>                       hash: batch number -> recipients, one a line; a field is deleted with its batch
 --   copy:<id>                       list: the private copy of a SET audience
---   done:<id>                       bitmap: recipients that have their result; a job of one is over with it, and has none
+--   done:<id>                       bitmap: recipients that have their result; a one-recipient job has none
 --   wait:<id>                       hash: recipient -> "attempts|first_ms|dup|recipient", until it has its result
---   again retry retry_many again_managed   zsets: "<id>/<recipient>" by due time: what was never sent, retries of
---                                   jobs of one batch, retries of fan-outs, all that waits of management
---   rolled:<id>                     hash: batch -> watermark, of batches that Redis forgot to have given out
---   held:<id>                       zset: the same of a job that was paused or parked
+--   again retry retry_many again_managed   zsets: "<id>/<recipient>" by due time: unsent recipients, retries of jobs of
+--                                   one batch, retries of fan-outs, and all recipients of management
+--   rolled:<id>                     hash: batch -> watermark, of claims that Redis forgot
+--   held:<id>                       zset: the due times of a job that was paused or parked
 --   queue singles groups            zsets, score 0: jobs with unclaimed batches, "<9 - priority><entry id>/<id>";
 --                                   queue: fan-outs that wait for the slot; groups: sends to device groups
 --   managed                         zset: jobs without a message, likewise
 --   active                          hash: fan-out that holds the slot -> "<epoch>|" and nothing, `?` while a
---                                   topic's send is under way, or until when FCM is busy with it
+--                                   broadcast is in flight, or until when FCM is busy with it
 --   subscribed:<topic>              HyperLogLog: tokens that Fanfare subscribed to the topic
 --   counted                         zset: topics that have a count, subscribed:<topic>, by their last use in Redis TIME
 --   sched expiring                  zsets: jobs by not_before, and by expires_at, in Redis TIME
@@ -48,31 +52,59 @@
 --   ending                          zset: jobs whose unfinished recipients get their result without a send, by when to
 --                                   look for more of them
 --   restoring                       set: jobs whose held:<id> is moved back step by step
---   crashed:<id>                    hash: recipient -> how often in a row it was in a worker's hands that died
+--   crashed:<id>                    hash: recipient -> how many workers in a row died while they held it
 --   b:<id>/<n>                      hash: one claimed batch; w<recipient> marks one that was handed on to a retry
 --   claims:<worker>                 set: batches that the worker holds
---   groups_on                       set: jobs whose group send is under way
+--   groups_on                       set: jobs whose group send is in flight
 --   orphans                         list: batches whose worker died or gave them back
---   orphans:<id>                    list: the same of a fan-out's first pass, which needs its turn
+--   orphans:<id>                    list: the same of a fan-out's first pass, which needs the slot
 --   stopped:<id>                    list: the same of a job that may not be sent now
---   suspects                        list: batches that took their worker down three times in a row
+--   suspects                        list: quarantined batches: three workers in a row died while they held one
 --   redo                            hash: `steps`: steps with writes that are not all made yet; see redo.lua
 --   leases                          hash: worker -> renew counter
 --   links                           hash: worker -> number of its latest connection to Redis
---   news refused                    streams: what workers have to hear at once: of jobs, and of refused rates
---   rates                           hash: "<kind>:<recipient>" that FCM refused for its rate -> until when, and its pace
---   rated                           zset: the same by the time of the refusal
+--   news refused                    streams: what workers must hear at once: of jobs, and of refused rates
+--   rates                           hash: "<kind>:<recipient>" that FCM refused for its rate -> until when, and its
+--   pace rated                           zset: the same by the time of the refusal
 --   connections                     hash: worker -> XMPP connections
---   about                           hash: worker -> "<when, Redis TIME>|<what it says of itself, JSON>"
+--   about                           hash: worker -> "<when, Redis TIME>|<what it reports of itself, JSON>"
 --   tally                           hash: results by status since the beginning, and `retries`
 --   answers                         hash: place in a ring -> "when|answers|refused|wait until", as workers reported
 --   lent                            hash: number of a half second -> permits lent in it
---   ctl                             hash: block, block_until, hold_until, pause, pressure, looked, alone, level, have, at,
---                                   owed, owed_until, debt, recovering, share, answered_at, refused_at, newest,
---                                   managed_at, connect_at, clock, lead, said, refused,
---                                   quota, left (recipients without a result), epoch (the last that was given out)
+--   ctl                             hash: the project's control, see below
 --
 -- Due times are of the project's own clock.
+--
+-- Words that are stored since version 1 and keep their spelling, because both versions work on one state:
+--   class `aimed`                   a broadcast: a job to a topic or a condition, which FCM fans out
+--   again, again_managed            due_unsent, due_management: recipients without an attempt; all of management
+--   retry, retry_many               due_retry, due_fanout_retry
+--   spec:<id> `again` = 1           the broadcast must be sent again, and waits for the slot
+--   spec:<id> `unsent`              how many recipients in wait:<id> have no attempt
+--   spec:<id> `whole`               the audience is copied completely; `run`, `cursor`: where the copy stands
+--   spec:<id> `bad`, `bad_answer`   answers of the first pass that blame the message, and the last of them
+--   spec:<id> `passed`              batches whose first pass is over; b:<id>/<n> `sent` = 1 marks them
+--   b:<id>/<n> `upto`               the watermark: sends below this position may have begun
+--   b:<id>/<n> `call`               number of the holder's last flush
+--   b:<id>/<n> `alone` = 1          the batch is run in quarantine
+--   rolled:<id>                     forgotten claims
+--   suspects                        quarantined batches
+--   redo: operations `tell`, `over` append news; remove the keys of one-recipient jobs that are over
+--   news: kinds `stop`, `end`       the job was paused or parked; the job ends with a status
+--   ctl `alone`                     the worker that runs the quarantined batches
+--   ctl `have`, `at`                permits in the bucket, and when they were counted
+--   ctl `level`                     permits a second at this point of the ramp
+--   ctl `owed`, `owed_until`        permits reserved for single recipients that found none
+--   ctl `debt`                      permits that multicasts took in advance from the fan-out share
+--   ctl `share`                     the share of refusals by which the pace is lowered
+--   ctl `newest`                    the newest place in the ring `answers`
+--   ctl `answered_at`, `refused_at` when FCM last answered, and last refused
+--   ctl `looked`, `pressure`        when the pressure was last measured, and its reason
+--   ctl `clock`, `lead`             the latest time of the project's clock, and its offset to Redis TIME
+--   ctl `said`, `refused`           the last entries of `news` and of `refused`
+--   ctl `left`                      recipients without a result; `epoch`: the last that was given out
+--   ctl `managed_at`, `connect_at`  when the next operation, and the next XMPP connection, may begin
+--   ctl also: block, block_until, hold_until, pause, recovering, quota
 
 local BATCH = 1000
 local HOUR = 3600000
@@ -80,92 +112,94 @@ local HOUR = 3600000
 -- write(command, ...): calls Redis, or adds the command to the step that is being decided; see redo.lua.
 local write
 
--- The time of the day. Set back or forward, it must not lengthen or shorten what waits: see steady_ms.
-local function now_ms()
-  local time = redis.call('TIME')
-  return time[1] * 1000 + math.floor(time[2] / 1000)
+-- The time of the day, Redis TIME in Unix ms. It can be set back or forward: what waits is measured by project_ms.
+local function wall_ms()
+  local seconds, microseconds = unpack(redis.call('TIME'))
+  return seconds * 1000 + math.floor(microseconds / 1000)
 end
 
--- The text of a whole number. As a float it takes twice as long, so only what is too large for 64 bits is.
+-- The text of a whole number. '%.0f' takes twice as long, so only numbers that are too large for 64 bits use it.
 local function int(value)
   return string.format(value < 2 ^ 62 and '%d' or '%.0f', value)
 end
 
--- What a call of several questions asks of `ctl`, in one read; what it changes goes back in one write, see `keep`.
-local ASKED = { 'clock', 'lead', 'epoch', 'level', 'have', 'at', 'hold_until', 'owed', 'owed_until', 'block', 'pause',
-  'pressure', 'alone', 'left', 'debt', 'recovering', 'share', 'answered_at', 'refused_at', 'newest' }
+-- Fields of `ctl` that most calls need: they are read by one command, and changes are written by one, see
+-- write_control.
+local CONTROL_FIELDS = { 'clock', 'lead', 'epoch', 'level', 'have', 'at', 'hold_until', 'owed', 'owed_until', 'block',
+  'pause', 'pressure', 'alone', 'left', 'debt', 'recovering', 'share', 'answered_at', 'refused_at', 'newest' }
 
-local function look(base)
-  local values, ctl = redis.call('HMGET', base .. 'ctl', unpack(ASKED)), { changes = {} }
-  for i, name in ipairs(ASKED) do ctl[name] = values[i] end
-  return ctl
+local function read_control(base)
+  local values, control = redis.call('HMGET', base .. 'ctl', unpack(CONTROL_FIELDS)), { changes = {} }
+  for i, name in ipairs(CONTROL_FIELDS) do control[name] = values[i] end
+  return control
 end
 
--- `value`: text, or a number, which `keep` writes with six decimals: of the jobs of one call only the last one's need be
--- made text.
-local function change(ctl, name, value)
-  ctl[name] = value
-  ctl.changes[name] = value
+-- `value`: text, or a number, which write_control writes with six decimals: a call of several jobs makes only the last
+-- value text.
+local function set_control(control, name, value)
+  control[name] = value
+  control.changes[name] = value
 end
 
-local function keep(base, ctl)
-  local call = { 'HSET', base .. 'ctl' }
-  for name, value in pairs(ctl.changes) do
-    call[#call + 1] = name
-    call[#call + 1] = type(value) == 'number' and string.format('%.6f', value) or value
+local function write_control(base, control)
+  local command = { 'HSET', base .. 'ctl' }
+  for name, value in pairs(control.changes) do
+    command[#command + 1] = name
+    command[#command + 1] = type(value) == 'number' and string.format('%.6f', value) or value
   end
-  if #call > 2 then write(unpack(call)) end
+  if #command > 2 then write(unpack(command)) end
 end
 
--- A smaller difference than this is not taken for a step.
-local STEP = 2000
+-- A smaller difference than this is not taken for a step of the server's clock.
+local CLOCK_STEP = 2000
 
--- The project's own clock: Redis TIME plus `lead`, which is changed by as much as the server's clock is set. That it was
--- set back shows in the latest time that was seen (`clock`). That it was set forward, and not merely nobody came by for
--- a while, shows in what the calling worker takes the time for: its clock counts from the machine's start.
--- `told`: that time; 0 from a worker that knows none yet; nil where nobody can tell: such a call changes nothing.
--- `ctl`: what the caller has read, and will keep.
+-- The project's own clock: Redis TIME plus an offset, which absorbs each step of the server's clock.
+-- A step back shows in the latest time that was seen (`clock`). A step forward, as against a while without calls, shows
+-- in the calling worker's clock, which counts from its machine's start.
+-- `worker_clock`: the worker's estimate of the project's time; 0 from a worker that has none yet; nil where the caller
+-- has none: such a call changes nothing. `control`: what the caller has read, and will write.
 -- Returns the project's time and the time of the day, of the same moment.
-local function steady_ms(base, told, ctl)
-  local known = ctl or look(base)
-  local seen, lead = tonumber(known.clock), tonumber(known.lead or '0')
-  local wall = now_ms()
-  local now = wall + lead
+local function project_ms(base, worker_clock, control)
+  local known = control or read_control(base)
+  local seen, offset = tonumber(known.clock), tonumber(known.lead or '0')
+  local wall = wall_ms()
+  local now = wall + offset
   if not seen then seen = now end
-  if now < seen - STEP then
+  if now < seen - CLOCK_STEP then
     now = seen
-  elseif now > seen + STEP then
-    if not told then return seen + STEP, wall end
-    local expected = math.max(seen, told)
-    if told > 0 and now > expected + STEP then now = expected end
+  elseif now > seen + CLOCK_STEP then
+    if not worker_clock then return seen + CLOCK_STEP, wall end
+    local expected = math.max(seen, worker_clock)
+    if worker_clock > 0 and now > expected + CLOCK_STEP then now = expected end
   end
-  if told then
-    if now ~= wall + lead then
-      change(known, 'lead', int(now - wall))
-      change(known, 'clock', int(now))
+  if worker_clock then
+    if now ~= wall + offset then
+      set_control(known, 'lead', int(now - wall))
+      set_control(known, 'clock', int(now))
     elseif not known.clock or now >= seen + 250 then
-      change(known, 'clock', int(now))
+      set_control(known, 'clock', int(now))
     end
-    if not ctl then keep(base, known) end
+    if not control then write_control(base, known) end
   end
   return now, wall
 end
 
--- Grows even when Redis came back with an older state: a rollback must not hand out an epoch twice.
--- `ctl`, `wall`: what the caller has read, and will keep, and the time of the day that it has asked for.
-local function next_epoch(base, now, ctl, wall)
-  local stored = tonumber((ctl and ctl.epoch or not ctl and redis.call('HGET', base .. 'ctl', 'epoch')) or '0')
-  local epoch = int(math.max(stored + 1, now, wall or now_ms()))
-  if ctl then
-    change(ctl, 'epoch', epoch)
+-- Returns an epoch above every earlier one, also when Redis came back with an older state.
+-- `control`, `wall`: what the caller has read, and will write, and the time of the day that it has asked for.
+local function next_epoch(base, now, control, wall)
+  local stored = not control and redis.call('HGET', base .. 'ctl', 'epoch') or control and control.epoch
+  local epoch = int(math.max(tonumber(stored or '0') + 1, now, wall or wall_ms()))
+  if control then
+    set_control(control, 'epoch', epoch)
   else
     redis.call('HSET', base .. 'ctl', 'epoch', epoch)
   end
   return epoch
 end
 
--- Notes a value for intake_end or record_end. `list`: see new_common; `group`: the worker that it is about, or 'all'.
-local function note_for_end(common, list, group, value)
+-- Collects a value for finish_intakes or finish_records. `list`: see new_common; `group`: the worker that it concerns,
+-- or 'all'.
+local function collect(common, list, group, value)
   local groups = common[list]
   if not groups then
     groups = {}
@@ -175,42 +209,41 @@ local function note_for_end(common, list, group, value)
   if values then values[#values + 1] = value else groups[group] = { value } end
 end
 
-local function pairs_to_map(flat)
+-- A map of names, each followed by its value, from a place in the list on.
+local function pairs_to_map(list, from)
   local map = {}
-  for i = 1, #flat, 2 do map[flat[i]] = flat[i + 1] end
+  for i = from or 1, #list - 1, 2 do map[list[i]] = list[i + 1] end
   return map
 end
 
--- Reads the optional arguments behind the positional ones: names, each with its value, as a map.
-local function optional(args, from)
-  local values = {}
-  for at = from, #args - 1, 2 do values[args[at]] = args[at + 1] end
-  return values
-end
-
+-- "<job>/<n>", of a batch, a queue's member or a due recipient: the part before the last bar, and the part behind it.
 local function split_name(name)
   return string.match(name, '^(.*)/([^/]+)$')
 end
 
--- Which of two stream ids comes first; '0' is before all.
-local function before(left, right)
-  local lms, lseq = string.match(left, '^(%d+)-?(%d*)$')
-  local rms, rseq = string.match(right, '^(%d+)-?(%d*)$')
-  if lms ~= rms then return tonumber(lms) < tonumber(rms) end
-  return (tonumber(lseq) or 0) < (tonumber(rseq) or 0)
+-- The job's id in a member of a queue, whose own id may hold further slashes.
+local function job_of_member(member)
+  return string.match(member, '^[^/]*/(.*)$')
 end
 
--- Tells every worker with the next call that it makes. Refused rates have a stream of their own, so that thousands of
--- them hold up no command. Both are kept for an hour, which is what a refused rate is remembered for. A stream counts
--- in Redis TIME.
-local function tell_now(base, kind, name, value)
+-- Whether a stream id stands before another; '0' is before all.
+local function is_earlier(left, right)
+  local left_ms, left_number = string.match(left, '^(%d+)-?(%d*)$')
+  local right_ms, right_number = string.match(right, '^(%d+)-?(%d*)$')
+  if left_ms ~= right_ms then return tonumber(left_ms) < tonumber(right_ms) end
+  return (tonumber(left_number) or 0) < (tonumber(right_number) or 0)
+end
+
+-- Appends an entry that every worker reads with its next claim. Refused rates have a stream of their own, so that
+-- thousands of them delay no other news. Both are kept for an hour, as a refused rate is.
+local function append_news_now(base, kind, name, value)
   local id = redis.call('XADD', base .. 'news', '*', 'kind', kind, 'name', name, 'value', value)
   redis.call('HSET', base .. 'ctl', 'said', id)
-  redis.call('XTRIM', base .. 'news', 'MINID', '~', int(now_ms() - HOUR))
+  redis.call('XTRIM', base .. 'news', 'MINID', '~', int(wall_ms() - HOUR))
 end
 
--- Calls that were delayed on a connection which the worker has given up are not carried out: what they take, nobody
--- would hear of, and what they give back may have been taken since. A worker counts its connections.
+-- Whether a call came over the worker's latest connection. A call that an earlier connection still delivers is refused:
+-- the worker would not learn what it takes, and what it gives back may be taken again by now.
 local function is_current(base, worker, link)
   local latest = tonumber(redis.call('HGET', base .. 'links', worker) or '0')
   link = tonumber(link) or 0
@@ -223,10 +256,11 @@ local function old_link()
 end
 
 local function load_spec(base, id)
-  local values = redis.call('HMGET', base .. 'spec:' .. id, 'total', 'next', 'source', 'audience', 'member', 'abort',
-    'parked', 'paused', 'ending', 'class', 'priority', 'hold_ms', 'again')
-  if not values[1] then return nil end
-  return { total = values[1], next = values[2], source = values[3], audience = values[4], member = values[5],
-    abort = values[6] or '', parked = values[7], paused = values[8], ending = values[9], class = values[10],
-    priority = tonumber(values[11] or '5'), hold_ms = tonumber(values[12] or '0'), again = values[13] }
+  local total, next_index, source, audience, member, abort, parked, paused, ending, class, priority, hold_ms, again =
+    unpack(redis.call('HMGET', base .. 'spec:' .. id, 'total', 'next', 'source', 'audience', 'member', 'abort',
+      'parked', 'paused', 'ending', 'class', 'priority', 'hold_ms', 'again'))
+  if not total then return nil end
+  return { total = total, next = next_index, source = source, audience = audience, member = member, abort = abort or '',
+    parked = parked, paused = paused, ending = ending, class = class, priority = tonumber(priority or '5'),
+    hold_ms = tonumber(hold_ms or '0'), needs_resend = again == '1' }
 end

@@ -2,6 +2,9 @@
 -- ---------------------------------------------------------------------------------------------------------------
 -- Checks of the caller's rights and of the types of the project's keys.
 
+local check_rights, check
+do
+
 -- Name of each key behind the base that exists once a project -> its type. Keys of a job or a worker are not listed.
 local TYPES = { jobs = 'stream', results = 'stream', feedback = 'stream', dead = 'stream', news = 'stream',
   refused = 'stream', upstream = 'stream', unwanted = 'set', copying = 'set', jobs_open = 'set', jobs_parked = 'set',
@@ -16,20 +19,20 @@ local COMMANDS = { 'BITCOUNT {}', 'DEL {}', 'EXISTS {}', 'GETBIT {} 0', 'GETRANG
   'HGET {} x', 'HGETALL {}', 'HKEYS {}', 'HLEN {}', 'HMGET {} x', 'HRANDFIELD {}', 'HSET {} x 1', 'HSETNX {} x 1',
   'HINCRBY {} x 1', 'HVALS {}', 'INFO', 'LLEN {}', 'LRANGE {} 0 0', 'LREM {} 0 x', 'PEXPIRE {} 1', 'PFADD {} x',
   'PFCOUNT {}', 'RPUSH {} x', 'SADD {} x', 'SCARD {}', 'SET {} x', 'SETBIT {} 0 1', 'SETRANGE {} 0 x', 'SISMEMBER {} x',
-  'SMEMBERS {}', 'SRANDMEMBER {}', 'SREM {} x', 'SSCAN {} 0', 'TIME', 'TYPE {}', 'UNLINK {}', 'XACK {} x 0-0', 'XADD {} * x 1',
-  'XDEL {} 0-0', 'XGROUP DELCONSUMER {} x x', 'XINFO CONSUMERS {} x', 'XINFO GROUPS {}', 'XLEN {}', 'XPENDING {} x',
-  'XRANGE {} - +', 'XTRIM {} MAXLEN 1', 'ZADD {} 1 x', 'ZCARD {}', 'ZCOUNT {} 0 0', 'ZPOPMIN {}', 'ZRANGE {} 0 0',
+  'SMEMBERS {}', 'SRANDMEMBER {}', 'SREM {} x', 'SSCAN {} 0', 'TIME', 'TYPE {}', 'UNLINK {}', 'XACK {} x 0-0',
+  'XADD {} * x 1', 'XDEL {} 0-0', 'XGROUP DELCONSUMER {} x x', 'XINFO CONSUMERS {} x', 'XINFO GROUPS {}', 'XLEN {}',
+  'XPENDING {} x', 'XRANGE {} - +', 'XTRIM {} MAXLEN 1', 'ZADD {} 1 x', 'ZCARD {}', 'ZCOUNT {} 0 0', 'ZPOPMIN {}', 'ZRANGE {} 0 0',
   'ZRANGEBYSCORE {} 0 0', 'ZREM {} x', 'ZSCORE {} x' }
 
--- Per function: its writes to outgoing streams, which cannot be undone, and the note of its step; see `may`.
-local NEEDED = {
+-- Per function: its writes to outgoing streams, which cannot be undone, and the note of its step; see check_rights.
+local IRREVERSIBLE = {
   record = { { 'XADD {} * x 1', 'results' }, { 'XADD {} * x 1', 'feedback' }, { 'HSET {} x 1', 'redo' } },
   reject = { { 'XADD {} * x 1', 'dead' }, { 'XDEL {} 0-0', 'jobs' }, { 'HSET {} x 1', 'redo' } },
   park = { { 'XADD {} * x 1', 'dead' }, { 'HSET {} x 1', 'redo' } },
   replay = { { 'XADD {} * x 1', 'jobs' }, { 'XDEL {} 0-0', 'dead' } },
 }
 
--- For how long after an error `may` checks, in ms.
+-- For how long after an error check_rights looks, in ms.
 local WARY_MS = 10000
 
 local function may_run(command, key)
@@ -44,31 +47,32 @@ local function wrong_type(key, wanted)
   return found ~= 'none' and found ~= wanted and found or nil
 end
 
--- Raises an error if a write in NEEDED[what] would fail, before the function writes: an entry written before an error
--- would be written again by each repeated call. Checks only within WARY_MS of an error of the project, or when `always`
--- is set.
-local function may(base, what, always)
-  local since = troubled[base]
+-- Raises an error if a write in IRREVERSIBLE[name] would fail, before the function writes: an entry written before an
+-- error would be written again by each repeated call. Checks only within WARY_MS of an error of the project, or when
+-- `always` is set.
+function check_rights(base, name, always)
+  local since = failed_at[base]
   if not since and not always then return end
-  if since and now_ms() - since > WARY_MS then troubled[base] = nil end
-  for _, need in ipairs(NEEDED[what]) do
-    local command, name = need[1], need[2]
-    if not may_run(command, base .. name) then
-      error('NOPERM this user may not run ' .. string.match(command, '^%u+') .. ' on ' .. base .. name, 0)
+  if since and wall_ms() - since > WARY_MS then failed_at[base] = nil end
+  for _, needed in ipairs(IRREVERSIBLE[name]) do
+    local command, key = unpack(needed)
+    if not may_run(command, base .. key) then
+      error('NOPERM this user may not run ' .. string.match(command, '^%u+') .. ' on ' .. base .. key, 0)
     end
-    local found = wrong_type(base .. name, TYPES[name])
-    if found then error('WRONGTYPE ' .. base .. name .. ' is a ' .. found .. ', must be a ' .. TYPES[name], 0) end
+    local found = wrong_type(base .. key, TYPES[key])
+    if found then error('WRONGTYPE ' .. base .. key .. ' is a ' .. found .. ', must be a ' .. TYPES[key], 0) end
   end
 end
 
 -- check: finds keys of the wrong type and missing rights. A worker calls it when it connects and after an error. Writes
--- nothing. Returns a flat list: 'type', key, its type, the type that it must have; or 'command', its name, a key, ''.
-local function check(keys)
-  local base, wrong = keys[1], {}
+-- nothing. Returns a list of faults, each of names and values: {'key', key, 'found', its type, 'needed', the type that
+-- it must have}, or {'command', its name, 'key', key}.
+function check(base)
+  local faults = {}
   for _, command in ipairs(COMMANDS) do
     if not may_run(command, base .. 'ctl') then
-      local name = string.match(command, '^%u+ %u+ ') or string.match(command, '^%u+')
-      for _, text in ipairs({ 'command', (string.gsub(name, ' $', '')), base .. 'ctl', '' }) do wrong[#wrong + 1] = text end
+      local name = string.match(command, '^(%u+ %u+) ') or string.match(command, '^%u+')
+      faults[#faults + 1] = { 'command', name, 'key', base .. 'ctl' }
     end
   end
   local names = {}
@@ -76,9 +80,9 @@ local function check(keys)
   table.sort(names)
   for _, name in ipairs(names) do
     local found = wrong_type(base .. name, TYPES[name])
-    if found then
-      for _, text in ipairs({ 'type', base .. name, found, TYPES[name] }) do wrong[#wrong + 1] = text end
-    end
+    if found then faults[#faults + 1] = { 'key', base .. name, 'found', found, 'needed', TYPES[name] } end
   end
-  return wrong
+  return faults
+end
+
 end

@@ -1,62 +1,73 @@
 
 -- ---------------------------------------------------------------------------------------------------------------
--- What operators do. Jobs answer {'missing'}, {'over', state} or {'ok', state}.
+-- What operators do. A call about a job answers 'missing', or 'over' or 'ok' with the job's `state`.
+
+local cancel, cancel_entry, pause, resume, pause_project, resume_project, replay, drop, overview, trim,
+  remove_idle_consumers
+do
 
 local OVER = { done = true, cancelled = true, expired = true, rejected = true }
 
-local function find(base, id)
+local function ok_reply(state)
+  return { 'outcome', 'ok', 'state', state }
+end
+
+-- The spec of a job that is not over, and its state; nil and a reply for any other.
+local function find_job(base, id)
   local state = redis.call('HGET', base .. 'job:' .. id, 'state')
-  if not state then return nil, { 'missing' } end
+  if not state then return nil, 'missing' end
   local spec = load_spec(base, id)
-  if OVER[state] or not spec then return nil, { 'over', state } end
+  if OVER[state] or not spec then return nil, { 'outcome', 'over', 'state', state } end
   return spec, state
 end
 
 -- cancel: ends a job; each recipient without a result gets `cancelled`, or `unknown` if it may have been reached.
--- ARGV: job id.
-local function cancel(keys, args)
-  local spec, state = find(keys[1], args[1])
+function cancel(base, args)
+  local id = unpack(args, 1, 1)
+  local spec, reply = find_job(base, id)
   if not spec then
-    -- A topic whose audience was thought too large keeps the slot for too long: this gives it up.
-    redis.call('HDEL', keys[1] .. 'active', args[1])
-    return state
+    -- A broadcast whose audience was estimated too large keeps the slot too long: this gives it up.
+    redis.call('HDEL', base .. 'active', id)
+    return reply
   end
-  end_job(keys[1], args[1], 'cancelled', steady_ms(keys[1]))
-  return { 'ok', redis.call('HGET', keys[1] .. 'job:' .. args[1], 'state') }
+  end_job(base, id, 'cancelled', project_ms(base))
+  return ok_reply(redis.call('HGET', base .. 'job:' .. id, 'state'))
 end
 
--- cancel_entry: a job that no worker has taken yet is an entry of `jobs`; it ends as soon as one takes it.
--- ARGV: job id, which may be the entry's, entry to look behind ('-' = from the first).
--- Returns {'ok'}, {'missing'}, or {'more', entry to go on behind}: a call looks at a few entries, which may be
+-- cancel_entry: cancels a job that no worker has taken yet, an entry of `jobs`; it ends as soon as a worker takes it.
+-- `id`: the job's or the entry's; `behind`: the entry to look behind ('-' = from the first).
+-- Returns 'ok', 'missing', or 'more' and the `entry` to go on behind: a call looks at a few entries, which may be
 -- large.
-local function cancel_entry(keys, args)
-  local base, id, start = keys[1], args[1], args[2]
+function cancel_entry(base, args)
+  local id, behind = unpack(args, 1, 2)
   local jobs = base .. 'jobs'
   if string.match(id, '^%d+%-%d+$') and #redis.call('XRANGE', jobs, id, id) == 1 then
     redis.call('SADD', base .. 'unwanted', id)
-    return { 'ok' }
+    return 'ok'
   end
-  local entries = redis.call('XRANGE', jobs, start == '-' and start or '(' .. start, '+', 'COUNT', 20)
+  local entries, last = redis.call('XRANGE', jobs, behind == '-' and behind or '(' .. behind, '+', 'COUNT', 20), nil
   for _, entry in ipairs(entries) do
-    for i = 1, #entry[2], 2 do
-      if entry[2][i] == 'id' and entry[2][i + 1] == id then
-        redis.call('SADD', base .. 'unwanted', entry[1])
-        return { 'ok' }
+    local entry_id, fields = unpack(entry)
+    last = entry_id
+    for i = 1, #fields, 2 do
+      if fields[i] == 'id' and fields[i + 1] == id then
+        redis.call('SADD', base .. 'unwanted', entry_id)
+        return 'ok'
       end
     end
   end
-  if #entries < 20 then return { 'missing' } end
-  return { 'more', entries[#entries][1] }
+  if #entries < 20 then return 'missing' end
+  return { 'outcome', 'more', 'entry', last }
 end
 
--- pause: nothing of the job is sent until it is resumed; a fan-out gives up the slot. ARGV: job id.
--- Also {'parked'}: the job waits for a person already.
-local function pause(keys, args)
-  local base, id = keys[1], args[1]
-  local spec, state = find(base, id)
+-- pause: nothing of the job is sent until it is resumed; a fan-out gives up the slot. Also 'parked': the job waits for
+-- a person already.
+function pause(base, args)
+  local id = unpack(args, 1, 1)
+  local spec, state = find_job(base, id)
   if not spec then return state end
-  if spec.parked then return { 'parked' } end
-  if spec.ending then return { 'over', state } end
+  if spec.parked then return 'parked' end
+  if spec.ending then return { 'outcome', 'over', 'state', state } end
   if not spec.paused then
     in_step(base, id, function()
       write('HSET', base .. 'spec:' .. id, 'paused', '1')
@@ -65,176 +76,192 @@ local function pause(keys, args)
       dequeue(base, spec)
       release_slot(base, id)
       -- Workers stop batches up to this epoch; later ones were claimed after a resume.
-      tell(base, 'stop', id, next_epoch(base, now_ms()))
+      append_news(base, 'stop', id, next_epoch(base, wall_ms()))
     end)
   end
-  return { 'ok', 'paused' }
+  return ok_reply('paused')
 end
 
--- Part of a step. `known`: see restore.
-local function go_on(base, id, spec, known)
-  local key, copies = base .. 'spec:' .. id, nil
+-- Lets a paused or parked job go on. Part of a step. `known`: see restore. Returns its state.
+local function continue_job(base, id, spec, known)
+  local key = base .. 'spec:' .. id
   write('HDEL', key, 'paused', 'parked')
-  spec.paused, spec.parked = nil, nil
+  spec.paused, spec.parked, known.copying = nil, nil, nil
   if spec.source == 'set' and redis.call('HEXISTS', key, 'whole') == 0 then
     -- Its copy was given up; it starts over.
     write('HDEL', key, 'run', 'restarts')
     write('SADD', base .. 'copying', id)
-    copies = true
+    known.copying = true
   end
-  known = known or {}
-  known.copying = copies
-  restore(base, id, spec, steady_ms(base), known)
-  local state = natural_state(base, id, spec)
+  restore(base, id, spec, project_ms(base), known)
+  local state = running_state(base, id, spec)
   write('HSET', base .. 'job:' .. id, 'state', state)
   write('HDEL', base .. 'job:' .. id, 'reason')
   return state
 end
 
--- resume: a paused job goes on where it was. ARGV: job id.
-local function resume(keys, args)
-  local spec, state = find(keys[1], args[1])
+-- resume: a paused job goes on where it was.
+function resume(base, args)
+  local id = unpack(args, 1, 1)
+  local spec, state = find_job(base, id)
   if not spec then return state end
-  if spec.parked then return { 'parked' } end
-  if not spec.paused then return { 'ok', state } end
-  return { 'ok', (in_step(keys[1], args[1], go_on, keys[1], args[1], spec)) }
+  if spec.parked then return 'parked' end
+  if not spec.paused then return ok_reply(state) end
+  return ok_reply((in_step(base, id, continue_job, base, id, spec, {})))
 end
 
--- pause_project: nothing of the project is sent until it is resumed. ARGV: reason. Returns {'ok'}.
-local function pause_project(keys, args)
-  redis.call('HSET', keys[1] .. 'ctl', 'pause', args[1] ~= '' and args[1] or 'paused by an operator')
-  return { 'ok' }
+-- pause_project: nothing of the project is sent until it is resumed.
+function pause_project(base, args)
+  local reason = unpack(args, 1, 1)
+  redis.call('HSET', base .. 'ctl', 'pause', reason ~= '' and reason or 'paused by an operator')
+  return 'ok'
 end
 
--- resume_project: lifts an operator's pause, and has a blocked project probed at once. Returns {'ok'}.
-local function resume_project(keys)
-  local ctl = keys[1] .. 'ctl'
-  redis.call('HDEL', ctl, 'pause')
-  if redis.call('HEXISTS', ctl, 'block') == 1 then
-    local now = int(steady_ms(keys[1]))
-    redis.call('HSET', ctl, 'block_until', now)
+-- resume_project: lifts an operator's pause, and has a blocked project probed at once.
+function resume_project(base)
+  local control = base .. 'ctl'
+  redis.call('HDEL', control, 'pause')
+  if redis.call('HEXISTS', control, 'block') == 1 then
+    local now = int(project_ms(base))
+    redis.call('HSET', control, 'block_until', now)
     -- What waits for the probe waits for its old time: the first of it is due now.
-    for _, set in ipairs(WAITING) do
-      local member = redis.call('ZRANGE', keys[1] .. set, 0, 0)[1]
-      if member then redis.call('ZADD', keys[1] .. set, 'LT', now, member) end
+    for _, set in ipairs(DUE_SETS) do
+      local member = unpack(redis.call('ZRANGE', base .. set, 0, 0))
+      if member then redis.call('ZADD', base .. set, 'LT', now, member) end
     end
   end
-  return { 'ok' }
+  return 'ok'
 end
 
--- replay: an entry of `dead` goes on: a parked job with its unfinished recipients, a rejected entry as a new one.
--- ARGV: entry id. Returns {'resumed', job}, {'pushed', new entry id}, {'gone', job} (nothing is left of it), {'busy', job}
--- (another job of the same id runs: replay when it is over), {'missing'}.
-local function replay(keys, args)
-  local base = keys[1]
-  local entry = redis.call('XRANGE', base .. 'dead', args[1], args[1])[1]
-  if not entry then return { 'missing' } end
-  local fields = pairs_to_map(entry[2])
-  if fields.kind == 'parked' then
-    local id = fields.job
-    local spec = load_spec(base, id)
-    local is_parked = spec and spec.parked
-    if is_parked then
-      in_step(base, id, function()
-        write('SREM', base .. 'jobs_parked', id)
-        write('SADD', base .. 'jobs_open', id)
-        for _, name in ipairs(redis.call('LRANGE', base .. 'stopped:' .. id, 0, -1)) do
-          write('HDEL', base .. 'b:' .. name, 'crashes', 'alone')
-        end
-        write('DEL', base .. 'crashed:' .. id)
-        go_on(base, id, spec, { crashes = '0' })
-        write('XDEL', base .. 'dead', args[1])
-      end)
-      return { 'resumed', id }
-    end
-    write('XDEL', base .. 'dead', args[1])
-    return { 'gone', id }
+-- Lets a parked job go on, and removes its entry from `dead`. Part of a step.
+local function replay_parked(base, id, spec, entry)
+  write('SREM', base .. 'jobs_parked', id)
+  write('SADD', base .. 'jobs_open', id)
+  for _, name in ipairs(redis.call('LRANGE', base .. 'stopped:' .. id, 0, -1)) do
+    write('HDEL', base .. 'b:' .. name, 'crashes', 'alone')
   end
-  local push = { 'XADD', base .. 'jobs', '*' }
-  for i = 1, #entry[2], 2 do
-    if string.sub(entry[2][i], 1, 2) == 'f.' then
-      push[#push + 1] = string.sub(entry[2][i], 3)
-      push[#push + 1] = entry[2][i + 1]
+  write('DEL', base .. 'crashed:' .. id)
+  continue_job(base, id, spec, { crashes = '0' })
+  write('XDEL', base .. 'dead', entry)
+end
+
+-- Pushes the fields of a rejected entry as a new entry of `jobs`. It is exempt from dedupe: a person wants it sent. But
+-- two jobs cannot run under one id.
+local function replay_rejected(base, entry, fields, job)
+  local push, own = { 'XADD', base .. 'jobs', '*' }, nil
+  for i = 1, #fields, 2 do
+    local name = string.match(fields[i], '^f%.(.*)$')
+    if name then
+      push[#push + 1] = name
+      push[#push + 1] = fields[i + 1]
+      if name == 'id' then own = fields[i + 1] end
     end
   end
-  if #push == 3 then return { 'gone', fields.job } end
-  -- Exempt from dedupe: a person wants it sent. But two jobs cannot run under one id.
-  local own = pairs_to_map(entry[2])['f.id']
+  if #push == 3 then return { 'outcome', 'gone', 'job', job } end
   if own then
-    if redis.call('EXISTS', base .. 'spec:' .. own) == 1 then return { 'busy', own } end
+    if redis.call('EXISTS', base .. 'spec:' .. own) == 1 then return { 'outcome', 'busy', 'job', own } end
     redis.call('DEL', base .. 'seen:' .. own)
   end
   -- An entry that is pushed twice is sent twice, so rights and types are checked first.
-  may(base, 'replay', true)
+  check_rights(base, 'replay', true)
   local pushed = redis.call(unpack(push))
-  write('XDEL', base .. 'dead', args[1])
-  return { 'pushed', pushed }
+  write('XDEL', base .. 'dead', entry)
+  return { 'outcome', 'pushed', 'entry', pushed }
 end
 
--- drop: takes an entry out of `dead`; what a parked job has left is cancelled.
--- ARGV: entry id. Returns {'dropped', job} or {'missing'}.
-local function drop(keys, args)
-  local base = keys[1]
-  local entry = redis.call('XRANGE', base .. 'dead', args[1], args[1])[1]
-  if not entry then return { 'missing' } end
-  local fields = pairs_to_map(entry[2])
-  local spec = fields.kind == 'parked' and load_spec(base, fields.job)
-  if spec and spec.parked then end_job(base, fields.job, 'cancelled', steady_ms(base)) end
-  write('XDEL', base .. 'dead', args[1])
-  return { 'dropped', fields.job }
+-- The fields of an entry of `dead`, flat and as a map; nil when it is not there.
+local function read_dead(base, entry)
+  local found = unpack(redis.call('XRANGE', base .. 'dead', entry, entry))
+  if not found then return nil end
+  local _, fields = unpack(found)
+  return fields, pairs_to_map(fields)
 end
 
--- overview: what the project is doing; a flat map. For each job that holds the slot, `active_left` says for how many ms
--- FCM is still busy with it; '-' when it goes by its sends.
-local function overview(keys)
-  local base, now = keys[1], steady_ms(keys[1])
-  local ctl = redis.call('HMGET', base .. 'ctl', 'pause', 'block', 'hold_until', 'pressure', 'quota')
-  local pace = current_pace(look(base), now)
-  local active, left = {}, {}
-  local turns = redis.call('HGETALL', base .. 'active')
+-- replay: an entry of `dead` goes on: a parked job with its unfinished recipients, a rejected entry as a new one.
+-- Returns 'missing', or with `job`: 'resumed', 'gone' (nothing is left of it) or 'busy' (another job of the same id
+-- runs: replay when it is over), or 'pushed' and the new `entry`.
+function replay(base, args)
+  local entry = unpack(args, 1, 1)
+  local fields, known = read_dead(base, entry)
+  if not fields then return 'missing' end
+  local id = known.job
+  if known.kind ~= 'parked' then return replay_rejected(base, entry, fields, id) end
+  local spec = load_spec(base, id)
+  if spec and spec.parked then
+    in_step(base, id, replay_parked, base, id, spec, entry)
+    return { 'outcome', 'resumed', 'job', id }
+  end
+  write('XDEL', base .. 'dead', entry)
+  return { 'outcome', 'gone', 'job', id }
+end
+
+-- drop: removes an entry from `dead`; the unfinished recipients of a parked job are cancelled.
+-- Returns 'missing', or 'dropped' and the `job`.
+function drop(base, args)
+  local entry = unpack(args, 1, 1)
+  local fields, known = read_dead(base, entry)
+  if not fields then return 'missing' end
+  local spec = known.kind == 'parked' and load_spec(base, known.job)
+  if spec and spec.parked then end_job(base, known.job, 'cancelled', project_ms(base)) end
+  write('XDEL', base .. 'dead', entry)
+  return { 'outcome', 'dropped', 'job', known.job }
+end
+
+-- overview: what the project is doing. For each job that holds the slot, `active_left` says for how many ms FCM is
+-- still busy with it; '-' when it goes by its sends.
+function overview(base)
+  local now = project_ms(base)
+  local pause_reason, block, hold_until, pressure, quota, epoch = unpack(redis.call('HMGET', base .. 'ctl', 'pause',
+    'block', 'hold_until', 'pressure', 'quota', 'epoch'))
+  local rate = current_pace(read_control(base), now)
+  local active, left, turns = {}, {}, redis.call('HGETALL', base .. 'active')
   for i = 1, #turns, 2 do
     active[#active + 1] = turns[i]
     local ends = string.match(turns[i + 1], '|(%d+)$')
     left[#left + 1] = ends and int(math.max(0, tonumber(ends) - now)) or '-'
   end
-  return { 'now_ms', int(now_ms()), 'paused', ctl[1] and '1' or '0', 'pause_reason', ctl[1] or '', 'block', ctl[2] or '',
-    'hold_ms', int(math.max(0, (tonumber(ctl[3]) or 0) - now)), 'pressure', ctl[4] or '',
+  local retrying = redis.call('ZCARD', base .. DUE_RETRY) + redis.call('ZCARD', base .. DUE_FANOUT_RETRY)
+  return { 'now_ms', int(wall_ms()), 'paused', pause_reason and '1' or '0', 'pause_reason', pause_reason or '',
+    'block', block or '', 'hold_ms', int(math.max(0, (tonumber(hold_until) or 0) - now)), 'pressure', pressure or '',
     'open', int(redis.call('SCARD', base .. 'jobs_open')), 'parked', int(redis.call('SCARD', base .. 'jobs_parked')),
-    'entries', int(redis.call('XLEN', base .. 'jobs')), 'retrying', int(redis.call('ZCARD', base .. 'retry') + redis.call('ZCARD', base .. 'retry_many')),
+    'entries', int(redis.call('XLEN', base .. 'jobs')), 'retrying', int(retrying),
     'scheduled', int(redis.call('ZCARD', base .. 'sched')),
     'waiting_fanouts', int(redis.call('ZCARD', base .. 'queue')), 'workers', int(redis.call('HLEN', base .. 'leases')),
-    'rate', pace.rate, 'recovering', pace.recovering, 'quota', ctl[5] or '0', 'active', table.concat(active, ' '), 'active_left', table.concat(left, ' '),
-    'epoch', redis.call('HGET', base .. 'ctl', 'epoch') or '0' }
+    'rate', rate.rate, 'recovering', rate.recovering, 'quota', quota or '0', 'active', table.concat(active, ' '),
+    'active_left', table.concat(left, ' '), 'epoch', epoch or '0' }
 end
 
--- trim: takes old entries out of an outgoing stream, but nothing that an existing group has not acknowledged.
--- ARGV: stream's name behind the base, ms to keep. Returns the number of entries taken out.
-local function trim(keys, args)
-  local stream = keys[1] .. args[1]
-  if redis.call('EXISTS', stream) == 0 then return 0 end
-  local floor = int(now_ms() - tonumber(args[2])) .. '-0'
-  for _, group in ipairs(redis.call('XINFO', 'GROUPS', stream)) do
+-- trim: removes old entries from an outgoing stream, but none that an existing group has not acknowledged.
+-- `stream`: its name behind the base. Returns the number of entries removed.
+function trim(base, args)
+  local stream, keep_ms = unpack(args, 1, 2)
+  local key = base .. stream
+  if redis.call('EXISTS', key) == 0 then return 0 end
+  local floor = int(wall_ms() - tonumber(keep_ms)) .. '-0'
+  for _, group in ipairs(redis.call('XINFO', 'GROUPS', key)) do
     local info = pairs_to_map(group)
-    local oldest = info['last-delivered-id']
-    if tonumber(info['pending']) > 0 then oldest = redis.call('XPENDING', stream, info['name'])[2] end
-    if before(oldest, floor) then floor = oldest end
+    local oldest, _ = info['last-delivered-id'], nil
+    if tonumber(info['pending']) > 0 then _, oldest = unpack(redis.call('XPENDING', key, info['name'])) end
+    if is_earlier(oldest, floor) then floor = oldest end
   end
-  return redis.call('XTRIM', stream, 'MINID', floor)
+  return redis.call('XTRIM', key, 'MINID', floor)
 end
 
--- tidy: removes consumers that have nothing pending and have not been heard of for a while. In one step, because one
--- that read an entry in between would take the entry's only mark along.
--- ARGV: ms. Returns the number of consumers removed.
-local function tidy(keys, args)
-  local jobs, removed = keys[1] .. 'jobs', 0
+-- remove_idle_consumers: removes consumers of `jobs` that have nothing pending and were silent for `idle_ms`. In one
+-- call, because a consumer that read an entry in between would take the entry's only mark along. Returns their number.
+function remove_idle_consumers(base, args)
+  local idle_ms = unpack(args, 1, 1)
+  local jobs, removed = base .. 'jobs', 0
   local consumers = redis.pcall('XINFO', 'CONSUMERS', jobs, 'fanfare')
   if consumers.err then return 0 end
   for _, flat in ipairs(consumers) do
     local consumer = pairs_to_map(flat)
-    if consumer.pending == 0 and consumer.idle > tonumber(args[1]) then
+    if consumer.pending == 0 and consumer.idle > tonumber(idle_ms) then
       redis.call('XGROUP', 'DELCONSUMER', jobs, 'fanfare', consumer.name)
       removed = removed + 1
     end
   end
   return removed
+end
+
 end

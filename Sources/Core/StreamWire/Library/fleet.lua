@@ -1,54 +1,61 @@
 
 -- ---------------------------------------------------------------------------------------------------------------
--- fleet: what a person sees of one project, at one moment, for whoever looks at every project each second. What it costs
--- is bounded, whatever the project holds, and it writes nothing.
+-- fleet: what a person sees of one project, at one moment. The dashboard and `fanfare top` read every project each
+-- second. Its cost is bounded, whatever the project holds, and it writes nothing.
 
--- A job as it is listed: its id, its hash, and how it is run; nil when there is none.
-local function listed(base, id)
+local fleet
+do
+
+-- A job of a list: its id, its hash, and how it is run; nil when there is none. The priority is written only when it is
+-- not the usual one; of a job that is over nothing is known.
+local function describe_job(base, id)
   local job = redis.call('HGETALL', base .. 'job:' .. id)
   if #job == 0 then return nil end
-  local spec = redis.call('HMGET', base .. 'spec:' .. id, 'class', 'priority', 'ending')
-  -- What is not written is the usual; of a job that is over nothing is known.
-  return { id, job, spec[1] or '', spec[2] or spec[1] and '5' or '', spec[3] or '' }
+  local class, priority, ending = unpack(redis.call('HMGET', base .. 'spec:' .. id, 'class', 'priority', 'ending'))
+  return { 'id', id, 'job', job, 'class', class or '', 'priority', priority or class and '5' or '',
+    'ending', ending or '' }
 end
 
 -- `names` -> jobs, without those that are in `known`, which grows.
-local function list(base, names, known, most)
+local function describe_jobs(base, names, known, most)
   local jobs = {}
   for _, id in ipairs(names) do
     if #jobs >= most then break end
     if not known[id] then
       known[id] = true
-      jobs[#jobs + 1] = listed(base, id)
+      jobs[#jobs + 1] = describe_job(base, id)
     end
   end
   return jobs
 end
 
--- How long ago the oldest job came that nobody has begun: an entry of `jobs`, or a job that waits for a worker or its turn.
-local function oldest_wait(base, wall)
-  local oldest = wall
-  local jobs = base .. 'jobs'
-  local pending, behind = redis.pcall('XPENDING', jobs, 'fanfare'), '-'
-  if not pending.err and tonumber(pending[1]) > 0 then
-    oldest = math.min(oldest, tonumber(string.match(pending[2], '^%d+')) or wall)
-  elseif redis.call('XLEN', jobs) > 0 then
-    -- Whole entries are read, which may be large, so only the first that no worker was given.
-    if not pending.err then
-      for _, group in ipairs(redis.call('XINFO', 'GROUPS', jobs)) do
-        local map = pairs_to_map(group)
-        if map.name == 'fanfare' then behind = '(' .. map['last-delivered-id'] end
-      end
+-- When the oldest entry of `jobs` was pushed; `wall` when there is none.
+local function oldest_entry(base, wall)
+  local jobs, behind = base .. 'jobs', '-'
+  local pending = redis.pcall('XPENDING', jobs, 'fanfare')
+  if not pending.err then
+    local count, first = unpack(pending)
+    if tonumber(count) > 0 then return tonumber(string.match(first, '^%d+')) or wall end
+    for _, group in ipairs(redis.call('XINFO', 'GROUPS', jobs)) do
+      local map = pairs_to_map(group)
+      if map.name == 'fanfare' then behind = '(' .. map['last-delivered-id'] end
     end
-    local entry = redis.call('XRANGE', jobs, behind, '+', 'COUNT', 1)[1]
-    if entry then oldest = math.min(oldest, tonumber(string.match(entry[1], '^%d+')) or wall) end
   end
+  -- Whole entries are read, which may be large: only the first that no worker was given.
+  local entry = unpack(redis.call('XRANGE', jobs, behind, '+', 'COUNT', 1))
+  local id = entry and unpack(entry)
+  return id and tonumber(string.match(id, '^%d+')) or wall
+end
+
+-- How long ago the oldest job came that no worker has begun: an entry of `jobs`, or a job that waits for a worker or
+-- the slot. A fan-out that was preempted has begun.
+local function oldest_wait(base, wall)
+  local oldest = math.min(wall, oldest_entry(base, wall))
   for _, queue in ipairs({ 'singles', 'groups', 'managed', 'queue' }) do
     for _, member in ipairs(redis.call('ZRANGE', base .. queue, 0, 19)) do
-      local id = string.match(member, '^[^/]*/(.*)$')
-      local times = redis.call('HMGET', base .. 'job:' .. id, 'created_ms', 'started_ms')
-      -- A fan-out that was preempted has begun.
-      if times[1] and not times[2] then oldest = math.min(oldest, tonumber(times[1])) end
+      local created_ms, started_ms = unpack(redis.call('HMGET', base .. 'job:' .. job_of_member(member), 'created_ms',
+        'started_ms'))
+      if created_ms and not started_ms then oldest = math.min(oldest, tonumber(created_ms)) end
     end
   end
   return math.max(0, wall - oldest)
@@ -56,54 +63,63 @@ end
 
 -- Results that the slowest group of readers has not acknowledged; '' when there is no group.
 local function unread(base)
-  local most = ''
-  if redis.call('EXISTS', base .. 'results') == 0 then return most end
+  local most = -1
+  if redis.call('EXISTS', base .. 'results') == 0 then return '' end
   for _, group in ipairs(redis.call('XINFO', 'GROUPS', base .. 'results')) do
-    local map = pairs_to_map(group)
-    local behind = map['pending'] + (tonumber(map['lag'] or nil) or redis.call('XLEN', base .. 'results'))
-    if most == '' or behind > most then most = behind end
+    most = math.max(most, unacknowledged(base .. 'results', pairs_to_map(group)))
   end
-  return most == '' and '' or int(most)
+  return most < 0 and '' or int(most)
 end
 
--- Recipients without a result; those of jobs that need a person wait for nobody.
+-- The members that one step of a scan of a set finds.
+local function scan(key, count)
+  local _, members = unpack(redis.call('SSCAN', key, '0', 'COUNT', count))
+  return members
+end
+
+-- Recipients without a result, but for those of jobs that need a person.
 local function recipients_left(base)
   local left = tonumber(redis.call('HGET', base .. 'ctl', 'left') or '0')
-  for _, id in ipairs(redis.call('SSCAN', base .. 'jobs_parked', '0', 'COUNT', 100)[2]) do
+  for _, id in ipairs(scan(base .. 'jobs_parked', 100)) do
     left = left - (tonumber(redis.call('HGET', base .. 'spec:' .. id, 'left')) or 0)
   end
   return math.max(0, left)
 end
 
--- Each worker: its name, how long it has been silent ('' = it has not said), what it says of itself, batches it holds.
-local function crew(base, wall)
+-- Each worker: its name, how long it has been silent ('' = it has reported nothing), what it reports of itself, and how
+-- many batches it holds.
+local function describe_workers(base, wall)
   local workers = {}
   for _, worker in ipairs(redis.call('HKEYS', base .. 'leases')) do
     local about = redis.call('HGET', base .. 'about', worker)
     local at, text
     if about then at, text = string.match(about, '^(%d+)|(.*)$') end
-    workers[#workers + 1] = { worker, at and int(math.max(0, wall - tonumber(at))) or '', text or '',
-      int(redis.call('SCARD', base .. 'claims:' .. worker)) }
+    workers[#workers + 1] = { 'name', worker, 'silent_ms', at and int(math.max(0, wall - tonumber(at))) or '',
+      'about', text or '', 'batches', int(redis.call('SCARD', base .. 'claims:' .. worker)) }
   end
   return workers
 end
 
--- ARGV: jobs of each list at most. Returns a flat map: what `overview` gives, and
---   left: recipients without a result; oldest_ms: how long the oldest job waits that nobody has begun;
---   singles groups managed: jobs that wait for a worker; dead: entries; results: entries; unread: as above;
+-- The jobs that wait for the slot, in their order.
+local function queued_jobs(base, most)
+  local ids = {}
+  for i, member in ipairs(redis.call('ZRANGE', base .. 'queue', 0, most - 1)) do ids[i] = job_of_member(member) end
+  return ids
+end
+
+-- `most`: jobs of each list. Returns what `overview` gives, and
+--   left: recipients without a result; oldest_ms: how long the oldest job waits that no worker has begun;
+--   singles groups managed: jobs that wait for a worker; dead: entries; results: entries; unread: see above;
 --   probe_ms: until a blocked project is tried again; have: permits at hand;
---   tally: flat, what became of recipients since the beginning, and the retries;
+--   tally: results by status since the beginning, and the retries, as pairs;
 --   holding queued needing others: jobs that hold the slot, that wait for it in their order, that need a person, and
---   some of all others; crew: workers.
-local function fleet(keys, args)
-  local base, most = keys[1], tonumber(args[1])
-  local now, wall = steady_ms(base)
-  local reply, known = overview(keys), {}
-  local ctl = redis.call('HMGET', base .. 'ctl', 'block', 'block_until', 'have')
-  local queued = {}
-  for i, member in ipairs(redis.call('ZRANGE', base .. 'queue', 0, most - 1)) do
-    queued[i] = string.match(member, '^[^/]*/(.*)$')
-  end
+--   some of all others; leases: workers.
+function fleet(base, args)
+  local most = unpack(args, 1, 1)
+  most = tonumber(most)
+  local now, wall = project_ms(base)
+  local reply, known = overview(base), {}
+  local block, block_until, have = unpack(redis.call('HMGET', base .. 'ctl', 'block', 'block_until', 'have'))
   local function add(name, value)
     reply[#reply + 1] = name
     reply[#reply + 1] = value
@@ -114,13 +130,15 @@ local function fleet(keys, args)
   add('dead', int(redis.call('XLEN', base .. 'dead')))
   add('results', int(redis.call('XLEN', base .. 'results')))
   add('unread', unread(base))
-  add('probe_ms', ctl[1] and int(math.max(0, (tonumber(ctl[2]) or 0) - now)) or '0')
-  add('have', ctl[3] or '0')
+  add('probe_ms', block and int(math.max(0, (tonumber(block_until) or 0) - now)) or '0')
+  add('have', have or '0')
   add('tally', redis.call('HGETALL', base .. 'tally'))
-  add('holding', list(base, redis.call('HKEYS', base .. 'active'), known, most))
-  add('queued', list(base, queued, known, most))
-  add('needing', list(base, redis.call('SSCAN', base .. 'jobs_parked', '0', 'COUNT', most)[2], known, most))
-  add('others', list(base, redis.call('SSCAN', base .. 'jobs_open', '0', 'COUNT', 3 * most)[2], known, most))
-  add('crew', crew(base, wall))
+  add('holding', describe_jobs(base, redis.call('HKEYS', base .. 'active'), known, most))
+  add('queued', describe_jobs(base, queued_jobs(base, most), known, most))
+  add('needing', describe_jobs(base, scan(base .. 'jobs_parked', most), known, most))
+  add('others', describe_jobs(base, scan(base .. 'jobs_open', 3 * most), known, most))
+  add('leases', describe_workers(base, wall))
   return reply
+end
+
 end

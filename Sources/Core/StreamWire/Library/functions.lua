@@ -1,37 +1,41 @@
 
 -- ---------------------------------------------------------------------------------------------------------------
--- A function that only frees or reports runs when memory is full, too: the way out must not be shut.
-redis.register_function{ function_name = 'fanfare_v2_register', callback = register, flags = { 'allow-oom' } }
-redis.register_function{ function_name = 'fanfare_v2_renew', callback = renew, flags = { 'allow-oom' } }
-redis.register_function{ function_name = 'fanfare_v2_reconcile', callback = guarded(reconcile), flags = { 'allow-oom' } }
-redis.register_function{ function_name = 'fanfare_v2_bury', callback = guarded(bury), flags = { 'allow-oom' } }
-redis.register_function{ function_name = 'fanfare_v2_leave', callback = guarded(leave), flags = { 'allow-oom' } }
-redis.register_function{ function_name = 'fanfare_v2_release', callback = guarded(release), flags = { 'allow-oom' } }
-redis.register_function('fanfare_v2_intake', one_call(intake, intake_end))
-redis.register_function('fanfare_v2_intakes', several_calls(intake, intake_end))
-redis.register_function{ function_name = 'fanfare_v2_reject', callback = guarded(reject), flags = { 'allow-oom' } }
-redis.register_function('fanfare_v2_copy', guarded(copy))
-redis.register_function('fanfare_v2_claim', guarded(claim))
-redis.register_function{ function_name = 'fanfare_v2_spec', callback = spec, flags = { 'no-writes' } }
-redis.register_function{ function_name = 'fanfare_v2_record', callback = one_call(record, record_end),
-  flags = { 'allow-oom' } }
-redis.register_function{ function_name = 'fanfare_v2_records', callback = several_calls(record, record_end),
-  flags = { 'allow-oom' } }
-redis.register_function{ function_name = 'fanfare_v2_hold', callback = guarded(hold), flags = { 'allow-oom' } }
-redis.register_function('fanfare_v2_pace', guarded(pace))
-redis.register_function('fanfare_v2_manage', guarded(manage))
-redis.register_function('fanfare_v2_connect', guarded(connect))
-redis.register_function{ function_name = 'fanfare_v2_trim', callback = guarded(trim), flags = { 'allow-oom' } }
-redis.register_function{ function_name = 'fanfare_v2_tidy', callback = guarded(tidy), flags = { 'allow-oom' } }
-redis.register_function{ function_name = 'fanfare_v2_cancel', callback = guarded(cancel), flags = { 'allow-oom' } }
-redis.register_function{ function_name = 'fanfare_v2_cancel_entry', callback = guarded(cancel_entry), flags = { 'allow-oom' } }
-redis.register_function{ function_name = 'fanfare_v2_pause', callback = guarded(pause), flags = { 'allow-oom' } }
-redis.register_function{ function_name = 'fanfare_v2_resume', callback = guarded(resume), flags = { 'allow-oom' } }
-redis.register_function{ function_name = 'fanfare_v2_pause_project', callback = guarded(pause_project), flags = { 'allow-oom' } }
-redis.register_function{ function_name = 'fanfare_v2_resume_project', callback = guarded(resume_project), flags = { 'allow-oom' } }
-redis.register_function('fanfare_v2_replay', guarded(replay))
-redis.register_function{ function_name = 'fanfare_v2_drop', callback = guarded(drop), flags = { 'allow-oom' } }
-redis.register_function{ function_name = 'fanfare_v2_overview', callback = overview, flags = { 'no-writes' } }
-redis.register_function{ function_name = 'fanfare_v2_fleet', callback = fleet, flags = { 'no-writes' } }
-redis.register_function{ function_name = 'fanfare_v2_check', callback = check, flags = { 'no-writes' } }
-redis.register_function{ function_name = 'fanfare_v2_repair', callback = guarded(repair), flags = { 'allow-oom' } }
+-- The functions as Redis knows them. A function that only frees or reports runs when memory is full, too: the way out
+-- must not be shut.
+
+local function register_function(name, callback, ...)
+  redis.register_function{ function_name = 'fanfare_v2_' .. name, callback = callback, flags = { ... } }
+end
+
+register_function('register', plain(register), 'allow-oom')
+register_function('renew', plain(renew), 'allow-oom')
+register_function('reconcile', guarded(reconcile), 'allow-oom')
+register_function('declare_dead', guarded(declare_dead), 'allow-oom')
+register_function('deregister', guarded(deregister), 'allow-oom')
+register_function('release', guarded(release), 'allow-oom')
+register_function('intake', one_call(intake, finish_intakes))
+register_function('intakes', several_calls(intake, finish_intakes))
+register_function('reject', guarded(reject), 'allow-oom')
+register_function('copy', guarded(copy))
+register_function('claim', guarded(claim))
+register_function('spec', plain(spec), 'no-writes')
+register_function('record', one_call(record, finish_records), 'allow-oom')
+register_function('records', several_calls(record, finish_records), 'allow-oom')
+register_function('hold', guarded(hold), 'allow-oom')
+register_function('pace', guarded(pace))
+register_function('manage', guarded(manage))
+register_function('connect', guarded(connect))
+register_function('trim', guarded(trim), 'allow-oom')
+register_function('remove_idle_consumers', guarded(remove_idle_consumers), 'allow-oom')
+register_function('cancel', guarded(cancel), 'allow-oom')
+register_function('cancel_entry', guarded(cancel_entry), 'allow-oom')
+register_function('pause', guarded(pause), 'allow-oom')
+register_function('resume', guarded(resume), 'allow-oom')
+register_function('pause_project', guarded(pause_project), 'allow-oom')
+register_function('resume_project', guarded(resume_project), 'allow-oom')
+register_function('replay', guarded(replay))
+register_function('drop', guarded(drop), 'allow-oom')
+register_function('overview', plain(overview), 'no-writes')
+register_function('fleet', plain(fleet), 'no-writes')
+register_function('check', plain(check), 'no-writes')
+register_function('repair', guarded(repair), 'allow-oom')

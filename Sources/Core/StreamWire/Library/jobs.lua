@@ -2,13 +2,16 @@
 -- ---------------------------------------------------------------------------------------------------------------
 -- Jobs: how they begin, stop, go on and end.
 --
--- class: `single` (one batch), `group` (a device group), `managed` (no message: subscriptions and groups), `fanout` (more
--- than one batch) or `aimed` (a topic or a condition). The last two take turns.
+-- class: `single` (one batch), `group` (a device group), `managed` (no message: subscriptions and groups), `fanout`
+-- (more than one batch) or BROADCAST (a topic or a condition). The last two need the slot.
 
-local QUEUES = { single = 'singles', group = 'groups', managed = 'managed', fanout = 'queue', aimed = 'queue' }
+-- The stored name of a broadcast's class.
+local BROADCAST = 'aimed'
 
-local function takes_turns(class)
-  return class == 'fanout' or class == 'aimed'
+local QUEUES = { single = 'singles', group = 'groups', managed = 'managed', fanout = 'queue', [BROADCAST] = 'queue' }
+
+local function needs_slot(class)
+  return class == 'fanout' or class == BROADCAST
 end
 
 local function enqueue(base, spec)
@@ -19,25 +22,26 @@ local function dequeue(base, spec)
   write('ZREM', base .. QUEUES[spec.class], spec.member)
 end
 
--- Something of the first pass is left that no worker holds; of an aimed job also a send that has to be made again.
+-- Whether a batch of the first pass is left that no worker holds, or a broadcast must be sent again.
 local function has_first_pass(base, id, spec)
-  return tonumber(spec.next) < tonumber(spec.total) or spec.again == '1'
-    or (takes_turns(spec.class) and redis.call('LLEN', base .. 'orphans:' .. id) > 0)
+  return tonumber(spec.next) < tonumber(spec.total) or spec.needs_resend
+    or (needs_slot(spec.class) and redis.call('LLEN', base .. 'orphans:' .. id) > 0)
 end
 
--- Gives the slot up. A topic that FCM is busy with, or may be in a moment, keeps it until that is over.
+-- Gives the slot up. A broadcast that FCM is busy with, or may be in a moment, keeps it until that is over.
 local function release_slot(base, id)
   local value = redis.call('HGET', base .. 'active', id)
   if value and string.sub(value, -1) == '|' then write('HDEL', base .. 'active', id) end
 end
 
--- Retries are kept apart by what they cost, so that those which the budget does not allow stand in nobody's way. Those of
--- management cost no sends, and a worker has room of its own for them.
-local WAITING_SENDS = { 'again', 'retry', 'retry_many' }
-local WAITING = { 'again', 'retry', 'retry_many', 'again_managed' }
+-- The sets of due times. Recipients are kept apart by what they cost, so that retries that the budget does not allow
+-- delay no others. Management costs no sends, and a worker has room of its own for it.
+local DUE_UNSENT, DUE_RETRY, DUE_FANOUT_RETRY, DUE_MANAGEMENT = 'again', 'retry', 'retry_many', 'again_managed'
+local DUE_SENDS = { DUE_UNSENT, DUE_RETRY, DUE_FANOUT_RETRY }
+local DUE_SETS = { DUE_UNSENT, DUE_RETRY, DUE_FANOUT_RETRY, DUE_MANAGEMENT }
 
--- Removes a job that ends or is paused from `blocked`. If it was the last one there, the project's block ends and the
--- next send is tried.
+-- Removes a job that ends or is paused from `blocked`. With the last one the project's block ends, and the next send is
+-- tried.
 local function release_block(base, id)
   if redis.call('SISMEMBER', base .. 'blocked', id) == 0 then return end
   local is_last = redis.call('SCARD', base .. 'blocked') == 1
@@ -45,41 +49,43 @@ local function release_block(base, id)
   if is_last then write('HDEL', base .. 'ctl', 'block', 'block_until') end
 end
 
-local function waiting_set(spec_class, value)
-  if spec_class == 'managed' then return 'again_managed' end
-  if string.sub(value, 1, 2) == '0|' or spec_class == 'aimed' then return 'again' end
-  return spec_class == 'fanout' and 'retry_many' or 'retry'
+-- Whether a value of wait:<id> has 0 attempts: the recipient was never sent, so its send is no retry.
+local function is_unsent(value)
+  return value and string.sub(value, 1, 2) == '0|'
 end
 
-local function schedule(base, id, spec_class, index, value, due)
-  write('ZADD', base .. waiting_set(spec_class, value), due, id .. '/' .. index)
+-- The set of due times for a recipient, by its job's class and its value of wait:<id>.
+local function due_set(class, value)
+  if class == 'managed' then return DUE_MANAGEMENT end
+  if is_unsent(value) or class == BROADCAST then return DUE_UNSENT end
+  return class == 'fanout' and DUE_FANOUT_RETRY or DUE_RETRY
 end
 
 -- Removes recipients from the sets of due times.
 local function unschedule(base, id, indexes)
   local members = {}
   for i, index in ipairs(indexes) do members[i] = id .. '/' .. index end
-  for _, set in ipairs(WAITING) do write('ZREM', base .. set, unpack(members)) end
+  for _, set in ipairs(DUE_SETS) do write('ZREM', base .. set, unpack(members)) end
   write('ZREM', base .. 'held:' .. id, unpack(members))
 end
 
 -- Whether a recipient waits for its due time; false when a worker has it in a batch.
 local function is_scheduled(base, id, index)
   local member = id .. '/' .. index
-  for _, set in ipairs(WAITING) do
+  for _, set in ipairs(DUE_SETS) do
     if redis.call('ZSCORE', base .. set, member) then return true end
   end
   return redis.call('ZSCORE', base .. 'held:' .. id, member) and true or false
 end
 
--- Moves retries of a job that goes on back among the others; a million of them must not hold the server, so it is
--- done in steps by the claims that follow.
-local function unhold(base, id, spec)
+-- Moves a thousand due times of a resumed job back among the others. The claims that follow move the rest: a million
+-- of them must not block the server.
+local function restore_held(base, id, spec)
   local held, moved = redis.call('ZRANGE', base .. 'held:' .. id, 0, 999, 'WITHSCORES'), {}
   for i = 1, #held, 2 do
     local _, index = split_name(held[i])
     local value = redis.call('HGET', base .. 'wait:' .. id, index)
-    if value then schedule(base, id, spec.class, index, value, held[i + 1]) end
+    if value then write('ZADD', base .. due_set(spec.class, value), held[i + 1], id .. '/' .. index) end
     moved[#moved + 1] = held[i]
   end
   local is_all = redis.call('ZCARD', base .. 'held:' .. id) <= #moved
@@ -87,14 +93,15 @@ local function unhold(base, id, spec)
   write(is_all and 'SREM' or 'SADD', base .. 'restoring', id)
 end
 
-local SUSPECT = 3
+-- How many workers in a row must die while they hold a batch before it is quarantined.
+local CRASHES_TO_QUARANTINE = 3
 
 -- The letter of a result in `record`, and its counter.
 local LETTERS = { s = 'sent', f = 'failed', u = 'unknown', c = 'cancelled', x = 'expired' }
 
 -- Puts a batch without a holder into the list from which it is claimed next. Part of a step.
 -- `known`: values that the same step writes, and Redis does not have yet: `spec` (as it will be), `sent`, `crashes`,
--- `upto`.
+-- `watermark`.
 local function orphan(base, name, now, known)
   known = known or {}
   local id = split_name(name)
@@ -105,18 +112,18 @@ local function orphan(base, name, now, known)
     write('SREM', base .. 'groups_on', id)
     return
   end
-  local facts = redis.call('HMGET', batch, 'from', 'sent', 'crashes', 'upto')
-  facts[2], facts[3], facts[4] = known.sent or facts[2], known.crashes or facts[3], known.upto or facts[4]
-  -- Whoever held it decides nothing any more, also before somebody else takes it.
+  local from, sent, crashes, watermark = unpack(redis.call('HMGET', batch, 'from', 'sent', 'crashes', 'upto'))
+  sent, crashes, watermark = known.sent or sent, known.crashes or crashes, known.watermark or watermark
+  -- The old holder decides nothing any more, also before another worker takes the batch.
   write('HDEL', batch, 'epoch')
   if spec.paused or spec.parked or spec.ending then
     write('RPUSH', base .. 'stopped:' .. id, name)
     if spec.ending then write('ZADD', base .. 'ending', int(now), id) end
-  elseif (tonumber(facts[3]) or 0) >= SUSPECT then
+  elseif (tonumber(crashes) or 0) >= CRASHES_TO_QUARANTINE then
     write('RPUSH', base .. 'suspects', name)
-  elseif (spec.class == 'fanout' and facts[1] and not facts[2]) or (spec.class == 'aimed' and facts[4] == '0') then
+  elseif (spec.class == 'fanout' and from and not sent) or (spec.class == BROADCAST and watermark == '0') then
     write('RPUSH', base .. 'orphans:' .. id, name)
-    -- It needs its turn, like what was never claimed. A topic's send that did not begin leaves the turn that it has.
+    -- It needs the slot, as an unclaimed batch does. A broadcast that was not sent keeps the slot that it has.
     local turn = redis.call('HGET', base .. 'active', id)
     if not turn then
       enqueue(base, spec)
@@ -133,7 +140,7 @@ end
 local function restore(base, id, spec, now, known)
   known = known or {}
   known.spec = spec
-  unhold(base, id, spec)
+  restore_held(base, id, spec)
   local stopped = redis.call('LRANGE', base .. 'stopped:' .. id, 0, -1)
   write('DEL', base .. 'stopped:' .. id)
   for _, name in ipairs(stopped) do orphan(base, name, now, known) end
@@ -146,74 +153,77 @@ local function restore(base, id, spec, now, known)
 end
 
 -- The state of a job that is neither paused nor parked nor over. `is_begun`: the same step removes it from `sched`.
-local function natural_state(base, id, spec, is_begun)
+local function running_state(base, id, spec, is_begun)
   if not is_begun and redis.call('ZSCORE', base .. 'sched', id) then return 'scheduled' end
-  local times = redis.call('HMGET', base .. 'job:' .. id, 'started_ms', 'first_pass_ms')
-  if times[2] then return 'retrying' end
-  if not times[1] then return 'waiting' end
-  if takes_turns(spec.class) and redis.call('HEXISTS', base .. 'active', id) == 0 then return 'waiting' end
+  local started_ms, first_pass_ms = unpack(redis.call('HMGET', base .. 'job:' .. id, 'started_ms', 'first_pass_ms'))
+  if first_pass_ms then return 'retrying' end
+  if not started_ms then return 'waiting' end
+  if needs_slot(spec.class) and redis.call('HEXISTS', base .. 'active', id) == 0 then return 'waiting' end
   return 'active'
 end
 
 -- Whether a job may be in a queue, or in a list of parked, blocked, restoring, ending or expiring jobs. Usually none of
 -- these keys exists, and a single EXISTS decides.
-local function is_listed(base, id, class)
+local function may_be_listed(base, id, class)
   return redis.call('EXISTS', base .. QUEUES[class], base .. 'jobs_parked', base .. 'blocked', base .. 'restoring',
     base .. 'ending', base .. 'expiring', base .. 'orphans:' .. id, base .. 'stopped:' .. id) > 0
 end
 
 -- The last fields of a job's hash, as name, value pairs.
--- `known`: its cancelled, expired, first_pass_ms and reason; `counters`: further pairs.
+-- `known`: of its hash: cancelled, expired, first_pass_ms; `counters`: further pairs.
 local function final_fields(known, wall, counters)
   local state = 'done'
-  if (tonumber(known[2]) or 0) > 0 then state = 'expired' end
-  if (tonumber(known[1]) or 0) > 0 then state = 'cancelled' end
-  return 'state', state, 'retrying', '0', 'finished_ms', wall, 'first_pass_ms', known[3] or wall, unpack(counters or {})
+  if (tonumber(known.expired) or 0) > 0 then state = 'expired' end
+  if (tonumber(known.cancelled) or 0) > 0 then state = 'cancelled' end
+  return 'state', state, 'retrying', '0', 'finished_ms', wall, 'first_pass_ms', known.first_pass_ms or wall,
+    unpack(counters or {})
+end
+
+-- Removes a job from the queues and lists that it may be in, and its batches without a holder. Part of a step.
+local function remove_from_lists(base, id, spec)
+  dequeue(base, spec)
+  -- Also of a parked job the last result may come in: from a worker that was declared dead.
+  write('SREM', base .. 'jobs_parked', id)
+  write('SREM', base .. 'blocked', id)
+  write('SREM', base .. 'restoring', id)
+  write('ZREM', base .. 'ending', id)
+  write('ZREM', base .. 'expiring', id)
+  for _, list in ipairs({ 'orphans:', 'stopped:' }) do
+    for _, name in ipairs(redis.call('LRANGE', base .. list .. id, 0, -1)) do write('DEL', base .. 'b:' .. name) end
+  end
 end
 
 -- Ends a job: writes its last state and times, and removes its private keys. Part of a step.
--- `last`: values that the caller knows: `known` and `counters`, see final_fields; `batch`: the key of the batch that
--- ends with the job; `spec`: member, class and keep; `is_listed`: true if the same step puts the job into a list.
-local function finish_job(base, id, last)
-  last = last or {}
+-- `known`: of the job's hash: cancelled, expired, first_pass_ms, reason; `spec`: its member, class and keep.
+-- `last`: `counters`: see final_fields; `batch`: the key of the batch that ends with the job; `is_listed`: true if the
+-- same step puts the job into a list.
+local function finish_job(base, id, known, spec, last)
   local job, spec_key = base .. 'job:' .. id, base .. 'spec:' .. id
-  local known = last.known or redis.call('HMGET', job, 'cancelled', 'expired', 'first_pass_ms', 'reason')
-  local spec = last.spec or redis.call('HMGET', spec_key, 'member', 'class', 'keep')
-  local class = spec[2]
-  write('HSET', job, final_fields(known, int(now_ms()), last.counters))
-  if known[4] then write('HDEL', job, 'reason') end
-  write('PEXPIRE', job, spec[3])
+  write('HSET', job, final_fields(known, int(wall_ms()), last.counters))
+  if known.reason then write('HDEL', job, 'reason') end
+  write('PEXPIRE', job, spec.keep)
   write('SREM', base .. 'jobs_open', id)
-  if takes_turns(class) then
+  if needs_slot(spec.class) then
     local turn = redis.call('HGET', base .. 'active', id)
     if turn and not string.match(turn, '%d$') then write('HDEL', base .. 'active', id) end
   end
-  if class == 'group' then write('SREM', base .. 'groups_on', id) end
-  local orphans, stopped = base .. 'orphans:' .. id, base .. 'stopped:' .. id
-  if last.is_listed or is_listed(base, id, class) then
-    dequeue(base, { member = spec[1], class = class })
-    -- Parked, it may be over all the same: with what a worker knew that was taken for dead.
-    write('SREM', base .. 'jobs_parked', id)
-    write('SREM', base .. 'blocked', id)
-    write('SREM', base .. 'restoring', id)
-    write('ZREM', base .. 'ending', id)
-    write('ZREM', base .. 'expiring', id)
-    for _, list in ipairs({ orphans, stopped }) do
-      for _, name in ipairs(redis.call('LRANGE', list, 0, -1)) do write('DEL', base .. 'b:' .. name) end
-    end
-  end
-  write('UNLINK', spec_key, base .. 'rcpt:' .. id, base .. 'copy:' .. id, base .. 'done:' .. id,
-    base .. 'wait:' .. id, base .. 'held:' .. id, orphans, stopped, base .. 'rolled:' .. id, base .. 'crashed:' .. id,
-    last.batch or spec_key)
+  if spec.class == 'group' then write('SREM', base .. 'groups_on', id) end
+  if last.is_listed or may_be_listed(base, id, spec.class) then remove_from_lists(base, id, spec) end
+  write('UNLINK', spec_key, base .. 'rcpt:' .. id, base .. 'copy:' .. id, base .. 'done:' .. id, base .. 'wait:' .. id,
+    base .. 'held:' .. id, base .. 'orphans:' .. id, base .. 'stopped:' .. id, base .. 'rolled:' .. id,
+    base .. 'crashed:' .. id, last.batch or spec_key)
 end
 
 -- Ends a job by its counters alone: `count` recipients get `status` and no result. Part of a step.
 local function finish_by_counters(base, id, status, count, reason)
   local job = base .. 'job:' .. id
-  local known = redis.call('HMGET', job, 'cancelled', 'expired', 'first_pass_ms', 'reason', status)
-  local total = (tonumber(known[5]) or 0) + count
-  if status == 'cancelled' then known[1] = total elseif status == 'expired' then known[2] = total end
-  finish_job(base, id, { known = known, counters = { status, int(total) } })
+  local cancelled, expired, first_pass_ms, old_reason, counted = unpack(redis.call('HMGET', job, 'cancelled', 'expired',
+    'first_pass_ms', 'reason', status))
+  local member, class, keep = unpack(redis.call('HMGET', base .. 'spec:' .. id, 'member', 'class', 'keep'))
+  local known = { cancelled = cancelled, expired = expired, first_pass_ms = first_pass_ms, reason = old_reason }
+  local total = (tonumber(counted) or 0) + count
+  known[status] = total
+  finish_job(base, id, known, { member = member, class = class, keep = keep }, { counters = { status, int(total) } })
   write('HSET', base .. 'tally', status, int((tonumber(redis.call('HGET', base .. 'tally', status)) or 0) + count))
   write('HSET', job, 'reason', reason)
 end
@@ -229,14 +239,14 @@ local function end_anyway(base, id, status, poison, now)
   finish_by_counters(base, id, status, left, 'poison: its unfinished recipients are counted and have no result')
 end
 
--- Parks a job that needs a person: adds the evidence to `dead`, and keeps everything unfinished for a replay.
--- A step of its own. `also`: a function that adds writes to it.
+-- Parks a job that needs a person: adds the evidence to `dead`, and keeps its unfinished recipients for a replay.
+-- A step of its own. `evidence`: pairs for the entry; `also`: a function that adds writes to the step.
 local function park(base, id, reason, now, evidence, also)
   local spec = pairs_to_map(redis.call('HGETALL', base .. 'spec:' .. id))
   if spec.parked then return end
   if spec.ending then return in_step(base, id, end_anyway, base, id, spec.ending, evidence ~= nil, now) end
   local entry = { 'XADD', base .. 'dead', '*', 'job', id, 'reason', reason, 'kind', 'parked',
-    'entry_id', spec.entry, 'at_ms', int(now_ms()) }
+    'entry_id', spec.entry, 'at_ms', int(wall_ms()) }
   for _, value in ipairs(evidence or {}) do entry[#entry + 1] = value end
   entry[#entry + 1] = 'f.message'
   entry[#entry + 1] = spec.message
@@ -246,7 +256,7 @@ local function park(base, id, reason, now, evidence, also)
       entry[#entry + 1] = value
     end
   end
-  may(base, 'park')
+  check_rights(base, 'park')
   redis.call(unpack(entry))
   in_step(base, id, function()
     dequeue(base, spec)
@@ -259,12 +269,12 @@ local function park(base, id, reason, now, evidence, also)
     write('HSET', base .. 'spec:' .. id, 'parked', '1')
     write('HSET', base .. 'job:' .. id, 'state', 'parked', 'reason', reason)
     -- Workers stop batches up to this epoch; later ones were claimed after a replay.
-    tell(base, 'stop', id, next_epoch(base, now))
+    append_news(base, 'stop', id, next_epoch(base, now))
   end)
 end
 
 -- Ends a job before its time: workers give each unfinished recipient its result (`cancelled` or `expired`) without a
--- send, so the slot, permits and holds do not matter any more. Part of a step.
+-- send, so the job needs no slot and no permits. Part of a step.
 local function decide_end(base, id, status, now)
   local key, spec = base .. 'spec:' .. id, load_spec(base, id)
   if not spec or spec.ending then return end
@@ -277,7 +287,7 @@ local function decide_end(base, id, status, now)
   write('ZREM', base .. 'sched', id)
   write('ZREM', base .. 'expiring', id)
   write('SREM', base .. 'restoring', id)
-  -- What a dead worker left of it may stand among others' that cannot go on now.
+  -- Its batches without a holder may stand among those of other jobs that cannot go on now.
   for _, list in ipairs({ 'orphans', 'suspects' }) do
     for _, name in ipairs(redis.call('LRANGE', base .. list, 0, 19999)) do
       if split_name(name) == id then
@@ -288,15 +298,15 @@ local function decide_end(base, id, status, now)
   end
   dequeue(base, spec)
   release_slot(base, id)
-  -- An audience that is being copied ends when the copy is whole: until then its recipients are not known.
+  -- A job whose audience is being copied ends when the copy is complete: until then its recipients are not known.
   if redis.call('SISMEMBER', base .. 'copying', id) == 0 then write('ZADD', base .. 'ending', int(now), id) end
   local job = base .. 'job:' .. id
   local state = redis.call('HGET', job, 'state')
   if state == 'paused' or state == 'parked' then
-    write('HSET', job, 'state', natural_state(base, id, spec, true))
+    write('HSET', job, 'state', running_state(base, id, spec, true))
     write('HDEL', job, 'reason')
   end
-  tell(base, 'end', id, status)
+  append_news(base, 'end', id, status)
 end
 
 local function end_job(base, id, status, now)

@@ -1,10 +1,51 @@
 
--- The functions that other files call. All others are local to this block: Lua allows 200 locals in the whole library.
-local record, record_end
+-- ---------------------------------------------------------------------------------------------------------------
+-- record: writes one flush of one batch.
+--
+-- `flush`: what the call's parts share.
+--   job, spec, holder  fields of job:<id>, spec:<id> and of the batch, as read at the beginning
+--   batch, owned       the key of the batch; whether the caller holds it
+--   class, ending, crashes, has_passed   of the spec and the batch, as this flush changes them
+--   indexes, counts    indexes of the results; status letter -> new results; `fresh`: how many are new
+--   old, marks         positions of results that were known before; the writes that set the bits of the new ones
+--   first_time         the call is not a repeated one: what it counts and holds is not counted and held yet
+--   had_waiting        recipients of the job wait for a retry
+--   fields, spec_fields, job_fields   pairs that the step writes to the batch, the spec and the job's hash
+--   retried            indexes that the flush hands on to a retry, as a set
+--   is_listed          the step puts the job into a list; see finish_job
+--   common, now        see new_common; a function that returns the project's time
+
+local record, finish_records
 do
 
--- Status letters in the order of a job's counters; see LETTERS.
-local COUNTERS = { 's', 'f', 'u', 'c', 'x' }
+-- Each reads the fields of a hash that a flush needs. A table of a fixed size is made faster than one that grows.
+local function read_spec(base, id)
+  local left, abort, answers, total, class, paused, next_index, ending, unsent, member, keep, passed, bad, bad_answer =
+    unpack(redis.call('HMGET', base .. 'spec:' .. id, 'left', 'abort', 'answers', 'total', 'class', 'paused', 'next',
+      'ending', 'unsent', 'member', 'keep', 'passed', 'bad', 'bad_answer'))
+  return left and { left = left, abort = abort, answers = answers, total = total, class = class, paused = paused,
+    next = next_index, ending = ending, unsent = unsent, member = member, keep = keep, passed = passed, bad = bad,
+    bad_answer = bad_answer }
+end
+
+local function read_batch(batch)
+  local epoch, owner, call, crashes, watermark, from, sent = unpack(redis.call('HMGET', batch, 'epoch', 'owner', 'call',
+    'crashes', 'upto', 'from', 'sent'))
+  return { epoch = epoch, owner = owner, call = call, crashes = crashes, watermark = watermark, from = from,
+    sent = sent }
+end
+
+local function read_job(base, id)
+  local sent, failed, unknown, cancelled, expired, first_pass_ms, reason, state = unpack(redis.call('HMGET',
+    base .. 'job:' .. id, 'sent', 'failed', 'unknown', 'cancelled', 'expired', 'first_pass_ms', 'reason', 'state'))
+  return { sent = sent, failed = failed, unknown = unknown, cancelled = cancelled, expired = expired,
+    first_pass_ms = first_pass_ms, reason = reason, state = state }
+end
+
+local function add_field(fields, name, value)
+  fields[#fields + 1] = name
+  fields[#fields + 1] = value
+end
 
 -- Reads the project's counters. `changed`: names of the counters that this call changes; none yet.
 local function read_totals(base)
@@ -38,12 +79,9 @@ end
 local function writes_of_totals(base, totals)
   local tally, writes = { 'HSET', base .. 'tally' }, {}
   for name in pairs(totals.changed) do
-    if name ~= 'left' then
-      tally[#tally + 1] = name
-      tally[#tally + 1] = int(totals[name])
-    end
+    if name ~= 'left' then add_field(tally, name, int(totals[name])) end
   end
-  if #tally > 2 then writes[1] = tally end
+  if #tally > 2 then writes[#writes + 1] = tally end
   if totals.changed.left then writes[#writes + 1] = { 'HSET', base .. 'ctl', 'left', int(totals.left) } end
   return writes
 end
@@ -56,19 +94,22 @@ local function commit_counted(base, id, writes, common, counts, retried, fresh)
   commit(base, id, writes, sum.writes, function() common.totals = sum end)
 end
 
--- Ends a one-recipient job with its result. Only its spec, recipient and batch are left: record_end removes those of
--- all such jobs of the call.
-local function end_single(base, id, n, owner, progress, known, letter, common)
-  local job, status = base .. 'job:' .. id, LETTERS[letter]
-  common.ended_at = common.ended_at or int(now_ms())
-  redis.call('HSET', job, final_fields({ status == 'cancelled' and 1, status == 'expired' and 1, known[6] },
-    common.ended_at, { status, '1' }))
-  if known[7] then redis.call('HDEL', job, 'reason') end
-  redis.call('PEXPIRE', job, progress[11])
-  if progress[5] == 'group' then redis.call('SREM', base .. 'groups_on', id) end
+-- Ends a one-recipient job with its result. Only its spec, recipient and batch are left: finish_records removes those
+-- of all such jobs of the call.
+local function end_single(base, id, n, flush)
+  local key, known, common = base .. 'job:' .. id, flush.job, flush.common
+  local letter = next(flush.counts)
+  local status = LETTERS[letter]
+  common.ended_at = common.ended_at or int(wall_ms())
+  local final = { cancelled = status == 'cancelled' and 1, expired = status == 'expired' and 1,
+    first_pass_ms = known.first_pass_ms }
+  redis.call('HSET', key, final_fields(final, common.ended_at, { status, '1' }))
+  if known.reason then redis.call('HDEL', key, 'reason') end
+  redis.call('PEXPIRE', key, flush.spec.keep)
+  if flush.spec.class == 'group' then redis.call('SREM', base .. 'groups_on', id) end
   common.over_ids[id] = true
-  note_for_end(common, 'over', owner, id)
-  note_for_end(common, 'over', owner, n)
+  collect(common, 'over', flush.holder.owner, id)
+  collect(common, 'over', flush.holder.owner, n)
   common.over_counts[letter] = (common.over_counts[letter] or 0) + 1
 end
 
@@ -84,228 +125,260 @@ local function record_of_none(base, id, n, worker, is_late)
     write('HSET', base .. 'rolled:' .. id, n, int(BATCH))
     write('PEXPIRE', base .. 'rolled:' .. id, HOUR)
   end
-  return { 'gone' }
+  return 'gone'
 end
 
--- Blocks the project, has it probed again at once, or ends its block. Part of a step. `known`: see decide_flush.
-local function change_block(base, id, args, flush, known, progress)
-  local ctl = base .. 'ctl'
-  if args[9] ~= '' then
-    write('HSET', ctl, 'block', args[9], 'block_until', int(flush.now() + 60000))
-    if known[8] ~= 'parked' and not progress[6] then
+-- Blocks the project, has it probed again at once, or ends its block. Part of a step. `answer`: 1 when FCM answers for
+-- the project, 2 when the probe was not sent, else 0.
+local function change_block(base, id, flush, reason, answer)
+  local control = base .. 'ctl'
+  if reason ~= '' then
+    write('HSET', control, 'block', reason, 'block_until', int(flush.now() + 60000))
+    if flush.job.state ~= 'parked' and not flush.spec.paused then
       write('SADD', base .. 'blocked', id)
-      write('HSET', base .. 'job:' .. id, 'state', 'paused', 'reason', args[9])
-      known[7], known[8], flush.is_listed = args[9], 'paused', true
+      write('HSET', base .. 'job:' .. id, 'state', 'paused', 'reason', reason)
+      flush.job.reason, flush.job.state, flush.is_listed = reason, 'paused', true
     end
-  elseif args[10] == '2' and redis.call('HEXISTS', ctl, 'block') == 1 then
-    write('HSET', ctl, 'block_until', int(flush.now()))
-  elseif args[10] == '1' and redis.call('HEXISTS', ctl, 'block') == 1 then
-    unblock(base)
+  elseif answer ~= '0' and redis.call('HEXISTS', control, 'block') == 1 then
+    if answer == '1' then unblock(base) else write('HSET', control, 'block_until', int(flush.now())) end
   end
 end
 
 -- Stops a fan-out when more than half of its first 100 answers say that the message itself is wrong. Part of a step.
--- Returns the error that ends its unsent recipients, '' for none. `fields`: pairs that the step writes to the spec.
-local function weigh_answers(args, progress, fields)
-  local abort, seen = progress[2] or '', tonumber(progress[3]) or 0
-  if abort ~= '' or seen >= 100 or tonumber(args[11]) <= 0 or tonumber(progress[4]) <= BATCH then return abort end
-  local bad, answer = (tonumber(progress[13]) or 0) + tonumber(args[12]), progress[14]
-  seen = seen + tonumber(args[11])
-  fields[#fields + 1], fields[#fields + 2] = 'answers', int(seen)
-  fields[#fields + 1], fields[#fields + 2] = 'bad', int(bad)
-  if args[13] ~= '' then
-    answer = args[13]
-    fields[#fields + 1], fields[#fields + 2] = 'bad_answer', answer
-  end
+-- `answers`, `bad`: of this flush; `problem`: such an answer as JSON. Returns the error that ends the job's unsent
+-- recipients, '' for none.
+local function judge_message(flush, answers, bad, problem)
+  local abort, seen = flush.spec.abort or '', tonumber(flush.spec.answers) or 0
+  if abort ~= '' or seen >= 100 or answers <= 0 or tonumber(flush.spec.total) <= BATCH then return abort end
+  seen, bad = seen + answers, bad + (tonumber(flush.spec.bad) or 0)
+  add_field(flush.spec_fields, 'answers', int(seen))
+  add_field(flush.spec_fields, 'bad', int(bad))
+  if problem ~= '' then add_field(flush.spec_fields, 'bad_answer', problem) else problem = flush.spec.bad_answer end
   if seen < 100 or 2 * bad <= seen then return abort end
-  fields[#fields + 1], fields[#fields + 2] = 'abort', answer
-  return answer
+  add_field(flush.spec_fields, 'abort', problem)
+  return problem
 end
 
 -- Notes that a batch's first pass is over: its last send has begun, and its answers need no slot. Part of a step.
-local function pass(base, id, flush, known, progress, fields)
-  local job, passed = base .. 'job:' .. id, (tonumber(progress[12]) or 0) + 1
-  flush.fields[#flush.fields + 1], flush.fields[#flush.fields + 2] = 'sent', '1'
+local function end_first_pass(base, id, flush)
+  local passed = (tonumber(flush.spec.passed) or 0) + 1
+  add_field(flush.fields, 'sent', '1')
   flush.has_passed = '1'
-  fields[#fields + 1], fields[#fields + 2] = 'passed', int(passed)
-  if passed * BATCH < tonumber(progress[4]) then return end
-  if not known[6] then
-    known[6] = int(now_ms())
-    write('HSETNX', job, 'first_pass_ms', known[6])
+  add_field(flush.spec_fields, 'passed', int(passed))
+  if passed * BATCH < tonumber(flush.spec.total) then return end
+  if not flush.job.first_pass_ms then
+    flush.job.first_pass_ms = int(wall_ms())
+    write('HSETNX', base .. 'job:' .. id, 'first_pass_ms', flush.job.first_pass_ms)
   end
-  if known[8] == 'active' then write('HSET', job, 'state', 'retrying') end
-  if progress[5] == 'fanout' then release_slot(base, id) end
+  if flush.job.state == 'active' then write('HSET', base .. 'job:' .. id, 'state', 'retrying') end
+  if flush.class == 'fanout' then release_slot(base, id) end
 end
 
--- Ends a batch with its last flush. Part of a step.
-local function close_batch(base, id, n, worker, flush, is_first_pass)
+-- Closes a batch with its last flush. Part of a step.
+local function close_batch(base, id, n, worker, flush)
   local name = id .. '/' .. n
   if is_accounted(base, id, flush) then
-    if is_first_pass then write('HDEL', base .. 'rcpt:' .. id, n) end
+    if flush.holder.from then write('HDEL', base .. 'rcpt:' .. id, n) end
     write('DEL', flush.batch)
   else
     -- Redis has forgotten an earlier call of this batch. Recipients without a result may have been sent to: the batch
     -- goes to the next holder, with all of them below the watermark.
     local count = redis.call('HGET', flush.batch, 'count')
-    flush.fields[#flush.fields + 1], flush.fields[#flush.fields + 2] = 'upto', count
+    add_field(flush.fields, 'upto', count)
     write('HSET', flush.batch, unpack(flush.fields))
     write('HDEL', flush.batch, 'alone')
-    orphan(base, name, flush.now(), { sent = flush.has_passed, crashes = flush.crashes or '0', upto = count })
+    orphan(base, name, flush.now(), { sent = flush.has_passed, crashes = flush.crashes or '0', watermark = count })
     flush.common.is_listed = nil
   end
   write('SREM', base .. 'claims:' .. worker, name)
   write('SREM', base .. 'groups_on', id)
 end
 
--- Decides the writes of a flush. Part of a step. `known`: of the job's hash: sent, failed, unknown, cancelled, expired,
--- first_pass_ms, reason, state. Returns the error that ends the job's unsent recipients, and the number of new retries.
-local function decide_flush(base, args, flush, known, progress, holder)
-  local id, n, fresh = args[1], args[2], flush.fresh
-  local job, spec_key, fields, counters = base .. 'job:' .. id, base .. 'spec:' .. id, {}, {}
-  if fresh > 0 and flush.crashes then
+-- Adds the new results to the job's counters, and removes what no longer holds once there are some. Part of a step.
+local function count_results(base, id, flush)
+  if flush.fresh > 0 and flush.crashes then
     flush.crashes = false
     write('HDEL', flush.batch, 'crashes', 'alone')
     write('DEL', base .. 'crashed:' .. id)
   end
-  if flush.class == 'aimed' and fresh > 0 then turn_of_aimed(base, id, flush.counts.s or flush.counts.u, flush.now()) end
-  if flush.first_time then change_block(base, id, args, flush, known, progress) end
-  for i, letter in ipairs(COUNTERS) do
-    if flush.counts[letter] then
-      known[i] = (tonumber(known[i]) or 0) + flush.counts[letter]
-      counters[#counters + 1], counters[#counters + 2] = LETTERS[letter], int(known[i])
-    end
+  if flush.class == BROADCAST and flush.fresh > 0 then
+    hold_slot_after_broadcast(base, id, flush.counts.s or flush.counts.u, flush.now())
   end
-  local unsent, removed, fewer = tonumber(progress[9]) or 0, 0, 0
-  if flush.had_waiting and #flush.indexes > 0 then removed, fewer = stop_waiting(base, id, flush.indexes) end
-  local retried, grown, more = schedule_retries(base, id, flush, args, 23)
-  if flush.first_time and tonumber(args[8]) > 0 then hold_project(base, tonumber(args[8]), flush.now()) end
-  local abort = flush.first_time and weigh_answers(args, progress, fields) or progress[2] or ''
-  local left = tonumber(progress[1]) - fresh
-  local passes = flush.owned and holder[6] and not holder[7] and (args[20] == '1' or args[6] == '1')
-  if left <= 0 then
-    -- The job is over: nothing more of this batch is written.
-    finish_job(base, id, { known = { known[4], known[5], known[6], known[7] }, counters = counters,
-      batch = holder[2] and flush.batch, spec = { progress[10], progress[5], progress[11] }, is_listed = flush.is_listed })
-    if holder[2] then write('SREM', base .. 'claims:' .. holder[2], args[1] .. '/' .. n) end
-    return abort, retried
+  for letter, count in pairs(flush.counts) do
+    local status = LETTERS[letter]
+    flush.job[status] = (tonumber(flush.job[status]) or 0) + count
+    add_field(flush.job_fields, status, int(flush.job[status]))
   end
+end
+
+-- Ends the job with this flush: nothing more of its batch is written. Part of a step.
+local function end_job_with(base, id, n, flush)
+  finish_job(base, id, flush.job, flush.spec, { counters = flush.job_fields, batch = flush.holder.owner and flush.batch,
+    is_listed = flush.is_listed })
+  if flush.holder.owner then write('SREM', base .. 'claims:' .. flush.holder.owner, id .. '/' .. n) end
+end
+
+-- Writes what the flush leaves in the job's hash and spec. Part of a step. `removed`, `grown`: recipients that left and
+-- joined wait:<id>; `unsent`: how many in it have no attempt.
+local function write_progress(base, id, flush, left, removed, grown, unsent)
   for _, mark in ipairs(flush.marks) do write(unpack(mark)) end
-  if passes then pass(base, id, flush, known, progress, fields) end
-  if fresh > 0 then fields[#fields + 1], fields[#fields + 2] = 'left', int(left) end
-  local waits = math.max(0, unsent - fewer + more)
-  if waits ~= unsent then fields[#fields + 1], fields[#fields + 2] = 'unsent', int(waits) end
-  if #fields > 0 then write('HSET', spec_key, unpack(fields)) end
+  if flush.fresh > 0 then add_field(flush.spec_fields, 'left', int(left)) end
+  if unsent ~= (tonumber(flush.spec.unsent) or 0) then add_field(flush.spec_fields, 'unsent', int(unsent)) end
+  if #flush.spec_fields > 0 then write('HSET', base .. 'spec:' .. id, unpack(flush.spec_fields)) end
   if flush.had_waiting or grown > 0 then
     local size = flush.had_waiting and redis.call('HLEN', base .. 'wait:' .. id) or 0
-    counters[#counters + 1], counters[#counters + 2] = 'retrying', int(size - removed + grown - waits)
+    add_field(flush.job_fields, 'retrying', int(size - removed + grown - unsent))
   end
-  if #counters > 0 then write('HSET', job, unpack(counters)) end
-  if flush.first_time then flush.fields[#flush.fields + 1], flush.fields[#flush.fields + 2] = 'call', args[19] end
-  if flush.owned and args[5] ~= '' and tonumber(args[5]) > tonumber(holder[5]) then
-    flush.fields[#flush.fields + 1], flush.fields[#flush.fields + 2] = 'upto', args[5]
+  if #flush.job_fields > 0 then write('HSET', base .. 'job:' .. id, unpack(flush.job_fields)) end
+end
+
+-- Decides the writes of a flush. Part of a step. `call`: arguments of record by their names; `at`: the place of the
+-- retries in `args`. Returns the error that ends the job's unsent recipients, and the number of new retries.
+local function decide_flush(base, id, n, flush, call, args, at)
+  local holder, removed, fewer = flush.holder, 0, 0
+  count_results(base, id, flush)
+  if flush.first_time then change_block(base, id, flush, call.block_reason, call.project_answers) end
+  if flush.had_waiting and #flush.indexes > 0 then removed, fewer = stop_waiting(base, id, flush.indexes) end
+  local retried, grown, more = write_retries(base, id, flush, args, at, call.retries)
+  if flush.first_time and call.hold_ms > 0 then hold_project(base, call.hold_ms, flush.now()) end
+  local abort = flush.spec.abort or ''
+  if flush.first_time then abort = judge_message(flush, call.answers, call.bad_answers, call.bad_answer) end
+  local left = tonumber(flush.spec.left) - flush.fresh
+  if left <= 0 then
+    end_job_with(base, id, n, flush)
+    return abort, retried
   end
-  if flush.owned and args[6] == '1' then
-    close_batch(base, id, n, args[4], flush, holder[6])
+  if flush.owned and holder.from and not holder.sent and (call.all_sent or call.finish) then
+    end_first_pass(base, id, flush)
+  end
+  local unsent = math.max(0, (tonumber(flush.spec.unsent) or 0) - fewer + more)
+  write_progress(base, id, flush, left, removed, grown, unsent)
+  if flush.first_time then add_field(flush.fields, 'call', call.number) end
+  if flush.owned and call.watermark ~= '' and tonumber(call.watermark) > tonumber(holder.watermark) then
+    add_field(flush.fields, 'upto', call.watermark)
+  end
+  if flush.owned and call.finish then
+    close_batch(base, id, n, holder.owner, flush)
   elseif #flush.fields > 0 then
     write('HSET', flush.batch, unpack(flush.fields))
   end
   return abort, retried
 end
 
--- ---------------------------------------------------------------------------------------------------------------
--- record: one flush of one batch: results, feedback, retries and counters in one step (see redo.lua), after
--- the entries that leave. Also as `records`.
--- `common`: see new_common.
--- ARGV: 1 job id, 2 n, 3 epoch, 4 worker, 5 watermark ('' = as it is), 6 finish (1/0), 7 late (1/0),
---   8 ms to hold every send of the project (0 = none), 9 reason of a block ('' = none),
---   10 the project answers (1), or the probe was not sent (2), or neither (0),
---   11 answers of the first pass, 12 of them 400s that do not name the recipient, 13 such an error as JSON,
---   14 indexes of the results as a JSON array, 15 a status letter for each (s f u c x), in upper case when its object is
---   wanted, 16 those objects as one JSON array, each with `i` first ('' = none), 17 number of retries, 18 of feedback
---   entries, 19 number of the call within the batch, 20 every send of the batch has begun (1/0), 21 number of refused
---   rates, 22 what the worker takes the time for, then
---   retries: index, due, 1 = wait for the probe, "attempts|first_ms|dup|recipient"
---   feedback: index, kind, recipient, action, replacement, error
---   rates: "<kind>:<recipient>", until when no send to it begins
---   optional names, each with its value: 'subscribed', see count_subscribed
--- Returns {'ok', abort} (abort: the error that ends every unsent recipient, '' = none), {'stale'} (another worker
---   holds the batch: nothing was written, send the results again as late), or {'gone'} (the job is over).
-function record(base, args, common)
-  local id, n, epoch = args[1], args[2], args[3]
-  if common.over_ids[id] then return { 'gone' } end
-  refuse_stuck(id)
-  local indexes, late = cjson.decode(args[14]), args[7] == '1'
-  local progress = redis.call('HMGET', base .. 'spec:' .. id, 'left', 'abort', 'answers', 'total', 'class', 'paused', 'next',
-    'ending', 'unsent', 'member', 'keep', 'passed', 'bad', 'bad_answer')
-  if not progress[1] then return record_of_none(base, id, n, args[4], late) end
-  local batch = base .. 'b:' .. id .. '/' .. n
-  local holder = redis.call('HMGET', batch, 'epoch', 'owner', 'call', 'crashes', 'upto', 'from', 'sent')
-  local owned = not late and holder[1] == epoch and holder[2] == args[4]
-  if not owned and not late then
-    -- A repeated call of the step that finished the batch has nothing new to say; one that was fenced may have.
-    return { 'stale' }
-  end
-  if late and tonumber(n) and tonumber(n) * BATCH >= tonumber(progress[7] or '0') then
-    -- Redis came back with an older state, in which this batch was not claimed yet: whoever claims it must look.
-    write('HSETNX', base .. 'rolled:' .. id, n, '0')
-  end
-  local function now()
-    common.clock = common.clock or steady_ms(base, tonumber(args[22]))
-    return common.clock
-  end
-  local waiting, total, class = base .. 'wait:' .. id, tonumber(progress[4]), progress[5]
-  -- A plain call has results only. Any other may queue, block or stop jobs, so `is_listed` is asked again after it.
-  local is_plain = not late and args[17] == '0' and args[9] == '' and args[10] == '0' and class ~= 'aimed'
-  if not is_plain then common.is_listed = {} end
-  -- A one-recipient job usually has no other keys; a single EXISTS decides.
-  local is_bare = is_plain and total == 1 and #indexes == 1 and redis.call('EXISTS', waiting, base .. 'held:' .. id,
-    base .. 'orphans:' .. id, base .. 'stopped:' .. id, base .. 'rolled:' .. id, base .. 'crashed:' .. id,
-    base .. 'copy:' .. id) == 0
-  if is_bare then
-    -- Bare jobs of one class that end in one call ask it once.
-    if common.is_listed[class] == nil then common.is_listed[class] = is_listed(base, id, class) end
-    is_bare = not common.is_listed[class]
-  end
-  -- A call that is repeated because its answer was lost counts and holds nothing twice.
-  local first_time = owned and tonumber(args[19]) > tonumber(holder[3] or '0')
-  local fresh, counts, old, marks = look_up_results(base, id, total, indexes, args[15])
-  local known = (#indexes > 0 or not is_plain or args[6] == '1' or args[20] == '1')
-    and redis.call('HMGET', base .. 'job:' .. id, 'sent', 'failed', 'unknown', 'cancelled', 'expired', 'first_pass_ms',
-      'reason', 'state') or {}
-  -- Entries of outgoing streams go first, see redo.lua.
-  local at = send_out(base, id, args, indexes, old, 23 + 4 * tonumber(args[17]))
-  for _ = 1, tonumber(args[21]) do
-    if first_time then hold_recipient(base, args[at], tonumber(args[at + 1]), now()) end
-    at = at + 2
-  end
-  for i = at, #args - 1, 2 do
-    if args[i] == 'subscribed' then count_subscribed(base, args[i + 1]) end
-  end
-  if is_bare then
-    end_single(base, id, n, holder[2], progress, known, (next(counts)), common)
-    return { 'ok', progress[2] or '' }
-  end
-  local had_waiting = redis.call('EXISTS', waiting) == 1
-  local flush = { common = common, now = now, indexes = indexes, fresh = fresh, counts = counts, old = old, marks = marks,
-    batch = batch, owned = owned, first_time = first_time, class = class, ending = progress[8], crashes = holder[4],
-    had_waiting = had_waiting, fields = {}, retried = {} }
+-- Makes the step of a flush. Returns the error that ends the job's unsent recipients.
+local function make_flush(base, id, n, flush, call, args, at)
+  flush.had_waiting = redis.call('EXISTS', base .. 'wait:' .. id) == 1
+  flush.fields, flush.spec_fields, flush.job_fields, flush.retried = {}, {}, {}, {}
   step = {}
-  local abort, retried = decide_flush(base, args, flush, known, progress, holder)
+  local abort, retried = decide_flush(base, id, n, flush, call, args, at)
   local writes = step
   step = nil
-  commit_counted(base, id, writes, common, counts, retried, fresh)
-  return { 'ok', abort }
+  commit_counted(base, id, writes, flush.common, flush.counts, retried, flush.fresh)
+  return abort
+end
+
+-- Whether the caller may not write this flush: another worker holds the batch. Only facts, which are late, come in
+-- then. Redis may have come back with an older state, in which the batch was not claimed yet: the worker that claims it
+-- must look for results.
+local function refuse_stale(base, id, n, flush, is_late)
+  if not flush.owned and not is_late then return true end
+  if is_late and tonumber(n) and tonumber(n) * BATCH >= tonumber(flush.spec.next or '0') then
+    write('HSETNX', base .. 'rolled:' .. id, n, '0')
+  end
+  return false
+end
+
+-- Whether the flush ends a one-recipient job that has no other keys. Usually so: a single EXISTS decides.
+local function is_bare(base, id, flush)
+  if tonumber(flush.spec.total) ~= 1 or #flush.indexes ~= 1 or redis.call('EXISTS', base .. 'wait:' .. id,
+    base .. 'held:' .. id, base .. 'orphans:' .. id, base .. 'stopped:' .. id, base .. 'rolled:' .. id,
+    base .. 'crashed:' .. id, base .. 'copy:' .. id) > 0 then return false end
+  local known = flush.common.is_listed
+  -- Bare jobs of one class that end in one call ask it once.
+  if known[flush.class] == nil then known[flush.class] = may_be_listed(base, id, flush.class) end
+  return not known[flush.class]
+end
+
+-- Makes sends to recipients wait that FCM refused for their rate. `at`: their place in `args`. Returns the place
+-- behind.
+local function hold_refused_rates(base, args, at, count, flush)
+  for _ = 1, count do
+    local recipient, until_ms = unpack(args, at, at + 1)
+    if flush.first_time then hold_recipient(base, recipient, tonumber(until_ms), flush.now()) end
+    at = at + 2
+  end
+  return at
+end
+
+-- record: writes one flush of one batch: results, feedback, retries and counters in one step (see redo.lua), after the
+-- entries that leave. Also as `records`.
+-- `common`: see new_common.
+-- `watermark`: '' leaves it; `finish` 1: the batch closes; `late` 1: facts only, from a worker that no longer holds the
+-- batch; `hold_ms`: how long every send of the project waits (0 = not); `block_reason`: '' for none; `project_answers`:
+-- see change_block; `answers`, `bad_answers`: of the first pass, and 400s among them that do not name the recipient;
+-- `bad_answer`: such an error as JSON; `indexes`: of the results, a JSON array; `letters`: a status for each (s f u c
+-- x), in upper case when its object is wanted; `objects`: those as one JSON array, each with `i` first ('' = none);
+-- `number`: of the call within the batch; `all_sent` 1: every send of the batch has begun; `worker_clock`: see
+--   project_ms. Then retries: index, due, 1 = waits for the probe, "attempts|first_ms|dup|recipient"
+--   feedback: index, kind, recipient, action, replacement, error
+--   refused rates: "<kind>:<recipient>", until when no send to it begins
+--   optional names, each with its value: `subscribed`, see count_subscribed
+-- Returns 'ok', also with `abort`, the error that ends every unsent recipient of the job; 'stale' (another worker holds
+-- the batch: nothing was written, send the results again as late), or 'gone' (the job is over).
+function record(base, args, common)
+  local id, n, epoch, worker, watermark, finish, late, hold_ms, block_reason, project_answers, answers, bad_answers,
+    bad_answer, indexes, letters, objects, retries, feedback, number, all_sent, refused_rates, worker_clock =
+    unpack(args, 1, 22)
+  if common.over_ids[id] then return 'gone' end
+  refuse_stuck(id)
+  local spec, is_late = read_spec(base, id), late == '1'
+  if not spec then return record_of_none(base, id, n, worker, is_late) end
+  local batch = base .. 'b:' .. id .. '/' .. n
+  local holder = read_batch(batch)
+  local owned = not is_late and holder.epoch == epoch and holder.owner == worker
+  local flush = { common = common, spec = spec, batch = batch, holder = holder, owned = owned, class = spec.class,
+    ending = spec.ending, crashes = holder.crashes, indexes = cjson.decode(indexes), job = {}, counts = {}, fresh = 0,
+    old = false, marks = {}, now = false, first_time = owned and tonumber(number) > tonumber(holder.call or '0') }
+  function flush.now()
+    common.clock = common.clock or project_ms(base, tonumber(worker_clock))
+    return common.clock
+  end
+  if refuse_stale(base, id, n, flush, is_late) then return 'stale' end
+  -- A plain call has results only. Any other may queue, block or stop jobs, so `is_listed` is asked again after it.
+  local is_plain = not is_late and retries == '0' and block_reason == '' and project_answers == '0'
+    and spec.class ~= BROADCAST
+  if not is_plain then common.is_listed = {} end
+  local ends_bare = is_plain and is_bare(base, id, flush)
+  flush.fresh, flush.counts, flush.old, flush.marks =
+    look_up_results(base, id, tonumber(spec.total), flush.indexes, letters)
+  local changes_job = #flush.indexes > 0 or not is_plain or finish == '1' or all_sent == '1'
+  if changes_job then flush.job = read_job(base, id) end
+  write_results(base, id, letters, objects, flush)
+  local at = write_feedback(base, id, args, 23 + 4 * tonumber(retries), tonumber(feedback), flush)
+  at = hold_refused_rates(base, args, at, tonumber(refused_rates), flush)
+  local more = pairs_to_map(args, at)
+  if more.subscribed then count_subscribed(base, more.subscribed) end
+  local abort = spec.abort or ''
+  if ends_bare then
+    end_single(base, id, n, flush)
+  else
+    abort = make_flush(base, id, n, flush, { watermark = watermark, finish = finish == '1', hold_ms = tonumber(hold_ms),
+      block_reason = block_reason, project_answers = project_answers, answers = tonumber(answers),
+      bad_answers = tonumber(bad_answers), bad_answer = bad_answer, retries = tonumber(retries), number = number,
+      all_sent = all_sent == '1' }, args, 23)
+  end
+  return abort ~= '' and { 'outcome', 'ok', 'abort', abort } or 'ok'
 end
 
 -- Ends the one-recipient jobs of all flushes of one call, and writes the project's totals.
-function record_end(base, common)
+function finish_records(base, common)
   if common.over then
     local writes, fresh = {}, 0
     for worker, names in pairs(common.over) do writes[#writes + 1] = { 'over', base, worker, unpack(names) } end
     for _, count in pairs(common.over_counts) do fresh = fresh + count end
     commit_counted(base, '', writes, common, common.over_counts, 0, fresh)
   end
-  if common.totals then make_totals(common.totals.writes) end
+  if common.totals then make_step('', common.totals.writes) end
 end
 
 end

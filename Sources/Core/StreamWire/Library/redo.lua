@@ -8,6 +8,7 @@
 --      before it: an error may repeat them, and never loses them.
 --   2. note: the step is stored in the key `redo`.
 --   3. make: its writes are made. If one fails, the note stays, and the next call makes the whole step again first.
+--      That call may be of the other version of the library, so a note has the form that version 1 gave it.
 -- Each write of a step must be idempotent: it sets values and increments nothing.
 
 -- State of the current function call; `redo` resets it:
@@ -18,11 +19,11 @@ local made         -- how many of its writes were made
 local stuck        -- list of {job, writes}: steps that failed: a key has the wrong type, or a right is missing
 local stuck_jobs   -- job -> the error of its failed step; the job '' stands for the project
 
--- base -> when a function of the project last failed, in Redis TIME; see `may`. Kept from call to call.
-local troubled = {}
+-- base -> when a function of the project last failed, in Redis TIME; see check_rights. Kept from call to call.
+local failed_at = {}
 
 -- Turns a raised value into an error reply that begins with Redis' error code, ERR if it has none.
-local function refusal(raised)
+local function error_of(raised)
   local text = tostring(type(raised) == 'table' and raised.err or raised)
   if not string.match(text, '^%u[%u_]* ') then text = 'ERR ' .. text end
   return { err = text }
@@ -49,34 +50,36 @@ function write(...)
   return redis.call(...)
 end
 
--- Removes the keys of one-recipient jobs that are over. `op`: {'over', base, worker, id, n, id, n, ...}. The key names
--- are built here, so that the note stays small.
-local function remove_over(op)
-  local base, names, ids, keys = op[2], {}, {}, {}
-  for i = 4, #op, 2 do
-    local id, name = op[i], op[i] .. '/' .. op[i + 1]
+-- Removes the keys of one-recipient jobs that are over. `names`: id, n, id, n, ... of their batches. The key names are
+-- built here, so that the note stays small.
+local function remove_over(base, worker, ...)
+  local ids_and_batches, names, ids, keys = { ... }, {}, {}, {}
+  for i = 1, #ids_and_batches, 2 do
+    local id, name = ids_and_batches[i], ids_and_batches[i] .. '/' .. ids_and_batches[i + 1]
     names[#names + 1] = name
     ids[#ids + 1] = id
     keys[#keys + 1] = base .. 'spec:' .. id
     keys[#keys + 1] = base .. 'rcpt:' .. id
     keys[#keys + 1] = base .. 'b:' .. name
   end
-  if op[3] ~= '' then redis.call('SREM', base .. 'claims:' .. op[3], unpack(names)) end
+  if worker ~= '' then redis.call('SREM', base .. 'claims:' .. worker, unpack(names)) end
   redis.call('SREM', base .. 'jobs_open', unpack(ids))
   redis.call('UNLINK', unpack(keys))
 end
 
-local function make_writes(writes, is_again)
+-- The operations of a step that are no Redis command, by the name in its note.
+local OPERATIONS = { over = remove_over, tell = append_news_now }
+
+local function make_writes(writes, is_repeated)
   made = 0
-  for _, op in ipairs(writes) do
-    if op[1] == 'over' then
-      remove_over(op)
-    elseif op[1] == 'tell' then
-      tell_now(unpack(op, 2))
+  for _, operation in ipairs(writes) do
+    local name, key, value = unpack(operation)
+    if OPERATIONS[name] then
+      OPERATIONS[name](unpack(operation, 2))
     else
       -- A list must not get the same batch twice.
-      if is_again and op[1] == 'RPUSH' then redis.call('LREM', op[2], 0, op[3]) end
-      redis.call(unpack(op))
+      if is_repeated and name == 'RPUSH' then redis.call('LREM', key, 0, value) end
+      redis.call(unpack(operation))
     end
     made = made + 1
   end
@@ -84,18 +87,19 @@ end
 
 -- The writes of a failed step from the one that failed on. The ones before it are not made again: later calls may have
 -- written newer values to the same keys.
-local function rest(one)
-  local writes = {}
-  for i = made + 1, #one[2] do writes[#writes + 1] = one[2][i] end
-  return { one[1], writes }
+local function unmade(failed_step)
+  local id, writes = unpack(failed_step)
+  local rest = {}
+  for i = made + 1, #writes do rest[#rest + 1] = writes[i] end
+  return { id, rest }
 end
 
 -- Appends an entry to the news that every worker reads; inside a step, when the step is made.
-local function tell(base, kind, name, value)
+local function append_news(base, kind, name, value)
   if step then
     step[#step + 1] = { 'tell', base, kind, name, value }
   else
-    tell_now(base, kind, name, value)
+    append_news_now(base, kind, name, value)
   end
 end
 
@@ -103,15 +107,25 @@ local function refuse_stuck(id)
   if stuck_jobs[id] then error(stuck_jobs[id], 0) end
 end
 
+local function make_step(id, writes)
+  making = { id, writes }
+  make_writes(writes)
+  making = nil
+end
+
 -- Notes and makes a step. `id`: its job, '' for none. `totals`: writes that the end of this call makes; they are noted
 -- with the step. `on_noted`: called once the step is noted, so that it will certainly be made.
 local function commit(base, id, writes, totals, on_noted)
   refuse_stuck(id)
   if #writes == 0 then return end
-  if #writes == 1 and not totals and writes[1][1] ~= 'tell' then
+  if #writes == 1 and not totals then
+    local single = unpack(writes)
+    local name = unpack(single)
     -- A single command is atomic and needs no note.
-    write(unpack(writes[1]))
-    return
+    if name ~= 'tell' then
+      write(unpack(single))
+      return
+    end
   end
   local steps = {}
   for i, other in ipairs(stuck) do steps[i] = other end
@@ -120,15 +134,7 @@ local function commit(base, id, writes, totals, on_noted)
   note_steps(base, steps)
   noted, making = base, { id, writes }
   if on_noted then on_noted() end
-  make_writes(writes)
-  making = nil
-end
-
--- Makes the totals that were noted with the steps of this call.
-local function make_totals(totals)
-  making = { '', totals }
-  make_writes(totals)
-  making = nil
+  make_step(id, writes)
 end
 
 -- Decides a step with `decide(...)`, makes it, and returns what `decide` returned.
@@ -143,14 +149,15 @@ local function in_step(base, id, decide, ...)
 end
 
 -- Cleans up after a failed call and returns its error as a reply. A step that was partly made stays noted.
-local function failed(base, raised)
-  local reply = refusal(raised)
+local function clean_up(base, raised)
+  local reply = error_of(raised)
   if making then
-    stuck[#stuck + 1] = rest(making)
-    stuck_jobs[making[1]] = reply.err
+    local id = unpack(making)
+    stuck[#stuck + 1] = unmade(making)
+    stuck_jobs[id] = reply.err
   end
   step, making = nil, nil
-  troubled[base] = now_ms()
+  failed_at[base] = wall_ms()
   return reply
 end
 
@@ -159,12 +166,12 @@ local function redo(base)
   step, noted, making, stuck, stuck_jobs = nil, nil, nil, {}, {}
   local text = redis.call('HGET', base .. 'redo', 'steps')
   if not text then return end
-  local steps = cmsgpack.unpack(text)
-  for _, one in ipairs(steps) do
-    local is_made, raised = pcall(make_writes, one[2], true)
+  for _, failed_step in ipairs(cmsgpack.unpack(text)) do
+    local id, writes = unpack(failed_step)
+    local is_made, raised = pcall(make_writes, writes, true)
     if not is_made then
-      stuck[#stuck + 1] = rest(one)
-      stuck_jobs[one[1]] = refusal(raised).err
+      stuck[#stuck + 1] = unmade(failed_step)
+      stuck_jobs[id] = error_of(raised).err
     end
   end
   if #stuck == 0 then
@@ -175,19 +182,27 @@ local function redo(base)
   refuse_stuck('')
 end
 
+-- A function as Redis calls it, with its one key. It makes no step.
+local function plain(callback)
+  return function(keys, args)
+    local base = unpack(keys)
+    return callback(base, args)
+  end
+end
+
 -- Wraps a function that writes: first the steps of earlier calls are made again, then the function runs. Returns the
 -- reply or an error; a step that failed stays noted.
 local function guarded(callback)
-  return function(keys, args)
+  return plain(function(base, args)
     local function run()
-      redo(keys[1])
-      local reply = callback(keys, args)
+      redo(base)
+      local reply = callback(base, args)
       close_steps()
       return reply
     end
     local is_made, reply = pcall(run)
     if is_made then return reply end
-    local is_told, error_reply = pcall(failed, keys[1], reply)
-    return is_told and error_reply or refusal(reply)
-  end
+    local is_clean, error_reply = pcall(clean_up, base, reply)
+    return is_clean and error_reply or error_of(reply)
+  end)
 end

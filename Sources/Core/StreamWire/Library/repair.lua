@@ -2,30 +2,43 @@
 -- ---------------------------------------------------------------------------------------------------------------
 -- repair: ends jobs whose recipients all have their bit in done:<id> while the job still counts some as open. An error
 -- in an earlier version of this library left such jobs; no other function ends them.
--- ARGV: cursor ('0' to begin), number of jobs to check. Returns {next cursor, job, recipients not counted, ...}.
-local function repair(keys, args)
-  local base = keys[1]
-  local step_of_scan = redis.call('SSCAN', base .. 'jobs_open', args[1], 'COUNT', args[2])
-  local reply = { step_of_scan[1] }
-  for _, id in ipairs(step_of_scan[2]) do
-    local spec = redis.call('HMGET', base .. 'spec:' .. id, 'total', 'left')
-    local total, left = tonumber(spec[1]), tonumber(spec[2])
-    if total and not stuck_jobs[id] and (left <= 0 or (total > 1 and redis.call('BITCOUNT', base .. 'done:' .. id) >= total)) then
-      in_step(base, id, function()
-        -- The statuses of the recipients that were not counted are lost: they count as unknown.
-        local counted, missing = redis.call('HMGET', base .. 'job:' .. id, 'sent', 'failed', 'unknown', 'cancelled', 'expired'), total
-        for _, count in ipairs(counted) do missing = missing - (tonumber(count) or 0) end
-        local open = tonumber(redis.call('HGET', base .. 'ctl', 'left')) or 0
-        write('HSET', base .. 'ctl', 'left', int(open - math.max(0, left)))
-        finish_by_counters(base, id, 'unknown', math.max(0, missing),
-          'repaired: ' .. int(math.max(0, missing)) .. ' recipients had their result and were not counted')
-        reply[#reply + 1] = id
-        reply[#reply + 1] = int(math.max(0, missing))
-      end)
+-- `cursor`: '0' to begin; `most`: jobs to check. Returns 'ok', the next `cursor`, and `jobs`: each job and its number
+-- of recipients that were not counted.
+
+local repair
+do
+
+-- Ends a job by its counters. The statuses of the recipients that were not counted are lost: they count as unknown.
+-- Part of a step. Returns their number.
+local function end_uncounted(base, id, total, left)
+  local missing = total
+  local counted = redis.call('HMGET', base .. 'job:' .. id, 'sent', 'failed', 'unknown', 'cancelled', 'expired')
+  for _, count in ipairs(counted) do missing = missing - (tonumber(count) or 0) end
+  missing = math.max(0, missing)
+  local open = tonumber(redis.call('HGET', base .. 'ctl', 'left')) or 0
+  write('HSET', base .. 'ctl', 'left', int(open - math.max(0, left)))
+  finish_by_counters(base, id, 'unknown', missing,
+    'repaired: ' .. int(missing) .. ' recipients had their result and were not counted')
+  return missing
+end
+
+function repair(base, args)
+  local cursor, most = unpack(args, 1, 2)
+  local next_cursor, ids = unpack(redis.call('SSCAN', base .. 'jobs_open', cursor, 'COUNT', most))
+  local jobs = {}
+  for _, id in ipairs(ids) do
+    local total, left = unpack(redis.call('HMGET', base .. 'spec:' .. id, 'total', 'left'))
+    total, left = tonumber(total), tonumber(left)
+    if total and not stuck_jobs[id]
+      and (left <= 0 or (total > 1 and redis.call('BITCOUNT', base .. 'done:' .. id) >= total)) then
+      jobs[#jobs + 1] = id
+      jobs[#jobs + 1] = int((in_step(base, id, end_uncounted, base, id, total, left)))
     elseif not total then
       -- The job has no spec: only its place in the set is left.
       write('SREM', base .. 'jobs_open', id)
     end
   end
-  return reply
+  return { 'outcome', 'ok', 'cursor', next_cursor, 'jobs', jobs }
+end
+
 end

@@ -1,8 +1,10 @@
 
--- Whether a value of wait:<id> has 0 attempts: the recipient was never sent, so its send is no retry.
-local function is_unsent(value)
-  return value and string.sub(value, 1, 2) == '0|'
-end
+-- ---------------------------------------------------------------------------------------------------------------
+-- The parts of `record`: results, feedback and retries of one flush. `flush`: see record.lua.
+
+local look_up_results, write_results, write_feedback, stop_waiting, hold_slot_after_broadcast, write_retries,
+  is_accounted
+do
 
 local BITS = { [0] = 128, 64, 32, 16, 8, 4, 2, 1 }
 
@@ -10,10 +12,10 @@ local BITS = { [0] = 128, 64, 32, 16, 8, 4, 2, 1 }
 -- that have one (nil when none has), and the writes that set the missing bits. A batch's bits are neighbours, so they
 -- are read and written as one range.
 local function read_marks(done, indexes)
-  local low, high = indexes[1], indexes[1]
-  for i = 2, #indexes do
-    local index = indexes[i]
-    if index < low then low = index elseif index > high then high = index end
+  local low, high = math.huge, -1
+  for _, index in ipairs(indexes) do
+    if index < low then low = index end
+    if index > high then high = index end
   end
   -- Few bits, or bits far apart, are set one by one.
   local in_one = #indexes >= 4 and high - low <= 4 * BATCH
@@ -23,8 +25,8 @@ local function read_marks(done, indexes)
     for at = #bytes + 1, last - first + 1 do bytes[at] = 0 end
   end
   local fresh, old = 0, nil
-  for i = 1, #indexes do
-    local index, is_new = indexes[i], nil
+  for i, index in ipairs(indexes) do
+    local is_new
     if in_one then
       local at, bit_value = math.floor(index / 8) - first + 1, BITS[index % 8]
       is_new = bytes[at] % (2 * bit_value) < bit_value
@@ -41,7 +43,9 @@ local function read_marks(done, indexes)
       old[i] = true
     end
   end
-  if in_one and fresh > 0 then writes[1] = { 'SETRANGE', done, int(first), string.char(unpack(bytes)) } end
+  if in_one and fresh > 0 then
+    writes[#writes + 1] = { 'SETRANGE', done, int(first), string.char(unpack(bytes)) }
+  end
   return fresh, old, writes
 end
 
@@ -61,7 +65,7 @@ end
 
 -- Which results are new. Returns fresh, counts (status letter -> new results), old, marks; see read_marks for the
 -- others.
-local function look_up_results(base, id, total, indexes, letters)
+function look_up_results(base, id, total, indexes, letters)
   local counts, fresh, old, marks = {}, 0, nil, {}
   -- A one-recipient job is deleted when its result is written; if its spec exists, it has no result.
   if #indexes > 0 and total == 1 then fresh = 1 end
@@ -75,23 +79,34 @@ local function look_up_results(base, id, total, indexes, letters)
   return fresh, counts, old, marks
 end
 
--- Adds the new entries of `results` and `feedback`. `args`: of record; `at`: where its feedback begins. Returns the
--- index behind the feedback.
-local function send_out(base, id, args, indexes, old, at)
-  local objects, count = args[16], tonumber(args[18])
-  if old then objects = new_objects(objects, args[15], old) end
-  if objects == '' and count == 0 then return at end
-  may(base, 'record')
-  if objects ~= '' then redis.call('XADD', base .. 'results', '*', 'job', id, 'results', objects) end
-  if count == 0 then return at end
+-- The recipients with a new result, as a set of the texts of their indexes.
+local function new_indexes(flush)
   local new = {}
-  for i, index in ipairs(indexes) do
-    if not (old and old[i]) then new[int(index)] = true end
+  for i, index in ipairs(flush.indexes) do
+    if not (flush.old and flush.old[i]) then new[int(index)] = true end
   end
+  return new
+end
+
+-- Appends the new results to `results`. Before the step: an entry of an outgoing stream cannot be undone.
+function write_results(base, id, letters, objects, flush)
+  if flush.old then objects = new_objects(objects, letters, flush.old) end
+  if objects == '' then return end
+  check_rights(base, 'record')
+  redis.call('XADD', base .. 'results', '*', 'job', id, 'results', objects)
+end
+
+-- Appends the feedback about recipients with a new result to `feedback`. `at`: its place in the arguments of record.
+-- Returns the place behind it.
+function write_feedback(base, id, args, at, count, flush)
+  if count == 0 then return at end
+  check_rights(base, 'record')
+  local new = new_indexes(flush)
   for _ = 1, count do
-    if new[args[at]] then
-      redis.call('XADD', base .. 'feedback', '*', args[at + 1], args[at + 2], 'action', args[at + 3], 'replacement',
-        args[at + 4], 'error', args[at + 5], 'job', id)
+    local index, kind, recipient, action, replacement, problem = unpack(args, at, at + 5)
+    if new[index] then
+      redis.call('XADD', base .. 'feedback', '*', kind, recipient, 'action', action, 'replacement', replacement,
+        'error', problem, 'job', id)
     end
     at = at + 6
   end
@@ -100,9 +115,9 @@ end
 
 -- Removes recipients that have their result from wait:<id>. Part of a step. Returns how many were in it, and how many
 -- of these were never sent.
-local function stop_waiting(base, id, indexes)
+function stop_waiting(base, id, indexes)
   local waiting, names, present, unsent = base .. 'wait:' .. id, {}, {}, 0
-  for i = 1, #indexes do names[i] = int(indexes[i]) end
+  for i, index in ipairs(indexes) do names[i] = int(index) end
   for i, value in ipairs(redis.call('HMGET', waiting, unpack(names))) do
     if value then
       present[#present + 1] = names[i]
@@ -116,75 +131,87 @@ local function stop_waiting(base, id, indexes)
   return #present, unsent
 end
 
--- Sets how long a topic or condition keeps the slot after its send was answered: for the estimate if FCM may run it,
--- else 0.
-local function turn_of_aimed(base, id, may_run, now)
+-- Sets how long a broadcast keeps the slot after its answer: for the estimate if FCM may run it, else 0.
+function hold_slot_after_broadcast(base, id, may_run, now)
   hold_slot(base, id, may_run and estimate_audience(base, id) or 0, now)
 end
 
--- Schedules the retries of a flush. Part of a step. `flush`: of record; `at`: where the retries begin in `args`.
--- Returns the number of recipients that were sent before, the growth of wait:<id>, and the growth of the never sent in
--- it.
-local function schedule_retries(base, id, flush, args, at)
-  local count, retried, grown, unsent = tonumber(args[17]), 0, 0, 0
-  if count == 0 or not flush.owned then return 0, 0, 0 end
-  local waiting, names, marks = base .. 'wait:' .. id, {}, {}
+-- The retries of a flush that are new: lists of `names` and of what is written of each. A retry is a decision: only the
+-- holder's counts, and never for a recipient that has its result. The mark w<recipient> makes it set-once: a repeated
+-- call must not schedule a recipient that another worker has by now.
+local function read_retries(base, id, flush, args, at, count)
+  local names, marks, retries = {}, {}, {}
   for i = 1, count do
-    names[i] = args[at + 4 * (i - 1)]
-    marks[i] = 'w' .. names[i]
-  end
-  local handed_on, known = redis.call('HMGET', flush.batch, unpack(marks)), redis.call('HMGET', waiting, unpack(names))
-  local wait, crashed, due_in = {}, {}, {}
-  for i, index in ipairs(names) do
-    local due, parked, value = args[at + 1], args[at + 2], args[at + 3]
+    local index, due, waits_for_probe, value = unpack(args, at, at + 3)
+    names[i], marks[i] = index, 'w' .. index
+    retries[i] = { index = index, due = due, waits_for_probe = waits_for_probe == '1', value = value, mark = marks[i] }
     at = at + 4
-    -- A retry is a decision: only the holder's counts, and never for a recipient that has its result.
-    -- The mark w<recipient> makes it set-once: a repeated call must not schedule a recipient that another worker has by
-    -- now.
-    if not handed_on[i] and not flush.retried[index] and redis.call('GETBIT', base .. 'done:' .. id, index) == 0 then
-      flush.retried[index] = true
-      if parked == '1' then due = int(math.max(tonumber(due), flush.now() + 60000)) end
-      if is_unsent(known[i]) then unsent = unsent - 1 end
-      if is_unsent(value) then unsent = unsent + 1 else retried = retried + 1 end
-      if not known[i] then grown = grown + 1 end
-      flush.fields[#flush.fields + 1] = marks[i]
-      flush.fields[#flush.fields + 1] = '1'
-      wait[#wait + 1] = index
-      wait[#wait + 1] = value
-      local set = waiting_set(flush.class, value)
-      due_in[set] = due_in[set] or { 'ZADD', base .. set }
-      local list = due_in[set]
-      list[#list + 1], list[#list + 2] = due, id .. '/' .. index
-      if flush.crashes then
-        crashed[#crashed + 1] = index
-        crashed[#crashed + 1] = flush.crashes
-      end
-      if flush.class == 'aimed' then turn_of_aimed(base, id, string.match(value, '^%d+|%d+|1'), flush.now()) end
+  end
+  local handed_on, known = redis.call('HMGET', flush.batch, unpack(marks)),
+    redis.call('HMGET', base .. 'wait:' .. id, unpack(names))
+  local new = {}
+  for i, retry in ipairs(retries) do
+    if not handed_on[i] and not flush.retried[retry.index]
+      and redis.call('GETBIT', base .. 'done:' .. id, retry.index) == 0 then
+      flush.retried[retry.index] = true
+      retry.known = known[i]
+      new[#new + 1] = retry
     end
   end
-  if #wait > 0 then write('HSET', waiting, unpack(wait)) end
+  return new
+end
+
+-- Schedules the retries of a flush. Part of a step. `at`: their place in `args`.
+-- Returns the number of recipients that were sent before, the growth of wait:<id>, and the growth of the never sent in
+-- it.
+function write_retries(base, id, flush, args, at, count)
+  if count == 0 or not flush.owned then return 0, 0, 0 end
+  local wait, crashed, due_in, retried, grown, unsent = {}, {}, {}, 0, 0, 0
+  for _, retry in ipairs(read_retries(base, id, flush, args, at, count)) do
+    local due, value = retry.due, retry.value
+    if retry.waits_for_probe then due = int(math.max(tonumber(due), flush.now() + 60000)) end
+    if is_unsent(retry.known) then unsent = unsent - 1 end
+    if is_unsent(value) then unsent = unsent + 1 else retried = retried + 1 end
+    if not retry.known then grown = grown + 1 end
+    flush.fields[#flush.fields + 1] = retry.mark
+    flush.fields[#flush.fields + 1] = '1'
+    wait[#wait + 1] = retry.index
+    wait[#wait + 1] = value
+    local set = due_set(flush.class, value)
+    due_in[set] = due_in[set] or { 'ZADD', base .. set }
+    local list = due_in[set]
+    list[#list + 1], list[#list + 2] = due, id .. '/' .. retry.index
+    if flush.crashes then
+      crashed[#crashed + 1] = retry.index
+      crashed[#crashed + 1] = flush.crashes
+    end
+    if flush.class == BROADCAST then
+      hold_slot_after_broadcast(base, id, string.match(value, '^%d+|%d+|1'), flush.now())
+    end
+  end
+  if #wait > 0 then write('HSET', base .. 'wait:' .. id, unpack(wait)) end
   for _, list in pairs(due_in) do write(unpack(list)) end
   if #crashed > 0 then write('HSET', base .. 'crashed:' .. id, unpack(crashed)) end
   if #wait > 0 and flush.ending then write('ZADD', base .. 'ending', int(flush.now()), id) end
   return retried, grown, unsent
 end
 
+-- Whether every recipient of a batch of retries has its result or waits again.
+local function is_retry_accounted(base, id, flush, indexes, new)
+  for index in string.gmatch(indexes, '%d+') do
+    if not new[index] and not flush.retried[index] and redis.call('GETBIT', base .. 'done:' .. id, index) == 0
+      and redis.call('HEXISTS', flush.batch, 'w' .. index) == 0 then return false end
+  end
+  return true
+end
+
 -- Whether every recipient of a batch has its result or waits for a retry once this flush is written. The bits of a
 -- first pass of 1,000 are 125 bytes of done:<id>, so usually a single BITCOUNT decides.
-local function is_accounted(base, id, flush)
-  local facts, done = redis.call('HMGET', flush.batch, 'from', 'count', 'indexes'), base .. 'done:' .. id
-  local new = {}
-  for i, index in ipairs(flush.indexes) do
-    if not (flush.old and flush.old[i]) then new[int(index)] = true end
-  end
-  if facts[3] then
-    for index in string.gmatch(facts[3], '%d+') do
-      if not new[index] and not flush.retried[index] and redis.call('GETBIT', done, index) == 0
-        and redis.call('HEXISTS', flush.batch, 'w' .. index) == 0 then return false end
-    end
-    return true
-  end
-  local from, count = tonumber(facts[1]), tonumber(facts[2])
+function is_accounted(base, id, flush)
+  local from, count, indexes = unpack(redis.call('HMGET', flush.batch, 'from', 'count', 'indexes'))
+  local done, new = base .. 'done:' .. id, new_indexes(flush)
+  if indexes then return is_retry_accounted(base, id, flush, indexes, new) end
+  from, count = tonumber(from), tonumber(count)
   local first, last = math.floor(from / 8), math.floor((from + count - 1) / 8)
   local known = redis.call('BITCOUNT', done, int(first), int(last))
   for index in pairs(new) do
@@ -200,4 +227,6 @@ local function is_accounted(base, id, flush)
     if index and not new[index] and redis.call('GETBIT', done, index) == 0 then known = known + 1 end
   end
   return known >= count
+end
+
 end

@@ -1,7 +1,10 @@
 
 -- ---------------------------------------------------------------------------------------------------------------
--- The slot: one active fan-out in a project, because FCM shares a project's fan-out capacity among them. Which one is
--- a decision of whoever comes by; it is atomic, and each turn has an epoch of its own.
+-- The slot: one active fan-out in a project, because FCM shares a project's fan-out capacity among them. Each claim may
+-- fill it: the decision is atomic, and each turn has an epoch of its own.
+
+local fill_slot, hold_slot_for_send, hold_slot
+do
 
 -- Puts the fan-out that holds the slot back into the queue, where it was. Its claimed batches are finished.
 local function preempt(base, id)
@@ -13,35 +16,50 @@ local function preempt(base, id)
   write('HDEL', base .. 'active', id)
 end
 
--- Two minutes on either side of a quarter of an hour FCM is busiest: with `smear` no fan-out starts then, and each
--- project has a moment of its own within the minute after.
+-- Whether no fan-out may start now. FCM is busiest two minutes before and after each quarter of an hour; after them
+-- each project waits for a moment of its own within a minute.
 local function is_smeared(base)
-  local quarter = now_ms() % 900000
+  local quarter = wall_ms() % 900000
   if quarter >= 780000 then return true end
   local spread = tonumber(string.sub(redis.sha1hex(base), 1, 6), 16) % 60000
   return quarter < 120000 + spread
 end
 
--- Frees the slot of a fan-out whose time inside FCM is over, preempts for a 9, and fills what is free.
-local function fill_slot(base, now, limit, smear)
-  local active = redis.call('HGETALL', base .. 'active')
+-- Frees the slots of fan-outs whose first pass is over, or whose time inside FCM has ended. Returns how many are taken.
+local function free_slots(base, active, now)
   local count = 0
   for i = 1, #active, 2 do
     local ends = string.match(active[i + 1], '|(%d+)$')
-    local passed = redis.call('HMGET', base .. 'spec:' .. active[i], 'passed', 'total', 'class')
-    -- A first pass that is over keeps no slot, whatever else is left of the job.
-    local over = passed[3] == 'fanout' and (tonumber(passed[1]) or 0) * BATCH >= tonumber(passed[2])
-    if over or (ends and tonumber(ends) <= now) then
+    local passed, total, class = unpack(redis.call('HMGET', base .. 'spec:' .. active[i], 'passed', 'total', 'class'))
+    local is_over = class == 'fanout' and (tonumber(passed) or 0) * BATCH >= tonumber(total)
+    if is_over or (ends and tonumber(ends) <= now) then
       write('HDEL', base .. 'active', active[i])
     else
       count = count + 1
     end
   end
-  local skipped = 0
+  return count
+end
+
+-- A fan-out that a job of priority 9 may preempt; nil when there is none. A broadcast inside FCM cannot be called back.
+local function choose_victim(base, active)
+  local victim
+  for i = 1, #active, 2 do
+    local other = load_spec(base, active[i])
+    if string.sub(active[i + 1], -1) == '|' and redis.call('HEXISTS', base .. 'active', active[i]) == 1
+      and other and other.priority < 9 and not stuck_jobs[active[i]] then victim = active[i] end
+  end
+  return victim
+end
+
+-- Gives the slots to the first fan-outs of the queue. `limit`: how many slots there are; `smear`: see is_smeared.
+function fill_slot(base, now, limit, smear)
+  local active, skipped = redis.call('HGETALL', base .. 'active'), 0
+  local count = free_slots(base, active, now)
   for _ = 1, 100 do
-    local head = redis.call('ZRANGE', base .. 'queue', skipped, skipped)[1]
+    local head = unpack(redis.call('ZRANGE', base .. 'queue', skipped, skipped))
     if not head then return end
-    local _, id = string.match(head, '^([^/]*)/(.*)$')
+    local id = job_of_member(head)
     local spec = load_spec(base, id)
     if stuck_jobs[id] then
       skipped = skipped + 1
@@ -50,14 +68,7 @@ local function fill_slot(base, now, limit, smear)
     else
       if smear and is_smeared(base) then return end
       if count >= limit then
-        if spec.priority < 9 then return end
-        local victim
-        for i = 1, #active, 2 do
-          local other = load_spec(base, active[i])
-          -- One that runs inside FCM cannot be called back.
-          if string.sub(active[i + 1], -1) == '|' and redis.call('HEXISTS', base .. 'active', active[i]) == 1
-            and other and other.priority < 9 and not stuck_jobs[active[i]] then victim = active[i] end
-        end
+        local victim = spec.priority >= 9 and choose_victim(base, active)
         if not victim then return end
         in_step(base, victim, preempt, base, victim)
         count = count - 1
@@ -70,14 +81,14 @@ local function fill_slot(base, now, limit, smear)
   end
 end
 
--- A topic's or condition's send goes out: until it is known what became of it, nobody else has a turn.
-local function hold_slot_for_send(base, id)
+-- Keeps the slot while a broadcast is in flight: until its answer is recorded, no other fan-out gets it.
+function hold_slot_for_send(base, id)
   local value = redis.call('HGET', base .. 'active', id)
   if value then write('HSET', base .. 'active', id, string.match(value, '^[^|]*') .. '|?') end
 end
 
--- A topic or condition was sent to, or may have been: FCM is busy with it for as long as it is estimated to take.
-local function hold_slot(base, id, hold_ms, now)
+-- Keeps the slot after a broadcast for the time that FCM is estimated to need; frees it when that is 0.
+function hold_slot(base, id, hold_ms, now)
   local value = redis.call('HGET', base .. 'active', id)
   if not value then return end
   if hold_ms <= 0 then
@@ -85,4 +96,6 @@ local function hold_slot(base, id, hold_ms, now)
   else
     redis.call('HSET', base .. 'active', id, string.match(value, '^[^|]*') .. '|' .. int(now + hold_ms))
   end
+end
+
 end

@@ -38,12 +38,12 @@ final class AudienceCopier {
         project.redis.send(FunctionLibrary.copy(project.keys, job: job, runID: runID, step: Self.step)) {
             [weak self] result in
             guard let self else { return }
-            guard case .success(let value) = result, let word = value.array?.first?.string else {
+            guard case .success(let value) = result, let reply = CopyReply(value) else {
                 self.job = nil
                 return
             }
-            if word == "more" { return copyPart(runID) }
-            if word == "parked" {
+            if reply == .more { return copyPart(runID) }
+            if reply == .parked {
                 project.logger.error("A job is parked: its audience cannot be read.", metadata: ["job": "\(job)"])
             }
             self.job = nil

@@ -205,7 +205,7 @@ final class Intake {
                 reportRejectionFailure(pending, error)
                 handle(.failed(pending))
             case .success(let value):
-                let isNew = value.array?.first?.string == "rejected"
+                let isNew = FunctionReply(value)?.outcome == "rejected"
                 if isNew {
                     project.logger.notice(
                         "A job was rejected.",

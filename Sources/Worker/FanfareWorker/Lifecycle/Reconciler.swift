@@ -75,7 +75,7 @@ final class Reconciler {
             guard let self, project.redis.state == .ready else { return }
             switch result {
             case .success(let value):
-                sends.handle(.forgotten(value.array?.dropFirst().compactMap(\.string) ?? []))
+                sends.handle(.forgotten(ReconcileReply(value)?.lost ?? []))
                 beginAfterPause()
             case .failure(let error):
                 project.logger.warning(

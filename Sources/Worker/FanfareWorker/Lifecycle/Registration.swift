@@ -50,7 +50,7 @@ final class Registration {
             case .success(let value):
                 isRegistered = true
                 project.leases.hold(project.project.id, until: sentAt + project.configuration.leaseSpanNs)
-                onRegistered(value.array?.dropFirst().first?.string ?? "0")
+                onRegistered(RegisterReply(value)?.newsCursor ?? "0")
             case .failure(let error):
                 project.logger.error("The worker cannot register.", metadata: ["error": "\(error)"])
                 project.loop.schedule(afterMilliseconds: Self.retryMs) { [weak self] in

@@ -111,18 +111,14 @@ private final class HeartbeatDriver {
         let sentAt = SystemClock.bootNs
         let call = FunctionLibrary.renew(keys, worker: name, about: card.text(inFlight: leases.inFlight(in: project)))
         (connections[project] ?? connections[""])?.send(call, timeoutMs: configuration.renewMs) { result in
-            guard case .success(let value) = result, let parts = value.array, let word = parts.first?.string else {
-                return
+            guard case .success(let value) = result, let reply = RenewReply(value) else { return }
+            guard case .ok(let counters) = reply else {
+                return self.reports.send(.fenced(project: project, name: name))
             }
-            if word == "fenced" { return self.reports.send(.fenced(project: project, name: name)) }
             self.leases.renewed(project, name: name, until: sentAt + self.configuration.leaseSpanNs)
-            var counters: [(worker: String, counter: String)] = []
-            for at in stride(from: 2, to: parts.count - 1, by: 2) {
-                if let worker = parts[at].string, let counter = parts[at + 1].string {
-                    counters.append((worker, counter))
-                }
-            }
-            self.reports.send(.counters(project: project, counters: counters))
+            self.reports.send(
+                .counters(project: project, counters: counters.map { (worker: $0.worker, counter: $0.counter) })
+            )
         }
     }
 }

@@ -28,7 +28,7 @@ final class Janitor {
             let keep = stream == "dead" ? project.configuration.keepJobMs : project.configuration.keepOutgoingMs
             project.redis.send(FunctionLibrary.trim(project.keys, stream: stream, keepMs: keep)) { _ in }
         }
-        project.redis.send(FunctionLibrary.tidy(project.keys, idleMs: Self.consumerIdleMs)) { _ in }
+        project.redis.send(FunctionLibrary.removeIdleConsumers(project.keys, idleMs: Self.consumerIdleMs)) { _ in }
         repair()
     }
 

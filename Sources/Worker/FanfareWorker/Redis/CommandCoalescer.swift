@@ -18,7 +18,7 @@ final class CommandCoalescer {
     private var replicaReports = LogThrottle(seconds: 10)
     /// Calls of one function that will be sent together.
     private var calls: [(call: RedisCommand, completion: Completion)] = []
-    private var function = FunctionLibrary.Gathered.intake
+    private var function = FunctionLibrary.Coalesced.intake
     private var bytes = 0
 
     /// Called when Redis lacks a function, or has the library of an older worker.
@@ -48,7 +48,7 @@ final class CommandCoalescer {
     /// calls and of later commands stays.
     ///
     /// - Parameter completion: as for ``send(_:_:)``.
-    func append(_ call: RedisCommand, as function: FunctionLibrary.Gathered, _ completion: @escaping Completion) {
+    func append(_ call: RedisCommand, as function: FunctionLibrary.Coalesced, _ completion: @escaping Completion) {
         guard call.byteCount < Self.large else { return send(call, completion) }
         let isFull = calls.count >= Self.mostCalls || bytes + call.byteCount > Self.mostBytes
         if function != self.function || isFull { flush() }
@@ -66,7 +66,7 @@ final class CommandCoalescer {
         self.calls.removeAll(keepingCapacity: true)
         bytes = 0
         guard calls.count > 1 else { return send(first.call, first.completion) }
-        send(FunctionLibrary.together(function, keys, calls.map(\.call))) { [weak self] result in
+        send(FunctionLibrary.coalesce(function, keys, calls.map(\.call))) { [weak self] result in
             let answers = (try? result.get())?.array ?? []
             for (index, call) in calls.enumerated() {
                 switch (result, answers.indices.contains(index) ? answers[index] : .null) {

@@ -13,13 +13,14 @@ import Testing
 
     private func job(_ id: String, _ state: String, _ sent: Int) -> RedisValue {
         let fields = bulk(["state", state, "total", "100", "sent", "\(sent)", "created_ms", "1"])
-        return .array(bulk([id]) + [.array(fields)] + bulk(["fanout", "5", ""]))
+        return .array(bulk(["id", id, "job"]) + [.array(fields)] + bulk(["class", "fanout", "priority", "5"]))
     }
 
     private func snapshot(jobs: Int) throws -> FleetSnapshot {
         var words = bulk(["now_ms", "1700000000000", "left", "4000", "open", "3"])
         let about = #"{"version":"1.2.3","host":"h","pid":7,"started_ms":1,"lease_ms":10000,"in_flight":5}"#
-        words += bulk(["crew"]) + [.array([.array(bulk(["w\u{1B}[2J.a.1", "20000", about, "2"]))])]
+        let worker = bulk(["name", "w\u{1B}[2J.a.1", "silent_ms", "20000", "about", about, "batches", "2"])
+        words += bulk(["leases"]) + [.array([.array(worker)])]
         words += bulk(["queued"]) + [.array((0..<jobs).map { job("job-\($0)", "waiting", 10) })]
         words += bulk(["needing"]) + [.array([job("stuck", "parked", 50)])]
         return FleetSnapshot(projects: [try #require(ProjectSnapshot(id: "demo", reply: .array(words)))])

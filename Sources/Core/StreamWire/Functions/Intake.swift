@@ -1,26 +1,26 @@
 public import FanfareModel
 
-/// The hand-over of a checked entry to the job's own keys.
+/// The call of `intake`: a checked entry becomes a job.
 public struct IntakeCall: Sendable {
     public let job: Job
-    /// What the job's workers need to know of it.
+    /// The fields that workers need to send for the job.
     public let spec: JobSpec
     /// See ``recipients(of:)``.
     public let recipients: RecipientList?
     public var dedupeMs: Int64
     public var keepMs: Int64
-    /// The worker that takes a job of one batch at once; nil leaves it to the queue.
+    /// The worker that may take a job of one batch at once; nil queues the job.
     public var taker: String?
     public var window: Int
-    /// For the permits that come with a job that is taken.
+    /// Messages a minute; a job that is taken comes with permits.
     public var quotaPerMinute: Int
-    /// FCM's own fan-out, recipients a second: how long a topic or condition keeps the slot.
+    /// Recipients a second of FCM's own fan-out, by which a broadcast keeps the slot.
     public var fanoutRate: Int
-    /// The estimated audience of a topic or condition; nil for every other job. Default: the job's own size, if given.
+    /// The estimated audience of a broadcast; nil for every other job. Default: the job's own size, if given.
     public var audience: AudienceEstimate?
-    /// Number of the worker's connection to Redis: what an earlier one still delivers is queued, not taken.
+    /// Number of the worker's connection to Redis: a job that an earlier connection delivers is queued, not taken.
     public var connection = 0
-    /// What the worker takes the project's time for; 0 when it knows none yet.
+    /// The worker's estimate of the project's time; 0 when it has none yet.
     public var nowMs: Int64 = 0
     /// The entry's own fields, kept for the person who finds the job parked. Message and recipients are kept anyway.
     public var originals: [(name: String, value: [UInt8])]
@@ -63,8 +63,7 @@ public struct IntakeCall: Sendable {
             bytes: size + 768,
             words: 17 + 2 * (fields + originals.count) + batches
         )
-        appendHead(to: &command)
-        command.append(fields + originals.count)
+        appendHead(to: &command, pairs: fields + originals.count)
         for (name, value) in originals {
             command.append { word in
                 word.append(contentsOf: "f.".utf8)
@@ -92,46 +91,45 @@ public struct IntakeCall: Sendable {
         return command
     }
 
-    /// What stands before the job's fields.
-    private func appendHead(to command: inout RedisCommand) {
-        command.append(job.entryID)
-        command.append(job.id)
-        command.append(job.hasOwnID ? "1" : "0")
-        command.append(dedupeMs)
-        command.append(keepMs)
-        command.append(taker ?? "")
-        command.append(window)
-        command.append(recipients?.count ?? -1)
-        if case .audience(let key) = job.target { command.append(key) } else { command.append("") }
-        command.append(job.notBefore)
-        command.append(job.expiresAt)
-        command.append { word in
-            ProjectKeys.appendQueueMember(
-                priority: job.priority,
-                entryID: job.entryID,
-                jobID: job.id,
-                to: &word
-            )
+    /// - Parameter pairs: how many fields of the job follow.
+    private func appendHead(to command: inout RedisCommand, pairs: Int) {
+        command.append(job.entryID, as: "entry")
+        command.append(job.id, as: "id")
+        command.append(job.hasOwnID, as: "has_own_id")
+        command.append(dedupeMs, as: "dedupe_ms")
+        command.append(keepMs, as: "keep_ms")
+        command.append(taker ?? "", as: "worker")
+        command.append(window, as: "window")
+        command.append(recipients?.count ?? -1, as: "total")
+        if case .audience(let key) = job.target {
+            command.append(key, as: "audience")
+        } else {
+            command.append("", as: "audience")
         }
-        command.append(turnClass)
-        command.append(quotaPerMinute)
-        command.append(connection)
-        command.append(nowMs)
+        command.append(job.notBefore, as: "not_before")
+        command.append(job.expiresAt, as: "expires_at")
+        let member = ProjectKeys.queueMember(priority: job.priority, entryID: job.entryID, jobID: job.id)
+        command.append(member, as: "member")
+        command.append(jobClass, as: "class")
+        command.append(quotaPerMinute, as: "quota")
+        command.append(connection, as: "connection")
+        command.append(nowMs, as: "worker_clock")
+        command.append(pairs, as: "pairs_count")
     }
 
-    /// How the job takes its turn among the project's; empty leaves it to the number of recipients.
-    private var turnClass: String {
+    /// The job's class, as Redis stores it; empty leaves it to the number of recipients.
+    private var jobClass: String {
         guard job.operation == .send else { return "managed" }
         switch job.target {
-        case .topic, .condition: return "aimed"
+        case .topic, .condition: return JobPlan.Class.broadcast.rawValue
         case .group: return "group"
         case .tokens, .fids, .audience: return ""
         }
     }
 
-    /// Spec fields of a topic's or condition's job: how long FCM is estimated to be busy, and the estimate behind it.
+    /// Spec fields of a broadcast: how long FCM is estimated to be busy, and the estimate behind it.
     private var audienceTexts: [(name: String, value: String)] {
-        guard turnClass == "aimed" else { return [] }
+        guard jobClass == JobPlan.Class.broadcast.rawValue else { return [] }
         switch audience {
         case nil: return [("hold_ms", "0")]
         case .known(let size, let source):
@@ -151,7 +149,7 @@ public struct IntakeCall: Sendable {
     }
 
     /// The recipients that an entry itself names; nil for an audience. An operation on a group has one, the group: by its
-    /// key, or where that is only to be learned, by its name.
+    /// key, or by its name while the key is not known.
     public static func recipients(of job: Job) -> RecipientList? {
         switch job.target {
         case .tokens(let tokens): return tokens
@@ -166,42 +164,43 @@ public struct IntakeCall: Sendable {
 }
 
 public enum IntakeReply: Equatable, Sendable {
-    /// Another worker handed it over.
+    /// Another worker handed the entry over.
     case gone
     case duplicate
     case reject(reason: String)
     case queued
-    /// There was nobody to send to.
+    /// The job has no recipients.
     case done
-    /// One batch, and the taker holds it.
-    /// `permits` of its sends may begin.
+    /// The job is one batch, and the taker holds it; `permits` of its sends may begin.
     case taken(epoch: String, permits: Int)
 
     public init?(_ value: RedisValue) {
-        guard let parts = value.array, let word = parts.first?.string else { return nil }
-        switch (word, parts.count > 1 ? parts[1].string : nil) {
-        case ("gone", _): self = .gone
-        case ("duplicate", _): self = .duplicate
-        case ("queued", _): self = .queued
-        case ("done", _): self = .done
-        case ("reject", let reason?): self = .reject(reason: reason)
-        case ("taken", let epoch?) where parts.count > 2:
-            guard let permits = parts[2].integer else { return nil }
+        guard let reply = FunctionReply(value) else { return nil }
+        switch reply.outcome {
+        case "gone": self = .gone
+        case "duplicate": self = .duplicate
+        case "queued": self = .queued
+        case "done": self = .done
+        case "reject":
+            guard let reason = reply.text("reason") else { return nil }
+            self = .reject(reason: reason)
+        case "taken":
+            guard let epoch = reply.text("epoch"), let permits = reply.number("permits") else { return nil }
             self = .taken(epoch: epoch, permits: Int(permits))
         default: return nil
         }
     }
 }
 
-/// The audience of a topic's or condition's job, as the reply to its hand-over has it.
+/// The estimated audience of a broadcast, as the reply of `intake` has it.
 public struct AudienceReply: Equatable, Sendable {
     public var source: AudienceEstimate.Source
     public var size: Int64
 
-    /// Nil for every other job.
+    /// nil for every other job.
     public init?(_ value: RedisValue) {
-        guard let parts = value.array, parts.count > 2, parts[0].string == "queued",
-            let source = parts[1].string.flatMap(AudienceEstimate.Source.init(rawValue:)), let size = parts[2].integer
+        guard let reply = FunctionReply(value), let size = reply.number("size"),
+            let source = reply.text("source").flatMap(AudienceEstimate.Source.init(rawValue:))
         else { return nil }
         self.source = source
         self.size = size

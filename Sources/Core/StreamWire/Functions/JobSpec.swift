@@ -1,13 +1,18 @@
 public import FanfareModel
 
-/// What a worker needs to know of a job to send for it: written at intake, read by whoever claims a batch.
+extension FunctionLibrary {
+    /// Asks for a job's ``JobSpec``; the answer is empty when the job is over.
+    public static func spec(_ keys: ProjectKeys, job: String) -> RedisCommand { call("spec", keys, ["id": job]) }
+}
+
+/// What a worker needs to send for a job: written by intake, read by each worker that claims a batch.
 public struct JobSpec: Equatable, Sendable {
     public var operation: Operation
     public var kind: RecipientKind
     public var message: [UInt8]
     public var format: MessageFormat
     public var delivery: DeliveryMode
-    /// As the producer said it; see ``ResultsPolicy/resolved(total:)``.
+    /// As the producer gave it; see ``ResultsPolicy/resolved(total:)``.
     public var results: ResultsPolicy
     public var validateOnly: Bool
     public var expiresAt: Int64
@@ -50,18 +55,12 @@ public struct JobSpec: Equatable, Sendable {
 
     /// Reads the flat hash; nil when a field that must be there is missing or wrong, which no version of ours writes.
     public init?(_ value: RedisValue) {
-        guard let flat = value.array, flat.count.isMultiple(of: 2) else { return nil }
-        var map: [String: RedisValue] = [:]
-        for index in stride(from: 0, to: flat.count, by: 2) {
-            if let name = flat[index].string { map[name] = flat[index + 1] }
-        }
-        guard let kind = map["kind"]?.string.flatMap({ RecipientKind(rawValue: $0) }),
-            let message = map["message"]?.bytes,
-            let total = map["total"]?.integer,
-            let format = MessageFormat(rawValue: map["format"]?.string ?? MessageFormat.v1.rawValue),
-            let delivery = DeliveryMode(rawValue: map["delivery"]?.string ?? DeliveryMode.atLeastOnce.rawValue),
-            let results = ResultsPolicy(rawValue: map["results"]?.string ?? ResultsPolicy.unsaid.rawValue),
-            let operation = Operation(rawValue: map["op"]?.string ?? Operation.send.rawValue)
+        guard let map = NamedValues(value), let kind = map.text("kind").flatMap(RecipientKind.init(rawValue:)),
+            let message = map["message"]?.bytes, let total = map.number("total"),
+            let format = MessageFormat(rawValue: map.text("format") ?? MessageFormat.v1.rawValue),
+            let delivery = DeliveryMode(rawValue: map.text("delivery") ?? DeliveryMode.atLeastOnce.rawValue),
+            let results = ResultsPolicy(rawValue: map.text("results") ?? ResultsPolicy.unsaid.rawValue),
+            let operation = Operation(rawValue: map.text("op") ?? Operation.send.rawValue)
         else { return nil }
         self.operation = operation
         self.kind = kind
@@ -70,16 +69,16 @@ public struct JobSpec: Equatable, Sendable {
         self.delivery = delivery
         self.results = results
         self.total = Int(total)
-        validateOnly = map["validate_only"]?.string == "1"
-        expiresAt = map["expires_at"]?.integer ?? 0
-        priority = Int(map["priority"]?.integer ?? Int64(Job.usualPriority))
-        sinceMs = map["since"]?.integer ?? 0
-        traceparent = map["traceparent"]?.string
-        tracestate = map["tracestate"]?.string
-        subscription = map["subscription"]?.string ?? ""
-        groupName = map["group_name"]?.string ?? ""
-        groupKey = map["group"]?.string ?? ""
-        members = (map["members"]?.string ?? "").split(separator: "\n").map(String.init)
+        validateOnly = map.flag("validate_only")
+        expiresAt = map.number("expires_at") ?? 0
+        priority = Int(map.number("priority") ?? Int64(Job.usualPriority))
+        sinceMs = map.number("since") ?? 0
+        traceparent = map.text("traceparent")
+        tracestate = map.text("tracestate")
+        subscription = map.text("subscription") ?? ""
+        groupName = map.text("group_name") ?? ""
+        groupKey = map.text("group") ?? ""
+        members = (map.text("members") ?? "").split(separator: "\n").map(String.init)
     }
 
     /// What ``IntakeCall`` writes besides the message. `total` and `audience` are written by the function itself; what a

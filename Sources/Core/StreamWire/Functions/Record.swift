@@ -1,4 +1,4 @@
-/// One flush of one batch: results, retries, feedback and the watermark, written in one step.
+/// The call of `record`: one flush of one batch. It writes results, retries, feedback and the watermark in one step.
 public struct RecordCall: Equatable, Sendable {
     /// The final word on a recipient, as the library counts it.
     public enum Status: Equatable, Sendable { case sent, failed, unknown, cancelled, expired }
@@ -57,7 +57,7 @@ public struct RecordCall: Equatable, Sendable {
     public var job: String
     public var batch: String
     public var epoch: String
-    /// Sends below this position may begin once the call is answered; nil leaves the watermark.
+    /// The watermark: sends below this position may begin once the call is answered; nil leaves it.
     public var upto: Int?
     /// Every recipient of the batch is accounted for: the batch closes.
     public var finish = false
@@ -66,17 +66,17 @@ public struct RecordCall: Equatable, Sendable {
     /// The last send of the batch has begun; a fan-out whose batches all say so gives its slot up.
     public var allSent = false
     public var holdMs: Int64 = 0
-    /// Why nothing of this project can be sent until a person acts; empty when that is not so.
+    /// Why the project is blocked until an operator acts; empty when it is not.
     public var blockReason = ""
     /// FCM answered for this project: a block, if there was one, is over.
     public var projectAnswers = false
-    /// The project's probe ended without a send: the next one need not wait.
+    /// The project's probe ended without a send: the next one begins at once.
     public var probeUnused = false
-    /// Grows with each call of a batch, so that a repeated call is known as such.
+    /// Grows with each call of a batch, so that a repeated call is recognised.
     public var number = 1
     public var answers = 0
     public var badAnswers = 0
-    /// The last answer that says the message is wrong, as it is to stand in results.
+    /// The last answer that says the message is wrong, as results show it.
     public var badAnswer = ""
     public var results = ResultBuffer()
     public var retries: [Retry] = []
@@ -91,30 +91,31 @@ public struct RecordCall: Equatable, Sendable {
         self.epoch = epoch
     }
 
-    /// - Parameter nowMs: what the worker takes the project's time for; 0 when it knows none yet.
+    /// - Parameter nowMs: the worker's estimate of the project's time; 0 when it has none yet.
     public func command(_ keys: ProjectKeys, worker: String, nowMs: Int64 = 0) -> RedisCommand {
         let size = job.utf8.count + worker.utf8.count + badAnswer.utf8.count + results.byteCount
         var command = FunctionLibrary.call("record", keys, bytes: size + 256, words: 32 + 4 * retries.count)
-        command.append(job)
-        command.append(batch)
-        command.append(epoch)
-        command.append(worker)
-        if let upto { command.append(upto) } else { command.append("") }
-        command.append(finish ? "1" : "0")
-        command.append(late ? "1" : "0")
-        command.append(holdMs)
-        command.append(blockReason)
-        command.append(projectAnswers ? "1" : probeUnused ? "2" : "0")
-        command.append(answers)
-        command.append(badAnswers)
-        command.append(badAnswer)
+        command.append(job, as: "id")
+        command.append(batch, as: "n")
+        command.append(epoch, as: "epoch")
+        command.append(worker, as: "worker")
+        if let upto { command.append(upto, as: "watermark") } else { command.append("", as: "watermark") }
+        command.append(finish, as: "finish")
+        command.append(late, as: "late")
+        command.append(holdMs, as: "hold_ms")
+        command.append(blockReason, as: "block_reason")
+        command.append(projectAnswers ? 1 : probeUnused ? 2 : 0, as: "project_answers")
+        command.append(answers, as: "answers")
+        command.append(badAnswers, as: "bad_answers")
+        command.append(badAnswer, as: "bad_answer")
+        // As indexes, letters and objects.
         results.append(to: &command)
-        command.append(retries.count)
-        command.append(feedback.count)
-        command.append(number)
-        command.append(allSent ? "1" : "0")
-        command.append(refusedRates.count)
-        command.append(nowMs)
+        command.append(retries.count, as: "retries")
+        command.append(feedback.count, as: "feedback")
+        command.append(number, as: "number")
+        command.append(allSent, as: "all_sent")
+        command.append(refusedRates.count, as: "refused_rates")
+        command.append(nowMs, as: "worker_clock")
         for retry in retries {
             command.append(retry.index)
             command.append(retry.dueMs)
@@ -150,9 +151,9 @@ public enum RecordReply: Equatable, Sendable {
     case gone
 
     public init?(_ value: RedisValue) {
-        guard let parts = value.array, let word = parts.first?.string else { return nil }
-        switch word {
-        case "ok": self = .ok(abort: parts.count > 1 ? parts[1].string ?? "" : "")
+        guard let reply = FunctionReply(value) else { return nil }
+        switch reply.outcome {
+        case "ok": self = .ok(abort: reply.text("abort") ?? "")
         case "stale": self = .stale
         case "gone": self = .gone
         default: return nil

@@ -5,27 +5,27 @@ import StreamWire
 import TestSupport
 import Testing
 
-/// Calls of one function that go to Redis as one.
-@Suite struct TogetherTests {
+/// Several calls of one function that go to Redis as one call.
+@Suite struct CoalescingTests {
     private let keys = LibraryBench.keys
 
-    /// What is kept of the jobs is the same whether their calls came one by one or together.
-    @Test func togetherComesToTheSameAsOneByOne() async throws {
-        let alone = try await state { bench, _, calls in
+    /// Redis has the same state whether calls come one by one or coalesced.
+    @Test func coalescedCallsLeaveTheSameState() async throws {
+        let single = try await state { bench, _, calls in
             var answers: [RedisValue] = []
             for call in calls { answers.append(try await bench.call(call)) }
             return answers
         }
-        let together = try await state { bench, function, calls in
-            try #require(try await bench.call(FunctionLibrary.together(function, bench.keys, calls)).array)
+        let coalesced = try await state { bench, function, calls in
+            try #require(try await bench.call(FunctionLibrary.coalesce(function, bench.keys, calls)).array)
         }
-        #expect(alone.answers == together.answers)
-        #expect(alone.kept == together.kept)
-        #expect(alone.kept.count > 20)
+        #expect(single.answers == coalesced.answers)
+        #expect(single.kept == coalesced.kept)
+        #expect(single.kept.count > 20)
     }
 
     private typealias Caller =
-        @Sendable (LibraryBench, FunctionLibrary.Gathered, [RedisCommand]) async throws -> [RedisValue]
+        @Sendable (LibraryBench, FunctionLibrary.Coalesced, [RedisCommand]) async throws -> [RedisValue]
 
     /// Jobs of many kinds are handed over, and results of some are written, with `make`. Everything that Redis has then, but
     /// for what no two runs have in common: times, epochs and ids of entries.
@@ -105,13 +105,13 @@ import Testing
         return (lines + ["pending \(pending)"]).sorted()
     }
 
-    /// A key that somebody has spoilt stops the one job that it belongs to.
+    /// A key of the wrong type stops the one job that it belongs to.
     @Test func oneThatFailsKeepsNoOtherFromBeingMade() async throws {
         try await withBench { bench in
             _ = try await bench.call(RedisCommand("SET", keys.base + "rcpt:b", "no hash"))
             var intakes: [RedisCommand] = []
             for id in ["a", "b", "c"] { intakes.append(try await single(id, taker: "w1", bench)) }
-            let taken = try await together(.intake, intakes, bench)
+            let taken = try await coalesce(.intake, intakes, bench)
             guard case .error(let line) = taken[1] else { throw TestFailure("\(taken[1])") }
             #expect(line.hasPrefix("WRONGTYPE "), "the code that Redis gave it: \(line)")
             var records: [RedisCommand] = []
@@ -125,7 +125,7 @@ import Testing
             _ = try await bench.call(RedisCommand("DEL", keys.job("a")))
             _ = try await bench.call(RedisCommand("SET", keys.job("a"), "no hash"))
             for round in 0..<3 {
-                let written = try await together(.record, records, bench)
+                let written = try await coalesce(.record, records, bench)
                 guard case .error = written[0] else { throw TestFailure("\(written[0])") }
                 #expect(RecordReply(written[1]) == (round == 0 ? .ok(abort: "") : .gone))
             }
@@ -161,10 +161,10 @@ import Testing
         try await bench.call(RedisCommand("SMEMBERS", keys.base + name)).array?.compactMap(\.string).sorted() ?? []
     }
 
-    private func together(_ function: FunctionLibrary.Gathered, _ calls: [RedisCommand], _ bench: LibraryBench)
+    private func coalesce(_ function: FunctionLibrary.Coalesced, _ calls: [RedisCommand], _ bench: LibraryBench)
         async throws -> [RedisValue]
     {
-        try #require(try await bench.call(FunctionLibrary.together(function, keys, calls)).array)
+        try #require(try await bench.call(FunctionLibrary.coalesce(function, keys, calls)).array)
     }
 
     private func single(_ id: String, taker: String?, quota: Int = 600_000, _ bench: LibraryBench) async throws
@@ -183,7 +183,7 @@ import Testing
             var calls: [RedisCommand] = []
             for number in 0..<20 { calls.append(try await single("j\(number)", taker: "w1", quota: 600, bench)) }
             var lent = 0
-            for reply in try await together(.intake, calls, bench) {
+            for reply in try await coalesce(.intake, calls, bench) {
                 guard case .taken(_, let permits)? = IntakeReply(reply) else { throw TestFailure("\(reply)") }
                 lent += permits
             }
@@ -199,7 +199,7 @@ import Testing
                 try await single("a", taker: "w1", bench), try await single("b", taker: nil, bench),
                 try await single("c", taker: "w1", bench),
             ]
-            let replies = try await together(.intake, calls, bench)
+            let replies = try await coalesce(.intake, calls, bench)
             guard case .taken? = IntakeReply(replies[0]) else { throw TestFailure("\(replies[0])") }
             #expect(replies.dropFirst().map(IntakeReply.init) == [.queued, .queued])
             #expect(try await bench.claim("w1").claims.map(\.job) == ["b", "c"])
@@ -211,7 +211,7 @@ import Testing
         try await withBench { bench in
             var records: [RecordCall] = []
             let intakes = [try await single("a", taker: "w1", bench), try await single("b", taker: "w1", bench)]
-            for (id, reply) in zip(["a", "b"], try await together(.intake, intakes, bench)) {
+            for (id, reply) in zip(["a", "b"], try await coalesce(.intake, intakes, bench)) {
                 guard case .taken(let epoch, _)? = IntakeReply(reply) else { throw TestFailure("\(reply)") }
                 records.append(RecordCall(job: id, batch: "0", epoch: epoch))
             }
@@ -223,7 +223,7 @@ import Testing
             last.finish = true
             last.number = 2
             let commands = [first, blocking, last].map { $0.command(keys, worker: "w1") }
-            let replies = try await together(.record, commands, bench)
+            let replies = try await coalesce(.record, commands, bench)
             #expect(replies.map(RecordReply.init) == Array(repeating: .ok(abort: ""), count: 3))
             #expect(try await bench.job("b")["state"] == "done")
             #expect(try await bench.job("b")["reason"] == nil)

@@ -1,5 +1,5 @@
-/// Plain commands that look at where a job stands among the others. They change nothing, and what they read is private:
-/// it may be gone a moment later, which is an answer too.
+/// Plain commands that read a job's place among the others. They change nothing. A private key that they read may be gone
+/// a moment later, which is an answer, too.
 public enum JobInquiry {
     /// Redis TIME.
     public static var time: RedisCommand { RedisCommand("TIME") }
@@ -54,7 +54,7 @@ public enum JobInquiry {
     }
 }
 
-/// What is written once about how a job is run.
+/// How a job is run: written once, by intake.
 public struct JobPlan: Equatable, Sendable {
     public enum Class: String, Equatable, Sendable {
         /// One batch: never waits for the slot.
@@ -66,9 +66,12 @@ public struct JobPlan: Equatable, Sendable {
         /// More than one batch.
         case fanout
         /// A topic or a condition: FCM itself fans it out.
-        case aimed
+        case broadcast = "aimed"
 
-        public var takesTurns: Bool { self == .fanout || self == .aimed }
+        /// The name of a broadcast in version 0.1.
+        public static var aimed: Class { .broadcast }
+
+        public var takesTurns: Bool { self == .fanout || self == .broadcast }
     }
 
     public var jobClass: Class

@@ -1,0 +1,154 @@
+public import FanfareModel
+
+/// The call of `claim`, which a worker makes every few milliseconds: it asks for work, permits to send, and news.
+public struct ClaimCall: Equatable, Sendable {
+    public var worker: String
+    /// Batches at most.
+    public var most: Int
+    /// Recipients of fan-outs, and of other jobs; no further batch is given once there are that many.
+    public var wanted: Int
+    public var wantedSingle: Int
+    /// Recipients of jobs without a message.
+    public var wantedManaged = 0
+    /// How many sends of each batch may begin at once.
+    public var window: Int
+    /// The retry budget: recipients that were sent before.
+    public var retries: Int
+    public var quotaPerMinute: Int
+    /// Permits that were lent and are not needed.
+    public var returned = 0
+    /// Permits wanted for jobs of one batch, and for fan-outs.
+    public var permitsSingle = 0
+    public var permitsFanout = 0
+    public var activeFanouts = 1
+    public var smear = false
+    public var backlogLimit = 1_000_000
+    /// The last news that this worker has read, of jobs and of refused rates.
+    public var newsCursor = "0"
+    public var refusedCursor = "0"
+    /// Number of the worker's connection to Redis: a call that an earlier one still delivers is refused.
+    public var connection = 0
+    /// The worker's estimate of the project's time; 0 when it has none yet.
+    public var nowMs: Int64 = 0
+    /// FCM's answers since the last claim; nil from a worker that counts none.
+    public var answers: AnswerReport?
+    /// Recipients of the fan-out's next multicast, which cannot be divided: 0 when there is none, nil if every request
+    /// carries one recipient.
+    public var unit: Int?
+
+    public init(
+        worker: String,
+        most: Int,
+        wanted: Int,
+        wantedSingle: Int,
+        window: Int,
+        retries: Int,
+        quotaPerMinute: Int
+    ) {
+        self.worker = worker
+        self.most = most
+        self.wanted = wanted
+        self.wantedSingle = wantedSingle
+        self.window = window
+        self.retries = retries
+        self.quotaPerMinute = quotaPerMinute
+    }
+
+    public func command(_ keys: ProjectKeys) -> RedisCommand {
+        var optional: [String] = []
+        if let answers {
+            optional += ["answers", String(answers.answers)]
+            // Fields that are 0 in most claims are left out.
+            if answers.answers > 0 { optional += ["span", String(answers.spanMs)] }
+            if answers.refused > 0 {
+                optional += ["refused", String(answers.refused), "retry_after", String(answers.retryAfterMs)]
+            }
+        }
+        if let unit { optional += ["multicast", String(unit)] }
+        return FunctionLibrary.call(
+            "claim",
+            keys,
+            [
+                "worker": worker, "most": String(most), "wanted": String(wanted),
+                "wanted_single": String(wantedSingle), "window": String(window), "retries": String(retries),
+                "quota": String(quotaPerMinute), "returned": String(returned),
+                "permits_single": String(permitsSingle), "permits_fanout": String(permitsFanout),
+                "active_fanouts": String(activeFanouts), "smear": smear ? "1" : "0",
+                "backlog_limit": String(backlogLimit), "news_cursor": newsCursor, "refused_cursor": refusedCursor,
+                "wanted_managed": String(wantedManaged), "connection": String(connection),
+                "worker_clock": String(nowMs),
+            ],
+            rest: optional
+        )
+    }
+}
+
+/// The reply of `claim`: work, and what holds it back.
+public struct ClaimReply: Equatable, Sendable {
+    /// The project's time in milliseconds: it goes on evenly when Redis' clock is set.
+    public var nowMs: Int64
+    /// The project's time minus Redis TIME, milliseconds.
+    public var projectClockOffsetMs: Int64
+    /// Every send of the project waits this long; 0 when nothing holds it.
+    public var holdMs: Int64
+    /// Time to the next probe of a blocked project; 0 when it is not blocked.
+    public var probeMs: Int64
+    public var blockReason: String
+    /// When the next retry or held-back job is due, in the project's time; 0 when there is none.
+    public var nextDueMs: Int64
+    /// A job whose audience is being copied; empty when there is none.
+    public var copying: String
+    /// Entries in the stream and jobs that are not over, parked ones left out.
+    public var unfinished: Int64
+    /// Sends that may begin; the permits expire a quarter of a second after the call was sent.
+    public var permits: Int
+    /// Why an operator has paused the project; empty when none has.
+    public var pauseReason: String
+    /// Why no worker may take on more: a stream that is not read, or `memory`; empty when nothing stops it.
+    public var pressure: String
+    public var newsCursor: String
+    public var refusedCursor: String
+    public var news: [News]
+    public var claims: [Claim]
+
+    public enum ParseResult: Equatable, Sendable {
+        case reply(ClaimReply)
+        /// The worker was declared dead; it has to register again under a new name.
+        case fenced
+    }
+
+    public static func parse(_ value: RedisValue) -> ParseResult? {
+        guard let reply = FunctionReply(value) else { return nil }
+        if reply.outcome == "fenced" { return .fenced }
+        guard reply.outcome == "ok", let claims = reply["claims"]?.array, let news = reply["news"].flatMap(News.list),
+            let nowMs = reply.number("now"), let projectClockOffsetMs = reply.number("clock_offset"),
+            let holdMs = reply.number("hold_ms"), let probeMs = reply.number("probe_ms"),
+            let reason = reply.text("block"), let nextDueMs = reply.number("next_due"),
+            let copying = reply.text("copying"), let unfinished = reply.number("unfinished"),
+            let permits = reply.number("permits"), let pause = reply.text("pause"),
+            let pressure = reply.text("pressure"), let cursor = reply.text("news_cursor"),
+            let refused = reply.text("refused_cursor")
+        else { return nil }
+        let parsed = claims.compactMap(Claim.init)
+        guard parsed.count == claims.count else { return nil }
+        return .reply(
+            ClaimReply(
+                nowMs: nowMs,
+                projectClockOffsetMs: projectClockOffsetMs,
+                holdMs: holdMs,
+                probeMs: probeMs,
+                blockReason: reason,
+                nextDueMs: nextDueMs,
+                copying: copying,
+                unfinished: unfinished,
+                permits: Int(permits),
+                pauseReason: pause,
+                pressure: pressure,
+                newsCursor: cursor,
+                refusedCursor: refused,
+                news: news,
+                claims: parsed
+            )
+        )
+    }
+}

@@ -1,0 +1,62 @@
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- Coalesced calls. A one-recipient job costs mostly the calls of a function and what each reads first, so a worker
+-- hands over several jobs with one call, and writes the results of several.
+
+local one_call, several_calls
+do
+
+-- What the calls of one function call share.
+-- Written at the end, by finish_intakes or finish_records (lists, see `collect`):
+--   entries, taken      entries that leave `jobs`; those of them that became a job, as a set
+--   wanted              those entries that had been cancelled and stand in `unwanted`
+--   claimed             by worker: batches that it holds now
+--   opened, copying     jobs that are not over; jobs whose audience is copied
+--   timed               name of a zset -> list of {score, member}
+--   duplicates, seen    key of a job -> its new count of `duplicates`; list of SET commands that remember ids
+--   over, over_counts   worker -> one-recipient jobs that are over, and their batches; status letter -> their number
+--   over_ids            the same jobs as a set
+--   totals              the project's counters after the steps that are noted so far; see add_totals
+-- Read once:
+--   control, now, wall  of intake: `ctl` as read and changed, the project's time, the time of the day
+--   clock, ended_at     of record: the project's time, and the time of the day at which its jobs ended
+--   unavailable         by worker and connection: see is_unavailable
+--   is_calm             `unwanted` and `singles` do not exist; false once a job was queued
+--   is_queued           whether this call adds a job to `singles` at its end
+--   is_listed           by class: see may_be_listed; forgotten before and after a write that may put a job into a list
+local function new_common()
+  return { unavailable = {}, taken = {}, seen = {}, over_ids = {}, over_counts = {}, is_listed = {} }
+end
+
+local function make_call(callback, base, args, common)
+  local is_made, reply = pcall(callback, base, args, common)
+  return is_made and reply or clean_up(base, reply)
+end
+
+-- `callback(base, args, common)` makes a call, `finish(base, common)` writes what it left in `common`.
+function one_call(callback, finish)
+  return guarded(function(base, args)
+    local common = new_common()
+    local reply = make_call(callback, base, args, common)
+    finish(base, common)
+    return reply
+  end)
+end
+
+-- intakes, records: several calls of intake, or of record, in their order. Of each call stand the number of its
+-- arguments, and those. Returns a list: of each call its reply, or an error, which does not stop the others.
+function several_calls(callback, finish)
+  return guarded(function(base, args)
+    local common, replies, at = new_common(), {}, 1
+    while at <= #args do
+      local count, call = tonumber(args[at]), {}
+      for i = 1, count do call[i] = args[at + i] end
+      at = at + count + 1
+      replies[#replies + 1] = make_call(callback, base, call, common)
+    end
+    finish(base, common)
+    return replies
+  end)
+end
+
+end

@@ -1,0 +1,88 @@
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- Batches of a living worker that go back.
+
+local reconcile, release
+do
+
+-- Takes a batch from a living worker. Part of a step. `watermark`: its new one; nil keeps the old one; `is_known`: the
+-- worker has it and may have sent some of it.
+local function take_back(base, name, worker, now, watermark, is_known)
+  local batch = base .. 'b:' .. name
+  if watermark then write('HSET', batch, 'upto', watermark) end
+  if not is_known then write('HDEL', batch, 'alone') end
+  orphan(base, name, now, { watermark = watermark })
+  write('SREM', base .. 'claims:' .. worker, name)
+end
+
+-- Compares a batch that a worker holds with what Redis has of it. Redis may have come back with an older state: a batch
+-- that stands before the last confirmed `call`, or is not there, was forgotten. It is taken from the worker, with the
+-- watermark that the worker knows. Returns whether the worker has lost the batch.
+local function is_forgotten(base, worker, name, call, watermark, now)
+  local id, n = split_name(name)
+  local owner, known_call, known_watermark = unpack(redis.call('HMGET', base .. 'b:' .. name, 'owner', 'call', 'upto'))
+  -- Asked again later.
+  if stuck_jobs[id] then return false end
+  if owner == worker and tonumber(known_call or '0') < call then
+    local latest = int(math.max(tonumber(known_watermark), tonumber(watermark)))
+    in_step(base, id, take_back, base, name, worker, now, latest, true)
+    return true
+  end
+  if owner then return false end
+  local next_from = tonumber(redis.call('HGET', base .. 'spec:' .. id, 'next'))
+  -- Without a spec the job is over; before `next` the batch was closed. Only the answer was lost.
+  if not next_from or (tonumber(n) and tonumber(n) * BATCH < next_from) then return false end
+  -- The worker that claims it again must learn how far its sends had come.
+  if tonumber(n) then redis.call('HSET', base .. 'rolled:' .. id, n, watermark) end
+  return true
+end
+
+-- Gives back the batches that Redis holds in a worker's name and the worker does not know: it has not sent them. A
+-- batch that was taken over may have been sent by its holder before. Returns how many.
+local function free_unknown(base, worker, known, is_same_server, now)
+  local names, freed = redis.call('SMEMBERS', base .. 'claims:' .. worker), 0
+  table.sort(names)
+  for _, name in ipairs(names) do
+    local id = split_name(name)
+    if not known[name] and not stuck_jobs[id] then
+      local is_unsent = is_same_server and redis.call('HGET', base .. 'b:' .. name, 'deliveries') == '1'
+      in_step(base, id, take_back, base, name, worker, now, is_unsent and '0' or nil)
+      freed = freed + 1
+    end
+  end
+  return freed
+end
+
+-- reconcile: compares what a worker holds with what Redis has in its name. A worker calls it on each new connection:
+-- with the old one the answer to a claim or an intake may be lost, or Redis came back with an older state.
+-- `is_same_server`: 1 when Redis has lost nothing; then of each batch that the worker holds: name, number of the last
+-- call that was confirmed, watermark. Returns 'ok', `freed`: the number of batches given back, and `lost`: names of
+-- batches that the worker holds no longer; or the error OLDLINK.
+function reconcile(base, args)
+  local worker, connection, is_same_server = unpack(args, 1, 3)
+  if not is_current(base, worker, connection) then return old_link() end
+  local now, known, lost = project_ms(base), {}, {}
+  for at = 4, #args, 3 do
+    local name, call, watermark = unpack(args, at, at + 2)
+    known[name] = true
+    if is_forgotten(base, worker, name, tonumber(call), watermark, now) then lost[#lost + 1] = name end
+  end
+  local freed = free_unknown(base, worker, known, is_same_server == '1', now)
+  return { 'outcome', 'ok', 'freed', freed, 'lost', lost }
+end
+
+-- release: a worker gives one batch back of which nothing is in flight; its job was paused or parked.
+-- `watermark`: '' keeps it. Returns 1, or 0 when the worker was not the holder.
+function release(base, args)
+  local worker, batch, epoch, watermark = unpack(args, 1, 4)
+  local owner, known_epoch = unpack(redis.call('HMGET', base .. 'b:' .. batch, 'owner', 'epoch'))
+  if owner ~= worker or known_epoch ~= epoch
+    or redis.call('SISMEMBER', base .. 'claims:' .. worker, batch) == 0 then
+    return 0
+  end
+  local now = project_ms(base)
+  in_step(base, (split_name(batch)), take_back, base, batch, worker, now, watermark ~= '' and watermark or nil)
+  return 1
+end
+
+end
