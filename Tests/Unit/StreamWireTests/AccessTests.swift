@@ -29,7 +29,7 @@ import Testing
 
     private static let connecting: Set<String> = ["ping", "client|setname", "role", "cluster|slots"]
 
-    @Test func workersMayDoWhatTheyDoAndNothingElse() throws {
+    @Test func workersMayRunTheirCommandsOnly() throws {
         let own: Set<String> = ["info", "wait", "fcall", "xgroup|create", "xreadgroup", "xautoclaim"]
         let needed = try commandsOfTheLibrary().union(own).union(Self.connecting)
         let allowed = try allowed("fanfare-worker")
@@ -56,7 +56,7 @@ import Testing
         #expect(missing.sorted() == [])
     }
 
-    @Test func nobodyMayRunScriptsOrChangeTheServer() throws {
+    @Test func noUserMayRunScriptsOrChangeTheServer() throws {
         for user in try RedisUsers().rules.keys {
             for word in [
                 "eval", "evalsha", "script", "config|set", "acl|setuser", "debug", "flushall", "keys", "restore",
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func theServerTakesTheFile() throws {
+    @Test func redisLoadsTheUsersFile() throws {
         let users = try RedisUsers()
         let server = try RedisServer(config: ["--aclfile", users.file])
         defer { server.stop() }

@@ -88,7 +88,7 @@ import Testing
     }
 
     /// Those that were subscribed while the job waited for its turn count, too.
-    @Test func theCountIsTakenAgainWhenTheSendIsAnswered() async throws {
+    @Test func audienceIsCountedAgainAtTheAnswer() async throws {
         try await withBench { bench in
             #expect(try await intake(bench, "send", .counted(formula: "news"))?.source == AudienceEstimate.Source.none)
             #expect(try await facts(bench, "send") == ["none", "0"])
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test func aTopicThatNobodyKnowsGivesTheSlotUpAtOnce() async throws {
+    @Test func unknownTopicFreesTheSlotAtOnce() async throws {
         try await withBench { bench in
             let reply = try #require(try await intake(bench, "send", .counted(formula: "news")))
             #expect(reply.source == .none && reply.size == 0)
@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    @Test func aSizeThatWasNamedIsKeptAsItIs() async throws {
+    @Test func givenAudienceSizeIsKept() async throws {
         try await withBench { bench in
             try await subscribe(bench, "s", names(0..<10), topic: "news")
             #expect(try await intake(bench, "one", .known(5_000, .config))?.source == .config)
@@ -158,7 +158,7 @@ import Testing
     }
 
     /// An estimate keeps nothing from being written.
-    @Test func aSpoiltCountIsASizeThatIsNotKnown() async throws {
+    @Test func unreadableCountIsAnUnknownSize() async throws {
         try await withBench { bench in
             for key in ["subscribed:news", "counted"] { try bench.server.cli("SET", bench.keys.base + key, "spoilt") }
             try await subscribe(bench, "s", names(0..<10), topic: "news")
@@ -171,7 +171,7 @@ import Testing
     }
 
     /// Redis keeps what it is made of: another function would count everybody anew.
-    @Test func theHashOfATokenStaysWhatItIs() {
+    @Test func tokenHashIsStable() {
         #expect(ByteHash.of("device-7:APA91b") == 12_563_859_769_468_027_447)
     }
 }

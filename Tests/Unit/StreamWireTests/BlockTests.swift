@@ -64,7 +64,7 @@ import Testing
     }
 
     /// No API takes the token of a credential that the token endpoint refuses.
-    @Test func refusedCredentialBlocksWhateverAskedForIt() async throws {
+    @Test func refusedCredentialOfAnOperationBlocksSends() async throws {
         try await withBench { bench in
             try await bench.intake("op", tokens(2)) { $0.operation = .subscribe }
             let claim = try #require(try await bench.claim(call("w1")).claims.first)

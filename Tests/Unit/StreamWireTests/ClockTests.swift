@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func setBackAndForwardAgainItIsWhereItWas() async throws {
+    @Test func clockSetBackAndForwardKeepsTheProjectsTime() async throws {
         try await withBench { bench in
             let first = try await claim(bench, told: 0)
             // Set back by an hour: what was seen is an hour ahead.
@@ -78,7 +78,7 @@ import Testing
     }
 
     /// Small steps are not told from a slow call; together they are no more than one of them.
-    @Test func manySmallStepsBackAreNoLongWait() async throws {
+    @Test func manySmallClockStepsDoNotAddUp() async throws {
         try await withBench { bench in
             var nowMs = try await claim(bench, told: 0).nowMs
             let ctl = bench.keys.base + "ctl"
@@ -93,7 +93,7 @@ import Testing
     }
 
     /// With nobody there for an hour, an hour has passed.
-    @Test(arguments: [true, false]) func timePassesWhileNobodyComes(isKnown: Bool) async throws {
+    @Test(arguments: [true, false]) func timePassesWithoutCalls(isKnown: Bool) async throws {
         try await withBench { bench in
             let before = try await step(bench, by: Self.hour, retryIn: 3_000)
             // The worker's own clock went on; one that has just started knows none.
@@ -122,7 +122,7 @@ import Testing
     }
 
     /// What an operator does and what a late call says moves no clock: only a worker can tell a step from a pause.
-    @Test func aCallThatCannotTellChangesNothing() async throws {
+    @Test func callWithoutAWorkerClockChangesNothing() async throws {
         try await withBench { bench in
             let before = try await step(bench, by: Self.hour, retryIn: 3_000)
             _ = try await bench.call(FunctionLibrary.pause(bench.keys, job: "j"))
@@ -133,7 +133,7 @@ import Testing
         }
     }
 
-    @Test func whatWasSaidAfterARollbackIsHeard() async throws {
+    @Test func newsAfterARollbackIsRead() async throws {
         try await withBench { bench in
             try await bench.intake("a", tokens(2_000))
             try await bench.intake("b", tokens(2_000))

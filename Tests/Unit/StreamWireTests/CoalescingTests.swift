@@ -106,7 +106,7 @@ import Testing
     }
 
     /// A key of the wrong type stops the one job that it belongs to.
-    @Test func oneThatFailsKeepsNoOtherFromBeingMade() async throws {
+    @Test func failedCallDoesNotStopTheOthers() async throws {
         try await withBench { bench in
             _ = try await bench.call(RedisCommand("SET", keys.base + "rcpt:b", "no hash"))
             var intakes: [RedisCommand] = []
@@ -193,7 +193,7 @@ import Testing
     }
 
     /// A job behind one that has to wait waits behind it.
-    @Test func nobodyOvertakesAJobThatWasQueued() async throws {
+    @Test func laterJobsQueueBehindAQueuedOne() async throws {
         try await withBench { bench in
             let calls = [
                 try await single("a", taker: "w1", bench), try await single("b", taker: nil, bench),
@@ -207,7 +207,7 @@ import Testing
     }
 
     /// What a flush stops, a later one of the same call finds stopped.
-    @Test func aBlockIsSeenByTheEndOfItsOwnJob() async throws {
+    @Test func blockIsRemovedWithTheEndOfItsJob() async throws {
         try await withBench { bench in
             var records: [RecordCall] = []
             let intakes = [try await single("a", taker: "w1", bench), try await single("b", taker: "w1", bench)]

@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test func aLateClaimTakesNothing() async throws {
+    @Test func claimOverAnOldConnectionTakesNothing() async throws {
         try await withBench { bench in
             try await bench.intake("j", tokens(1))
             let reconcile = FunctionLibrary.reconcile(
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func aLateIntakeIsQueuedAndALateReconcileTakesNothingBack() async throws {
+    @Test func intakeOverAnOldConnectionIsQueuedAndReconcileRefused() async throws {
         try await withBench { bench in
             _ = try await bench.claim(claim(5))
             let entry = try #require(try await bench.call(RedisCommand("XADD", bench.keys.jobs, "*", "x", "1")).string)
@@ -67,7 +67,7 @@ import Testing
     }
 
     /// A topic's send that certainly did not begin is made in its turn, like any other of the project.
-    @Test func aTopicThatWasNotSentTakesItsTurn() async throws {
+    @Test func unsentBroadcastTakesItsTurn() async throws {
         try await withBench { bench in
             try await bench.intake("topic", .topic("news")) { $0.audienceSize = 100_000 }
             try await bench.intake("fan", tokens(1_001)) { $0.priority = 4 }

@@ -15,16 +15,18 @@ private func reply(_ outcome: String, _ pairs: String...) -> RedisValue {
         (reply("over", "state", "done"), .over(state: "done")), (bulk("missing"), .missing), (bulk("parked"), .parked),
         (reply("ok", "later", "x", "state", "active"), .ok(state: "active")),
     ])
-    func whatBecameOfAJob(value: RedisValue, reply: JobControlReply) { #expect(JobControlReply(value) == reply) }
+    func jobControlRepliesAreRead(value: RedisValue, reply: JobControlReply) {
+        #expect(JobControlReply(value) == reply)
+    }
 
     @Test(arguments: [
         (reply("resumed", "job", "j"), ReplayReply.resumed(job: "j")),
         (reply("pushed", "entry", "5-0"), .pushed(entryID: "5-0")), (bulk("missing"), .missing),
         (reply("gone", "job", "j"), .gone(job: "j")),
     ])
-    func whatAReplayDid(value: RedisValue, reply: ReplayReply) { #expect(ReplayReply(value) == reply) }
+    func replayRepliesAreRead(value: RedisValue, reply: ReplayReply) { #expect(ReplayReply(value) == reply) }
 
-    @Test func whatADropDid() {
+    @Test func dropRepliesAreRead() {
         #expect(DropReply(reply("dropped", "job", "j")) == .dropped(job: "j"))
         #expect(DropReply(bulk("missing")) == .missing)
     }
@@ -33,7 +35,7 @@ private func reply(_ outcome: String, _ pairs: String...) -> RedisValue {
         RedisValue.null, .integer(1), .array([]), .array([.null]), bulk("ok"), bulk("over"), bulk("resumed"),
         reply("dropped"), reply("what", "job", "j"), .array([.array([]), bulk("j")]), words("ok", "paused"),
     ])
-    func anythingElseIsNilNotATrap(value: RedisValue) {
+    func malformedRepliesAreNil(value: RedisValue) {
         #expect(JobControlReply(value) == nil)
         #expect(ReplayReply(value) == nil)
         #expect(DropReply(value) == nil)
@@ -42,7 +44,7 @@ private func reply(_ outcome: String, _ pairs: String...) -> RedisValue {
         #expect(JobInquiry.milliseconds(value) == nil)
     }
 
-    @Test func anOverviewIsReadByName() throws {
+    @Test func overviewIsReadByName() throws {
         let text = """
             active|j k|active_left|- 1500|now_ms|1700000000000|paused|1|pause_reason|lunch|block||hold_ms|250|pressure|memory|open|12|parked|1\
             |entries|7|retrying|3|scheduled|2|waiting_fanouts|4|workers|5|quota|600000|rate|164.25|epoch|9|later|x
@@ -61,16 +63,16 @@ private func reply(_ outcome: String, _ pairs: String...) -> RedisValue {
     }
 
     @Test(arguments: ["nan", "inf", "-1", "", "x"])
-    func aRateThatIsNoneIsZero(rate: String) throws {
+    func malformedRateIsZero(rate: String) throws {
         #expect(try #require(OverviewReply(words("now_ms", "1", "rate", rate))).permitsPerSecond == 0)
     }
 
-    @Test func anOverviewWithoutTheTimeIsNone() {
+    @Test func overviewWithoutTheTimeIsNil() {
         #expect(OverviewReply(words("open", "1")) == nil)
         #expect(OverviewReply(words("now_ms", "1", "open")) == nil)
     }
 
-    @Test func aPlanIsReadAndItsJobFoundInTheQueue() throws {
+    @Test func planAndItsQueueMemberAreRead() throws {
         let member = ProjectKeys.queueMember(priority: 5, entryID: "17-2", jobID: "a:b")
         let plan = try #require(JobPlan(.array([bulk("aimed"), bulk(member), bulk("1500")])))
         #expect(plan.jobClass == .broadcast && plan.jobClass.takesTurns && plan.holdMs == 1_500)
@@ -80,12 +82,12 @@ private func reply(_ outcome: String, _ pairs: String...) -> RedisValue {
         #expect(JobPlan.Class.single.takesTurns == false && JobPlan.Class.group.takesTurns == false)
     }
 
-    @Test func timeIsMilliseconds() {
+    @Test func timeReplyBecomesMilliseconds() {
         #expect(JobInquiry.milliseconds(words("1700000000", "123999")) == 1_700_000_000_123)
         #expect(JobInquiry.milliseconds(words("9223372036854775807", "0")) == nil)
     }
 
-    @Test func aPrefixIsNotAPattern() {
+    @Test func prefixIsEscapedInAPattern() {
         let command = JobInquiry.kept(ProjectKeys(prefix: "a*[b]", project: "p"), cursor: "0")
         #expect(String(decoding: command.word(3), as: UTF8.self) == #"a\*\[b\]:{p}:job:*"#)
     }

@@ -5,7 +5,7 @@ import Testing
 
 /// What operators and time do to jobs, in a real server.
 @Suite struct ControlTests {
-    @Test func aCancelledJobEndsWithoutASendWhereverItsRecipientsAre() async throws {
+    @Test func cancelledJobEndsWithoutASend() async throws {
         try await withBench { bench in
             try await bench.intake("a", tokens(2_500))
             let held = try #require(try await bench.claim("w1", most: 1).claims.first)
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func aPausedJobsRetriesWaitBesideTheOthers() async throws {
+    @Test func pausedJobHoldsItsRetriesApart() async throws {
         try await withBench { bench in
             try await bench.intake("a", tokens(3))
             let held = try #require(try await bench.claim("w1").claims.first)
@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    @Test func aBatchThatTakesItsWorkersDownIsRunAloneAndThenParked() async throws {
+    @Test func crashingBatchIsQuarantinedAndThenParked() async throws {
         try await withBench { bench in
             try await bench.intake("pill", tokens(2))
             for crash in 1...3 {
@@ -154,7 +154,7 @@ import Testing
         }
     }
 
-    @Test func whatTakesWorkersDownAsARetryIsASuspectToo() async throws {
+    @Test func crashingRetryIsQuarantinedToo() async throws {
         try await withBench { bench in
             try await bench.intake("pill", tokens(2))
             // Each taker settles what it doubts, which makes a retry of it, and dies of that.
@@ -200,7 +200,7 @@ import Testing
         }
     }
 
-    @Test func whatIsLeftOfAChangedAudienceEndsByName() async throws {
+    @Test func endingJobOfAChangedAudienceNamesItsRecipients() async throws {
         try await withBench { bench in
             for index in 0..<1_500 { _ = try await bench.call(RedisCommand("RPUSH", "{p}:list", "t\(index)")) }
             try await bench.intake("l", .audience(key: "{p}:list"))
@@ -214,7 +214,7 @@ import Testing
         }
     }
 
-    @Test func anEvictionPolicyThatDropsThingsStopsTheProject() async throws {
+    @Test func evictionPolicyStopsTheProject() async throws {
         try await withBench { bench in
             try await bench.intake("j", tokens(1))
             _ = try await bench.call(RedisCommand("CONFIG", "SET", "maxmemory-policy", "allkeys-lru"))
@@ -224,7 +224,7 @@ import Testing
         }
     }
 
-    @Test func aCancelledJobEndsWhileItsProjectIsPausedWhereverItsBatchesAre() async throws {
+    @Test func cancelledJobEndsWhileItsProjectIsPaused() async throws {
         try await withBench { bench in
             try await bench.intake("a", tokens(3))
             _ = try await bench.claim("w1")
@@ -269,7 +269,7 @@ import Testing
         }
     }
 
-    @Test func aStopSaysWhichClaimsItConcerns() async throws {
+    @Test func stopNewsCarriesTheEpochOfItsClaims() async throws {
         try await withBench { bench in
             try await bench.intake("a", tokens(2_000))
             let before = try #require(try await bench.claim("w1", most: 1).claims.first)
@@ -287,7 +287,7 @@ import Testing
         }
     }
 
-    @Test func aBatchThatGotAResultIsNoSuspect() async throws {
+    @Test func batchWithAResultIsNotQuarantined() async throws {
         try await withBench { bench in
             try await bench.intake("a", tokens(10))
             for crash in 1...5 {
@@ -341,7 +341,7 @@ import Testing
         }
     }
 
-    @Test func aReaderThatStoppedStopsTheProjectUntilItHasRead() async throws {
+    @Test func backlogOfAReaderStopsTheProject() async throws {
         try await withBench { bench in
             _ = try await bench.call(RedisCommand("XGROUP", "CREATE", bench.keys.results, "readers", "0", "MKSTREAM"))
             for _ in 0..<11 { _ = try await bench.call(RedisCommand("XADD", bench.keys.results, "*", "a", "b")) }
@@ -386,7 +386,7 @@ import Testing
         }
     }
 
-    @Test func theOverviewTellsWhatTheProjectIsDoing() async throws {
+    @Test func overviewShowsTheProjectsState() async throws {
         try await withBench { bench in
             try await bench.intake("a", tokens(1_001))
             try await bench.intake("b", tokens(1_001))

@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func itIsKnownByItsEntryToo() async throws {
+    @Test func jobIsCancelledByItsEntryID() async throws {
         try await withBench { bench in
             let entry = try await push(bench, nil)
             #expect(try await cancel(bench, "1-1") == .missing)
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func manyEntriesAreLookedAtAFewAtATime() async throws {
+    @Test func entriesAreSearchedInPages() async throws {
         try await withBench { bench in
             for index in 0..<70 { _ = try await push(bench, "j\(index)") }
             var behind: String?

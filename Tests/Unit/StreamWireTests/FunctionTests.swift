@@ -8,7 +8,7 @@ import Testing
 @Suite struct FunctionTests {
     private let keys = ProjectKeys(project: "p")
 
-    @Test func anEntryIsHandedOverOnceWhoeverTriesAgain() async throws {
+    @Test func entryIsHandedOverOnce() async throws {
         try await withBench { bench in
             let entry = try #require(try await bench.call(RedisCommand("XADD", keys.jobs, "*", "x", "1")).string)
             let job = Job(id: "j", hasOwnID: true, entryID: entry, target: .tokens(["a", "b"]), message: [0x7B, 0x7D])
@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test func aResultIsSetOnceAndACallMayBeRepeated() async throws {
+    @Test func repeatedFlushCountsOnce() async throws {
         try await withBench { bench in
             try await bench.intake("j", .tokens(["a", "b", "c"]))
             let claim = try #require(try await bench.claim("w1").claims.first)
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func aTakeOverTellsWhatMayHaveBeenSentFromWhatWasNot() async throws {
+    @Test func takeOverSplitsRecipientsByTheWatermark() async throws {
         try await withBench { bench in
             try await bench.intake("j", .tokens((0..<6).map { "t\($0)" }))
             let first = try #require(try await bench.claim("w1", window: 3).claims.first)
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func aWaitingRecipientIsGivenOutWhenItIsDueAndComesBackAfterACrash() async throws {
+    @Test func retryIsClaimedWhenDueAndAgainAfterACrash() async throws {
         try await withBench { bench in
             try await bench.intake("j", .tokens(["a", "b"]))
             let claim = try #require(try await bench.claim("w1").claims.first)
@@ -165,7 +165,7 @@ import Testing
         }
     }
 
-    @Test func aClaimWhoseAnswerWasLostComesBackAsUnsent() async throws {
+    @Test func claimWithALostReplyGoesBackUnsent() async throws {
         try await withBench { bench in
             try await bench.intake("j", .tokens(["a", "b"]))
             _ = try await bench.claim("w1")
@@ -219,7 +219,7 @@ import Testing
     }
 
     /// Redis cannot tell a retry that it has closed from one that it has forgotten; its holder can.
-    @Test func aRetryThatIsNotThereIsNamedWhileItsJobGoesOn() async throws {
+    @Test func missingRetryBatchIsReportedLost() async throws {
         try await withBench { bench in
             try await bench.intake("j", .tokens(["a", "b"]))
             let first = try #require(try await bench.claim("w1").claims.first)
@@ -234,7 +234,7 @@ import Testing
         }
     }
 
-    @Test func aRepeatedCallBringsNobodyBackWhomAnotherWorkerHas() async throws {
+    @Test func repeatedFlushReschedulesNoClaimedRetry() async throws {
         try await withBench { bench in
             try await bench.intake("j", .tokens(["a", "b"]))
             let claim = try #require(try await bench.claim("w1").claims.first)
@@ -247,7 +247,7 @@ import Testing
         }
     }
 
-    @Test func aTakenOverRetryLeavesAloneWhomItHandedOn() async throws {
+    @Test func takenOverRetrySkipsRescheduledRecipients() async throws {
         try await withBench { bench in
             try await bench.intake("j", .tokens(["a", "b"]))
             let first = try #require(try await bench.claim("w1").claims.first)
@@ -266,7 +266,7 @@ import Testing
         }
     }
 
-    @Test func anAudienceThatChangedItsTypeStopsNobodyElse() async throws {
+    @Test func audienceOfAChangedTypeStopsNoOtherJob() async throws {
         try await withBench { bench in
             _ = try await bench.call(RedisCommand("RPUSH", "aud:{p}:l", "a"))
             try await bench.intake("bad", .audience(key: "aud:{p}:l"))
@@ -318,7 +318,7 @@ import Testing
         }
     }
 
-    @Test func nothingThatAGroupHasNotAcknowledgedIsTrimmed() async throws {
+    @Test func unacknowledgedEntriesAreNotTrimmed() async throws {
         try await withBench { bench in
             var ids: [String] = []
             for number in 0..<4 {
@@ -360,7 +360,7 @@ import Testing
 
     /// Redis came back with a state in which an earlier call of the batch was not written, and nobody noticed: who is
     /// missing is looked after, whatever the call says.
-    @Test(arguments: [true, false]) func aBatchDoesNotCloseWhileSomebodyIsMissing(isRetry: Bool) async throws {
+    @Test(arguments: [true, false]) func batchWithAMissingRecipientDoesNotClose(isRetry: Bool) async throws {
         try await withBench { bench in
             try await bench.intake("j", tokens(3))
             var claim = try #require(try await bench.claim("w1").claims.first)

@@ -61,7 +61,7 @@ import Testing
         #expect(lua["record"]?.count == 22)
     }
 
-    @Test func nothingIsReadByItsNumber() {
+    @Test func libraryHasNoNumericSubscripts() {
         let subscripts = Self.library.split(separator: "\n").filter { $0.contains(/[\w\)\]]\[\d+\]/) }
         #expect(subscripts == [])
     }

@@ -5,7 +5,7 @@ import Testing
 
 /// Jobs without a message, and what FCM takes of them, in a real server.
 @Suite struct ManagementTests {
-    @Test func aSubscriptionIsNeverAFanOutAndKeepsNobodyWaiting() async throws {
+    @Test func subscriptionTakesNoSlot() async throws {
         try await withBench { bench in
             try await bench.intake("fanout", tokens(1_001))
             try await bench.intake("subscribe", tokens(2_500), taker: "w1") { $0.operation = .subscribe }
@@ -36,7 +36,7 @@ import Testing
     }
 
     /// What waits of management is given to a worker that has room for management, and no more of it than that.
-    @Test(arguments: [0, 1]) func whatWaitsOfManagementIsBoundByTheRoomForIt(attempts: Int) async throws {
+    @Test(arguments: [0, 1]) func managementRetriesAreBoundedByTheirOwnRoom(attempts: Int) async throws {
         try await withBench { bench in
             try await bench.intake("j", tokens(1_000), taker: "w1") { $0.operation = .subscribe }
             var call = ClaimCall(
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func whatWaitsOfManagementEndsWithItsJob() async throws {
+    @Test func managementRetriesEndWithTheirJob() async throws {
         try await withBench { bench in
             try await bench.intake("j", tokens(2), taker: "w1") { $0.operation = .subscribe }
             var call = ClaimCall(

@@ -113,7 +113,7 @@ import Testing
     }
 
     /// A worker hears which key and which command it is.
-    @Test func checkNamesWhatIsWrong() async throws {
+    @Test func checkNamesWrongTypesAndMissingRights() async throws {
         try await withBench { bench in
             #expect(RedisObstacle.parse(try await bench.call(FunctionLibrary.check(bench.keys))) == [])
             _ = try await bench.call(RedisCommand("SET", bench.keys.base + "dead", "no stream"))

@@ -6,7 +6,7 @@ import Testing
 
 /// What people are told of a project and its jobs.
 @Suite struct OverviewTests {
-    @Test func theQuotaAndATurnsRestAreTold() async throws {
+    @Test func overviewShowsTheQuotaAndTheRestOfATurn() async throws {
         try await withBench { bench in
             var topic = Job(id: "topic", hasOwnID: true, entryID: "", target: .topic("news"), message: Array("{}".utf8))
             let push = RedisCommand("XADD", bench.keys.jobs, "*", "x", "1")
@@ -24,7 +24,7 @@ import Testing
     }
 
     /// What a paused job's worker gives back was never tried, so it is no retry.
-    @Test func whatWasNeverTriedIsNoRetry() async throws {
+    @Test func unsentRecipientsAreNotCountedAsRetries() async throws {
         try await withBench { bench in
             try await bench.intake("j", tokens(3))
             let claim = try #require(try await bench.claim("w1").claims.first)

@@ -85,7 +85,7 @@ import Testing
     }
 
     /// A page of one entry that was deleted while it was pending is not the end of what is pending.
-    @Test func aDeletedEntryIsReadPast() {
+    @Test func deletedEntryIsSkipped() {
         let fields = RedisValue.array([.bulk(Array("token".utf8)), .bulk(Array("t".utf8))])
         let deleted = Self.streams([Self.entry("1-0", .null)])
         #expect(StreamEntry.byStream(deleted).map(\.entries.count) == [0])
@@ -125,7 +125,7 @@ import Testing
         RedisValue.null, .integer(1), .array([]), .array([.bulk(Array("ok".utf8))]),
         .array([.bulk(Array("what".utf8)), .null]), .array([.null]), .bulk(Array("ok".utf8)),
     ])
-    func anythingElseIsNilNotATrap(value: RedisValue) {
+    func malformedRepliesAreNil(value: RedisValue) {
         #expect(ClaimReply.parse(value) == nil)
         #expect(IntakeReply(value) == nil)
         #expect(StreamEntry(value) == nil)
@@ -153,7 +153,7 @@ import Testing
         #expect(words.suffix(8) == names.flatMap { [$0, [0x00, 0xFF]] }[...])
     }
 
-    @Test func aSpecComesBackAsItWasWritten() throws {
+    @Test func specSurvivesARoundTrip() throws {
         let job = Job(
             id: "j",
             hasOwnID: true,
@@ -225,7 +225,7 @@ import Testing
         ),
     ]
 
-    @Test(arguments: operations.indices) func managementComesBackAsItWasWritten(_ row: Int) throws {
+    @Test(arguments: operations.indices) func managementSpecSurvivesARoundTrip(_ row: Int) throws {
         let (job, recipients) = Self.operations[row]
         #expect(IntakeCall.recipients(of: job) == RecipientList(recipients))
         let (turn, flat) = try pairs(job)
@@ -245,7 +245,7 @@ import Testing
 
     /// Whether the recipients are copied into their command or made when they are sent: the words are the same.
     @Test(arguments: [1, 999, 1_000, 1_001, 2_001])
-    func batchesAreCutWhereTheyShouldBe(count: Int) throws {
+    func recipientsAreSplitIntoBatchesOfAThousand(count: Int) throws {
         for length in [4, 200] {
             let names = (0..<count).map { String(repeating: "t", count: length) + String($0) }
             // Every hundredth is written with an escape, and so is no part of the entry's text.

@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func whatIsGivenBackIsLentAgain() async throws {
+    @Test func returnedPermitsAreLentAgain() async throws {
         try await withBench { bench in
             let first = try await bench.claim(call("w1", single: 1_000, quota: 60))
             #expect(first.permits == 1)
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func aRequestOfManyIsLentWholeOrNotAtAll() async throws {
+    @Test func multicastGetsAllItsPermitsOrNone() async throws {
         try await withBench { bench in
             var ask = call("w1", fanout: 2_500)
             ask.unit = 1_000
@@ -117,7 +117,7 @@ import Testing
     }
 
     /// The budget of retries counts requests. Where recipients share one, those of a job of one batch are one or few.
-    @Test(arguments: [(nil, [2]), (0, [8])]) func budgetCountsARequestOfManyOnce(unit: Int?, given: [Int]) async throws
+    @Test(arguments: [(nil, [2]), (0, [8])]) func retryBudgetCountsAMulticastOnce(unit: Int?, given: [Int]) async throws
     {
         try await withBench { bench in
             try await bench.intake("j", tokens(8))
@@ -179,7 +179,7 @@ import Testing
         }
     }
 
-    @Test func retriesThatCannotBeAffordedStandInNobodysWay() async throws {
+    @Test func retriesBeyondTheBudgetDelayNoOthers() async throws {
         try await withBench { bench in
             try await bench.intake("many", tokens(3_000))
             for claim in try await bench.claim("w1").claims {
@@ -215,7 +215,7 @@ import Testing
         }
     }
 
-    @Test func retriesAreTakenWithinTheBudgetAndWhatWasNeverSentIsNoRetry() async throws {
+    @Test func budgetLimitsRetriesAndNotUnsentRecipients() async throws {
         try await withBench { bench in
             try await bench.intake("j", tokens(10))
             let claim = try #require(try await bench.claim("w1").claims.first)

@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func whatHasNoKeyGoesAnywhere() {
+    @Test func commandsWithoutAKeyGoToAnyNode() {
         for command in [
             RedisCommand("PING"), RedisCommand("INFO", "server"), FunctionLibrary.load(),
             RedisCommand("WAIT", "1", "2"),

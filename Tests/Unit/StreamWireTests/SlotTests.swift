@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func aNinePreemptsBetweenBatchesAndTheOtherResumesWhereItWas() async throws {
+    @Test func priorityNinePreemptsBetweenBatches() async throws {
         try await withBench { bench in
             try await bench.intake("a", tokens(2_500))
             let first = try await bench.claim("w1", most: 1).claims
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test func anEightWaitsForItsTurnAndJobsOfOneBatchDoNot() async throws {
+    @Test func priorityEightWaitsForTheSlotAndSinglesDoNot() async throws {
         try await withBench { bench in
             try await bench.intake("a", tokens(2_500))
             _ = try await bench.claim("w1", most: 1)
@@ -142,7 +142,7 @@ import Testing
         }
     }
 
-    @Test func whatADeadWorkerHeldOfAFanOutGoesBeforeItsNextBatch() async throws {
+    @Test func orphanedBatchIsClaimedBeforeTheNextOne() async throws {
         try await withBench { bench in
             try await bench.intake("a", tokens(3_000))
             let held = try await bench.claim("w1", most: 1).claims
@@ -154,7 +154,7 @@ import Testing
         }
     }
 
-    @Test func aTopicWhoseSendIsUnderWayIsNotPreempted() async throws {
+    @Test func broadcastInFlightIsNotPreempted() async throws {
         try await withBench { bench in
             try await bench.intake("topic", .topic("news")) { $0.audienceSize = 5_000_000 }
             let claim = try #require(try await bench.claim("w1").claims.first)
@@ -175,7 +175,7 @@ import Testing
         }
     }
 
-    @Test func moreThanFiveHundredGroupSendsAreNeverUnderWay() async throws {
+    @Test func atMostFiveHundredGroupSendsAreInFlight() async throws {
         try await withBench { bench in
             for index in 0..<520 { try await bench.intake("g\(index)", .group("key\(index)"), taker: "w1") }
             let first = try await bench.call(RedisCommand("SCARD", bench.keys.base + "groups_on")).integer
@@ -194,7 +194,7 @@ import Testing
         }
     }
 
-    @Test func withSmearNothingStartsNearAQuarterOfAnHour() async throws {
+    @Test func smearStartsNoFanoutNearAQuarterHour() async throws {
         let spreadMs = try await spread(LibraryBench.keys)
         #expect((0..<60_000).contains(spreadMs))
         let quarter: Int64 = 1_800_000_000_000
