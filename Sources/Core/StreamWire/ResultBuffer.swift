@@ -37,6 +37,10 @@ public struct ResultBuffer: Equatable, Sendable {
 
     public var count: Int { items.count }
     public var isEmpty: Bool { items.isEmpty }
+    /// The results without their objects.
+    public var statuses: [(index: Int, status: RecordCall.Status, maybeDup: Bool)] {
+        items.map { ($0.index, $0.status, $0.maybeDup) }
+    }
     /// Bytes that are copied to travel, about.
     var byteCount: Int { (objects.count <= Self.mostCopied ? objects.count : 0) + 8 * items.count }
 
