@@ -292,7 +292,7 @@ let package = Package(
         ),
         .target(
             name: "FleetSimulation",
-            dependencies: ["FanfareCore", "FanfareModel"],
+            dependencies: ["FanfareCore", "FanfareModel", "StreamWire"],
             path: "Tests/Simulation/FleetSimulation",
             swiftSettings: pure
         ),

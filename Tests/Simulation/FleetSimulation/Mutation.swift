@@ -1,5 +1,7 @@
 /// A rule left out on purpose, so that a test can show that the referee notices.
 public enum Mutation: String, CaseIterable, Sendable {
+    /// Watermarks are confirmed and not kept.
+    case forgetWatermarks = "forget-watermarks"
     /// Decisions are accepted whatever their epoch.
     case acceptOldEpochs = "accept-old-epochs"
     /// One fan-out more than allowed has its turn.
@@ -27,7 +29,7 @@ public enum Mutation: String, CaseIterable, Sendable {
     case forgetDoubt = "forget-doubt"
     /// What a dead worker may have sent is sent again, even where at most once was asked for.
     case repeatAtMostOnce = "repeat-at-most-once"
-    /// A send whose answer was lost counts as refused by FCM: it is sent again, without a flag.
+    /// A send whose answer was lost counts as never sent: it is sent again, without a flag.
     case refusedWithoutProof = "refused-without-proof"
     /// Batches of the dead are forgotten.
     case loseOrphans = "lose-orphans"
@@ -51,6 +53,6 @@ public enum Mutation: String, CaseIterable, Sendable {
     case registerAgain = "register-again"
     /// A worker that was declared dead decides on what nobody has taken over yet.
     case keepDeadOwners = "keep-dead-owners"
-    /// A batch is closed without a look at its recipients.
+    /// What Redis has forgotten is noticed neither when a worker asks what it holds, nor when it closes a batch.
     case closeUnchecked = "close-unchecked"
 }

@@ -186,8 +186,18 @@ final class Referee {
 
     private var isRollbackFresh: Bool { clock.now - clock.rolledBackAt < 30_000_000 }
 
-    func willSend(_ index: Int, of batch: HeldBatch, lease: Int, isPathClear: Bool, in state: ProjectStateBox) {
-        let id = batch.name.job
+    /// A send as its worker sees it.
+    struct Send {
+        var name: BatchName
+        var epoch: UInt64
+        var index: Int
+        /// An earlier attempt may have arrived.
+        var isMaybeDuplicate: Bool
+    }
+
+    func willSend(_ send: Send, lease: Int, isPathClear: Bool, in state: ProjectStateBox) {
+        let id = send.name.job
+        let index = send.index
         clock.tally.sends += 1
         let known = truth[id][index]
         truth[id][index].sends += 1
@@ -195,7 +205,7 @@ final class Referee {
         if known.reached > 0 {
             if state.value.jobs[id].isAtMostOnce, !clock.hasRolledBack {
                 violate("job \(id), recipient \(index): sent again though at most once")
-            } else if batch.isMaybeDuplicate(index) {
+            } else if send.isMaybeDuplicate {
                 clock.tally.repeats += 1
             } else if clock.hasRolledBack {
                 clock.tally.explained += 1
@@ -203,18 +213,18 @@ final class Referee {
                 violate("job \(id), recipient \(index): sent again without a flag")
             }
         }
-        if !batch.name.isRetry { lastSendAt[id] = clock.now }
+        if !send.name.isRetry { lastSendAt[id] = clock.now }
         if state.value.jobs[id].isOver { return }
-        checkOwner(batch, lease, state)
+        checkOwner(send, lease, state)
         checkStops(id, isPathClear, state)
     }
 
-    private func checkOwner(_ batch: HeldBatch, _ lease: Int, _ state: ProjectStateBox) {
+    private func checkOwner(_ send: Send, _ lease: Int, _ state: ProjectStateBox) {
         guard !clock.hasRolledBack else { return }
         // Whoever watches it may declare it dead a second later.
         if clock.now - (state.value.renewedAt[lease] ?? 0) > 8_100_000 { violate("\(lease) sends past its lease") }
-        guard let record = state.value.batches[batch.name], record.owner == lease, record.epoch == batch.epoch else {
-            return violate("\(batch.name) is sent by \(lease), who does not hold it")
+        guard let record = state.value.batches[send.name], record.owner == lease, record.epoch == send.epoch else {
+            return violate("\(send.name) is sent by \(lease), who does not hold it")
         }
     }
 

@@ -266,10 +266,10 @@ struct Mirror {
                         packed: RecipientHistory(attempts: 1, firstAttemptMs: 1).packed(with: "t\(index)")
                     )
                 )
-                request.retries.append(.init(position: position, index: index, dueMs: dueMs, history: history))
+                request.retries.append(.init(index: index, dueMs: dueMs, history: history))
             } else {
                 call.results.append(index: index, status: .sent)
-                request.results.append(.init(position: position, index: index, letter: .sent, isDuplicate: false))
+                request.results.append(.init(index: index, letter: .sent, isDuplicate: false))
             }
         }
         let reply = try #require(

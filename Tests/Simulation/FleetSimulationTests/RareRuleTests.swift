@@ -22,6 +22,51 @@ import Testing
         #expect(lent >= 8)
     }
 
+    @Test(arguments: [nil, Mutation.acceptOldConnections]) func aCallOfAnEarlierConnectionIsRefused(
+        _ mutation: Mutation?
+    ) {
+        let world = SmallWorld(mutation: mutation)
+        #expect(world.claim(lease: 1, nowMs: 5_000, connection: 2)?.claims.count == 1)
+        let delayed = ReconcileRequest(lease: 1, connection: 1, isSameServer: true, known: [])
+        let taken = world.state.reconcile(delayed, referee: world.referee)
+        #expect((taken == nil) == (mutation == nil), "it does not know the batch of the later connection")
+        #expect((world.state.held(by: 1) == 1) == (mutation == nil))
+    }
+
+    /// Redis comes back with the state before a result was written, and the worker closes its batch.
+    @Test(arguments: [nil, Mutation.closeUnchecked]) func aBatchWithAForgottenResultIsTakenOver(_ mutation: Mutation?) {
+        let world = SmallWorld(mutation: mutation)
+        let given = world.claim(lease: 1, nowMs: 5_000)?.claims.first
+        let before = world.state
+        #expect(world.record(lease: 1, given, nowMs: 5_010, results: [0]) == .ok)
+        world.state = before
+        #expect(world.record(lease: 1, given, nowMs: 5_020, results: [1], isFinish: true) == .ok)
+        let next = world.claim(lease: 2, nowMs: 5_030)?.claims.first
+        #expect((next?.fates == [.maybeSent, .finished]) == (mutation == nil))
+        #expect((next == nil) == (mutation != nil))
+    }
+
+    @Test func whatRedisForgotIsTakenFromItsHolder() {
+        let world = SmallWorld(mutation: nil)
+        let unclaimed = world.state
+        guard let given = world.claim(lease: 1, nowMs: 5_000)?.claims.first else { return #expect(Bool(false)) }
+        let claimed = world.state
+        #expect(world.record(lease: 1, given, nowMs: 5_010, results: [0]) == .ok)
+        let known = ReconcileRequest(
+            lease: 1,
+            connection: 2,
+            isSameServer: false,
+            known: [.init(name: given.name, call: 1, upto: 1)]
+        )
+        for state in [claimed, unclaimed] {
+            world.state = state
+            #expect(world.state.reconcile(known, referee: world.referee) == [given.name])
+            let next = world.claim(lease: 2, nowMs: 5_030)?.claims.first
+            // The watermark of the claim, or the one that the holder knows.
+            #expect(next?.fates == [.maybeSent, state.batches.isEmpty ? .unsent : .maybeSent])
+        }
+    }
+
     @Test func whatEndsIsNotParked() {
         let world = SmallWorld(mutation: nil)
         world.state.end(0, .cancelled, 5_000, referee: world.referee)
@@ -46,11 +91,11 @@ import Testing
 
     @Test(arguments: [nil, Mutation.keepNewsCursor]) func whatIsSaidAfterARollbackIsHeard(_ mutation: Mutation?) {
         let world = SmallWorld(mutation: mutation)
-        world.state.tell(.stop, 0, 5_000)
+        world.state.tell(.stop(epoch: 0), 0, 5_000)
         let cursor = world.claim(lease: 1, nowMs: 5_001)?.cursor ?? NewsID()
         world.state.news = []
         world.state.lastNews = NewsID()
-        world.state.tell(.stop, 0, 3_000)
+        world.state.tell(.stop(epoch: 0), 0, 3_000)
         let heard = world.claim(lease: 1, nowMs: 3_001, cursor: cursor)
         #expect(heard?.news.count == (mutation == nil ? 1 : 0))
     }
@@ -87,10 +132,10 @@ private final class SmallWorld {
         _ = state.intake(0, lease: nil, window: 2, 1_000, referee: referee)
     }
 
-    func claim(lease: Int, nowMs: Int64, cursor: NewsID = NewsID()) -> ClaimReply? {
+    func claim(lease: Int, nowMs: Int64, connection: Int = 1, cursor: NewsID = NewsID()) -> ClaimReply? {
         let request = ClaimRequest(
             lease: lease,
-            connection: 1,
+            connection: connection,
             most: 8,
             wanted: 100,
             wantedSingle: 100,
@@ -109,13 +154,15 @@ private final class SmallWorld {
         _ given: Given?,
         nowMs: Int64,
         results: [Int] = [],
+        isFinish: Bool = false,
         failsBetween: Bool = false
     ) -> RecordReply? {
         guard let given else { return nil }
         var request = RecordRequest(name: given.name, epoch: given.epoch, lease: lease)
         request.number = 1
         request.upto = 2
-        request.results = results.map { .init(position: $0, index: $0, letter: .sent, isDuplicate: false) }
+        request.isFinish = isFinish
+        request.results = results.map { .init(index: $0, letter: .sent, isDuplicate: false) }
         return state.record(request, nowMs, failsBetween: failsBetween, referee: referee)
     }
 }

@@ -7,8 +7,9 @@ final class Call {
         case register(Int)
         case bury(Int, counter: Int)
         case leave(Int)
-        case reconcile(Int, connection: Int, known: [BatchName: UInt64])
-        case release(Int, BatchName, epoch: UInt64)
+        case reconcile(ReconcileRequest)
+        case release(Int, BatchName, epoch: UInt64, upto: Int?)
+        case spec(job: Int)
         case intake(job: Int, lease: Int?, connection: Int, window: Int)
     }
 
@@ -19,6 +20,10 @@ final class Call {
         case record(RecordReply)
         case renewed([(lease: Int, counter: Int)])
         case count(Int)
+        case registered(NewsID)
+        /// Batches that Redis has taken; nil for a call of an earlier connection.
+        case reconciled([BatchName]?)
+        case spec(isOpen: Bool)
         case intake(ProjectState.IntakeReply)
     }
 
@@ -30,14 +35,14 @@ final class Call {
     let incarnation: Int
     let sentAt: Int
     /// Of the flush it carries.
-    let flush: Flush?
+    let flush: PendingFlush?
     var reply: Reply = .none
     var isLost = false
     /// On its way so long.
     var notBefore = 0
     var isApplied = false
 
-    init(_ request: Request, runner: Runner, link: Link, sentAt: Int, flush: Flush? = nil) {
+    init(_ request: Request, runner: Runner, link: Link, sentAt: Int, flush: PendingFlush? = nil) {
         self.request = request
         self.runner = runner
         self.link = link

@@ -8,6 +8,8 @@ final class RedisModel {
     /// Nothing is answered before this time.
     var stallsUntil = 0
     var isUp = true
+    /// Grows with each start: another server, as far as workers can tell.
+    private(set) var server = 0
     private var image: [ProjectState] = []
     /// Decides which record calls fail. Separate, so that a seed draws everything else as if no call failed.
     private var errorDice: Dice
@@ -43,6 +45,8 @@ final class RedisModel {
     }
 
     var nowMs: Int64 { Scenario.epochMs + Int64(clock.now / 1_000) + aheadMs }
+
+    func restart() { server += 1 }
 
     func remember() { image = projects.map(\.value) }
 
@@ -103,14 +107,16 @@ final class RedisModel {
         case .record(let request): call.reply = .record(record(request, box, now, referee))
         case .renew(let lease):
             call.reply = box.value.renew(lease, referee: referee) ? .renewed(box.value.leases) : .fenced
-        case .register(let lease): box.value.register(lease, referee: referee)
+        case .register(let lease):
+            box.value.register(lease, referee: referee)
+            call.reply = .registered(box.value.lastNews)
         case .bury(let lease, let counter):
             call.reply = .count(box.value.bury(lease, counter: counter, now, referee: referee))
         case .leave(let lease): call.reply = .count(box.value.leave(lease, now, referee: referee))
-        case .reconcile(let lease, let connection, let known):
-            call.reply = .count(box.value.reconcile(lease, connection: connection, known: known, referee: referee))
-        case .release(let lease, let name, let epoch):
-            _ = box.value.release(lease, name, epoch: epoch, referee: referee)
+        case .reconcile(let request): call.reply = .reconciled(box.value.reconcile(request, referee: referee))
+        case .release(let lease, let name, let epoch, let upto):
+            box.value.release(lease, name, epoch: epoch, upto: upto, referee: referee)
+        case .spec(let job): call.reply = .spec(isOpen: box.value.jobs[job].isOpen)
         case .intake(let job, let lease, let connection, let window):
             let reply = box.value.intake(
                 job,

@@ -1,98 +1,148 @@
 internal import FanfareCore
 internal import FanfareModel
+internal import StreamWire
 
-/// One project in one worker: asks for work, sends it, and writes what became of it, with the decisions that the real
-/// worker uses.
+/// The driver of one project in one worker: it feeds the product's ``SendMachine`` what Redis, FCM and the clock say, and
+/// carries out what the machine decides. Its own are the lease and the connection.
 final class Runner {
     // Cycles, undone by `Simulation.run()` at its end.
     let world: Simulation
     let process: WorkerProcess
     let project: Int
-    let number: Int
 
     // Who we are in Redis.
     private(set) var leaseGeneration = 0
     private(set) var isRegistered = false
-    var isRegistering = false
+    private var isRegistering = false
     private var leaseUntil: UInt64 = 0
-    var watch: FailureDetector
+    private var watch: FailureDetector
+    /// The server of the connection before; nil before the first.
+    private var server: Int?
+    private var reconciledAt = 0
 
-    // Asking.
-    var isAsking = false
-    var askToken = 0
-    var askDue = Int.max
-    var cursor = NewsID()
-    var intakes = 0
+    // What decides.
+    var machine: SendMachine
+    var plan = ClaimPlan(pollMs: 50, idlePollMs: 100)
+    var actions: [SendAction] = []
+    var isPerforming = false
+
+    // What was asked of Redis.
+    private(set) var askToken = 0
+    private var askDue = Int.max
+    private(set) var intakes = 0
+    var loading: Set<Int> = []
+    var flushes: [PendingFlush] = []
+    var replayBuffer = ReplayBuffer()
     /// Redis' clock less true time, as last heard.
-    var clockOffsetMs: Int64 = 0
-    var isProjectPaused = false
-    /// Redis' time of the next retry or job that waits for its time; 0 when none was heard of.
-    var nextDueMs: Int64 = 0
+    private var clockOffsetMs: Int64 = 0
 
-    // Sending.
-    var purse = LeasedPermits()
-    var limit: ConcurrencyLimit
-    var accept: AdaptiveThrottle
-    var budget = RetryBudget()
-    var heldUntil = 0
-    var answers = AnswerTally()
-    var inFlight = 0
-    var held: [HeldBatch] = []
-    var wakeDue = Int.max
-
-    // Writing.
-    var uncommitted = 0
-    var dirty: [HeldBatch] = []
-    var isFlushDue = false
-    var flushes: [Flush] = []
-
-    init(world: Simulation, process: WorkerProcess, project: Int, number: Int) {
+    init(world: Simulation, process: WorkerProcess, project: Int) {
         self.world = world
         self.process = process
         self.project = project
-        self.number = number
+        watch = Self.watch(world.scenario)
+        machine = Self.machine(world, process, project)
+    }
+
+    private static func watch(_ scenario: Scenario) -> FailureDetector {
+        FailureDetector(leaseMs: scenario.leaseMs - scenario.renewMs / 2)
+    }
+
+    private static func machine(_ world: Simulation, _ process: WorkerProcess, _ project: Int) -> SendMachine {
         let scenario = world.scenario
-        watch = FailureDetector(leaseMs: scenario.leaseMs - scenario.renewMs / 2)
-        limit = ConcurrencyLimit(maximum: scenario.maxInFlight)
-        accept = AdaptiveThrottle(maximumInFlight: scenario.maxInFlight)
+        var settings = SendMachine.Settings()
+        settings.maxInFlight = scenario.maxInFlight
+        settings.window = scenario.window
+        settings.flushCount = 16
+        settings.quotaPerMinute = scenario.projects[project].quota
+        settings.policy = RetryPolicy(baseMs: scenario.retryBaseMs, capMs: 8_000, shortCapMs: 2_000)
+        let place = UInt64((process.number * 100 + process.incarnation) * 100 + project)
+        return SendMachine(settings, seed: world.seed &+ place &* 0x9E37_79B9, messageNonce: place)
     }
 
     /// A process that starts knows nothing of its predecessor.
     func reset() {
-        let scenario = world.scenario
         leaseGeneration = 0
         isRegistered = false
         isRegistering = false
         leaseUntil = 0
-        watch = FailureDetector(leaseMs: scenario.leaseMs - scenario.renewMs / 2)
-        isAsking = false
+        watch = Self.watch(world.scenario)
+        server = nil
+        machine = Self.machine(world, process, project)
+        plan = ClaimPlan(pollMs: 50, idlePollMs: 100)
+        actions = []
         askToken += 1
         askDue = .max
-        cursor = NewsID()
         intakes = 0
-        clockOffsetMs = 0
-        isProjectPaused = false
-        nextDueMs = 0
-        purse = LeasedPermits()
-        limit = ConcurrencyLimit(maximum: scenario.maxInFlight)
-        accept = AdaptiveThrottle(maximumInFlight: scenario.maxInFlight)
-        budget = RetryBudget()
-        heldUntil = 0
-        answers = AnswerTally()
-        inFlight = 0
-        held = []
-        wakeDue = .max
-        uncommitted = 0
-        dirty = []
-        isFlushDue = false
+        loading = []
         flushes = []
+        replayBuffer = ReplayBuffer()
+        clockOffsetMs = 0
     }
 
     var leaseName: Int { (process.number * 10_000 + process.incarnation) * 100 + leaseGeneration }
     var localNow: UInt64 { process.local(world.now) }
-    var nowMs: Int64 { Scenario.epochMs + Int64(world.now / 1_000) + clockOffsetMs }
+    /// The model's Redis has one clock: the project's time is its time of day.
+    private var nowMs: Int64 { Scenario.epochMs + Int64(world.now / 1_000) + clockOffsetMs }
+    var instant: Instant { Instant(monotonicNs: localNow, projectMs: nowMs) }
     var leaseHolds: Bool { isRegistered && (localNow < leaseUntil || world.breaks(.sendPastLease)) }
-    var isIdle: Bool { intakes == 0 && held.isEmpty && flushes.isEmpty }
+    /// Nothing is under way to FCM or to Redis.
+    var isQuiet: Bool { machine.inFlight == 0 && flushes.isEmpty }
+    var isDrained: Bool { !plan.isAsking && intakes == 0 && machine.isEmpty && flushes.isEmpty }
+
+    // MARK: The connection
+
+    /// Redis is there, for the first time or again.
+    func connected() {
+        let isSameServer = server == nil || server == world.redis.server
+        server = world.redis.server
+        if !isSameServer { plan.readNewsAgain() }
+        writeAgain(isSameServer: isSameServer)
+        for job in loading.sorted() { world.send(.spec(job: job), from: self) }
+        // A name that was held is only renewed: registered again it would come back from the dead, and with it whatever
+        // it held, which belongs to others by now.
+        if leaseHolds || (isRegistered && !world.breaks(.registerAgain)) { askLater(0) } else { register() }
+    }
+
+    func disconnected() { machine.gate.isReady = false }
+
+    /// A call whose answer does not come.
+    func failed(_ call: Call) {
+        switch call.request {
+        case .claim: _ = plan.failed()
+        case .register: isRegistering = false
+        case .intake: intakes -= 1
+        case .record, .renew, .bury, .leave, .reconcile, .release, .spec: break
+        }
+    }
+
+    /// Redis may hold something in our name that we do not know of, because an answer was lost, and may have forgotten
+    /// what we hold.
+    func reconcile(isSameServer: Bool) {
+        reconciledAt = world.now
+        let request = ReconcileRequest(
+            lease: leaseName,
+            connection: process.data.generation,
+            isSameServer: isSameServer,
+            known: machine.known.compactMap { ReconcileRequest.Known($0) }
+        )
+        world.send(.reconcile(request), from: self)
+    }
+
+    /// What only Redis believes to be ours, because a call failed, is given back.
+    func reconcileNowAndThen() {
+        guard machine.gate.isReady, leaseHolds, !process.isDraining, !plan.isAsking, intakes == 0,
+            world.now > reconciledAt + Int(world.scenario.leaseMs) * 1_000
+        else { return }
+        reconcile(isSameServer: true)
+    }
+
+    func reconciled(_ taken: [BatchName]?) {
+        guard let taken else { return }
+        machine.gate.isReady = true
+        handle(.forgotten(taken.map(\.text)))
+        askLater(0)
+    }
 
     // MARK: The lease
 
@@ -100,26 +150,7 @@ final class Runner {
         UInt64(max(world.scenario.leaseMs - world.scenario.renewMs, world.scenario.leaseMs / 2)) * 1_000_000
     }
 
-    /// Redis is there, for the first time or again.
-    func connected() {
-        for flush in flushes { world.send(.record(flush.request), from: self, flush: flush) }
-        if isRegistered { reconcile() }
-        // A name that was held is only renewed: registered again it would come back from the dead, and with it whatever
-        // it held, which belongs to others by now.
-        if leaseHolds || (isRegistered && !world.breaks(.registerAgain)) { askLater(0) } else { register() }
-    }
-
-    func disconnected(_ call: Call) {
-        switch call.request {
-        case .claim: isAsking = false
-        case .register: isRegistering = false
-        case .intake: intakes -= 1
-        case .release(_, let name, _): held.first { $0.name == name && $0.isReleasing }?.isReleasing = false
-        case .record, .renew, .bury, .leave, .reconcile: break
-        }
-    }
-
-    func register() {
+    private func register() {
         guard !isRegistering, !process.isDraining, process.data.isReady else { return }
         isRegistering = true
         world.send(.register(leaseName), from: self)
@@ -129,6 +160,7 @@ final class Runner {
         isRegistering = false
         isRegistered = true
         leaseUntil = process.local(call.sentAt) + leaseSpan
+        if case .registered(let news) = call.reply { plan.registered(newsCursor: news.text) }
         askLater(0)
     }
 
@@ -143,29 +175,24 @@ final class Runner {
         }
     }
 
-    /// Declared dead: nothing is ours any more, what is known goes in as late facts, and we come back under a new name.
-    func fenced(_ lease: Int) {
+    /// Declared dead: nothing is ours any more, and we come back under a new name.
+    private func fenced(_ lease: Int) {
         guard lease == leaseName else { return }
-        flushAll()
-        for batch in held { batch.isFenced = true }
+        handle(.leaseLost)
         leaseGeneration += 1
         isRegistered = false
         leaseUntil = 0
-        sweep()
         register()
-    }
-
-    /// Redis may hold something in our name that we do not know of: an answer that was lost.
-    func reconcile() {
-        guard process.data.isReady else { return }
-        var known: [BatchName: UInt64] = [:]
-        for batch in held where !batch.isFenced { known[batch.name] = batch.epoch }
-        world.send(.reconcile(leaseName, connection: process.data.generation, known: known), from: self)
     }
 
     // MARK: Asking
 
-    private var unsent: Int { held.reduce(0) { $0 + ($1.isFenced ? 0 : $1.unsentCount) } }
+    func askLater(_ next: ClaimPlan.Next) {
+        switch next {
+        case .now: askLater(0)
+        case .after(let milliseconds): askLater(Int(max(0, milliseconds)) * 1_000)
+        }
+    }
 
     func askLater(_ delay: Int) {
         let due = world.now + delay
@@ -177,98 +204,57 @@ final class Runner {
 
     func ask() {
         askDue = .max
-        guard !isAsking, !process.isDraining, process.data.isReady else { return askLater(50_000) }
-        guard leaseHolds else {
-            if !isRegistered { register() }
+        if !isRegistered { register() }
+        readResources()
+        guard var call = machine.claimCall(worker: world.text(leaseName), plan: plan, now: instant) else {
             return askLater(50_000)
         }
-        var singles = 0
-        var fanouts = 0
-        for batch in held where !batch.isFenced && !batch.isStopped && batch.ending == .none {
-            let count = batch.unsentCount
-            if batch.isFanout { fanouts += count } else { singles += count }
-        }
-        let most = world.scenario.maxInFlight
-        let room = max(0, 2 * most - singles - fanouts)
-        let wanted = min(most, singles + fanouts)
-        let available = purse.available(now: localNow)
-        let returned = purse.takeBack(keep: wanted, now: localNow)
-        let kept = available - returned
-        let single = max(0, min(most, singles) - kept)
-        let fanout = max(0, min(most, fanouts) - max(0, kept - singles))
-        isAsking = true
-        let request = ClaimRequest(
-            lease: leaseName,
-            connection: process.data.generation,
-            most: room > 0 ? max(0, 64 - held.count) : 0,
-            wanted: room,
-            wantedSingle: room,
-            window: world.scenario.window,
-            // Looked at only when a retry is due: it is a look at ten seconds.
-            retryRoom: nextDueMs > 0 && nextDueMs <= nowMs ? budget.room(now: localNow) : 0,
-            returned: returned,
-            single: single,
-            fanout: fanout,
-            cursor: cursor,
-            report: answers.report(now: localNow)
-        )
-        world.send(.claim(request), from: self)
+        call.connection = process.data.generation
+        plan.sent(call)
+        world.send(.claim(ClaimRequest(call, lease: leaseName)), from: self)
     }
 
     func answered(_ call: Call, lease: Int) {
-        isAsking = false
-        guard case .claim(let reply) = call.reply else { return fenced(lease) }
-        answers.confirm()
-        if reply.holdMs > 0 { hold(milliseconds: reply.holdMs) }
-        clockOffsetMs = reply.nowMs - Scenario.epochMs - Int64(world.now / 1_000)
-        isProjectPaused = reply.isPaused
-        nextDueMs = reply.nextDueMs
-        cursor = reply.cursor
-        if !world.breaks(.ignoreNews) { hear(reply.news) }
-        // Counted from before the call was sent: permits are for now, not for whenever they arrive.
-        purse.lent(
-            reply.permits,
-            at: world.breaks(.keepPermits) ? localNow + 5_000_000_000 : process.local(call.sentAt)
-        )
+        guard case .claim(let answer) = call.reply else {
+            askLater(plan.failed())
+            return fenced(lease)
+        }
+        machine.answers.confirm()
         // What was given under a name that is fenced by now belongs to others.
-        if lease == leaseName { for given in reply.claims { activate(given) } }
-        pump()
-        if !reply.claims.isEmpty { return askLater(0) }
-        let due = reply.nextDueMs > 0 ? Int(max(1, reply.nextDueMs - reply.nowMs)) * 1_000 : .max
-        askLater(min(reply.unfinished == 0 ? 100_000 : 50_000, due))
+        guard lease == leaseName else {
+            _ = plan.failed()
+            return askLater(0)
+        }
+        guard case .reply(var reply)? = StreamWire.ClaimReply.parse(answer.value(world.jobs[project])) else {
+            return world.referees[project].violate("the product does not read \(answer)")
+        }
+        clockOffsetMs = reply.nowMs - Scenario.epochMs - Int64(world.now / 1_000)
+        if world.breaks(.ignoreNews) { reply.news = [] }
+        for at in reply.claims.indices { leaveOutDoubt(&reply.claims[at]) }
+        // Counted from before the call was sent: permits are for now, not for whenever they arrive.
+        let askedNs = world.breaks(.keepPermits) ? localNow + 60_000_000_000 : process.local(call.sentAt)
+        handle(.claimReplied(reply, askedNs: askedNs))
+        guard plan.isAsking else { return }
+        askLater(plan.answered(reply, unsent: machine.unsent, holdsBatches: !machine.isEmpty))
     }
 
-    func hold(milliseconds: Int64) { heldUntil = max(heldUntil, world.now + Int(milliseconds) * 1_000) }
-
-    private func hear(_ news: [News]) {
-        for item in news {
-            for batch in held where batch.name.job == item.job && !batch.isFenced {
-                switch item.kind {
-                case .end(let letter):
-                    batch.ending = letter
-                    settleEnding(batch)
-                case .stop: stop(batch)
-                }
-            }
+    /// What the mutations make of recipients that an earlier worker may have sent to.
+    private func leaveOutDoubt(_ claim: inout Claim) {
+        let isRepeated = world.breaks(.repeatAtMostOnce)
+        guard isRepeated || world.breaks(.forgetDoubt), let job = ProductJob.number(claim.job) else { return }
+        guard !isRepeated || world.jobs[project][job].spec.delivery == .atMostOnce else { return }
+        for at in claim.recipients.indices where claim.recipients[at].fate == .maybeSent {
+            claim.recipients[at].fate = .unsent
+            claim.recipients[at].history.maybeDuplicate = isRepeated
         }
     }
 
-    func activate(_ given: Given) {
-        let batch = HeldBatch(given, kind: world.kind(project, given.name.job))
-        held.append(batch)
-        if batch.ending != .none {
-            settleEnding(batch)
-        } else {
-            settleDoubtful(batch)
-        }
-        if batch.open == 0 { closeIfDone(batch) }
-        // It came after the drain began, or after the project stopped: nothing of it was sent.
-        if process.isDraining { stop(batch) }
-    }
+    // MARK: Intake
 
     func received(_ job: Int) {
         intakes += 1
-        let takes = leaseHolds && world.now >= heldUntil && unsent < 2 * world.scenario.maxInFlight
+        readResources()
+        let takes = machine.reasonNotToTake(now: instant) == nil
         let request = Call.Request.intake(
             job: job,
             lease: takes ? leaseName : nil,
@@ -282,10 +268,14 @@ final class Runner {
         intakes -= 1
         guard case .intake(.taken(let given, let permits)) = call.reply else { return askLater(0) }
         guard lease == leaseName else { return }
-        purse.lent(permits, at: process.local(call.sentAt))
-        activate(given)
-        pump()
+        let job = world.jobs[project][given.name.job]
+        let claim = Claim(
+            job: ProductJob.id(given.name.job),
+            epoch: String(given.epoch),
+            upto: given.upto,
+            taken: RecipientList(given.indexes.map { job.recipient($0) })
+        )
+        machine.handle(.permitsLent(permits, askedNs: process.local(call.sentAt)), now: instant, into: &actions)
+        handle(.handedOver(claim, job.spec, job.adapter))
     }
-
-    func sweep() { held.removeAll { $0.isOver } }
 }

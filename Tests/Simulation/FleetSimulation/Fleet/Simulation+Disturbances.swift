@@ -1,3 +1,5 @@
+internal import FanfareCore
+
 /// What goes wrong, and who sees to it.
 extension Simulation {
     func disturb(_ what: Scenario.Disturbance) {
@@ -42,10 +44,7 @@ extension Simulation {
     private func drain(_ process: WorkerProcess) {
         guard process.isUp, !process.isDraining, now >= process.frozenUntil else { return }
         process.isDraining = true
-        for runner in process.runners {
-            for batch in runner.held where !batch.isFenced { runner.stop(batch) }
-            runner.flushAll()
-        }
+        for runner in process.runners { runner.handle(.drain) }
         schedule(.drained(process, incarnation: process.incarnation, began: now), at: now + 10_000)
     }
 
@@ -57,6 +56,7 @@ extension Simulation {
 
     func redisBack(_ losesState: Bool, _ clockMs: Int64) {
         redis.isUp = true
+        redis.restart()
         if losesState { redis.rollBack() }
         if clockMs != 0 { stepClock(clockMs) }
     }

@@ -6,9 +6,8 @@ public final class Simulation {
         case push(Scenario.Push)
         case entry(Runner, job: Int, incarnation: Int)
         case ask(Runner, token: Int, incarnation: Int)
-        case wake(Runner, incarnation: Int)
-        case flush(Runner, incarnation: Int)
-        case recordAgain(Runner, Flush, incarnation: Int)
+        case timer(Runner, SendTimer, incarnation: Int)
+        case recordAgain(Runner, PendingFlush, incarnation: Int)
         case reach(Call)
         case answer(Call)
         case arrive(Flight)
@@ -30,7 +29,8 @@ public final class Simulation {
     let clock: Clock
     let redis: RedisModel
     let fcm: [FCMModel]
-    let policy: RetryPolicy
+    /// Each project's jobs as the product knows them.
+    let jobs: [[ProductJob]]
     var dice: Dice
     private var queue = EventQueue<Event>()
     var processes: [WorkerProcess] = []
@@ -64,7 +64,7 @@ public final class Simulation {
         clock = Clock(mutation: mutation, isCalm: scenario.isCalm)
         redis = RedisModel(scenario: scenario, clock: clock, seed: seed)
         fcm = scenario.projects.map { FCMModel(quota: $0.quota, phase: $0.windowPhase) }
-        policy = RetryPolicy(baseMs: scenario.retryBaseMs, capMs: 8_000, shortCapMs: 2_000)
+        jobs = scenario.projects.map { $0.jobs.map(ProductJob.init) }
         dice = Dice(seed: seed ^ 0xFA0F_A7E5)
         pushesLeft = scenario.pushes.count
         poison = scenario.projects.map(\.poison)
@@ -73,7 +73,7 @@ public final class Simulation {
         for number in 0..<scenario.workers {
             let process = WorkerProcess(number: number, drift: dice.int(-3_000...3_000))
             process.runners = scenario.served[number].map {
-                Runner(world: self, process: process, project: $0, number: number)
+                Runner(world: self, process: process, project: $0)
             }
             processes.append(process)
         }
@@ -83,8 +83,6 @@ public final class Simulation {
     var referees: [Referee] { redis.referees }
     func breaks(_ mutation: Mutation) -> Bool { clock.mutation == mutation }
     func schedule(_ event: Event, at time: Int) { queue.add(event, at: max(time, now)) }
-    func kind(_ project: Int, _ job: Int) -> JobClass { scenario.projects[project].jobs[job].kind }
-    func isAtMostOnce(_ project: Int, _ job: Int) -> Bool { scenario.projects[project].jobs[job].isAtMostOnce }
     func isPoison(_ project: Int, _ job: Int, _ index: Int) -> Bool { poison[project][job] == index }
 
     func text(_ lease: Int) -> String {
@@ -126,18 +124,10 @@ public final class Simulation {
             if isAwake(runner.process, incarnation, event) { runner.received(job) }
         case .ask(let runner, let token, let incarnation):
             if token == runner.askToken, isAwake(runner.process, incarnation, event) { runner.ask() }
-        case .wake(let runner, let incarnation):
-            if isAwake(runner.process, incarnation, event) {
-                runner.wakeDue = .max
-                runner.pump()
-            }
-        case .flush(let runner, let incarnation):
-            if isAwake(runner.process, incarnation, event) {
-                runner.isFlushDue = false
-                runner.flushAll()
-            }
+        case .timer(let runner, let timer, let incarnation):
+            if isAwake(runner.process, incarnation, event) { runner.handle(.timer(timer)) }
         case .recordAgain(let runner, let flush, let incarnation):
-            if isAwake(runner.process, incarnation, event) { runner.recordAgain(flush) }
+            if isAwake(runner.process, incarnation, event) { runner.write(flush) }
         case .reach(let call): reach(call)
         case .answer(let call): answer(call)
         case .arrive(let flight): arrive(flight)
@@ -176,10 +166,10 @@ public final class Simulation {
 
     // MARK: Calls
 
-    func send(_ request: Call.Request, from runner: Runner, flush: Flush? = nil, isLease: Bool = false) {
+    func send(_ request: Call.Request, from runner: Runner, flush: PendingFlush? = nil, isLease: Bool = false) {
         let link = isLease ? runner.process.lease : runner.process.data
         let call = Call(request, runner: runner, link: link, sentAt: now, flush: flush)
-        guard runner.process.isUp, link.isReady else { return runner.disconnected(call) }
+        guard runner.process.isUp, link.isReady else { return runner.failed(call) }
         schedule(.reach(call), at: link.arrival(call, latency: latency(link), now: now))
     }
 
@@ -219,8 +209,9 @@ public final class Simulation {
         case .register: runner.registered(call)
         case .intake(_, let lease, _, _): runner.took(call, lease: lease)
         case .bury: runner.askLater(0)
-        case .release(_, let name, _): runner.released(name)
-        case .leave, .reconcile: break
+        case .reconcile: if case .reconciled(let taken) = call.reply { runner.reconciled(taken) }
+        case .spec(let job): if case .spec(let isOpen) = call.reply { runner.loaded(job, isOpen: isOpen) }
+        case .leave, .release: break
         }
     }
 
@@ -234,7 +225,8 @@ public final class Simulation {
             if redisIsGone { call.isLost = true }
         }
         guard process.isUp else { return }
-        for call in calls { call.runner.disconnected(call) }
+        if !link.isLease { for runner in process.runners { runner.disconnected() } }
+        for call in calls { call.runner.failed(call) }
         reconnect(process, link, within: dice.skewed(50_000...2_000_000))
     }
 
@@ -265,6 +257,7 @@ public final class Simulation {
         }
         for runner in process.runners where runner.isRegistered {
             send(.renew(runner.leaseName), from: runner, isLease: true)
+            runner.reconcileNowAndThen()
         }
         schedule(
             .beat(process, incarnation: process.incarnation),
@@ -279,6 +272,7 @@ public final class Simulation {
         process.isUp = true
         process.isDraining = false
         process.frozenUntil = 0
+        process.quarantine.reset()
         for runner in process.runners { runner.reset() }
         reconnect(process, process.data, within: dice.int(1_000...20_000))
         reconnect(process, process.lease, within: dice.int(1_000...20_000))
@@ -292,15 +286,14 @@ public final class Simulation {
         trace?("\(now) worker \(process.number) dies")
         process.isUp = false
         process.incarnation += 1
+        process.quarantine.reset()
         cut(process, process.data)
         cut(process, process.lease)
         schedule(.boot(process), at: now + length)
     }
 
     private func lookAtDrain(_ process: WorkerProcess, _ began: Int) {
-        let isDrained = process.runners.allSatisfy {
-            !$0.isAsking && $0.intakes == 0 && $0.inFlight == 0 && $0.flushes.isEmpty && $0.dirty.isEmpty
-        }
+        let isDrained = process.runners.allSatisfy(\.isDrained)
         guard isDrained || now - began > 10_000_000 else {
             return schedule(.drained(process, incarnation: process.incarnation, began: began), at: now + 50_000)
         }
@@ -344,7 +337,7 @@ public final class Simulation {
         let isQuiet = now > scenario.lastDisturbance
         if !isQuiet, dice.chance(scenario.unsentChance) {
             flight.answer = .unsent
-            referees[flight.runner.project].wasRefused(flight.batch.index(flight.position), of: flight.batch.name.job)
+            referees[flight.runner.project].wasRefused(flight.index, of: flight.job)
             return schedule(.completed(flight), at: now + dice.int(100...20_000))
         }
         schedule(.arrive(flight), at: now + oneWay)
@@ -365,7 +358,7 @@ public final class Simulation {
         case .accepted: schedule(.completed(flight), at: now + oneWay)
         case .lost: schedule(.completed(flight), at: flight.startedAt + scenario.requestTimeout)
         case .failed, .busy, .slowDown, .unsent:
-            referees[project].wasRefused(flight.batch.index(flight.position), of: flight.batch.name.job)
+            referees[project].wasRefused(flight.index, of: flight.job)
             schedule(.completed(flight), at: now + oneWay)
         }
     }

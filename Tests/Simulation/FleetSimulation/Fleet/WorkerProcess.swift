@@ -10,6 +10,7 @@ final class WorkerProcess {
     let data = Link(isLease: false)
     let lease = Link(isLease: true)
     var runners: [Runner] = []
+    private(set) lazy var quarantine = Quarantine(process: self)
 
     init(number: Int, drift: Int) {
         self.number = number

@@ -27,7 +27,11 @@ struct NewsID: Comparable {
 }
 
 struct News {
-    enum Kind { case stop, end(Letter) }
+    enum Kind {
+        /// Batches that were claimed up to this epoch go back.
+        case stop(epoch: UInt64)
+        case end(Letter)
+    }
     var id: NewsID
     var kind: Kind
     var job: Int
@@ -63,13 +67,11 @@ struct ClaimReply {
 
 struct RecordRequest {
     struct Result {
-        var position: Int
         var index: Int
         var letter: Letter
         var isDuplicate: Bool
     }
     struct Retry {
-        var position: Int
         var index: Int
         var dueMs: Int64
         var history: History
@@ -90,8 +92,23 @@ struct RecordRequest {
 
 enum RecordReply {
     case ok, stale, gone
-    /// The batch cannot be closed: Redis lacks something that it once confirmed.
-    case incomplete
     /// An error reply. Part of the call's writes may have been made.
     case failed
+}
+
+/// What a worker asks on a new connection: what it holds, and whether Redis has forgotten some of it.
+struct ReconcileRequest {
+    struct Known {
+        var name: BatchName
+        /// Number of the last call that Redis has confirmed; 0 for none.
+        var call: Int
+        /// Sends below this position may have begun.
+        var upto: Int
+    }
+
+    var lease: Int
+    var connection: Int
+    /// Redis has lost nothing since the connection before.
+    var isSameServer: Bool
+    var known: [Known]
 }

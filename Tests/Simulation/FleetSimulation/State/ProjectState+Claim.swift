@@ -158,8 +158,20 @@ extension ProjectState {
         guard from < jobs[id].total else { return nil }
         let count = min(batchSize, jobs[id].total - from)
         jobs[id].next = from + count
+        let name = BatchName(job: id, part: from / batchSize, isRetry: false)
+        if let upto = rolledBack.removeValue(forKey: name) {
+            // Redis came back with an older state: this batch had been given out, and some of it was sent.
+            batches[name] = BatchRecord(
+                owner: 0,
+                epoch: 0,
+                upto: upto,
+                indexes: Array(from..<from + count),
+                handedOn: Array(repeating: false, count: count)
+            )
+            return claimOrphan(name, &order, nowMs)
+        }
         openBatch(
-            BatchName(job: id, part: from / batchSize, isRetry: false),
+            name,
             indexes: Array(from..<from + count),
             histories: Array(repeating: History(), count: count),
             &order,

@@ -64,6 +64,7 @@ extension ProjectState {
         expiring.removeAll { $0.job == id }
         scheduled.removeAll { $0.job == id }
         parked.removeAll { $0 == id }
+        rolledBack = rolledBack.filter { $0.key.job != id }
     }
 
     /// A job that needs a person; everything unfinished is kept.
@@ -75,7 +76,7 @@ extension ProjectState {
         jobs[id].isParked = true
         jobs[id].stoppedAt = jobs[id].stoppedAt ?? referee.now
         parked.append(id)
-        tell(.stop, id, nowMs)
+        tell(.stop(epoch: nextEpoch(nowMs)), id, nowMs)
         referee.tally.parked += 1
     }
 
@@ -107,7 +108,7 @@ extension ProjectState {
         jobs[id].stoppedAt = jobs[id].stoppedAt ?? referee.now
         dequeue(id)
         slot.release(id)
-        tell(.stop, id, nowMs)
+        tell(.stop(epoch: nextEpoch(nowMs)), id, nowMs)
     }
 
     mutating func resume(_ id: Int, referee: Referee) {

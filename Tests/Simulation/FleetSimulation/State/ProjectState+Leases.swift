@@ -88,30 +88,66 @@ extension ProjectState {
         return free(lease, isDead: false, nowMs, referee: referee)
     }
 
-    /// What is held in the worker's name and unknown to it, by name and epoch, was not sent by it, and goes back.
-    mutating func reconcile(_ lease: Int, connection: Int, known: [BatchName: UInt64], referee: Referee) -> Int {
-        guard isCurrent(connection, of: lease, referee: referee) else { return 0 }
-        var freed = 0
-        for name in (claims[lease] ?? []).sorted() where known[name] != batches[name]?.epoch || known[name] == nil {
-            // A batch that was taken over may have been sent by the holder before.
-            if batches[name]?.deliveries == 1 { batches[name]?.upto = 0 }
-            _ = removeClaim(name, of: lease)
-            batches[name]?.tally.givenBack()
-            disown(name, referee: referee)
-            orphan(name, referee: referee)
-            freed += 1
+    /// What is held in the worker's name and unknown to it was not sent by it, and goes back. What went back in time is
+    /// taken from it.
+    ///
+    /// - Returns: the batches that were taken; nil for a call of an earlier connection.
+    mutating func reconcile(_ request: ReconcileRequest, referee: Referee) -> [BatchName]? {
+        let lease = request.lease
+        guard isCurrent(request.connection, of: lease, referee: referee) else { return nil }
+        var taken: [BatchName] = []
+        for known in request.known where !referee.breaks(.closeUnchecked) && isForgotten(known, of: lease) {
+            taken.append(known.name)
+            if let batch = batches[known.name] {
+                takeBack(known.name, of: lease, upto: max(batch.upto, known.upto), isKnown: true, referee: referee)
+            } else if !known.name.isRetry {
+                // Whoever claims it has to hear how far its sends had come.
+                rolledBack[known.name] = known.upto
+            }
         }
-        return freed
+        let names = Set(request.known.map(\.name))
+        for name in (claims[lease] ?? []).sorted() where !names.contains(name) {
+            // A batch that was taken over may have been sent by the holder before.
+            let isUnsent = request.isSameServer && batches[name]?.deliveries == 1
+            takeBack(name, of: lease, upto: isUnsent ? 0 : nil, isKnown: false, referee: referee)
+        }
+        return taken
+    }
+
+    private func isForgotten(_ known: ReconcileRequest.Known, of lease: Int) -> Bool {
+        if let batch = batches[known.name] { return batch.owner == lease && batch.call < known.call }
+        let job = jobs[known.name.job]
+        // A first pass that was claimed and is not there was finished, and only the answer was lost.
+        return job.isOpen && (known.name.isRetry || known.name.part * batchSize >= job.next)
+    }
+
+    /// Takes a batch from a living worker; a nil watermark stays as it is.
+    private mutating func takeBack(
+        _ name: BatchName,
+        of lease: Int,
+        upto: Int?,
+        isKnown: Bool = false,
+        referee: Referee
+    ) {
+        if let upto { batches[name]?.upto = upto }
+        _ = removeClaim(name, of: lease)
+        if !isKnown { batches[name]?.tally.givenBack() }
+        disown(name, referee: referee)
+        orphan(name, referee: referee)
     }
 
     /// A worker gives one batch back of which nothing is on the wire.
-    mutating func release(_ lease: Int, _ name: BatchName, epoch: UInt64, referee: Referee) -> Bool {
-        guard let batch = batches[name], batch.owner == lease, batch.epoch == epoch, removeClaim(name, of: lease) else {
-            return false
-        }
-        batches[name]?.tally.givenBack()
-        disown(name, referee: referee)
-        orphan(name, referee: referee)
-        return true
+    mutating func release(_ lease: Int, _ name: BatchName, epoch: UInt64, upto: Int?, referee: Referee) {
+        guard let batch = batches[name], batch.owner == lease, batch.epoch == epoch,
+            claims[lease]?.contains(name) == true
+        else { return }
+        takeBack(name, of: lease, upto: upto, referee: referee)
+    }
+
+    /// Ends a batch of which Redis has forgotten an earlier call. Recipients without a result may have been sent to, so
+    /// the next holder hears that all of them were allowed.
+    mutating func reopen(_ name: BatchName, of lease: Int, referee: Referee) {
+        takeBack(name, of: lease, upto: batches[name]?.indexes.count, referee: referee)
+        groupsOn.remove(name)
     }
 }

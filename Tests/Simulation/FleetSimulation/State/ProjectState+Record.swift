@@ -25,6 +25,7 @@ extension ProjectState {
             isPaused || alone == lease || governor.holdMs(nowMs: nowMs) > 0
             || (job.expiresAtMs > 0 && job.expiresAtMs <= nowMs)
             || (job.kind == .group && groupsOn.count >= Self.mostGroups) || !singles.isEmpty
+            || rolledBack[BatchName(job: id, part: 0, isRetry: false)] != nil
         if let lease, !job.kind.takesTurns, !isHeld, !isStopped, hasLease(lease),
             isCurrent(connection, of: lease, referee: referee)
         {
@@ -93,10 +94,16 @@ extension ProjectState {
             batches[name] = nil
             _ = removeClaim(name, of: request.lease)
             groupsOn.remove(name)
+            // Redis came back with a state in which the job was not handed over yet.
+            if request.isLate, !jobs[id].isOver { rolledBack[name] = batchSize }
             return .gone
         }
         let isOwned = !request.isLate && owns(request, referee: referee)
         if !isOwned, !request.isLate { return .stale }
+        if request.isLate, !name.isRetry, name.part * batchSize >= jobs[id].next, rolledBack[name] == nil {
+            // In this older state the batch was not claimed yet.
+            rolledBack[name] = 0
+        }
         if isOwned {
             let isHeld = claims[request.lease]?.contains(name) == true
             referee.decided(request, batch: batches[name], isHeld: isHeld)
@@ -127,14 +134,19 @@ extension ProjectState {
         if isOwned, let upto = request.upto, let batch = batches[name], upto > batch.upto { batches[name]?.upto = upto }
         let isPassed = referee.breaks(.keepSlotForAnswers) ? request.isFinish : request.isSent || request.isFinish
         if isOwned, isPassed { pass(name, referee: referee) }
-        let isIncomplete = isOwned && request.isFinish && !isAccountedFor(name) && !referee.breaks(.closeUnchecked)
-        if isOwned, request.isFinish, !isIncomplete { close(name, of: request.lease) }
+        if isOwned, request.isFinish {
+            if isAccountedFor(name) || referee.breaks(.closeUnchecked) {
+                close(name, of: request.lease)
+            } else {
+                reopen(name, of: request.lease, referee: referee)
+            }
+        }
         if jobs[id].left == 0 {
             if let owner = batches[name]?.owner { close(name, of: owner) }
             finishJob(id)
         }
         referee.audit(jobs[id])
-        return isIncomplete ? .incomplete : .ok
+        return .ok
     }
 
     /// Every recipient of the batch has its result or was handed on. Not so after a rollback that took away what the
@@ -198,10 +210,10 @@ extension ProjectState {
         // What becomes a retry takes the count of crashes along.
         let crashes = referee.breaks(.forgetCrashes) ? 0 : batches[request.name]?.tally.crashes ?? 0
         for item in request.retries {
-            guard jobs[id].done[item.index] == .none, batches[request.name]?.handedOn[item.position] == false else {
-                continue
-            }
-            batches[request.name]?.handedOn[item.position] = true
+            guard jobs[id].done[item.index] == .none, let batch = batches[request.name],
+                let position = batch.indexes.firstIndex(of: item.index), !batch.handedOn[position]
+            else { continue }
+            batches[request.name]?.handedOn[position] = true
             jobs[id].waiting[item.index] = item.history
             if crashes > 0 { jobs[id].crashed[item.index] = crashes }
             addRetry(Due(ms: item.dueMs, job: id, index: item.index))

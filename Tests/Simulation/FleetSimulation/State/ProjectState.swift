@@ -21,6 +21,8 @@ struct ProjectState {
     var claims: [Int: [BatchName]] = [:]
     var groupsOn: Set<BatchName> = []
     var orphans: [BatchName] = []
+    /// Watermarks of batches that Redis has forgotten to have given out.
+    var rolledBack: [BatchName: Int] = [:]
     var suspects: [BatchName] = []
     var leases: [(lease: Int, counter: Int)] = []
     /// True time of the last renewal of each lease, for the referee.

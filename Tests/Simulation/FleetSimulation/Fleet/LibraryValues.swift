@@ -1,0 +1,148 @@
+internal import FanfareModel
+internal import StreamWire
+
+// The model's requests and replies as the library and the product exchange them.
+
+extension ClaimRequest {
+    init(_ call: ClaimCall, lease: Int) {
+        self.init(
+            lease: lease,
+            connection: call.connection,
+            most: call.most,
+            wanted: call.wanted,
+            wantedSingle: call.wantedSingle,
+            window: call.window,
+            retryRoom: call.retries,
+            returned: call.returned,
+            single: call.permitsSingle,
+            fanout: call.permitsFanout,
+            cursor: NewsID(call.newsCursor),
+            report: call.answers
+        )
+    }
+}
+
+extension NewsID {
+    var text: String { "\(ms)-\(sequence)" }
+
+    /// - Parameter text: see ``text``; anything else is before all news.
+    init(_ text: String) {
+        let parts = text.split(separator: "-")
+        guard parts.count == 2, let ms = Int64(parts[0]), let sequence = Int(parts[1]) else {
+            self.init()
+            return
+        }
+        self.init(ms: ms, sequence: sequence)
+    }
+}
+
+extension RecordRequest {
+    /// - Returns: nil for a call on a batch that the model did not name.
+    init?(_ call: RecordCall, lease: Int) {
+        guard let name = BatchName(job: call.job, batch: call.batch), let epoch = UInt64(call.epoch) else { return nil }
+        self.init(name: name, epoch: epoch, lease: lease)
+        number = call.late ? 0 : call.number
+        upto = call.upto
+        isFinish = call.finish
+        isLate = call.late
+        isSent = call.allSent
+        holdMs = call.holdMs
+        results = call.results.statuses.map {
+            Result(index: $0.index, letter: Letter($0.status), isDuplicate: $0.maybeDup)
+        }
+        retries = call.retries.map { Retry(index: $0.index, dueMs: $0.dueMs, history: History(packed: $0.packed)) }
+    }
+}
+
+extension Letter {
+    init(_ status: RecordCall.Status) {
+        switch status {
+        case .sent: self = .sent
+        case .failed: self = .failed
+        case .unknown: self = .unknown
+        case .cancelled: self = .cancelled
+        case .expired: self = .expired
+        }
+    }
+
+    /// The status that ends a job; empty when the job goes on.
+    var ending: String {
+        switch self {
+        case .cancelled: "cancelled"
+        case .expired: "expired"
+        case .none, .sent, .failed, .unknown: ""
+        }
+    }
+}
+
+extension History {
+    /// - Parameter packed: see `RecipientHistory.packed(with:)`.
+    init(packed: String) {
+        let parts = packed.split(separator: "|", maxSplits: 3, omittingEmptySubsequences: false)
+        self.init(attempts: Int(parts[0]) ?? 0, firstMs: Int64(parts[1]) ?? 0, isMaybeDuplicate: parts[2] == "1")
+    }
+
+    func packed(with recipient: String) -> String {
+        let history = RecipientHistory(attempts: attempts, firstAttemptMs: firstMs, maybeDuplicate: isMaybeDuplicate)
+        return history.packed(with: recipient)
+    }
+}
+
+extension ReconcileRequest.Known {
+    init?(_ known: FunctionLibrary.KnownBatch) {
+        guard let name = BatchName(known.name) else { return nil }
+        self.init(name: name, call: known.call, upto: known.upto)
+    }
+}
+
+extension RedisValue {
+    fileprivate static func text(_ text: String) -> RedisValue { .bulk(Array(text.utf8)) }
+    fileprivate static func number(_ number: Int) -> RedisValue { .integer(Int64(number)) }
+}
+
+extension ClaimReply {
+    /// The reply of `claim`, to be parsed by the product.
+    func value(_ jobs: [ProductJob]) -> RedisValue {
+        let news = news.flatMap { event -> [RedisValue] in
+            let id = ProductJob.id(event.job)
+            switch event.kind {
+            case .stop(let epoch): return [.text("stop"), .text(id), .text("\(epoch)")]
+            case .end(let letter): return [.text("end"), .text(id), .text(letter.ending)]
+            }
+        }
+        let head: [RedisValue] = [
+            .text("ok"), .integer(nowMs), .integer(holdMs), .number(0), .text(""), .integer(nextDueMs), .text(""),
+            .number(unfinished), .number(permits), .text(isPaused ? "an operator" : ""), .text(""), .text(cursor.text),
+            .text("0"), .array(news), .number(0),
+        ]
+        return .array(head + claims.map { $0.value(jobs[$0.name.job]) })
+    }
+}
+
+extension Given {
+    /// The batch as `claim` answers it.
+    fileprivate func value(_ job: ProductJob) -> RedisValue {
+        func positions(_ fate: Fate) -> String {
+            fates.indices.filter { fates[$0] == fate }.map(String.init).joined(separator: ",")
+        }
+        // A first holder is to send to all of them.
+        let isFirst = deliveries == 1
+        let unsent = isFirst ? "" : positions(.unsent)
+        return .array([
+            .text(ProductJob.id(name.job)), .text(name.batch), .text("\(epoch)"),
+            .text(name.isRetry ? "retry" : "first"),
+            .number(name.isRetry ? 0 : indexes.first ?? 0), .number(upto), .number(deliveries), .text(""),
+            .text(isFirst || !unsent.isEmpty ? unsent : "-"), .text(isFirst ? "" : positions(.maybeSent)),
+            recipients(job), .text(ending.ending), .text(isQuarantined ? "1" : "0"),
+        ])
+    }
+
+    private func recipients(_ job: ProductJob) -> RedisValue {
+        guard name.isRetry else { return .text(indexes.map { job.recipient($0) }.joined(separator: "\n")) }
+        return .array(
+            zip(indexes, histories).flatMap { index, history -> [RedisValue] in
+                [.number(index), .text(history.packed(with: job.recipient(index)))]
+            }
+        )
+    }
+}

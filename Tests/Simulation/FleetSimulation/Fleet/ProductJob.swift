@@ -1,0 +1,72 @@
+internal import FanfareCore
+internal import FanfareModel
+internal import StreamWire
+
+/// A job of the model as the product knows it: its spec, and the adapter that makes its requests.
+struct ProductJob {
+    let spec: JobSpec
+    let adapter: ProtocolAdapter
+    private let number: Int
+    private let kind: JobClass
+
+    init(_ job: JobRecord) {
+        number = job.number
+        kind = job.kind
+        let target: Target =
+            switch job.kind {
+            case .single, .fanout: .tokens([])
+            case .group: .group(Self.aim(job.number))
+            case .aimed: .topic(Self.aim(job.number))
+            }
+        let product = Job(
+            id: Self.id(job.number),
+            hasOwnID: true,
+            entryID: "\(job.turn.entryMs)-\(job.turn.entrySequence)",
+            target: target,
+            message: Array(#"{"notification":{"title":"Hello"}}"#.utf8),
+            priority: job.turn.priority,
+            expiresAt: job.expiresAtMs,
+            delivery: job.isAtMostOnce ? .atMostOnce : .atLeastOnce
+        )
+        // A batch of the model is smaller than the product's, which tells a fan-out by its total.
+        spec = JobSpec(job: product, total: job.kind == .fanout ? Batch.maximumSize + job.total : job.total)
+        do {
+            adapter = try ProtocolAdapter(spec, job: product.id, settings: ProtocolSettings())
+        } catch {
+            preconditionFailure("the message is a v1 message")
+        }
+    }
+
+    static func id(_ number: Int) -> String { "j\(number)" }
+    static func number(_ id: some StringProtocol) -> Int? { Int(id.dropFirst()) }
+
+    private static func aim(_ number: Int) -> String { "all-\(id(number))" }
+
+    /// What a recipient is called.
+    func recipient(_ index: Int) -> String {
+        kind == .single || kind == .fanout ? "t\(index)-\(number)" : Self.aim(number)
+    }
+}
+
+extension BatchName {
+    /// As the product names it within its job.
+    var batch: String { isRetry ? "r\(part)" : "\(part)" }
+
+    /// As the product names it among all of the project: `<job>/<batch>`.
+    var text: String { "\(ProductJob.id(job))/\(batch)" }
+
+    init?(job: some StringProtocol, batch: some StringProtocol) {
+        let isRetry = batch.first == "r"
+        guard let job = ProductJob.number(job), let part = Int(isRetry ? batch.dropFirst() : batch[...]) else {
+            return nil
+        }
+        self.init(job: job, part: part, isRetry: isRetry)
+    }
+
+    /// - Parameter text: see ``text``.
+    init?(_ text: String) {
+        let parts = text.split(separator: "/")
+        guard parts.count == 2 else { return nil }
+        self.init(job: parts[0], batch: parts[1])
+    }
+}

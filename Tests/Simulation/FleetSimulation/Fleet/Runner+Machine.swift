@@ -1,0 +1,143 @@
+internal import FanfareCore
+internal import FanfareModel
+internal import StreamWire
+
+/// One send under way.
+final class Flight {
+    let runner: Runner
+    let incarnation: Int
+    /// By which the machine knows it.
+    let tag: Int
+    let job: Int
+    let index: Int
+    let startedAt: Int
+    var answer: FCMModel.Answer = .accepted
+
+    init(runner: Runner, tag: Int, job: Int, index: Int, startedAt: Int) {
+        self.runner = runner
+        incarnation = runner.process.incarnation
+        self.tag = tag
+        self.job = job
+        self.index = index
+        self.startedAt = startedAt
+    }
+}
+
+/// Feeds the machine its events and carries out its actions.
+extension Runner {
+    /// Lets the machine handle an event and begin the sends that may begin then.
+    func handle(_ event: SendEvent) {
+        readResources()
+        machine.handle(event, now: instant, into: &actions)
+        send()
+    }
+
+    func send() {
+        readResources()
+        let room = SendMachine.Room(fcm: world.scenario.maxInFlight)
+        machine.send(within: room, now: instant, into: &actions)
+        perform()
+    }
+
+    /// Reads what the gate has to know of the rest of the worker.
+    func readResources() {
+        machine.gate.resources.leaseHolds = leaseHolds
+        machine.gate.resources.isQuarantineOpen = process.quarantine.admits(self)
+        machine.gate.resources.isQuarantineHeld = process.quarantine.holder != nil
+    }
+
+    /// Performs the actions in their order, those that come meanwhile behind them.
+    private func perform() {
+        guard !isPerforming else { return }
+        isPerforming = true
+        let incarnation = process.incarnation
+        var next = 0
+        // A recipient may take the process down.
+        while next < actions.count, process.incarnation == incarnation {
+            perform(actions[next])
+            next += 1
+        }
+        actions.removeAll(keepingCapacity: true)
+        isPerforming = false
+        process.quarantine.tick()
+    }
+
+    private func perform(_ action: SendAction) {
+        switch action {
+        case .send(let request): begin(request)
+        case .flush(let flush): write(flush)
+        case .release(let batch, let epoch, let watermark): release(batch, epoch, watermark)
+        case .loadSpec(let job): load(job)
+        case .enterQuarantine: process.quarantine.enter(self)
+        case .leaveQuarantine: process.quarantine.leave(self)
+        case .arm(let timer, let time): arm(timer, at: time)
+        case .claim: askLater(0)
+        case .claimPermits: if let next = plan.starved() { askLater(next) }
+        case .meter, .log, .batchBegan, .batchEnded: break
+        case .checkRate, .requestManagement, .giveUpJobLater, .refuseCredential, .renewCredential, .retryCredential:
+            world.referees[project].violate("the machine asks for what no answer gave reason to: \(action)")
+        }
+    }
+
+    private func arm(_ timer: SendTimer, at time: UInt64) {
+        let now = localNow
+        let delay = time > now ? Int((time - now) / 1_000) + 1 : 0
+        world.schedule(.timer(self, timer, incarnation: process.incarnation), at: world.now + delay)
+    }
+
+    private func release(_ batch: String, _ epoch: String, _ watermark: Int?) {
+        guard let name = BatchName(batch), let epoch = UInt64(epoch) else { return }
+        world.send(.release(leaseName, name, epoch: epoch, upto: watermark), from: self)
+    }
+
+    // MARK: Specs
+
+    private func load(_ id: String) {
+        guard let job = ProductJob.number(id) else { return }
+        loading.insert(job)
+        world.send(.spec(job: job), from: self)
+    }
+
+    func loaded(_ job: Int, isOpen: Bool) {
+        loading.remove(job)
+        let id = ProductJob.id(job)
+        handle(isOpen ? .specLoaded(job: id, world.jobs[project][job].spec) : .specMissing(job: id))
+    }
+
+    // MARK: Sends
+
+    private func begin(_ request: SendRequest) {
+        guard let begun = machine.request(request.tag), let batch = machine.batch(begun.slot),
+            let name = BatchName(job: batch.source.job, batch: batch.source.batch)
+        else { return world.referees[project].violate("a request is sent that the machine does not know") }
+        let recipient = batch.recipients[begun.positions[0]]
+        guard !world.isPoison(project, name.job, recipient.index) else {
+            return world.crash(process, downFor: 200_000 + 100_000 * process.number)
+        }
+        let send = Referee.Send(
+            name: name,
+            epoch: UInt64(batch.source.epoch) ?? 0,
+            index: recipient.index,
+            isMaybeDuplicate: recipient.history.maybeDuplicate
+        )
+        world.referees[project].willSend(
+            send,
+            lease: leaseName,
+            isPathClear: world.isPathClear(process),
+            in: world.redis.projects[project]
+        )
+        world.transmit(
+            Flight(runner: self, tag: request.tag, job: name.job, index: recipient.index, startedAt: world.now)
+        )
+    }
+
+    func completed(_ flight: Flight) {
+        switch flight.answer {
+        case .busy(.some): world.referees[project].answered(isRefused: true)
+        case .accepted, .failed, .slowDown, .busy(nil): world.referees[project].answered(isRefused: false)
+        case .lost, .unsent: break
+        }
+        if case .lost = flight.answer, world.breaks(.refusedWithoutProof) { flight.answer = .unsent }
+        handle(.completed(tag: flight.tag, flight.answer.outcome))
+    }
+}
