@@ -59,6 +59,7 @@ public struct ResultBuffer: Equatable, Sendable {
         switch object {
         case .wanted: item.length = appendObject(write)
         case .spare:
+            Self.grow(&spares)
             let start = spares.count
             write(&spares)
             item.length = UInt32(spares.count - start)
@@ -73,6 +74,7 @@ public struct ResultBuffer: Equatable, Sendable {
             objects.reserveCapacity(Self.firstRoom)
             objects.append(UInt8(ascii: "["))
         } else {
+            Self.grow(&objects)
             objects[objects.count - 1] = UInt8(ascii: ",")
         }
         let start = objects.count
@@ -80,6 +82,11 @@ public struct ResultBuffer: Equatable, Sendable {
         let length = objects.count - start
         objects.append(UInt8(ascii: "]"))
         return UInt32(length)
+    }
+
+    /// Doubles the memory before it is full: a writer that asks for exactly what it needs would have it copied each time.
+    private static func grow(_ bytes: inout [UInt8]) {
+        if bytes.capacity - bytes.count < firstRoom { bytes.reserveCapacity(2 * bytes.capacity + firstRoom) }
     }
 
     /// Reserves memory for so many results that are like the first one.

@@ -124,7 +124,7 @@ struct Mirror {
         case (.queued, .queued): break
         case (.taken(let epoch, _), .taken(let given, _)):
             let list = RecipientList((0..<total).map { "t\($0)" })
-            let claim = Claim(job: "j\(number)", epoch: epoch, upto: 2, taken: list)
+            let claim = Claim(job: "j\(number)", epoch: epoch, watermark: 2, taken: list)
             held.append(Held(worker: taker ?? 0, claim: claim, given: given))
         default: Issue.record("intake of job \(number): \(reply) and \(answer)")
         }
@@ -212,7 +212,8 @@ struct Mirror {
             }
         }
         let name = claim.pass == .retry ? "retry" : claim.batch
-        return "\(claim.job)/\(name) \(claim.upto) \(claim.deliveries) \(claim.ending ?? "-") \(claim.isQuarantined) "
+        let ending = claim.ending ?? "-"
+        return "\(claim.job)/\(name) \(claim.watermark) \(claim.deliveries) \(ending) \(claim.isQuarantined) "
             + fates.joined(separator: " ")
     }
 
@@ -249,8 +250,8 @@ struct Mirror {
         call.allSent = isClosing || dice.chance(0.3)
         request.isSent = call.allSent
         if dice.chance(0.3) {
-            call.upto = min(item.given.indexes.count, dice.int(1...2_000))
-            request.upto = call.upto
+            call.watermark = min(item.given.indexes.count, dice.int(1...2_000))
+            request.upto = call.watermark
         }
         for (position, index) in item.given.indexes.enumerated() where item.given.fates[position] != .finished {
             guard isClosing || dice.chance(0.5) else { continue }

@@ -202,7 +202,7 @@ private let data = #"{"data":{"k":"v"}}"#
                 try await rig.client.send(RedisCommand("EXISTS", spec)).integer == 1
             }
             _ = try await rig.client.send(RedisCommand("HSET", spec, "op", "teleport"))
-            try await worker.logged("This worker cannot read what the job needs, and leaves it to a newer version.")
+            try await worker.logged("This worker cannot read the job, and leaves it to a newer version")
             func claimed(_ times: Int64) async throws {
                 let batch = "fanfare:{demo}:b:new/0"
                 try await Wait.until("claim \(times)") {

@@ -178,12 +178,12 @@ import Testing
                     ["FANFARE_REDIS_PASSWORD_FILE": "/nowhere"],
                     "redis.password_file (FANFARE_REDIS_PASSWORD_FILE): No such file"
                 ),
-                (["FANFARE_REDIS_PASSWORD_FILE": ""], "redis.user: without a password"),
+                (["FANFARE_REDIS_PASSWORD_FILE": ""], "redis.user: has no password"),
                 (
                     ["FANFARE_REDIS_URL": "rediss://u:p@localhost:\(place.server.port)"],
                     "redis.user: redis.url names a user"
                 ),
-                (["FANFARE_REDIS_URL": "redis://localhost:1"], "redis.cert_file: redis.url is not for TLS"),
+                (["FANFARE_REDIS_URL": "redis://localhost:1"], "redis.cert_file: redis.url does not use TLS"),
                 (["FANFARE_REDIS_URL": "rediss://127.0.0.1:\(place.server.port)"], "certificate verify failed"),
             ] {
                 let process = try ChildProcess(

@@ -148,7 +148,7 @@ import Testing
             let line = try read("cmdline")
             #expect(line.contains("unix://worker:***********@"))
             #expect(!line.contains("REDISCANARY"))
-            #expect(worker.stderr.contains("command lines are for every user to see"))
+            #expect(worker.stderr.contains("every user can see command lines"))
             let core = try read("limits").split(separator: "\n").first { $0.hasPrefix("Max core file size") }
             #expect(core?.split(separator: " ").filter { $0 == "0" }.count == 2, "\(core ?? "")")
         }

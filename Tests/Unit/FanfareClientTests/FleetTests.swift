@@ -130,7 +130,7 @@ import Testing
             try await bench.intake("j", many(3))
             let claim = try #require(try await bench.claim().claims.first)
             var call = RecordCall(job: "j", batch: claim.batch, epoch: claim.epoch)
-            call.results.append(index: 0, status: .sent, isWanted: true) { $0 += Array(#"{"i":0}"#.utf8) }
+            call.results.append(index: 0, status: .sent, object: .wanted) { $0 += Array(#"{"i":0}"#.utf8) }
             call.number = 1
             _ = try await bench.client.send(call.command(bench.keys, worker: bench.worker))
             #expect(try await read(bench).unreadResults == nil)

@@ -54,7 +54,7 @@ struct DashboardBench {
             let isSent = index % 10 != 0
             let status = isSent ? #""status":"sent""# : #""status":"failed","error":"UNREGISTERED","action":"remove""#
             let object = #"{"i":\#(index),"token":"t\#(index)",\#(status),"attempts":1}"#
-            call.results.append(index: index, status: isSent ? .sent : .failed, isWanted: true) {
+            call.results.append(index: index, status: isSent ? .sent : .failed, object: .wanted) {
                 $0.append(contentsOf: object.utf8)
             }
         }

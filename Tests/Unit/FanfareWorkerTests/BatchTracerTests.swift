@@ -19,7 +19,7 @@ import Tracing
             traceparent: traceparent,
             tracestate: tracestate
         )
-        var claim = Claim(job: "news", epoch: "77", upto: 3, taken: ["a", "b", "c"])
+        var claim = Claim(job: "news", epoch: "77", watermark: 3, taken: ["a", "b", "c"])
         claim.deliveries = 2
         return (HeldBatch(claim, job: 0, startedNs: 0), JobSpec(job: job, total: 3))
     }
@@ -70,7 +70,7 @@ import Tracing
     }
 
     @Test func noTracerMakesNoSpan() {
-        #expect(BatchTracer(NoOpTracer()).begin(batch(), project: "demo", deliveries: 1) == nil)
-        #expect(BatchTracer().begin(batch(), project: "demo", deliveries: 1) == nil)
+        #expect(BatchTracer(NoOpTracer()).begin(batch().0, spec: batch().1, project: "demo") == nil)
+        #expect(BatchTracer().begin(batch().0, spec: batch().1, project: "demo") == nil)
     }
 }

@@ -60,7 +60,7 @@ import Testing
         for error in ErrorCode.allCases { meters.finished(.failed, error, maybeDup: false) }
         for cause in [Retry.Cause.unsent, .refused, .answered, .unanswered] { meters.retried(cause, delayMs: 45_000) }
         for outcome in IntakeOutcome.allCases { meters.count(outcome) }
-        for outcome in ProjectMeters.BatchOutcome.allCases { meters.letGo(outcome, afterNs: 2_000_000_000) }
+        for outcome in BatchOutcome.allCases { meters.letGo(outcome, afterNs: 2_000_000_000) }
         meters.waited(-5, recipients: 7)
         for status in ResultStatus.allCases {
             let count = status == .failed ? 1 + ErrorCode.allCases.count : 1

@@ -1,4 +1,5 @@
 import FCMWire
+import FanfareCore
 import FanfareModel
 import StreamWire
 import Testing
@@ -13,7 +14,7 @@ import Testing
     }
 
     private func adapter(_ job: Job) throws -> ProtocolAdapter {
-        try ProtocolAdapter(JobSpec(job: job, total: 1), job: job.id, project: .init(id: "p"))
+        try ProtocolAdapter(JobSpec(job: job, total: 1), job: job.id, settings: ProtocolSettings())
     }
 
     private func body(_ adapter: ProtocolAdapter?) -> String? {

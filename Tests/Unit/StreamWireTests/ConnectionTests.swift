@@ -79,7 +79,7 @@ import Testing
             let active = try await bench.active()
             #expect(active == ["topic"])
             let again = try await bench.claim(claim(1, "w2")).claims
-            #expect(again.map(\.job) == ["topic"] && again.first?.upto == 0)
+            #expect(again.map(\.job) == ["topic"] && again.first?.watermark == 0)
             // Given back once more, and preempted meanwhile: it waits.
             let epoch = try #require(again.first?.epoch)
             let release = FunctionLibrary.release(bench.keys, worker: "w2", batch: "topic/0", epoch: epoch)

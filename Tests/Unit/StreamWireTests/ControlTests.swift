@@ -126,7 +126,7 @@ import Testing
             #expect(nothing.isEmpty)
             let rest = try await bench.claim("w2").claims
             #expect(rest.map(\.job) == ["good"])
-            try await bench.finish(Claim(job: "busy", epoch: epoch, upto: 128, taken: ["t0"]), "w1")
+            try await bench.finish(Claim(job: "busy", epoch: epoch, watermark: 128, taken: ["t0"]), "w1")
             let alone = try await bench.claim("w1").claims
             #expect(alone.map(\.job) == ["pill"])
             #expect(alone.first?.isQuarantined == true)
@@ -258,7 +258,7 @@ import Testing
             let tail = try #require(try await bench.claim("w1").claims.first)
             _ = try await bench.call(FunctionLibrary.pause(bench.keys, job: "a"))
             _ = try await bench.call(
-                FunctionLibrary.release(bench.keys, worker: "w1", batch: tail.name, epoch: tail.epoch, upto: 0)
+                FunctionLibrary.release(bench.keys, worker: "w1", batch: tail.name, epoch: tail.epoch, watermark: 0)
             )
             _ = try await bench.call(FunctionLibrary.resume(bench.keys, job: "a"))
             try await bench.intake("b", tokens(1_001))

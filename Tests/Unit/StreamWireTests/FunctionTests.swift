@@ -45,7 +45,7 @@ import Testing
             let first = try #require(try await bench.claim("w1", window: 3).claims.first)
             var call = RecordCall(job: "j", batch: first.batch, epoch: first.epoch)
             call.results = ResultBuffer([bench.sent(1)])
-            call.upto = 5
+            call.watermark = 5
             #expect(try await bench.record(call, "w1") == .ok(abort: ""))
             try await bench.declareDead("w1")
             let second = try #require(try await bench.claim("w2").claims.first)
@@ -178,7 +178,7 @@ import Testing
                 keys,
                 worker: "w2",
                 isSameServer: true,
-                known: [.init(name: "j/0", call: 0, upto: 0)]
+                known: [.init(name: "j/0", call: 0, watermark: 0)]
             )
             #expect(ReconcileReply(try await bench.call(known))?.freed == 0)
         }
@@ -197,7 +197,7 @@ import Testing
             late.late = true
             #expect(try await bench.record(late, "w1") == .ok(abort: ""))
             let known: [FunctionLibrary.KnownBatch] = [
-                .init(name: "j/0", call: 3, upto: 300), .init(name: "j/1", call: 1, upto: 200),
+                .init(name: "j/0", call: 3, watermark: 300), .init(name: "j/1", call: 1, watermark: 200),
             ]
             let ask = FunctionLibrary.reconcile(keys, worker: "w1", isSameServer: false, known: known)
             #expect(ReconcileReply(try await bench.call(ask))?.lost == ["j/0", "j/1"])
@@ -227,7 +227,7 @@ import Testing
             let retry = try #require(try await bench.claim("w1").claims.first)
             try await bench.finish(retry, "w1")
             let known: [FunctionLibrary.KnownBatch] = [
-                .init(name: first.name, call: 1, upto: 2), .init(name: retry.name, call: 0, upto: 1),
+                .init(name: first.name, call: 1, watermark: 2), .init(name: retry.name, call: 0, watermark: 1),
             ]
             let ask = FunctionLibrary.reconcile(keys, worker: "w1", isSameServer: true, known: known)
             #expect(ReconcileReply(try await bench.call(ask))?.lost == [retry.name])

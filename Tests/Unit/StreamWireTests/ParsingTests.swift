@@ -276,7 +276,7 @@ import Testing
             }
             #expect(words == batches)
             #expect(command.shared.isEmpty == (recipients.byteCount < RedisCommand.large))
-            let claim = Claim(job: "j", epoch: "1", upto: 1, taken: recipients)
+            let claim = Claim(job: "j", epoch: "1", watermark: 1, taken: recipients)
             #expect(claim.recipients.map(\.value) == names)
         }
     }

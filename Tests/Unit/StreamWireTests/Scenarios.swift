@@ -31,7 +31,7 @@ extension Scenario {
         for (id, reply) in zip(["a", "b"], replies) {
             guard case .taken(let epoch, _)? = IntakeReply(reply) else { continue }
             var record = RecordCall(job: id, batch: "0", epoch: epoch)
-            record.results = PackedResults([OneResult(index: 0, object: "{\"i\":0,\"s\":\"sent\"}")])
+            record.results = ResultBuffer([OneResult(index: 0, object: "{\"i\":0,\"s\":\"sent\"}")])
             record.finish = true
             records.append(record.command(keys, worker: "w1"))
         }
@@ -82,7 +82,7 @@ extension Scenario {
                 worker: "w1",
                 batch: taken.name,
                 epoch: taken.epoch,
-                upto: 0
+                watermark: 0
             )
             try await run.call(release)
         }

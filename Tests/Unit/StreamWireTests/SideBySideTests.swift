@@ -134,7 +134,7 @@ import Testing
             let probe = try #require(try await new.claim(call("w2")).claims.first)
             #expect(probe.isProbe)
             var answer = RecordCall(job: probe.job, batch: probe.batch, epoch: probe.epoch)
-            answer.results = PackedResults([bench.sent(probe.recipients[0].index)])
+            answer.results = ResultBuffer([bench.sent(probe.recipients[0].index)])
             answer.projectAnswers = true
             answer.finish = true
             #expect(try await new.record(answer, "w2") == .ok(abort: ""))

@@ -53,10 +53,24 @@ public struct HeldBatch {
         isProbe = claim.isProbe
         self.job = job
         recipients = claim.recipients
-        claimedWatermark = claim.upto
-        unsent = UnsentRecipients([], confirmed: claim.upto)
+        claimedWatermark = claim.watermark
+        unsent = UnsentRecipients([], confirmed: claim.watermark)
         pending = RecordCall(job: claim.job, batch: claim.batch, epoch: claim.epoch)
         self.startedNs = startedNs
+        isHeld = true
+    }
+
+    /// What a slot holds that no batch uses.
+    static var free: HeldBatch { HeldBatch() }
+
+    /// False for ``free``.
+    let isHeld: Bool
+
+    private init() {
+        source = BatchSource(job: "", batch: "", epoch: "", isManagement: false)
+        (pass, deliveries, isQuarantined, isProbe, job, recipients) = (.first, 0, false, false, -1, [])
+        (claimedWatermark, unsent) = (0, UnsentRecipients([], confirmed: 0))
+        (pending, startedNs, isHeld) = (RecordCall(job: "", batch: "", epoch: ""), 0, false)
     }
 
     /// The batch's name among all of the project: `<job>/<batch>`.

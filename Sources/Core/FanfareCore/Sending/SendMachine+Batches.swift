@@ -37,7 +37,7 @@ extension SendMachine {
     private mutating func begin(_ claim: Claim, _ job: Int, _ now: Instant, _ actions: inout [SendAction]) {
         let slot = insert(HeldBatch(claim, job: job, startedNs: now.monotonicNs))
         if let ending = claim.ending.flatMap(ResultStatus.init) { jobs[job]?.ending = ending }
-        if let ending = jobs[job]?.ending { self[slot].state = self[slot].state.after(.end(ending)) }
+        if let ending = jobs[job]?.ending { batches[slot].state = batches[slot].state.after(.end(ending)) }
         if jobs[job]?.abort == nil, !claim.abort.isEmpty { jobs[job]?.abort = AbortCode.decode(claim.abort) }
         prepare(slot, now, &actions)
         if gate.isDraining, batch(slot)?.state.isPreparing ?? false { stop(slot, now, &actions) }
@@ -64,31 +64,36 @@ extension SendMachine {
 
     /// Makes a batch ready to be sent once its job's spec is known and no quarantine holds it.
     private mutating func prepare(_ slot: Int, _ now: Instant, _ actions: inout [SendAction]) {
-        guard let job = jobs[self[slot].job]?.job, !self[slot].isQuarantined || quarantine == .held else { return }
-        self[slot].prepare(job)
+        guard let job = jobs[batches[slot].job]?.job, !batches[slot].isQuarantined || quarantine == .held else {
+            return
+        }
+        batches[slot].prepare(job)
         actions.append(.batchBegan(slot: slot))
-        if self[slot].deliveries > 1 {
-            let batch = self[slot]
+        if batches[slot].deliveries > 1 {
+            let batch = batches[slot]
             actions.append(.meter(.tookOver))
             actions.append(
                 .log(
                     SendLog(
                         .info,
                         "A batch was taken over.",
-                        [("job", batch.source.job), ("batch", batch.source.batch), ("deliveries", "\(batch.deliveries)")]
+                        [
+                            ("job", batch.source.job), ("batch", batch.source.batch),
+                            ("deliveries", "\(batch.deliveries)"),
+                        ]
                     )
                 )
             )
         }
         let situation = situation(slot, now)
-        for position in self[slot].doubtful {
-            write(rules.doubtful(self[slot].recipients[position], situation), position, slot, now, &actions)
+        for position in batches[slot].doubtful {
+            write(rules.doubtful(batches[slot].recipients[position], situation), position, slot, now, &actions)
         }
-        switch self[slot].state {
+        switch batches[slot].state {
         case .ending: endUnsent(slot, now, &actions)
         case .sending where gate.isDraining: stop(slot, now, &actions)
         case .sending:
-            if self[slot].open == 0 { closeIfDone(slot, now, &actions) } else { enqueue(slot) }
+            if batches[slot].open == 0 { closeIfDone(slot, now, &actions) } else { enqueue(slot) }
         case .preparing, .stopping, .lost, .closed, .released: preconditionFailure("the batch was just prepared")
         }
     }
@@ -142,19 +147,19 @@ extension SendMachine {
 
     /// Gives back what of a batch was not sent; the batch itself goes back when it is quiet.
     mutating func stop(_ slot: Int, _ now: Instant, _ actions: inout [SendAction]) {
-        let isPreparing = self[slot].state.isPreparing
-        self[slot].state = self[slot].state.after(.stop)
+        let isPreparing = batches[slot].state.isPreparing
+        batches[slot].state = batches[slot].state.after(.stop)
         if isPreparing {
-            let batch = self[slot]
+            let batch = batches[slot]
             // Nothing of it was sent here. What an earlier holder may have sent, Redis knows.
             let watermark = batch.deliveries == 1 ? 0 : nil
             actions.append(.release(batch: batch.name, epoch: batch.source.epoch, watermark: watermark))
             remove(slot)
             return leaveQuarantineIfEmpty(&actions)
         }
-        guard self[slot].state == .stopping else { return }
+        guard batches[slot].state == .stopping else { return }
         dequeue(slot, now, &actions)
-        for position in self[slot].unsent.removeBelowWatermark() { giveBack(position, slot, now, &actions) }
+        for position in batches[slot].unsent.removeBelowWatermark() { giveBack(position, slot, now, &actions) }
         closeIfDone(slot, now, &actions)
         retire(slot, now, &actions)
     }
@@ -164,17 +169,17 @@ extension SendMachine {
         guard let job = jobSlots[id] else { return }
         jobs[job]?.ending = status
         for slot in slots(where: { $0.job == job && !$0.state.isOver }) {
-            self[slot].state = self[slot].state.after(.end(status))
-            if !self[slot].state.isPreparing { endUnsent(slot, now, &actions) }
+            batches[slot].state = batches[slot].state.after(.end(status))
+            if !batches[slot].state.isPreparing { endUnsent(slot, now, &actions) }
         }
     }
 
     private mutating func endUnsent(_ slot: Int, _ now: Instant, _ actions: inout [SendAction]) {
         dequeue(slot, now, &actions)
         let situation = situation(slot, now)
-        for position in self[slot].unsent.removeAll() {
-            for shared in self[slot].unsent.sharing(position) {
-                write(rules.end(self[slot].recipients[shared], situation), shared, slot, now, &actions)
+        for position in batches[slot].unsent.removeAll() {
+            for shared in batches[slot].unsent.sharing(position) {
+                write(rules.end(batches[slot].recipients[shared], situation), shared, slot, now, &actions)
             }
         }
         closeIfDone(slot, now, &actions)
@@ -182,14 +187,14 @@ extension SendMachine {
 
     /// Another worker may own the batch from now on.
     mutating func lose(_ slot: Int, _ loss: BatchState.Loss, _ now: Instant, _ actions: inout [SendAction]) {
-        let isPreparing = self[slot].state.isPreparing
-        self[slot].state = self[slot].state.after(.lose(loss))
+        let isPreparing = batches[slot].state.isPreparing
+        batches[slot].state = batches[slot].state.after(.lose(loss))
         guard !isPreparing else {
             remove(slot)
             return leaveQuarantineIfEmpty(&actions)
         }
         dequeue(slot, now, &actions)
-        _ = self[slot].unsent.removeAll()
+        _ = batches[slot].unsent.removeAll()
         retire(slot, now, &actions)
     }
 
@@ -198,7 +203,7 @@ extension SendMachine {
         let names = Set(names)
         var count = 0
         for slot in slots(where: { names.contains($0.name) }) {
-            if !self[slot].mayBeClosed { count += 1 }
+            if !batches[slot].mayBeClosed { count += 1 }
             lose(slot, .forgotten, now, &actions)
         }
         guard count > 0 else { return }
@@ -216,20 +221,20 @@ extension SendMachine {
 
     /// Lets go of a quiet batch that is over, and gives a quiet batch back that was stopped.
     mutating func retire(_ slot: Int, _ now: Instant, _ actions: inout [SendAction]) {
-        guard self[slot].isQuiet else { return }
-        if self[slot].state == .stopping {
+        guard batches[slot].isQuiet else { return }
+        if batches[slot].state == .stopping {
             // From here on it is another worker's, whatever becomes of the call: the lease makes up for a lost one.
-            actions.append(.release(batch: self[slot].name, epoch: self[slot].source.epoch, watermark: nil))
-            self[slot].state = self[slot].state.after(.release)
+            actions.append(.release(batch: batches[slot].name, epoch: batches[slot].source.epoch, watermark: nil))
+            batches[slot].state = batches[slot].state.after(.release)
         }
         let outcome: BatchOutcome
-        switch self[slot].state {
+        switch batches[slot].state {
         case .closed: outcome = .closed
         case .released: outcome = .returned
         case .lost: outcome = .lost
         case .preparing, .sending, .stopping, .ending: return
         }
-        let heldNs = now.monotonicNs - min(now.monotonicNs, self[slot].startedNs)
+        let heldNs = now.monotonicNs - min(now.monotonicNs, batches[slot].startedNs)
         actions.append(.meter(.letGo(outcome, afterNs: heldNs)))
         actions.append(.batchEnded(slot: slot, outcome))
         remove(slot)
@@ -250,31 +255,31 @@ extension SendMachine {
 
     /// Puts a batch into the queue, or counts it anew if it stands there.
     mutating func enqueue(_ slot: Int) {
-        if !self[slot].queued.isQueued {
-            self[slot].queued.isQueued = true
+        if !batches[slot].queued.isQueued {
+            batches[slot].queued.isQueued = true
             queue.append(slot, to: lane(slot), priority: sendJob(slot).spec.priority)
         }
         recount(slot)
     }
 
     mutating func recount(_ slot: Int) {
-        let change = (self[slot].queued.isQueued ? self[slot].unsentCount : 0) - self[slot].queued.count
+        let change = (batches[slot].queued.isQueued ? batches[slot].unsentCount : 0) - batches[slot].queued.count
         guard change != 0 else { return }
-        self[slot].queued.count += change
+        batches[slot].queued.count += change
         queue.count(change, in: lane(slot))
     }
 
     /// Sends nothing more of a batch.
     mutating func dequeue(_ slot: Int, _ now: Instant, _ actions: inout [SendAction]) {
         unqueue(slot)
-        guard self[slot].round != nil else { return }
-        self[slot].round?.stop()
+        guard batches[slot].round != nil else { return }
+        batches[slot].round?.stop()
         settleRound(slot, now, &actions)
     }
 
     mutating func unqueue(_ slot: Int) {
-        guard self[slot].queued.isQueued else { return }
-        self[slot].queued.isQueued = false
+        guard batches[slot].queued.isQueued else { return }
+        batches[slot].queued.isQueued = false
         recount(slot)
         queue.remove(slot, from: lane(slot))
     }

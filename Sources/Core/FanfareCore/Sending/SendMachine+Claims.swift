@@ -40,8 +40,8 @@ extension SendMachine {
             let begins: StaticString =
                 "Nothing more is taken on until the outgoing streams are read or Redis has memory again."
             let metadata = pressure.map { [(name: "pressure", value: $0)] } ?? []
-            let log = SendLog(pressure == nil ? .notice : .warning, pressure == nil ? "The pressure is over." : begins, metadata)
-            actions.append(.log(log))
+            let message: StaticString = pressure == nil ? "The pressure is over." : begins
+            actions.append(.log(SendLog(pressure == nil ? .notice : .warning, message, metadata)))
         }
         if pause != gate.pauseReason {
             let message: StaticString = pause == nil ? "The project goes on." : "The project is paused by an operator."
@@ -81,7 +81,7 @@ extension SendMachine {
     /// - Parameter onlyProbe: true if the project is blocked.
     func sharedDemand(onlyProbe: Bool) -> SharedDemand {
         func size(_ slot: Int) -> Int {
-            let isSendable = jobs[self[slot].job]?.abort == nil && (self[slot].isProbe || !onlyProbe)
+            let isSendable = jobs[batches[slot].job]?.abort == nil && (batches[slot].isProbe || !onlyProbe)
             return isSendable ? requestSize(slot) : 1
         }
         var demand = SharedDemand()
@@ -89,7 +89,7 @@ extension SendMachine {
             let size = size(slot)
             guard size > 1 else { continue }
             if demand.next == 0 { demand.next = size }
-            demand.singles += self[slot].unsentCount
+            demand.singles += batches[slot].unsentCount
         }
         if demand.next == 0 { demand.next = queue.fanouts.lazy.map(size).first { $0 > 1 } ?? 0 }
         return demand
@@ -99,6 +99,6 @@ extension SendMachine {
     /// more than a quarter of the minute's quota.
     func requestSize(_ slot: Int) -> Int {
         let most = sendJob(slot).mostPerRequest
-        return most > 1 ? min(most, self[slot].unsentCount, max(1, settings.quotaPerMinute / 4)) : 1
+        return most > 1 ? min(most, batches[slot].unsentCount, max(1, settings.quotaPerMinute / 4)) : 1
     }
 }

@@ -12,12 +12,12 @@ extension SendMachine {
     ) {
         guard let request = requests.remove(tag) else { return }
         let slot = request.slot
-        self[slot].inFlight -= 1
+        batches[slot].inFlight -= 1
         let job = sendJob(slot)
-        guard case .success(let adapter) = job.adapter else { preconditionFailure("a request was made with an adapter") }
+        guard case .success(let adapter) = job.adapter else { preconditionFailure("a request has an adapter") }
         // Sent again from here at once: the lanes themselves hold back while their origin cannot be reached.
-        if case .unsent = outcome, request.member == nil, self[slot].state == .sending,
-            self[slot].unsent.repeatUnsent(request.positions)
+        if case .unsent = outcome, request.member == nil, batches[slot].state == .sending,
+            batches[slot].unsent.repeatUnsent(request.positions)
         {
             return enqueue(slot)
         }
@@ -65,7 +65,7 @@ extension SendMachine {
         }
         limit.answered(verdicts, startedNs: request.startedNs, inFlight: inFlight + 1, now: now.monotonicNs)
         let isOverloaded = verdicts.contains(where: \.isOverload)
-        self[request.slot].isOverloaded = isOverloaded
+        batches[request.slot].isOverloaded = isOverloaded
         // One sign of overload does not count; a share of them does.
         if isOverloaded, limit.isOverloaded { lastOverloadNs = now.monotonicNs }
     }
@@ -87,13 +87,13 @@ extension SendMachine {
             return settle(verdict, position, slot, startedMs: request.startedMs, now, &actions)
         }
         actions.append(.refuseCredential(request.credential))
-        switch self[slot].state {
+        switch batches[slot].state {
         case .ending:
             let situation = situation(slot, now)
-            for shared in self[slot].unsent.sharing(position) {
-                write(rules.end(self[slot].recipients[shared], situation), shared, slot, now, &actions)
+            for shared in batches[slot].unsent.sharing(position) {
+                write(rules.end(batches[slot].recipients[shared], situation), shared, slot, now, &actions)
             }
-        case .sending where settings.canRefreshCredential && self[slot].unsent.repeatRefused(position): enqueue(slot)
+        case .sending where settings.canRefreshCredential && batches[slot].unsent.repeatRefused(position): enqueue(slot)
         case .sending: settle(.blockProject(failure), position, slot, startedMs: request.startedMs, now, &actions)
         case .preparing, .stopping, .lost, .closed, .released: giveBack(position, slot, now, &actions)
         }
@@ -111,8 +111,8 @@ extension SendMachine {
         // One draw for equal recipients: they wait together, or each would be sent on its own.
         let draw = random.unit()
         let situation = situation(slot, now)
-        for shared in self[slot].unsent.sharing(position) {
-            let recipient = self[slot].recipients[shared]
+        for shared in batches[slot].unsent.sharing(position) {
+            let recipient = batches[slot].recipients[shared]
             let decision = rules.settle(verdict, recipient, startedMs: startedMs, situation, random: draw)
             write(decision, shared, slot, now, &actions)
         }
@@ -219,16 +219,16 @@ extension SendMachine {
             let untilMs = now.projectMs + max(retry.floorMs, retry.retryAfterMs ?? 0)
             refuseRate(RecipientRateLimiter.name(member, kind: .token), untilMs: untilMs, slot, now, &actions)
         }
-        self[slot].round?.answered(verdict, member: member)
+        batches[slot].round?.answered(verdict, member: member)
         recount(slot)
         settleRound(slot, now, &actions)
     }
 
     /// Settles the group of a round in which every member is answered.
     mutating func settleRound(_ slot: Int, _ now: Instant, _ actions: inout [SendAction]) {
-        guard let round = self[slot].round, round.isOver else { return }
-        self[slot].round = nil
-        let recipient = self[slot].recipients[round.position]
+        guard let round = batches[slot].round, round.isOver else { return }
+        batches[slot].round = nil
+        let recipient = batches[slot].recipients[round.position]
         let decision = rules.settle(round, recipient, situation(slot, now), random: random.unit())
         write(decision, round.position, slot, now, &actions)
     }

@@ -13,8 +13,8 @@ extension SendMachine {
         _ now: Instant,
         _ actions: inout [SendAction]
     ) {
-        guard self[slot].recipients[position].fate != .finished else { return }
-        self[slot].recipients[position] = decision.recipient
+        guard batches[slot].recipients[position].fate != .finished else { return }
+        batches[slot].recipients[position] = decision.recipient
         if let untilMs = decision.rateRefusedUntilMs {
             refuseRate(rateName(position, slot), untilMs: untilMs, slot, now, &actions)
         }
@@ -29,13 +29,13 @@ extension SendMachine {
 
     private func rateName(_ position: Int, _ slot: Int) -> String {
         let job = sendJob(slot)
-        return RecipientRateLimiter.name(job.name(of: self[slot].recipients[position]), kind: job.spec.kind)
+        return RecipientRateLimiter.name(job.name(of: batches[slot].recipients[position]), kind: job.spec.kind)
     }
 
     /// Gives a recipient back that was never sent, with those that are equal to it.
     mutating func giveBack(_ position: Int, _ slot: Int, _ now: Instant, _ actions: inout [SendAction]) {
-        for shared in self[slot].unsent.sharing(position) {
-            write(rules.giveBack(self[slot].recipients[shared]), shared, slot, now, &actions)
+        for shared in batches[slot].unsent.sharing(position) {
+            write(rules.giveBack(batches[slot].recipients[shared]), shared, slot, now, &actions)
         }
     }
 
@@ -48,8 +48,8 @@ extension SendMachine {
         _ actions: inout [SendAction]
     ) {
         let situation = situation(slot, now)
-        for shared in self[slot].unsent.sharing(position) {
-            let recipient = self[slot].recipients[shared]
+        for shared in batches[slot].unsent.sharing(position) {
+            let recipient = batches[slot].recipients[shared]
             write(rules.hold(recipient, untilMs: untilMs, situation), shared, slot, now, &actions)
         }
     }
@@ -62,15 +62,15 @@ extension SendMachine {
         _ actions: inout [SendAction]
     ) {
         let job = sendJob(slot)
-        guard self[slot].close(position) else { return }
+        guard batches[slot].close(position) else { return }
         actions.append(.meter(.finished(record.status, record.failure?.error, maybeDup: record.maybeDup)))
         touch(slot, now, &actions)
         if record.status == .sent, job.isSubscribing {
-            let token = self[slot].recipients[position].text
-            self[slot].pending.appendSubscribed(token, topic: job.spec.subscription)
+            let token = batches[slot].recipients[position].text
+            batches[slot].pending.appendSubscribed(token, topic: job.spec.subscription)
         }
-        let expected = min(self[slot].open + 1, job.sharesRequests ? settings.flushCount : self[slot].lastFlush)
-        self[slot].pending.append(record, policy: job.results, expected: expected)
+        let expected = min(batches[slot].open + 1, job.sharesRequests ? settings.flushCount : batches[slot].lastFlush)
+        batches[slot].pending.append(record, policy: job.results, expected: expected)
         gate.uncommitted += 1
         flushIfFull(slot, now, &actions)
     }
@@ -83,12 +83,12 @@ extension SendMachine {
         _ now: Instant,
         _ actions: inout [SendAction]
     ) {
-        let recipient = self[slot].recipients[position]
-        guard self[slot].close(position) else { return }
+        let recipient = batches[slot].recipients[position]
+        guard batches[slot].close(position) else { return }
         touch(slot, now, &actions)
         // A batch that is lost decides nothing: its recipients belong to the next holder.
-        if !self[slot].state.isLost {
-            self[slot].pending.retries.append(
+        if !batches[slot].state.isLost {
+            batches[slot].pending.retries.append(
                 RecordCall.Retry(
                     index: recipient.index,
                     dueMs: dueMs,
@@ -115,7 +115,7 @@ extension SendMachine {
         }
         gate.block(reason, now: now.monotonicNs)
         touch(slot, now, &actions)
-        self[slot].pending.blockReason = reason
+        batches[slot].pending.blockReason = reason
         writeRetry(position, slot, dueMs: now.projectMs, isParked: true, now, &actions)
     }
 
@@ -132,21 +132,21 @@ extension SendMachine {
         _ now: Instant,
         _ actions: inout [SendAction]
     ) {
-        if self[slot].pass == .first, sendJob(slot).spec.total > Batch.maximumSize {
-            self[slot].pending.answers += count
+        if batches[slot].pass == .first, sendJob(slot).spec.total > Batch.maximumSize {
+            batches[slot].pending.answers += count
             if let bad {
-                self[slot].pending.badAnswers += 1
-                self[slot].pending.badAnswer = AbortCode.encode(bad)
+                batches[slot].pending.badAnswers += 1
+                batches[slot].pending.badAnswer = AbortCode.encode(bad)
             }
         }
-        guard endsBlock, gate.blockReason != nil, !self[slot].source.isManagement else { return }
+        guard endsBlock, gate.blockReason != nil, !batches[slot].source.isManagement else { return }
         touch(slot, now, &actions)
-        self[slot].pending.projectAnswers = true
+        batches[slot].pending.projectAnswers = true
     }
 
     mutating func writeHold(_ milliseconds: Int64, _ slot: Int, _ now: Instant, _ actions: inout [SendAction]) {
         touch(slot, now, &actions)
-        self[slot].pending.holdMs = max(self[slot].pending.holdMs, milliseconds)
+        batches[slot].pending.holdMs = max(batches[slot].pending.holdMs, milliseconds)
     }
 
     /// FCM refused a recipient for its rate: every send to it waits, in any job and any worker.
@@ -159,30 +159,30 @@ extension SendMachine {
     ) {
         rates.refuse(name, untilMs: untilMs, nowMs: now.projectMs)
         touch(slot, now, &actions)
-        self[slot].pending.refusedRates.append(RecordCall.RefusedRate(recipient: name, untilMs: untilMs))
+        batches[slot].pending.refusedRates.append(RecordCall.RefusedRate(recipient: name, untilMs: untilMs))
     }
 
     /// The last send of the batch has begun; the fan-out slot may go on at once.
     mutating func writeAllSent(_ slot: Int, _ now: Instant, _ actions: inout [SendAction]) {
-        guard !self[slot].state.isOver else { return }
-        self[slot].pending.allSent = true
+        guard !batches[slot].state.isOver else { return }
+        batches[slot].pending.allSent = true
         touch(slot, now, &actions)
         flush(slot, now, &actions)
     }
 
     /// Asks Redis to confirm that sends below this position may begin.
     mutating func writeWatermark(_ watermark: Int, _ slot: Int, _ now: Instant, _ actions: inout [SendAction]) {
-        self[slot].unsent.watermark.requested = watermark
+        batches[slot].unsent.watermark.requested = watermark
         touch(slot, now, &actions)
-        self[slot].pending.upto = watermark
+        batches[slot].pending.watermark = watermark
         flush(slot, now, &actions)
     }
 
     // MARK: Flushes
 
     private mutating func touch(_ slot: Int, _ now: Instant, _ actions: inout [SendAction]) {
-        if !self[slot].isDirty {
-            self[slot].isDirty = true
+        if !batches[slot].isDirty {
+            batches[slot].isDirty = true
             dirty.append(slot)
         }
         guard !isFlushArmed else { return }
@@ -192,8 +192,8 @@ extension SendMachine {
 
     /// The last result of a batch goes at once: whoever waits for the job, or for room, does not wait for a timer.
     private mutating func flushIfFull(_ slot: Int, _ now: Instant, _ actions: inout [SendAction]) {
-        let count = self[slot].pending.results.count + self[slot].pending.retries.count
-        if count >= settings.flushCount || self[slot].open == 0 { flush(slot, now, &actions) }
+        let count = batches[slot].pending.results.count + batches[slot].pending.retries.count
+        if count >= settings.flushCount || batches[slot].open == 0 { flush(slot, now, &actions) }
     }
 
     mutating func flushAll(_ now: Instant, _ actions: inout [SendAction]) {
@@ -208,12 +208,12 @@ extension SendMachine {
     }
 
     private mutating func flush(_ slot: Int, _ now: Instant, _ actions: inout [SendAction]) {
-        self[slot].isDirty = false
-        let source = self[slot].source
+        batches[slot].isDirty = false
+        let source = batches[slot].source
         var call = RecordCall(job: source.job, batch: source.batch, epoch: source.epoch)
-        swap(&call, &self[slot].pending)
-        self[slot].lastFlush = call.results.count
-        guard self[slot].state.isLost else { return submit(call, slot, now, &actions) }
+        swap(&call, &batches[slot].pending)
+        batches[slot].lastFlush = call.results.count
+        guard batches[slot].state.isLost else { return submit(call, slot, now, &actions) }
         gate.uncommitted -= call.retries.count
         if !call.results.isEmpty { submitLate(call, source, slot, &actions) }
     }
@@ -224,12 +224,12 @@ extension SendMachine {
         if !call.blockReason.isEmpty { gate.noteBlockWritten(now: now.monotonicNs) }
         // The batch closes only when everything before is known to be written: a call that overtook another one must not
         // leave that one without its batch.
-        call.finish = self[slot].open == 0 && self[slot].openFlushes == 0
-        call.probeUnused = call.finish && self[slot].isProbe && !self[slot].wasSent
-        self[slot].flushes += 1
-        self[slot].openFlushes += 1
-        call.number = self[slot].flushes
-        actions.append(.flush(Flush(slot: slot, source: self[slot].source, call: call)))
+        call.finish = batches[slot].open == 0 && batches[slot].openFlushes == 0
+        call.probeUnused = call.finish && batches[slot].isProbe && !batches[slot].wasSent
+        batches[slot].flushes += 1
+        batches[slot].openFlushes += 1
+        call.number = batches[slot].flushes
+        actions.append(.flush(Flush(slot: slot, source: batches[slot].source, call: call)))
     }
 
     /// Writes results as facts, which Redis takes from anyone.
@@ -245,8 +245,8 @@ extension SendMachine {
         late.feedback = call.feedback
         late.subscribed = call.subscribed
         if let slot {
-            self[slot].flushes += 1
-            self[slot].openFlushes += 1
+            batches[slot].flushes += 1
+            batches[slot].openFlushes += 1
         }
         actions.append(.flush(Flush(slot: slot, source: source, call: late)))
     }
@@ -266,7 +266,7 @@ extension SendMachine {
     mutating func flushed(_ flush: Flush, _ reply: RecordReply, _ now: Instant, _ actions: inout [SendAction]) {
         gate.uncommitted -= flush.count
         guard let slot = flush.slot else { return }
-        self[slot].openFlushes -= 1
+        batches[slot].openFlushes -= 1
         switch reply {
         case .ok(let abort): confirmed(flush.call, abort: abort, slot, now, &actions)
         case .stale:
@@ -289,20 +289,20 @@ extension SendMachine {
         _ now: Instant,
         _ actions: inout [SendAction]
     ) {
-        if !call.late { self[slot].confirmedFlush = max(self[slot].confirmedFlush, call.number) }
-        if let watermark = call.upto {
-            self[slot].unsent.watermark.confirmed = max(self[slot].unsent.watermark.confirmed, watermark)
+        if !call.late { batches[slot].confirmedFlush = max(batches[slot].confirmedFlush, call.number) }
+        if let watermark = call.watermark {
+            batches[slot].unsent.watermark.confirmed = max(batches[slot].unsent.watermark.confirmed, watermark)
         }
-        let job = self[slot].job
+        let job = batches[slot].job
         if !abort.isEmpty, jobs[job]?.abort == nil { jobs[job]?.abort = AbortCode.decode(abort) }
-        if call.finish { self[slot].state = self[slot].state.after(.close) }
+        if call.finish { batches[slot].state = batches[slot].state.after(.close) }
         closeIfDone(slot, now, &actions)
     }
 
     /// Closes a batch whose last recipient was reported in a flush that could not say so yet.
     mutating func closeIfDone(_ slot: Int, _ now: Instant, _ actions: inout [SendAction]) {
-        guard self[slot].needsClosing else { return }
-        let source = self[slot].source
+        guard batches[slot].needsClosing else { return }
+        let source = batches[slot].source
         submit(RecordCall(job: source.job, batch: source.batch, epoch: source.epoch), slot, now, &actions)
     }
 }

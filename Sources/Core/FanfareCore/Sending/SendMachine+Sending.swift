@@ -25,7 +25,7 @@ extension SendMachine {
         if let lastOverloadNs, now.monotonicNs < lastOverloadNs + Self.overloadBackoffNs {
             // A job whose recipients all fail must not be the only one that tries FCM.
             let messages = queue.singles + queue.fanouts
-            let ordered = messages.filter { !self[$0].isOverloaded } + messages.filter { self[$0].isOverloaded }
+            let ordered = messages.filter { !batches[$0].isOverloaded } + messages.filter { batches[$0].isOverloaded }
             _ = send(from: ordered, &room, &done, now, &actions)
         } else if send(from: queue.singles, &room, &done, now, &actions) {
             _ = send(from: queue.fanouts, &room, &done, now, &actions)
@@ -41,8 +41,8 @@ extension SendMachine {
         var queue = SendQueue()
         swap(&queue, &self.queue)
         queue.removeDone(done) { slot in
-            guard self[slot].unsentCount == 0 else { return false }
-            self[slot].queued.isQueued = false
+            guard batches[slot].unsentCount == 0 else { return false }
+            batches[slot].queued.isQueued = false
             return true
         }
         swap(&queue, &self.queue)
@@ -60,13 +60,15 @@ extension SendMachine {
     ) -> Bool {
         for slot in slots {
             // A block holds sends only: operations go to other APIs.
-            guard gate.blockReason == nil || self[slot].isProbe || self[slot].source.isManagement else { continue }
+            guard gate.blockReason == nil || batches[slot].isProbe || batches[slot].source.isManagement else {
+                continue
+            }
             let hasRoom = send(slot, &room, now, &actions)
             recount(slot)
-            if self[slot].unsentCount == 0 {
+            if batches[slot].unsentCount == 0 {
                 done += 1
-                if self[slot].pass == .first, !self[slot].saidAllSent, sendJob(slot).isFanout {
-                    self[slot].saidAllSent = true
+                if batches[slot].pass == .first, !batches[slot].saidAllSent, sendJob(slot).isFanout {
+                    batches[slot].saidAllSent = true
                     writeAllSent(slot, now, &actions)
                 }
             }
@@ -83,7 +85,7 @@ extension SendMachine {
         _ actions: inout [SendAction]
     ) -> Bool {
         let job = sendJob(slot)
-        if let error = jobs[self[slot].job]?.abort {
+        if let error = jobs[batches[slot].job]?.abort {
             failUnsent(slot, error, now, &actions)
             return true
         }
@@ -95,12 +97,12 @@ extension SendMachine {
         // What shares a request has to be covered by the watermark as a whole.
         let window = max(settings.window, most)
         requestWatermark(slot, window: window, now, &actions)
-        while self[slot].unsentCount > 0 {
+        while batches[slot].unsentCount > 0 {
             guard let count = recipients(slot, adapter, most, room, now, &actions) else {
                 // Too few permits for a multicast may be enough for other batches.
                 return adapter.isManagement || (most > 1 && permits.available(now: now.monotonicNs) > 0)
             }
-            if let position = self[slot].round?.position, let member = self[slot].round?.next() {
+            if let position = batches[slot].round?.position, let member = batches[slot].round?.next() {
                 begin(slot, Positions(position), member: member, job, adapter, &room, now, &actions)
             } else {
                 nextCandidates(slot, count, sharing: most > 1)
@@ -115,7 +117,8 @@ extension SendMachine {
     }
 
     private mutating func requestWatermark(_ slot: Int, window: Int, _ now: Instant, _ actions: inout [SendAction]) {
-        guard self[slot].state == .sending, let watermark = self[slot].unsent.watermarkToRequest(window: window) else {
+        guard batches[slot].state == .sending, let watermark = batches[slot].unsent.watermarkToRequest(window: window)
+        else {
             return
         }
         writeWatermark(watermark, slot, now, &actions)
@@ -128,9 +131,9 @@ extension SendMachine {
         _ actions: inout [SendAction]
     ) {
         let job = sendJob(slot)
-        for position in self[slot].unsent.removeAll() {
-            for shared in self[slot].unsent.sharing(position) {
-                write(rules.fail(failure, self[slot].recipients[shared], job), shared, slot, now, &actions)
+        for position in batches[slot].unsent.removeAll() {
+            for shared in batches[slot].unsent.sharing(position) {
+                write(rules.fail(failure, batches[slot].recipients[shared], job), shared, slot, now, &actions)
             }
         }
     }
@@ -147,7 +150,7 @@ extension SendMachine {
         let atOnce = adapter.isManagement ? settings.maxInFlight : min(limit.limit, settings.maxInFlight)
         guard inFlight < atOnce, room[adapter.route] > 0 else { return nil }
         if adapter.isManagement {
-            let count = min(most, self[slot].unsentCount)
+            let count = min(most, batches[slot].unsentCount)
             switch management.take(count, ahead: queue.unsentManaged, now: now.monotonicNs) {
             case .go: return count
             case .ask(let wanted):
@@ -172,7 +175,7 @@ extension SendMachine {
     private mutating func nextCandidates(_ slot: Int, _ most: Int, sharing isShared: Bool) {
         var candidates: [Int] = []
         swap(&candidates, &self.candidates)
-        self[slot].unsent.next(most, sharing: isShared, into: &candidates)
+        batches[slot].unsent.next(most, sharing: isShared, into: &candidates)
         swap(&candidates, &self.candidates)
     }
 
@@ -201,22 +204,22 @@ extension SendMachine {
         _ now: Instant,
         _ actions: inout [SendAction]
     ) -> Bool {
-        if let decision = rules.beforeSend(self[slot].recipients[position], situation(slot, now)) {
+        if let decision = rules.beforeSend(batches[slot].recipients[position], situation(slot, now)) {
             write(decision, position, slot, now, &actions)
             // Equal recipients share the send, and its absence: their histories may differ.
-            for other in self[slot].unsent.sharing(position).dropFirst() {
-                write(rules.sharing(decision, self[slot].recipients[other], job), other, slot, now, &actions)
+            for other in batches[slot].unsent.sharing(position).dropFirst() {
+                write(rules.sharing(decision, batches[slot].recipients[other], job), other, slot, now, &actions)
             }
             return false
         }
-        if self[slot].unsent.removePassed(position) { return true }
+        if batches[slot].unsent.removePassed(position) { return true }
         let repeats = countRepeats(position, slot, job, now)
         let decision = rates.decide(rateName(position, slot, job), repeats: repeats, nowMs: now.projectMs)
         switch decision {
         case .send: return true
         case .hold(let untilMs): hold(position, slot, untilMs: untilMs, now, &actions)
         case .check:
-            self[slot].rateChecks += 1
+            batches[slot].rateChecks += 1
             let name = rateName(position, slot, job)
             actions.append(.checkRate(RateCheck(slot: slot, position: position, name: name)))
         }
@@ -224,27 +227,27 @@ extension SendMachine {
     }
 
     private func rateName(_ position: Int, _ slot: Int, _ job: SendJob) -> String {
-        RecipientRateLimiter.name(job.name(of: self[slot].recipients[position]), kind: job.spec.kind)
+        RecipientRateLimiter.name(job.name(of: batches[slot].recipients[position]), kind: job.spec.kind)
     }
 
     /// How often this worker was about to send to the recipient in the last minute; 0 for jobs too small to tell.
     private mutating func countRepeats(_ position: Int, _ slot: Int, _ job: SendJob, _ now: Instant) -> Int {
-        let held = self[slot].job
+        let held = batches[slot].job
         guard job.countsRepeats else { return 0 }
         // A group counts by its key, however far its members have been sent to.
         let hash =
             job.spec.kind == .group
-            ? ByteHash.of(job.name(of: self[slot].recipients[position]))
-            : ByteHash.of(self[slot].recipients[position].text)
+            ? ByteHash.of(job.name(of: batches[slot].recipients[position]))
+            : ByteHash.of(batches[slot].recipients[position].text)
         return jobs[held]?.repeats?.count(hash: hash, now: now.monotonicNs) ?? 0
     }
 
     mutating func rateChecked(_ check: RateCheck, waitMs: Int64, _ now: Instant, _ actions: inout [SendAction]) {
         let slot = check.slot
         guard batch(slot) != nil else { return }
-        self[slot].rateChecks -= 1
-        if waitMs <= 0, self[slot].state == .sending {
-            self[slot].unsent.repeatPassed(check.position)
+        batches[slot].rateChecks -= 1
+        if waitMs <= 0, batches[slot].state == .sending {
+            batches[slot].unsent.repeatPassed(check.position)
             enqueue(slot)
         } else {
             hold(check.position, slot, untilMs: now.projectMs + max(0, waitMs), now, &actions)
@@ -265,20 +268,20 @@ extension SendMachine {
         _ actions: inout [SendAction]
     ) {
         if member == nil, job.spec.kind == .group, !adapter.isManagement,
-            let progress = GroupProgress(self[slot].recipients[positions[0]].value)
+            let progress = GroupProgress(batches[slot].recipients[positions[0]].value)
         {
             // Its members go out one by one, as permits come.
-            self[slot].round = GroupRound(position: positions[0], progress: progress, startedMs: now.projectMs)
+            batches[slot].round = GroupRound(position: positions[0], progress: progress, startedMs: now.projectMs)
             return settleRound(slot, now, &actions)
         }
-        let history = self[slot].recipients[positions[0]].history
+        let history = batches[slot].recipients[positions[0]].history
         var messageID = ""
         if adapter.route == .xmpp {
             messageNonce &+= 1
             messageID =
                 XMPPMessageID(
                     job: job.id,
-                    index: self[slot].recipients[positions[0]].index,
+                    index: batches[slot].recipients[positions[0]].index,
                     attempt: history.attempts,
                     nonce: messageNonce
                 ).description
@@ -294,12 +297,12 @@ extension SendMachine {
             _ = permits.take(positions.count, now: now.monotonicNs)
             limit.sent(isRetry: history.attempts > 0, now: now.monotonicNs)
         }
-        if !self[slot].wasSent, self[slot].pass == .first, job.spec.sinceMs > 0 {
-            let waited = SendMeter.waited(milliseconds: now.wallMs - job.spec.sinceMs, recipients: self[slot].count)
+        if !batches[slot].wasSent, batches[slot].pass == .first, job.spec.sinceMs > 0 {
+            let waited = SendMeter.waited(milliseconds: now.wallMs - job.spec.sinceMs, recipients: batches[slot].count)
             actions.append(.meter(waited))
         }
-        self[slot].wasSent = true
-        self[slot].inFlight += 1
+        batches[slot].wasSent = true
+        batches[slot].inFlight += 1
         room[adapter.route] -= 1
         let tag = requests.insert(
             InFlightRequest(
@@ -329,9 +332,9 @@ extension SendMachine {
         -> ProtocolAdapter.Recipients
     {
         if let member { return ProtocolAdapter.Recipients(kind: .token, name: member) }
-        let name = job.name(of: self[slot].recipients[positions[0]])
+        let name = job.name(of: batches[slot].recipients[positions[0]])
         var recipients = ProtocolAdapter.Recipients(kind: job.spec.kind, name: name)
-        if positions.count > 1 { recipients.texts = positions.map { self[slot].recipients[$0].text } }
+        if positions.count > 1 { recipients.texts = positions.map { batches[slot].recipients[$0].text } }
         return recipients
     }
 
@@ -346,8 +349,8 @@ extension SendMachine {
     private mutating func parkOne(_ failure: Failure, _ now: Instant, _ actions: inout [SendAction]) {
         // A send is preferred to an operation: the block is about sends.
         for slot in queue.singles + queue.fanouts + queue.managed {
-            if gate.blockReason != nil, !self[slot].isProbe { continue }
-            guard let position = self[slot].unsent.nextWithoutSend() else { continue }
+            if gate.blockReason != nil, !batches[slot].isProbe { continue }
+            guard let position = batches[slot].unsent.nextWithoutSend() else { continue }
             recount(slot)
             return settle(.blockProject(failure), position, slot, startedMs: now.projectMs, now, &actions)
         }

@@ -79,7 +79,8 @@ public struct SendMachine {
     var management = ManagementRateLimiter()
     var refusals = OperationRefusals()
 
-    private var batches: [HeldBatch?] = []
+    /// By their slots. They are changed in place, so a free slot holds ``HeldBatch/free`` and not nil.
+    var batches: [HeldBatch] = []
     private var freeSlots: [Int] = []
     public private(set) var batchCount = 0
     var jobs: [HeldJob?] = []
@@ -135,19 +136,21 @@ public struct SendMachine {
     public func request(_ tag: Int) -> InFlightRequest? { requests[tag] }
 
     /// The batch in a slot; nil if there is none.
-    public func batch(_ slot: Int) -> HeldBatch? { batches.indices.contains(slot) ? batches[slot] : nil }
+    public func batch(_ slot: Int) -> HeldBatch? {
+        batches.indices.contains(slot) && batches[slot].isHeld ? batches[slot] : nil
+    }
 
     /// The job of the batch in a slot; nil while its spec is being loaded.
     public func job(of slot: Int) -> SendJob? { batch(slot).flatMap { jobs[$0.job]?.job } }
 
     /// The batches that it holds, for Redis to compare with what it knows.
     public var known: [FunctionLibrary.KnownBatch] {
-        batches.lazy.compactMap { $0 }.filter { !$0.state.isLost }.map { batch in
+        batches.lazy.filter { $0.isHeld && !$0.state.isLost }.map { batch in
             let isPreparing = batch.state.isPreparing
             return FunctionLibrary.KnownBatch(
                 name: batch.name,
                 call: isPreparing ? 0 : batch.confirmedFlush,
-                upto: isPreparing ? 0 : batch.unsent.watermark.requested
+                watermark: isPreparing ? 0 : batch.unsent.watermark.requested
             )
         }
     }
@@ -190,21 +193,9 @@ public struct SendMachine {
 
     // MARK: The slab
 
-    /// The batch in a slot that is in use.
-    subscript(slot: Int) -> HeldBatch {
-        _read {
-            guard batches[slot] != nil else { preconditionFailure("no batch has this slot") }
-            yield batches[slot]!
-        }
-        _modify {
-            guard batches[slot] != nil else { preconditionFailure("no batch has this slot") }
-            yield &batches[slot]!
-        }
-    }
-
     /// The slots in use that match.
     func slots(where isWanted: (HeldBatch) -> Bool) -> [Int] {
-        batches.indices.filter { batches[$0].map(isWanted) ?? false }
+        batches.indices.filter { batches[$0].isHeld && isWanted(batches[$0]) }
     }
 
     mutating func insert(_ batch: HeldBatch) -> Int {
@@ -221,8 +212,8 @@ public struct SendMachine {
     /// Removes a batch, and its job with the last one.
     mutating func remove(_ slot: Int) {
         unqueue(slot)
-        let job = self[slot].job
-        batches[slot] = nil
+        let job = batches[slot].job
+        batches[slot] = .free
         freeSlots.append(slot)
         batchCount -= 1
         jobs[job]?.batches -= 1
@@ -249,12 +240,12 @@ public struct SendMachine {
 
     /// The job of a batch that is prepared.
     func sendJob(_ slot: Int) -> SendJob {
-        guard let job = jobs[self[slot].job]?.job else { preconditionFailure("a prepared batch has its job") }
+        guard let job = jobs[batches[slot].job]?.job else { preconditionFailure("a prepared batch has its job") }
         return job
     }
 
     /// What the outcome rules need to know of a batch.
     func situation(_ slot: Int, _ now: Instant) -> OutcomeRules.Situation {
-        OutcomeRules.Situation(job: sendJob(slot), ending: jobs[self[slot].job]?.ending, now: now)
+        OutcomeRules.Situation(job: sendJob(slot), ending: jobs[batches[slot].job]?.ending, now: now)
     }
 }

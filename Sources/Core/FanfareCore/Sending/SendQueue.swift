@@ -70,7 +70,8 @@ struct SendQueue: Sendable {
     /// - Parameter isDone: whether a batch has nothing left to send.
     mutating func removeDone(_ done: Int, _ isDone: (Int) -> Bool) {
         let removed =
-            Self.removeFront(&singles, isDone) + Self.removeFront(&managed, isDone) + removeFanouts(isDone, onlyFront: true)
+            Self.removeFront(&singles, isDone) + Self.removeFront(&managed, isDone)
+            + removeFanouts(isDone, onlyFront: true)
         guard removed < done else { return }
         singles.removeAll(where: isDone)
         managed.removeAll(where: isDone)

@@ -13,7 +13,7 @@ public struct Claim: Equatable, Sendable {
     public var epoch: String
     public var pass: Pass
     /// The watermark: sends below this position may begin.
-    public var upto: Int
+    public var watermark: Int
     /// How many workers have been given this batch, this one included.
     public var deliveries: Int
     /// The error that ends every unsent recipient of the job, as ``RecordCall/badAnswer`` carried it; empty when none.
@@ -29,14 +29,14 @@ public struct Claim: Equatable, Sendable {
     init?(_ value: RedisValue) {
         guard let fields = NamedValues(value), let job = fields.text("job"), let batch = fields.text("batch"),
             let epoch = fields.text("epoch"), let pass = fields.text("pass").flatMap(Pass.init(rawValue:)),
-            let upto = fields.number("watermark"), let deliveries = fields.number("deliveries"),
+            let watermark = fields.number("watermark"), let deliveries = fields.number("deliveries"),
             let recipients = fields["recipients"]
         else { return nil }
         self.job = job
         self.batch = batch
         self.epoch = epoch
         self.pass = pass
-        self.upto = Int(upto)
+        self.watermark = Int(watermark)
         self.deliveries = Int(deliveries)
         abort = fields.text("abort") ?? ""
         ending = fields.text("ending")
@@ -64,12 +64,12 @@ public struct Claim: Equatable, Sendable {
     }
 
     /// The batch of a job that intake gave to the worker at once.
-    public init(job: String, epoch: String, upto: Int, taken recipients: RecipientList) {
+    public init(job: String, epoch: String, watermark: Int, taken recipients: RecipientList) {
         self.job = job
         batch = "0"
         self.epoch = epoch
         pass = .first
-        self.upto = upto
+        self.watermark = watermark
         deliveries = 1
         abort = ""
         ending = nil

@@ -5,11 +5,11 @@ extension FunctionLibrary {
         /// Number of the last call that Redis has confirmed; 0 for none.
         public var call: Int
         /// The watermark: sends below this position may have begun.
-        public var upto: Int
-        public init(name: String, call: Int, upto: Int) {
+        public var watermark: Int
+        public init(name: String, call: Int, watermark: Int) {
             self.name = name
             self.call = call
-            self.upto = upto
+            self.watermark = watermark
         }
     }
 
@@ -30,21 +30,21 @@ extension FunctionLibrary {
             "reconcile",
             keys,
             ["worker": worker, "connection": String(connection), "is_same_server": isSameServer ? "1" : "0"],
-            rest: known.flatMap { [$0.name, String($0.call), String($0.upto)] }
+            rest: known.flatMap { [$0.name, String($0.call), String($0.watermark)] }
         )
     }
 
     /// Gives one batch back of which nothing is in flight. Answers 1; 0 when the worker was not its holder.
     ///
-    /// - Parameter upto: the watermark; nil when Redis knows it.
+    /// - Parameter watermark: the watermark; nil when Redis knows it.
     public static func release(
         _ keys: ProjectKeys,
         worker: String,
         batch: String,
         epoch: String,
-        upto: Int? = nil
+        watermark: Int? = nil
     ) -> RedisCommand {
-        let watermark = upto.map { String($0) } ?? ""
+        let watermark = watermark.map { String($0) } ?? ""
         return call("release", keys, ["worker": worker, "batch": batch, "epoch": epoch, "watermark": watermark])
     }
 }

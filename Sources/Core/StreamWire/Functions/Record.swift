@@ -58,7 +58,7 @@ public struct RecordCall: Equatable, Sendable {
     public var batch: String
     public var epoch: String
     /// The watermark: sends below this position may begin once the call is answered; nil leaves it.
-    public var upto: Int?
+    public var watermark: Int?
     /// Every recipient of the batch is accounted for: the batch closes.
     public var finish = false
     /// Facts only, from a worker that no longer holds the batch.
@@ -99,7 +99,7 @@ public struct RecordCall: Equatable, Sendable {
         command.append(batch, as: "n")
         command.append(epoch, as: "epoch")
         command.append(worker, as: "worker")
-        if let upto { command.append(upto, as: "watermark") } else { command.append("", as: "watermark") }
+        if let watermark { command.append(watermark, as: "watermark") } else { command.append("", as: "watermark") }
         command.append(finish, as: "finish")
         command.append(late, as: "late")
         command.append(holdMs, as: "hold_ms")

@@ -122,7 +122,9 @@ extension Simulator {
             ]
             if details {
                 let names = topics.subscriptions.topics(of: token).sorted().map { topic -> JSONObject.Member in
-                    let added = topics.subscriptions.createdMs(token, topic).map { CalendarTime(unixMs: $0).date } ?? "1970-01-01"
+                    let added =
+                        topics.subscriptions.createdMs(token, topic).map { CalendarTime(unixMs: $0).date }
+                        ?? "1970-01-01"
                     return JSONObject.Member(key: topic, value: .object(["addDate": .string(added)]))
                 }
                 body["rel"] = .object(["topics": .object(JSONObject(names))])

@@ -58,7 +58,9 @@ extension Topics {
             "name": .string("projects/\(project)/registrations/\(token)/topicSubscriptions/\(topic)"),
             "topicName": .string(topic),
         ]
-        if let time = subscriptions.createdMs(token, topic) { object["createTime"] = .string(CalendarTime(unixMs: time).rfc3339) }
+        if let time = subscriptions.createdMs(token, topic) {
+            object["createTime"] = .string(CalendarTime(unixMs: time).rfc3339)
+        }
         return .object(object)
     }
 }

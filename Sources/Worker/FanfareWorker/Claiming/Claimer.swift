@@ -72,8 +72,8 @@ final class Claimer {
         project.syncClock(projectMs: reply.nowMs, projectClockOffsetMs: reply.projectClockOffsetMs)
         sends.handleAndSend(.claimReplied(reply, askedNs: askedNs))
         if !reply.copying.isEmpty { onCopying(reply.copying) }
-        let machine = project.machine
-        follow(plan.answered(reply, unsent: machine.unsent, holdsBatches: !machine.isEmpty))
+        let (unsent, holdsBatches) = (project.machine.unsent, !project.machine.isEmpty)
+        follow(plan.answered(reply, unsent: unsent, holdsBatches: holdsBatches))
     }
 
     private func follow(_ next: ClaimPlan.Next) {

@@ -90,7 +90,7 @@ final class Intake {
     /// A job of one batch was handed over to this worker: its spec is at hand.
     private func activate(_ entry: PendingEntry, epoch: String) {
         guard let call = entry.call, let adapter = entry.adapter else { return }
-        let claim = Claim(job: call.job.id, epoch: epoch, upto: call.window, taken: call.recipients ?? [])
+        let claim = Claim(job: call.job.id, epoch: epoch, watermark: call.window, taken: call.recipients ?? [])
         sends.handleAndSend(.handedOver(claim, call.spec, adapter))
     }
 

@@ -179,7 +179,8 @@ final class ProjectRunner {
         guard context.redis.state == .ready else { return completion() }
         let name = context.leaseName
         context.leases.lost(id)
-        context.redis.send(FunctionLibrary.deregister(context.keys, worker: name), timeoutMs: 1_000) { _ in completion() }
+        context.redis.send(FunctionLibrary.deregister(context.keys, worker: name), timeoutMs: 1_000) { _ in completion()
+        }
     }
 
     func close() {

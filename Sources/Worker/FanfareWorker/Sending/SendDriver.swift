@@ -90,7 +90,7 @@ final class SendDriver {
                     worker: project.leaseName,
                     batch: batch,
                     epoch: epoch,
-                    upto: watermark
+                    watermark: watermark
                 )
             ) { _ in }
         case .loadSpec(let job): specs.load(job)

@@ -42,7 +42,7 @@ extension RecordRequest {
         guard let name = BatchName(job: call.job, batch: call.batch), let epoch = UInt64(call.epoch) else { return nil }
         self.init(name: name, epoch: epoch, lease: lease)
         number = call.late ? 0 : call.number
-        upto = call.upto
+        upto = call.watermark
         isFinish = call.finish
         isLate = call.late
         isSent = call.allSent
@@ -91,13 +91,17 @@ extension History {
 extension ReconcileRequest.Known {
     init?(_ known: FunctionLibrary.KnownBatch) {
         guard let name = BatchName(known.name) else { return nil }
-        self.init(name: name, call: known.call, upto: known.upto)
+        self.init(name: name, call: known.call, upto: known.watermark)
     }
 }
 
 extension RedisValue {
     fileprivate static func text(_ text: String) -> RedisValue { .bulk(Array(text.utf8)) }
     fileprivate static func number(_ number: Int) -> RedisValue { .integer(Int64(number)) }
+    /// Names, each followed by its value.
+    fileprivate static func named(_ values: KeyValuePairs<String, RedisValue?>) -> RedisValue {
+        .array(values.flatMap { name, value in value.map { [.text(name), $0] } ?? [] })
+    }
 }
 
 extension ClaimReply {
@@ -110,12 +114,14 @@ extension ClaimReply {
             case .end(let letter): return [.text("end"), .text(id), .text(letter.ending)]
             }
         }
-        let head: [RedisValue] = [
-            .text("ok"), .integer(nowMs), .integer(holdMs), .number(0), .text(""), .integer(nextDueMs), .text(""),
-            .number(unfinished), .number(permits), .text(isPaused ? "an operator" : ""), .text(""), .text(cursor.text),
-            .text("0"), .array(news), .number(0),
-        ]
-        return .array(head + claims.map { $0.value(jobs[$0.name.job]) })
+        return .named([
+            "outcome": .text("ok"), "now": .integer(nowMs), "clock_offset": .number(0), "hold_ms": .integer(holdMs),
+            "probe_ms": .number(0), "block": .text(""), "next_due": .integer(nextDueMs), "copying": .text(""),
+            "unfinished": .number(unfinished), "permits": .number(permits),
+            "pause": .text(isPaused ? "an operator" : ""), "pressure": .text(""), "news_cursor": .text(cursor.text),
+            "refused_cursor": .text("0"), "news": .array(news),
+            "claims": .array(claims.map { $0.value(jobs[$0.name.job]) }),
+        ])
     }
 }
 
@@ -125,15 +131,16 @@ extension Given {
         func positions(_ fate: Fate) -> String {
             fates.indices.filter { fates[$0] == fate }.map(String.init).joined(separator: ",")
         }
-        // A first holder is to send to all of them.
+        // A first holder sends to all of them.
         let isFirst = deliveries == 1
-        let unsent = isFirst ? "" : positions(.unsent)
-        return .array([
-            .text(ProductJob.id(name.job)), .text(name.batch), .text("\(epoch)"),
-            .text(name.isRetry ? "retry" : "first"),
-            .number(name.isRetry ? 0 : indexes.first ?? 0), .number(upto), .number(deliveries), .text(""),
-            .text(isFirst || !unsent.isEmpty ? unsent : "-"), .text(isFirst ? "" : positions(.maybeSent)),
-            recipients(job), .text(ending.ending), .text(isQuarantined ? "1" : "0"),
+        return .named([
+            "job": .text(ProductJob.id(name.job)), "batch": .text(name.batch), "epoch": .text("\(epoch)"),
+            "pass": .text(name.isRetry ? "retry" : "first"), "from": .number(name.isRetry ? 0 : indexes.first ?? 0),
+            "watermark": .number(upto), "deliveries": .number(deliveries),
+            "unsent": isFirst ? nil : .text(positions(.unsent)),
+            "maybe_sent": isFirst ? nil : .text(positions(.maybeSent)), "recipients": recipients(job),
+            "ending": ending.ending.isEmpty ? nil : .text(ending.ending),
+            "quarantined": isQuarantined ? .number(1) : nil,
         ])
     }
 

@@ -272,7 +272,7 @@ final class Runner {
         let claim = Claim(
             job: ProductJob.id(given.name.job),
             epoch: String(given.epoch),
-            upto: given.upto,
+            watermark: given.upto,
             taken: RecipientList(given.indexes.map { job.recipient($0) })
         )
         machine.handle(.permitsLent(permits, askedNs: process.local(call.sentAt)), now: instant, into: &actions)

@@ -43,10 +43,10 @@ extension Claim {
         batch: String = "0",
         epoch: Int = 1,
         count: Int = 1,
-        upto: Int? = nil,
+        watermark: Int? = nil,
         change: (inout Claim) -> Void = { _ in }
     ) -> Claim {
-        named((0..<count).map { "t\($0)" }, job, batch: batch, epoch: epoch, upto: upto, change: change)
+        named((0..<count).map { "t\($0)" }, job, batch: batch, epoch: epoch, watermark: watermark, change: change)
     }
 
     static func named(
@@ -54,10 +54,10 @@ extension Claim {
         _ job: String = "j",
         batch: String = "0",
         epoch: Int = 1,
-        upto: Int? = nil,
+        watermark: Int? = nil,
         change: (inout Claim) -> Void = { _ in }
     ) -> Claim {
-        var claim = Claim(job: job, epoch: String(epoch), upto: upto ?? recipients.count, taken: [])
+        var claim = Claim(job: job, epoch: String(epoch), watermark: watermark ?? recipients.count, taken: [])
         claim.batch = batch
         claim.recipients = recipients.enumerated().map { ClaimedRecipient(index: $0.offset, value: $0.element) }
         change(&claim)

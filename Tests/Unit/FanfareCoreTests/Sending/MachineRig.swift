@@ -178,7 +178,7 @@ struct MachineRig {
 
     private func check() {
         let pending = machine.slots { _ in true }.map { slot in
-            let call = machine[slot].pending
+            let call = machine.batches[slot].pending
             return call.results.count + call.retries.count
         }
         #expect(machine.gate.uncommitted == pending.reduce(0, +) + flushes.reduce(0) { $0 + $1.count })

@@ -117,7 +117,7 @@ import Testing
         var settings = SendMachine.Settings()
         settings.window = 2
         var rig = MachineRig(settings)
-        rig.claim(.of(count: 4, upto: 2), permits: 100)
+        rig.claim(.of(count: 4, watermark: 2), permits: 100)
         switch start {
         case .preparing: return rig
         case .preparingEnded: return rig.hearing(.end(job: "j", status: "cancelled"))
@@ -156,7 +156,7 @@ import Testing
         var rig = rig(.sending)
         rig.send()
         #expect(rig.positions == [[0], [1]])
-        #expect(rig.confirm().call.upto == 4)
+        #expect(rig.confirm().call.watermark == 4)
         rig.answer(.sent())
         rig.flushNow()
         let refused = rig.confirm(0, reply)
@@ -195,9 +195,9 @@ import Testing
         rig.hold(.of(count: 2) { $0.pass = pass }, .message(total: 2))
         rig.send()
         rig.answer(.sent())
-        #expect(rig.machine[0].mayBeClosed == false, "one is still open")
+        #expect(rig.machine.batches[0].mayBeClosed == false, "one is still open")
         rig.answer(.sent())
-        #expect(rig.machine[0].mayBeClosed == (pass == .retry))
+        #expect(rig.machine.batches[0].mayBeClosed == (pass == .retry))
         rig.handle(.forgotten(["j/0"]))
         #expect(rig.logs.contains { $0.contains("older state") } == (pass == .first))
     }
@@ -211,8 +211,8 @@ import Testing
         rig = rig.hearing(.stop(job: "j", epoch: 4))
         // After a resume the same batch is held twice.
         #expect(rig.releases == [.init(batch: "j/0", epoch: "4", watermark: nil)] || rig.state(0) == .stopping)
-        #expect(rig.machine.slots { $0.state == .sending }.map { rig.machine[$0].source.epoch } == ["9"])
-        #expect(rig.machine.slots { $0.state.isPreparing }.map { rig.machine[$0].name } == ["other/0"])
+        #expect(rig.machine.slots { $0.state == .sending }.map { rig.machine.batches[$0].source.epoch } == ["9"])
+        #expect(rig.machine.slots { $0.state.isPreparing }.map { rig.machine.batches[$0].name } == ["other/0"])
     }
 
     @Test func newsOfAnUnknownJobOrStatusAreIgnored() {

@@ -14,9 +14,9 @@ import Testing
 
     @Test func aMulticastCarriesAllThatItsWatermarkCovers() {
         var rig = MachineRig(Self.legacy)
-        rig.hold(.of(count: 5, upto: 2), .message(total: 5))
+        rig.hold(.of(count: 5, watermark: 2), .message(total: 5))
         rig.send()
-        #expect(rig.requests.isEmpty && rig.flushes.map(\.call.upto) == [5])
+        #expect(rig.requests.isEmpty && rig.flushes.map(\.call.watermark) == [5])
         rig.confirm()
         rig.send()
         #expect(rig.positions == [[0, 1, 2, 3, 4]])

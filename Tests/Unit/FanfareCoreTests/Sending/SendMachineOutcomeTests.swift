@@ -120,7 +120,11 @@ import Testing
         rig.hold(.of(batch: "1", epoch: 2), .message())
         rig.hold(.of(batch: "probe", epoch: 3) { $0.isProbe = true }, .message())
         rig.send()
-        #expect(rig.requests.compactMap { rig.machine.request($0.tag) }.map { rig.machine[$0.slot].isProbe } == [true])
+        #expect(
+            rig.requests.compactMap { rig.machine.request($0.tag) }.map { rig.machine.batches[$0.slot].isProbe } == [
+                true
+            ]
+        )
         rig.answer(.sent())
         let call = rig.confirm().call
         #expect(call.projectAnswers, "FCM answers again")
@@ -171,7 +175,7 @@ import Testing
         rig.machine.gate.resources.credential = .failed(Self.failure)
         rig.send()
         rig.send()
-        #expect(rig.requests.isEmpty && rig.machine[0].unsentCount == 2)
+        #expect(rig.requests.isEmpty && rig.machine.batches[0].unsentCount == 2)
         rig.flushNow()
         let call = rig.confirm().call
         #expect(call.fates == [0: "p"] && call.blockReason.contains("denied"))
@@ -289,7 +293,7 @@ import Testing
 
     @Test func membersAreSentToOneByOne() {
         var rig = roundRig(2)
-        #expect(members(rig) == ["a", "b"] && rig.machine[0].unsentCount == 1)
+        #expect(members(rig) == ["a", "b"] && rig.machine.batches[0].unsentCount == 1)
         rig.lend(5)
         rig.send()
         #expect(members(rig) == ["a", "b", "c"])

@@ -90,13 +90,13 @@ private struct RandomRun {
         let isRetry = oneIn(3)
         let deliveries = oneIn(4) ? 2 : 1
         let pick = (0..<count).map { _ in below(4) }
-        let upto = isRetry ? count : below(count + 1)
+        let watermark = isRetry ? count : below(count + 1)
         let isProbe = rig.machine.gate.blockReason != nil && oneIn(2)
         let isQuarantined = oneIn(25)
         let ending = oneIn(20) ? "cancelled" : nil
         let past = rig.now.projectMs - Int64(below(200)) * 1_000
-        let claim = Claim.named(names, job, batch: isRetry ? "r\(epoch)" : "\(epoch)", epoch: epoch, upto: upto) {
-            claim in
+        let batch = isRetry ? "r\(epoch)" : "\(epoch)"
+        let claim = Claim.named(names, job, batch: batch, epoch: epoch, watermark: watermark) { claim in
             claim.pass = isRetry ? .retry : .first
             claim.deliveries = deliveries
             claim.isProbe = isProbe

@@ -78,7 +78,7 @@ import Testing
         rig.claim(.of("other", epoch: 2))
         #expect(rig.machine.known.map(\.name).sorted() == ["j/0", "other/0"])
         #expect(rig.machine.known.first { $0.name == "j/0" }?.call == 1)
-        #expect(rig.machine.known.first { $0.name == "j/0" }?.upto == 3)
+        #expect(rig.machine.known.first { $0.name == "j/0" }?.watermark == 3)
         rig.handle(.forgotten(["j/0"]))
         #expect(rig.machine.known.map(\.name) == ["other/0"], "what is lost is not held")
     }

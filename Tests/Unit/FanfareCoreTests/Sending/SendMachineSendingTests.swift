@@ -16,13 +16,13 @@ import Testing
 
     @Test func aBatchIsClaimedSentAnsweredWrittenAndClosed() {
         var rig = MachineRig(Self.settings { $0.window = 4 })
-        rig.claim(.of(count: 6, upto: 2), permits: 100)
+        rig.claim(.of(count: 6, watermark: 2), permits: 100)
         #expect(rig.takeNamed() == ["loadSpec j"])
         rig.handle(.specLoaded(job: "j", .message(total: 6)))
         #expect(rig.takeNamed() == ["batchBegan"])
         rig.send()
         #expect(rig.positions == [[0], [1]])
-        #expect(rig.flushes.map(\.call.upto) == [6], "the watermark is requested while sends go on")
+        #expect(rig.flushes.map(\.call.watermark) == [6], "the watermark is requested while sends go on")
         rig.confirm()
         rig.send()
         #expect(rig.positions == [[0], [1], [2], [3], [4], [5]])
@@ -228,7 +228,7 @@ import Testing
         rig.hold(.of("single"), .message())
         rig.send()
         #expect(
-            rig.requests.compactMap { rig.machine.request($0.tag) }.map { rig.machine[$0.slot].source.job } == [
+            rig.requests.compactMap { rig.machine.request($0.tag) }.map { rig.machine.batches[$0.slot].source.job } == [
                 "single", "fanout",
             ]
         )
@@ -256,7 +256,9 @@ import Testing
         rig.hold(.of("other", count: 2), .message(total: 2))
         rig.send()
         #expect(
-            rig.requests.compactMap { rig.machine.request($0.tag) }.map { rig.machine[$0.slot].source.job } == ["other"]
+            rig.requests.compactMap { rig.machine.request($0.tag) }.map { rig.machine.batches[$0.slot].source.job } == [
+                "other"
+            ]
         )
     }
 
