@@ -51,30 +51,13 @@ public struct CountMinSketch: Sendable {
             var least = UInt8.max
             for row in 0..<Self.rows { least = min(least, unsafe cells[Self.cell(row, hash)]) }
             guard least < .max else { return Int(least) }
-            // Only the cells that stand at the least are raised: the others hold somebody else's count already.
+            // Only the lowest cells are raised: the others already hold the count of another recipient.
             for row in 0..<Self.rows where unsafe cells[Self.cell(row, hash)] == least {
                 unsafe cells[Self.cell(row, hash)] = least + 1
             }
             return Int(least) + 1
         }
     }
-
-    /// As ``count(hash:now:)`` of each, in their order.
-    public mutating func count(hashes: [UInt64], now: UInt64) -> [Int] {
-        // Counted one by one, each would wait for memory by itself. Looked at one after the other and for nothing else, the
-        // cells come into the processor's caches together.
-        var seen: UInt8 = 0
-        for hash in hashes {
-            let hash = ByteHash.mixed(hash ^ seed)
-            // The two lines that a block may stand in.
-            seen ^= cells[Self.cell(0, hash)] ^ cells[Self.cell(Self.rows - 1, hash)]
-        }
-        lastSeen = seen
-        return hashes.map { count(hash: $0, now: now) }
-    }
-
-    /// Kept, or the compiler would leave out the look at what nobody needs.
-    private var lastSeen: UInt8 = 0
 
     /// The low twelve bits of the hash choose the block, four more for each row its cell.
     private static func cell(_ row: Int, _ hash: UInt64) -> Int {

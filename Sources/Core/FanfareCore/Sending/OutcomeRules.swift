@@ -114,7 +114,7 @@ public struct OutcomeRules: Sendable {
     public func end(_ recipient: ClaimedRecipient, _ situation: Situation) -> Decision {
         guard let status = situation.ending else { preconditionFailure("the job goes on") }
         if let members = finishedRounds(status, recipient, situation.job) { return members }
-        // Nobody knows whether an unanswered attempt arrived.
+        // It is not known whether an unanswered attempt arrived.
         return result(recipient.history.maybeDuplicate ? .unknown : status, nil, recipient, situation.job)
     }
 

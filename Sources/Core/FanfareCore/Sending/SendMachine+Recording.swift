@@ -190,7 +190,7 @@ extension SendMachine {
         actions.append(.arm(.flush, at: now.monotonicNs + UInt64(max(0, settings.flushMs)) * 1_000_000))
     }
 
-    /// The last result of a batch goes at once: whoever waits for the job, or for room, does not wait for a timer.
+    /// The last result of a batch is written at once: a producer that waits for the job does not wait for a timer, too.
     private mutating func flushIfFull(_ slot: Int, _ now: Instant, _ actions: inout [SendAction]) {
         let count = batches[slot].pending.results.count + batches[slot].pending.retries.count
         if count >= settings.flushCount || batches[slot].open == 0 { flush(slot, now, &actions) }

@@ -13,7 +13,7 @@ final class Claimer {
     private var timer: TimerID?
     private var timerDue: UInt64 = .max
 
-    /// An audience that is being copied, for whoever has the time.
+    /// With the job whose audience is being copied; any worker may copy the next part.
     var onCopying: (String) -> Void = { _ in }
     /// With the name of the lease that was declared dead.
     var onLeaseLost: (String) -> Void = { _ in }
