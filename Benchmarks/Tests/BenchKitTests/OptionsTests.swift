@@ -6,10 +6,11 @@ struct OptionsTests {
     @Test func allOfThem() throws {
         let options = try Options.parse([
             "v1", "--json", "out.json", "--chart", "out.svg", "--worker", "/w", "--sends", "2000", "--rounds", "3",
-            "--sizes", "10000,1000000", "--no-cork", "--no-h2load", "--no-rivals", "--keep",
+            "--sizes", "10000,1000000", "--no-cork", "--no-h2load", "--no-rivals", "--keep", "--before", "/b",
         ])
         #expect(options.scenario == "v1")
         #expect(options.json == "out.json" && options.chart == "out.svg" && options.fanfare == "/w")
+        #expect(options.before == "/b")
         #expect(options.sends == 2_000 && options.rounds == 3)
         #expect(options.sizes == [10_000, 1_000_000])
         #expect(!options.cork && !options.h2load && !options.rivals && options.keep)

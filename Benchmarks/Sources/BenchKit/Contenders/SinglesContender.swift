@@ -1,6 +1,6 @@
 /// The worker, with a job for every token.
 struct SinglesContender: Contender {
-    let name = "singles"
+    var name = "singles"
     let summary = "fanfare worker, one job for each token, pushed as fast as Redis takes them"
     private let bench: Bench
     private let sink: Sink

@@ -37,6 +37,18 @@ struct WorkerContender: Contender {
         return reading.sample(sends: sends)
     }
 
+    /// The worker of `--before` with the same job and settings; nil without that option.
+    var before: WorkerContender? {
+        bench.before.map { bench in
+            var contender = WorkerContender(bench, sink: sink)
+            contender.name = Bench.beforeName
+            contender.summary = "the worker of --before"
+            (contender.settings, contender.workers, contender.warmUp) = (settings, workers, warmUp)
+            (contender.message, contender.format) = (message, format)
+            return contender
+        }
+    }
+
     private func job(_ count: Int) -> JobContent {
         JobContent(target: .tokens(Payload.tokenArray(count)), message: message, format: format)
     }

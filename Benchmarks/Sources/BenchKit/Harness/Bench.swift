@@ -4,7 +4,18 @@ struct Bench {
     let workspace: Workspace
     let certificates: Certificates
     /// The worker's program; nil when it is left out.
-    let executable: String?
+    var executable: String?
+
+    /// The same with the worker of `--before`, for a side named ``beforeName``; nil without that option.
+    var before: Bench? {
+        options.before.map { path in
+            var bench = self
+            bench.executable = path
+            return bench
+        }
+    }
+
+    static let beforeName = "before"
 
     var form: Form { options.form }
 

@@ -5,6 +5,8 @@ struct Options: Equatable {
     var json: String?
     var chart: String?
     var fanfare: String?
+    /// Another build of the worker, measured in turns with the first.
+    var before: String?
     var sends: Int?
     var rounds: Int?
     /// Recipients of the scenario `size`.
@@ -33,6 +35,7 @@ struct Options: Equatable {
           --json FILE       write both sides of every ratio, all samples and the machine to FILE
           --chart FILE      draw throughput and CPU per send against requests in flight; .svg or .png
           --worker PATH     the worker's program; default: .build/release/fanfare of the package above
+          --before PATH     another build of the worker, in turns with the first (v1, singles, multicast)
           --libcurl FOLDER  measure floor and worker with the libcurl there: Benchmarks/libcurl8 prints one
           --sends N         sends of each run, where the scenario has no number of its own to keep to
           --rounds N        runs of each side, taken in turns
@@ -58,6 +61,7 @@ struct Options: Equatable {
             case "--json": options.json = try words.value(of: argument)
             case "--chart": options.chart = try words.chart(of: argument)
             case "--worker", "--fanfare": options.fanfare = try words.value(of: argument)
+            case "--before": options.before = try words.value(of: argument)
             case "--sends": options.sends = try words.number(of: argument, 1_000...10_000_000)
             case "--rounds": options.rounds = try words.number(of: argument, 1...1_000)
             case "--sizes": options.sizes = try words.numbers(of: argument, 1_000...100_000_000)

@@ -15,7 +15,12 @@ enum SinglesScenario: Scenario {
         var batches = WorkerContender(bench, sink: sink)
         batches.name = "batches"
         batches.summary = "the worker with one job of as many tokens"
-        let contenders: [any Contender] = [SinglesContender(bench, sink: sink), batches]
+        var contenders: [any Contender] = [SinglesContender(bench, sink: sink), batches]
+        if let bench = bench.before {
+            var before = SinglesContender(bench, sink: sink)
+            before.name = Bench.beforeName
+            contenders.append(before)
+        }
         let sends = options.sends(20_000, 100_000)
         let rounds = options.rounds(1, 5, 10)
         let report = Report(
@@ -24,7 +29,10 @@ enum SinglesScenario: Scenario {
             startedAt: startedAt,
             contenders: contenders,
             runs: try Rounds.run(contenders, rounds: rounds, sends: sends),
-            compare: [(.cpu, "singles", "batches"), (.rate, "singles", "batches"), (.redis, "singles", "batches")]
+            compare: [
+                (.cpu, "singles", Bench.beforeName), (.cpu, "singles", "batches"), (.rate, "singles", "batches"),
+                (.redis, "singles", "batches"),
+            ]
         )
         return report.with(goals: [
             Goal(

@@ -14,7 +14,11 @@ enum V1Scenario: Scenario {
 
         var notes: [String] = []
         var contenders: [any Contender] = [FloorContender(bench, sink: sink)]
-        if bench.executable != nil { contenders.append(WorkerContender(bench, sink: sink)) }
+        if bench.executable != nil {
+            let worker = WorkerContender(bench, sink: sink)
+            contenders.append(worker)
+            if let before = worker.before { contenders.append(before) }
+        }
         if let limit = H2LoadContender(options: options, sink: sink, in: bench.workspace) {
             contenders.append(limit)
         } else if options.h2load {
@@ -44,7 +48,8 @@ enum V1Scenario: Scenario {
             runs: runs,
             compare: [
                 (.cpu, "worker", "floor"), (.cpu, "worker", "go"), (.cpu, "worker", "firebase-admin"),
-                (.cpu, "worker", "h2load"), (.cpu, "floor", "h2load"), (.rate, "worker", "floor"),
+                (.cpu, "worker", Bench.beforeName), (.cpu, "worker", "h2load"), (.cpu, "floor", "h2load"),
+                (.rate, "worker", "floor"),
             ],
             notes: notes
         )
