@@ -28,8 +28,9 @@ struct Page: Sendable {
     static var all: [Page] {
         get throws {
             let runbook = try inCatalogue(catalogue.appendingPathComponent("Runbook"))
-            let others = ["README.md", "Benchmarks/README.md"].map { root.appendingPathComponent($0) }
-            return try inCatalogue() + runbook + inCatalogue(clientCatalogue) + others.map { try Page($0) }
+            let others = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "Benchmarks/README.md"]
+            return try inCatalogue() + runbook + inCatalogue(clientCatalogue)
+                + others.map { try Page(root.appendingPathComponent($0)) }
         }
     }
 
