@@ -10,10 +10,7 @@ public struct InFlightRequest: Sendable {
     public let member: String?
     /// Which access token or key it was sent with.
     let credential: Int
-    /// When it began, in the project's time.
-    let startedMs: Int64
-    /// When it began, in nanoseconds on the clock that is never set.
-    let startedNs: UInt64
+    let started: Instant
 }
 
 /// Requests in flight by their tags, which are used again.

@@ -89,10 +89,4 @@ public struct SendLog: Sendable {
     public let level: Level
     public let message: StaticString
     public let metadata: [(name: String, value: String)]
-
-    init(_ level: Level, _ message: StaticString, _ metadata: [(name: String, value: String)] = []) {
-        self.level = level
-        self.message = message
-        self.metadata = metadata
-    }
 }

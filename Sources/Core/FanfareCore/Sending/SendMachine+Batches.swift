@@ -5,48 +5,43 @@ internal import StreamWire
 extension SendMachine {
     // MARK: They come
 
-    mutating func handedOver(
-        _ claim: Claim,
-        _ spec: JobSpec,
-        _ adapter: ProtocolAdapter,
-        _ now: Instant,
-        _ actions: inout [SendAction]
-    ) {
+    mutating func handedOver(_ claim: Claim, _ spec: JobSpec, _ adapter: ProtocolAdapter) {
         let job = jobSlot(claim.job)
         if jobs[job]?.job == nil { load(job, spec, adapter) }
-        begin(claim, job, now, &actions)
+        begin(claim, job)
     }
 
-    mutating func claimed(_ claim: Claim, _ now: Instant, _ actions: inout [SendAction]) {
+    mutating func claimed(_ claim: Claim) {
         let isKnown = jobSlots[claim.job] != nil
         let job = jobSlot(claim.job)
         if claim.isQuarantined {
-            let metadata = [(name: "job", value: claim.job), (name: "batch", value: claim.batch)]
-            actions.append(
-                .log(SendLog(.warning, "A batch that took its workers down three times is run alone.", metadata))
+            log(
+                .warning,
+                "A batch that took its workers down three times is run alone.",
+                [("job", claim.job), ("batch", claim.batch)]
             )
             if quarantine == .none {
                 quarantine = .waiting
                 actions.append(.enterQuarantine)
             }
         }
-        begin(claim, job, now, &actions)
+        begin(claim, job)
         if !isKnown { actions.append(.loadSpec(job: claim.job)) }
     }
 
-    private mutating func begin(_ claim: Claim, _ job: Int, _ now: Instant, _ actions: inout [SendAction]) {
+    private mutating func begin(_ claim: Claim, _ job: Int) {
         let slot = insert(HeldBatch(claim, job: job, startedNs: now.monotonicNs))
         if let ending = claim.ending.flatMap(ResultStatus.init) { jobs[job]?.ending = ending }
         if let ending = jobs[job]?.ending { batches[slot].state = batches[slot].state.after(.end(ending)) }
         if jobs[job]?.abort == nil, !claim.abort.isEmpty { jobs[job]?.abort = AbortCode.decode(claim.abort) }
-        prepare(slot, now, &actions)
-        if gate.isDraining, batch(slot)?.state.isPreparing ?? false { stop(slot, now, &actions) }
+        prepare(slot)
+        if gate.isDraining, batch(slot)?.state.isPreparing ?? false { stop(slot) }
     }
 
-    mutating func loaded(_ id: String, _ spec: JobSpec, _ now: Instant, _ actions: inout [SendAction]) {
+    mutating func loaded(_ id: String, _ spec: JobSpec) {
         guard let job = jobSlots[id] else { return }
         if jobs[job]?.job == nil { load(job, spec, nil) }
-        for slot in slots(where: { $0.job == job && $0.state.isPreparing }) { prepare(slot, now, &actions) }
+        for slot in slots(where: { $0.job == job && $0.state.isPreparing }) { prepare(slot) }
     }
 
     private mutating func load(_ job: Int, _ spec: JobSpec, _ adapter: ProtocolAdapter?) {
@@ -56,14 +51,14 @@ extension SendMachine {
         if loaded.countsRepeats { jobs[job]?.repeats = CountMinSketch() }
     }
 
-    mutating func quarantineBegan(_ now: Instant, _ actions: inout [SendAction]) {
+    mutating func quarantineBegan() {
         guard quarantine == .waiting else { return }
         quarantine = .held
-        for slot in slots(where: { $0.isQuarantined && $0.state.isPreparing }) { prepare(slot, now, &actions) }
+        for slot in slots(where: { $0.isQuarantined && $0.state.isPreparing }) { prepare(slot) }
     }
 
     /// Makes a batch ready to be sent once its job's spec is known and no quarantine holds it.
-    private mutating func prepare(_ slot: Int, _ now: Instant, _ actions: inout [SendAction]) {
+    private mutating func prepare(_ slot: Int) {
         guard let job = jobs[batches[slot].job]?.job, !batches[slot].isQuarantined || quarantine == .held else {
             return
         }
@@ -72,48 +67,43 @@ extension SendMachine {
         if batches[slot].deliveries > 1 {
             let batch = batches[slot]
             actions.append(.meter(.tookOver))
-            actions.append(
-                .log(
-                    SendLog(
-                        .info,
-                        "A batch was taken over.",
-                        [
-                            ("job", batch.source.job), ("batch", batch.source.batch),
-                            ("deliveries", "\(batch.deliveries)"),
-                        ]
-                    )
-                )
+            log(
+                .info,
+                "A batch was taken over.",
+                [("job", batch.source.job), ("batch", batch.source.batch), ("deliveries", "\(batch.deliveries)")]
             )
         }
-        let situation = situation(slot, now)
+        let situation = situation(slot)
         for position in batches[slot].doubtful {
-            write(rules.doubtful(batches[slot].recipients[position], situation), position, slot, now, &actions)
+            write(rules.doubtful(batches[slot].recipients[position], situation), position, slot)
         }
         switch batches[slot].state {
-        case .ending: endUnsent(slot, now, &actions)
-        case .sending where gate.isDraining: stop(slot, now, &actions)
+        case .ending: endUnsent(slot)
+        case .sending where gate.isDraining: stop(slot)
         case .sending:
-            if batches[slot].open == 0 { closeIfDone(slot, now, &actions) } else { enqueue(slot) }
+            if batches[slot].open == 0 { closeIfDone(slot) } else { enqueue(slot) }
         case .preparing, .stopping, .lost, .closed, .released: preconditionFailure("the batch was just prepared")
         }
     }
 
     /// The job ended before its spec was read: Redis has nothing of these batches any more.
-    mutating func forget(_ id: String, _ actions: inout [SendAction]) {
+    mutating func forget(_ id: String) {
         guard let job = jobSlots[id], jobs[job]?.job == nil else { return }
         for slot in slots(where: { $0.job == job }) { remove(slot) }
-        leaveQuarantineIfEmpty(&actions)
+        leaveQuarantineIfEmpty()
     }
 
     /// A newer version wrote the job: its batches go back for a worker that can read it. A second later only, because
     /// they may be given to this worker again.
-    mutating func unreadable(_ id: String, _ now: Instant, _ actions: inout [SendAction]) {
+    mutating func unreadable(_ id: String) {
         if unreadableJobs[id].map({ now.monotonicNs >= $0 + Self.complaintNs }) ?? true {
             if unreadableJobs.count >= Self.mostComplaints { unreadableJobs = [:] }
             unreadableJobs[id] = now.monotonicNs
-            let message: StaticString =
-                "This worker cannot read the job, and leaves it to a newer version: upgrade every worker."
-            actions.append(.log(SendLog(.error, message, [("job", id)])))
+            log(
+                .error,
+                "This worker cannot read the job, and leaves it to a newer version: upgrade every worker.",
+                [("job", id)]
+            )
         }
         actions.append(.giveUpJobLater(id))
     }
@@ -126,27 +116,21 @@ extension SendMachine {
     /// The job was paused or parked: what was claimed of it up to this epoch goes back as soon as it is quiet.
     ///
     /// - Parameter onlyPreparing: leaves batches alone whose job's spec is known.
-    mutating func stop(
-        _ id: String,
-        epoch: Int64,
-        onlyPreparing: Bool = false,
-        _ now: Instant,
-        _ actions: inout [SendAction]
-    ) {
+    mutating func stop(_ id: String, epoch: Int64, onlyPreparing: Bool = false) {
         guard let job = jobSlots[id] else { return }
         let stopped = slots { batch in
             batch.job == job && !batch.state.isOver && (!onlyPreparing || batch.state.isPreparing)
                 && (Int64(batch.source.epoch).map { $0 <= epoch } ?? true)
         }
-        for slot in stopped { stop(slot, now, &actions) }
+        for slot in stopped { stop(slot) }
     }
 
-    mutating func stopAll(_ now: Instant, _ actions: inout [SendAction], where isStopped: (HeldBatch) -> Bool) {
-        for slot in slots(where: { !$0.state.isOver && isStopped($0) }) { stop(slot, now, &actions) }
+    mutating func stopAll(where isStopped: (HeldBatch) -> Bool) {
+        for slot in slots(where: { !$0.state.isOver && isStopped($0) }) { stop(slot) }
     }
 
     /// Gives back what of a batch was not sent; the batch itself goes back when it is quiet.
-    mutating func stop(_ slot: Int, _ now: Instant, _ actions: inout [SendAction]) {
+    mutating func stop(_ slot: Int) {
         let isPreparing = batches[slot].state.isPreparing
         batches[slot].state = batches[slot].state.after(.stop)
         if isPreparing {
@@ -155,72 +139,78 @@ extension SendMachine {
             let watermark = batch.deliveries == 1 ? 0 : nil
             actions.append(.release(batch: batch.name, epoch: batch.source.epoch, watermark: watermark))
             remove(slot)
-            return leaveQuarantineIfEmpty(&actions)
+            return leaveQuarantineIfEmpty()
         }
         guard batches[slot].state == .stopping else { return }
-        dequeue(slot, now, &actions)
-        for position in batches[slot].unsent.removeBelowWatermark() { giveBack(position, slot, now, &actions) }
-        closeIfDone(slot, now, &actions)
-        retire(slot, now, &actions)
+        dequeue(slot)
+        for position in batches[slot].unsent.removeBelowWatermark() { giveBack(position, slot) }
+        closeIfDone(slot)
+        retire(slot)
     }
 
     /// The job ends: each recipient without a result gets this status.
-    mutating func end(_ id: String, _ status: ResultStatus, _ now: Instant, _ actions: inout [SendAction]) {
+    mutating func end(_ id: String, _ status: ResultStatus) {
         guard let job = jobSlots[id] else { return }
         jobs[job]?.ending = status
         for slot in slots(where: { $0.job == job && !$0.state.isOver }) {
             batches[slot].state = batches[slot].state.after(.end(status))
-            if !batches[slot].state.isPreparing { endUnsent(slot, now, &actions) }
+            if !batches[slot].state.isPreparing { endUnsent(slot) }
         }
     }
 
-    private mutating func endUnsent(_ slot: Int, _ now: Instant, _ actions: inout [SendAction]) {
-        dequeue(slot, now, &actions)
-        let situation = situation(slot, now)
-        for position in batches[slot].unsent.removeAll() {
-            for shared in batches[slot].unsent.sharing(position) {
-                write(rules.end(batches[slot].recipients[shared], situation), shared, slot, now, &actions)
-            }
+    private mutating func endUnsent(_ slot: Int) {
+        dequeue(slot)
+        for position in batches[slot].unsent.removeAll() { end(position, slot) }
+        closeIfDone(slot)
+    }
+
+    /// Ends a recipient, and those that are equal to it, with the job's status.
+    mutating func end(_ position: Int, _ slot: Int) {
+        let situation = situation(slot)
+        for shared in batches[slot].unsent.sharing(position) {
+            write(rules.end(batches[slot].recipients[shared], situation), shared, slot)
         }
-        closeIfDone(slot, now, &actions)
     }
 
     /// Another worker may own the batch from now on.
-    mutating func lose(_ slot: Int, _ loss: BatchState.Loss, _ now: Instant, _ actions: inout [SendAction]) {
+    mutating func lose(_ slot: Int, _ loss: BatchState.Loss) {
         let isPreparing = batches[slot].state.isPreparing
         batches[slot].state = batches[slot].state.after(.lose(loss))
         guard !isPreparing else {
             remove(slot)
-            return leaveQuarantineIfEmpty(&actions)
+            return leaveQuarantineIfEmpty()
         }
-        dequeue(slot, now, &actions)
+        dequeue(slot)
         _ = batches[slot].unsent.removeAll()
-        retire(slot, now, &actions)
+        retire(slot)
     }
 
     /// Redis does not hold these batches as this worker does: what is known of them is written as late facts.
-    mutating func forgotten(_ names: [String], _ now: Instant, _ actions: inout [SendAction]) {
+    mutating func forgotten(_ names: [String]) {
         let names = Set(names)
         var count = 0
         for slot in slots(where: { names.contains($0.name) }) {
             if !batches[slot].mayBeClosed { count += 1 }
-            lose(slot, .forgotten, now, &actions)
+            lose(slot, .forgotten)
         }
         guard count > 0 else { return }
-        let message: StaticString = "Redis came back with an older state; the batches that it forgot are taken over."
-        actions.append(.log(SendLog(.warning, message, [("batches", "\(count)")])))
+        log(
+            .warning,
+            "Redis came back with an older state; the batches that it forgot are taken over.",
+            [("batches", "\(count)")]
+        )
     }
 
-    mutating func leaseLost(_ now: Instant, _ actions: inout [SendAction]) {
-        flushAll(now, &actions)
-        for slot in slots(where: { _ in true }) { lose(slot, .leaseLost, now, &actions) }
-        leaveQuarantine(&actions)
+    mutating func leaseLost() {
+        flushAll()
+        for slot in slots(where: { _ in true }) { lose(slot, .leaseLost) }
+        leaveQuarantine()
     }
 
     // MARK: They go
 
     /// Lets go of a quiet batch that is over, and gives a quiet batch back that was stopped.
-    mutating func retire(_ slot: Int, _ now: Instant, _ actions: inout [SendAction]) {
+    mutating func retire(_ slot: Int) {
         guard batches[slot].isQuiet else { return }
         if batches[slot].state == .stopping {
             // From here on it is another worker's, whatever becomes of the call: the lease makes up for a lost one.
@@ -238,14 +228,14 @@ extension SendMachine {
         actions.append(.meter(.letGo(outcome, afterNs: heldNs)))
         actions.append(.batchEnded(slot: slot, outcome))
         remove(slot)
-        leaveQuarantineIfEmpty(&actions)
+        leaveQuarantineIfEmpty()
     }
 
-    private mutating func leaveQuarantineIfEmpty(_ actions: inout [SendAction]) {
-        if isEmpty { leaveQuarantine(&actions) }
+    private mutating func leaveQuarantineIfEmpty() {
+        if isEmpty { leaveQuarantine() }
     }
 
-    private mutating func leaveQuarantine(_ actions: inout [SendAction]) {
+    private mutating func leaveQuarantine() {
         guard quarantine != .none else { return }
         quarantine = .none
         actions.append(.leaveQuarantine)
@@ -270,11 +260,11 @@ extension SendMachine {
     }
 
     /// Sends nothing more of a batch.
-    mutating func dequeue(_ slot: Int, _ now: Instant, _ actions: inout [SendAction]) {
+    mutating func dequeue(_ slot: Int) {
         unqueue(slot)
         guard batches[slot].round != nil else { return }
         batches[slot].round?.stop()
-        settleRound(slot, now, &actions)
+        settleRound(slot)
     }
 
     mutating func unqueue(_ slot: Int) {

@@ -6,63 +6,66 @@ extension SendMachine {
     /// A hold that is longer than this makes a quarantined batch give way, in milliseconds.
     private static var longHoldMs: Int64 { 2_000 }
 
-    mutating func replied(_ reply: ClaimReply, askedNs: UInt64, _ now: Instant, _ actions: inout [SendAction]) {
+    mutating func replied(_ reply: ClaimReply, askedNs: UInt64) {
         permits.lent(reply.permits, at: askedNs)
-        hold(milliseconds: reply.holdMs, now)
-        updateStops(reply, now, &actions)
-        updateBlock(reply, askedNs: askedNs, &actions)
-        for claim in reply.claims { claimed(claim, now, &actions) }
-        for news in reply.news { handle(news, now, &actions) }
+        hold(milliseconds: reply.holdMs)
+        updateStops(reply)
+        updateBlock(reply, askedNs: askedNs)
+        for claim in reply.claims { claimed(claim) }
+        for news in reply.news { handle(news) }
     }
 
-    private mutating func handle(_ news: News, _ now: Instant, _ actions: inout [SendAction]) {
+    private mutating func handle(_ news: News) {
         switch news {
-        case .stop(let job, let epoch): stop(job, epoch: epoch, now, &actions)
+        case .stop(let job, let epoch): stop(job, epoch: epoch)
         case .end(let job, let status):
             // A status that this version does not know is left to a newer worker.
-            if let status = ResultStatus(rawValue: status) { end(job, status, now, &actions) }
+            if let status = ResultStatus(rawValue: status) { end(job, status) }
         case .rate(let recipient, let untilMs): rates.refuse(recipient, untilMs: untilMs, nowMs: now.projectMs)
         }
     }
 
     /// Holds every send of the project.
-    mutating func hold(milliseconds: Int64, _ now: Instant) {
+    mutating func hold(milliseconds: Int64) {
         guard milliseconds > 0 else { return }
         // What was lent before was lent for another time.
         permits = LeasedPermits()
         gate.hold(milliseconds: milliseconds, now: now.monotonicNs)
     }
 
-    private mutating func updateStops(_ reply: ClaimReply, _ now: Instant, _ actions: inout [SendAction]) {
+    private mutating func updateStops(_ reply: ClaimReply) {
         let pause = reply.pauseReason.isEmpty ? nil : reply.pauseReason
         let pressure = reply.pressure.isEmpty ? nil : reply.pressure
         if pressure != gate.pressure {
-            let begins: StaticString =
-                "Nothing more is taken on until the outgoing streams are read or Redis has memory again."
-            let metadata = pressure.map { [(name: "pressure", value: $0)] } ?? []
-            let message: StaticString = pressure == nil ? "The pressure is over." : begins
-            actions.append(.log(SendLog(pressure == nil ? .notice : .warning, message, metadata)))
+            if let pressure {
+                log(
+                    .warning,
+                    "Nothing more is taken on until the outgoing streams are read or Redis has memory again.",
+                    [("pressure", pressure)]
+                )
+            } else {
+                log(.notice, "The pressure is over.")
+            }
         }
         if pause != gate.pauseReason {
-            let message: StaticString = pause == nil ? "The project goes on." : "The project is paused by an operator."
-            actions.append(.log(SendLog(.notice, message)))
+            log(.notice, pause == nil ? "The project goes on." : "The project is paused by an operator.")
         }
         gate.pauseReason = pause
         gate.pressure = pressure
         // A quarantined batch that cannot send keeps every other project from sending, too.
         if quarantine == .held, pause != nil || pressure != nil || reply.holdMs > Self.longHoldMs {
-            stopAll(now, &actions) { _ in true }
+            stopAll { _ in true }
         }
     }
 
-    private mutating func updateBlock(_ reply: ClaimReply, askedNs: UInt64, _ actions: inout [SendAction]) {
+    private mutating func updateBlock(_ reply: ClaimReply, askedNs: UInt64) {
         if reply.probeMs > 0 {
             if gate.blockReason != reply.blockReason { gate.block(reply.blockReason, now: gate.blockedAt) }
             if reply.claims.contains(where: \.isProbe) { actions.append(.retryCredential) }
         } else if gate.blockReason != nil, askedNs > gate.blockedAt {
             gate.unblock()
             actions.append(.retryCredential)
-            actions.append(.log(SendLog(.notice, "The project sends again.")))
+            log(.notice, "The project sends again.")
         }
     }
 

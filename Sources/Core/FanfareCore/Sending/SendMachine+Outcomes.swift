@@ -4,12 +4,7 @@ internal import StreamWire
 
 /// Requests are answered, or given up.
 extension SendMachine {
-    mutating func completed(
-        _ tag: Int,
-        _ outcome: RequestOutcome,
-        _ now: Instant,
-        _ actions: inout [SendAction]
-    ) {
+    mutating func completed(_ tag: Int, _ outcome: RequestOutcome) {
         guard let request = requests.remove(tag) else { return }
         let slot = request.slot
         batches[slot].inFlight -= 1
@@ -21,20 +16,20 @@ extension SendMachine {
         {
             return enqueue(slot)
         }
-        judge(outcome, of: request, job, adapter, now)
-        logCutBody(outcome, request, job, &actions)
-        let afterNs = now.monotonicNs - min(now.monotonicNs, request.startedNs)
+        judge(outcome, of: request, job, adapter)
+        logCutBody(outcome, request, job)
+        let afterNs = now.monotonicNs - min(now.monotonicNs, request.started.monotonicNs)
         actions.append(.meter(.answered(verdicts, isManagement: adapter.isManagement, afterNs: afterNs)))
-        if !adapter.isManagement { learn(from: outcome, request, now) }
+        if !adapter.isManagement { learn(from: outcome, request) }
         if let member = request.member {
-            answered(verdicts[0], member: member, request, now, &actions)
+            answered(verdicts[0], member: member, request)
         } else {
-            note(slot, now, &actions)
+            applyVerdicts(slot)
             for index in verdicts.indices {
-                settle(verdicts[index], request.positions[index], request, adapter, now, &actions)
+                settle(verdicts[index], request.positions[index], request, adapter)
             }
         }
-        retire(slot, now, &actions)
+        retire(slot)
     }
 
     /// Replaces ``verdicts`` by those on the recipients of a request.
@@ -42,8 +37,7 @@ extension SendMachine {
         _ outcome: RequestOutcome,
         of request: InFlightRequest,
         _ job: SendJob,
-        _ adapter: ProtocolAdapter,
-        _ now: Instant
+        _ adapter: ProtocolAdapter
     ) {
         var judged: [Verdict] = []
         swap(&judged, &verdicts)
@@ -59,11 +53,11 @@ extension SendMachine {
     }
 
     /// Learns how FCM fares from an answer to a send.
-    private mutating func learn(from outcome: RequestOutcome, _ request: InFlightRequest, _ now: Instant) {
+    private mutating func learn(from outcome: RequestOutcome, _ request: InFlightRequest) {
         if outcome.isAnswer {
             answers.add(refusedForMs: verdicts.lazy.compactMap(\.refusedForMs).max(), now: now.monotonicNs)
         }
-        limit.answered(verdicts, startedNs: request.startedNs, inFlight: inFlight + 1, now: now.monotonicNs)
+        limit.answered(verdicts, startedNs: request.started.monotonicNs, inFlight: inFlight + 1, now: now.monotonicNs)
         let isOverloaded = verdicts.contains(where: \.isOverload)
         batches[request.slot].isOverloaded = isOverloaded
         // One sign of overload does not count; a share of them does.
@@ -74,47 +68,34 @@ extension SendMachine {
         _ verdict: Verdict,
         _ position: Int,
         _ request: InFlightRequest,
-        _ adapter: ProtocolAdapter,
-        _ now: Instant,
-        _ actions: inout [SendAction]
+        _ adapter: ProtocolAdapter
     ) {
         let slot = request.slot
         if adapter.isManagement {
-            let decided = decide(verdict, credential: request.credential, now, &actions)
-            return settle(decided, position, slot, startedMs: request.startedMs, now, &actions)
+            let decided = decide(verdict, credential: request.credential)
+            return settle(decided, position, slot, startedMs: request.started.projectMs)
         }
         guard case .refreshCredential(let failure) = verdict else {
-            return settle(verdict, position, slot, startedMs: request.startedMs, now, &actions)
+            return settle(verdict, position, slot, startedMs: request.started.projectMs)
         }
         actions.append(.refuseCredential(request.credential))
         switch batches[slot].state {
-        case .ending:
-            let situation = situation(slot, now)
-            for shared in batches[slot].unsent.sharing(position) {
-                write(rules.end(batches[slot].recipients[shared], situation), shared, slot, now, &actions)
-            }
+        case .ending: end(position, slot)
         case .sending where settings.canRefreshCredential && batches[slot].unsent.repeatRefused(position): enqueue(slot)
-        case .sending: settle(.blockProject(failure), position, slot, startedMs: request.startedMs, now, &actions)
-        case .preparing, .stopping, .lost, .closed, .released: giveBack(position, slot, now, &actions)
+        case .sending: settle(.blockProject(failure), position, slot, startedMs: request.started.projectMs)
+        case .preparing, .stopping, .lost, .closed, .released: giveBack(position, slot)
         }
     }
 
     /// Writes what a verdict makes of a position and of those with the same recipient.
-    mutating func settle(
-        _ verdict: Verdict,
-        _ position: Int,
-        _ slot: Int,
-        startedMs: Int64,
-        _ now: Instant,
-        _ actions: inout [SendAction]
-    ) {
+    mutating func settle(_ verdict: Verdict, _ position: Int, _ slot: Int, startedMs: Int64) {
         // One draw for equal recipients: they wait together, or each would be sent on its own.
         let draw = random.unit()
-        let situation = situation(slot, now)
+        let situation = situation(slot)
         for shared in batches[slot].unsent.sharing(position) {
             let recipient = batches[slot].recipients[shared]
             let decision = rules.settle(verdict, recipient, startedMs: startedMs, situation, random: draw)
-            write(decision, shared, slot, now, &actions)
+            write(decision, shared, slot)
         }
     }
 
@@ -122,50 +103,47 @@ extension SendMachine {
 
     /// Follows what the verdicts say of the message and of the project. It comes before any of them is settled: whether
     /// the message is wrong is judged by the first answers that Redis hears of, which must not be the good ones alone.
-    private mutating func note(_ slot: Int, _ now: Instant, _ actions: inout [SendAction]) {
+    private mutating func applyVerdicts(_ slot: Int) {
         var sent = 0
         for verdict in verdicts {
-            if verdict.isAccepted { sent += 1 } else { note(verdict, slot, now, &actions) }
+            if verdict.isAccepted { sent += 1 } else { apply(verdict, slot) }
         }
-        if sent > 0 { countAnswers(sent, endsBlock: true, slot, now, &actions) }
+        if sent > 0 { countAnswers(sent, endsBlock: true, slot) }
     }
 
-    private mutating func note(_ verdict: Verdict, _ slot: Int, _ now: Instant, _ actions: inout [SendAction]) {
+    private mutating func apply(_ verdict: Verdict, _ slot: Int) {
         if let milliseconds = verdict.holdProjectMs {
-            hold(milliseconds: milliseconds, now)
-            writeHold(milliseconds, slot, now, &actions)
+            hold(milliseconds: milliseconds)
+            writeHold(milliseconds, slot)
         }
         switch verdict {
-        case .sent, .sentPartly, .managed: countAnswers(1, endsBlock: true, slot, now, &actions)
+        case .sent, .sentPartly, .managed: countAnswers(1, endsBlock: true, slot)
         case .failed(let failure):
             let isBad = failure.action == .fixMessage
-            countAnswers(1, bad: isBad ? failure : nil, endsBlock: true, slot, now, &actions)
-            if failure.error == .thirdPartyAuthError { alert(failure, now, &actions) }
+            countAnswers(1, bad: isBad ? failure : nil, endsBlock: true, slot)
+            if failure.error == .thirdPartyAuthError { alert(failure) }
         case .retry(let retry) where retry.cause == .answered:
-            countAnswers(1, endsBlock: false, slot, now, &actions)
+            countAnswers(1, endsBlock: false, slot)
         case .retry, .unknown, .refreshCredential, .blockProject: break
         }
     }
 
     /// Logs, once a minute, that the APNs or web push credential is at fault. A token does not tell its platform, so
     /// nothing can be paused.
-    private mutating func alert(_ failure: Failure, _ now: Instant, _ actions: inout [SendAction]) {
+    private mutating func alert(_ failure: Failure) {
         guard now.projectMs - lastCredentialAlertMs >= 60_000 else { return }
         lastCredentialAlertMs = now.projectMs
-        let message: StaticString =
-            "FCM cannot reach Apple or a web push service: renew the APNs key or the VAPID key in the Firebase project."
-        actions.append(.log(SendLog(.error, message, [("error", failure.rawError)])))
+        log(
+            .error,
+            "FCM cannot reach Apple or a web push service: renew the APNs key or the VAPID key in the Firebase project.",
+            [("error", failure.rawError)]
+        )
     }
 
     // MARK: Operations
 
     /// Operations go to other APIs than sends, so a refusal fails the operation and does not block the project.
-    private mutating func decide(
-        _ verdict: Verdict,
-        credential: Int,
-        _ now: Instant,
-        _ actions: inout [SendAction]
-    ) -> Verdict {
+    private mutating func decide(_ verdict: Verdict, credential: Int) -> Verdict {
         var decided = verdict
         switch verdict {
         case .refreshCredential(let failure):
@@ -178,30 +156,25 @@ extension SendMachine {
         case .sent, .sentPartly, .managed, .failed: refusals.accepted()
         case .retry, .unknown, .blockProject: break
         }
-        if case .failed(let failure) = decided, failure.action == .fixCredentials { logRefusal(failure, now, &actions) }
+        if case .failed(let failure) = decided, failure.action == .fixCredentials { logRefusal(failure) }
         return decided
     }
 
     /// Logs each refusal once a minute: FCM refuses a large job once for each of its requests.
-    private mutating func logRefusal(_ failure: Failure, _ now: Instant, _ actions: inout [SendAction]) {
+    private mutating func logRefusal(_ failure: Failure) {
         loggedRefusals = loggedRefusals.filter { now.projectMs - $0.value < 60_000 }
         guard loggedRefusals[failure.rawError] == nil else { return }
         loggedRefusals[failure.rawError] = now.projectMs
-        let message: StaticString =
-            "An API refuses the project's operations, which fail; sends go on. Enable the API, or grant the right to it."
-        let metadata = [(name: "error", value: failure.rawError), ("http_status", "\(failure.httpStatus)")]
-        actions.append(.log(SendLog(.error, message, metadata)))
+        log(
+            .error,
+            "An API refuses the project's operations, which fail; sends go on. Enable the API, or grant the right to it.",
+            [("error", failure.rawError), ("http_status", "\(failure.httpStatus)")]
+        )
     }
 
     // MARK: Members of a group
 
-    private mutating func answered(
-        _ verdict: Verdict,
-        member: String,
-        _ request: InFlightRequest,
-        _ now: Instant,
-        _ actions: inout [SendAction]
-    ) {
+    private mutating func answered(_ verdict: Verdict, member: String, _ request: InFlightRequest) {
         let slot = request.slot
         var verdict = verdict
         switch verdict {
@@ -214,48 +187,37 @@ extension SendMachine {
         case .sent: refusedForMember = nil
         default: break
         }
-        note(verdict, slot, now, &actions)
+        apply(verdict, slot)
         if case .retry(let retry) = verdict, retry.scope == .device {
             let untilMs = now.projectMs + max(retry.floorMs, retry.retryAfterMs ?? 0)
-            refuseRate(RecipientRateLimiter.name(member, kind: .token), untilMs: untilMs, slot, now, &actions)
+            refuseRate(RecipientRateLimiter.name(member, kind: .token), untilMs: untilMs, slot)
         }
         batches[slot].round?.answered(verdict, member: member)
         recount(slot)
-        settleRound(slot, now, &actions)
+        settleRound(slot)
     }
 
     /// Settles the group of a round in which every member is answered.
-    mutating func settleRound(_ slot: Int, _ now: Instant, _ actions: inout [SendAction]) {
+    mutating func settleRound(_ slot: Int) {
         guard let round = batches[slot].round, round.isOver else { return }
         batches[slot].round = nil
         let recipient = batches[slot].recipients[round.position]
-        let decision = rules.settle(round, recipient, situation(slot, now), random: random.unit())
-        write(decision, round.position, slot, now, &actions)
+        let decision = rules.settle(round, recipient, situation(slot), random: random.unit())
+        write(decision, round.position, slot)
     }
 
     // MARK: Logs
 
     /// Logs a cut answer to a multicast: its 200 only says that FCM looked at the request; the results are in the body.
-    private func logCutBody(
-        _ outcome: RequestOutcome,
-        _ request: InFlightRequest,
-        _ job: SendJob,
-        _ actions: inout [SendAction]
-    ) {
+    private mutating func logCutBody(_ outcome: RequestOutcome, _ request: InFlightRequest, _ job: SendJob) {
         guard request.positions.count > 1, !job.isManagement, case .answered(let answer) = outcome,
             answer.status == 200, !answer.isComplete
         else { return }
-        let message: StaticString =
-            "The answer to a multicast was cut short: recipients without a result in it may have been reached."
         let inDoubt = verdicts.count(where: \.isUnanswered)
-        actions.append(
-            .log(
-                SendLog(
-                    .warning,
-                    message,
-                    [("job", job.id), ("recipients", "\(request.positions.count)"), ("in_doubt", "\(inDoubt)")]
-                )
-            )
+        log(
+            .warning,
+            "The answer to a multicast was cut short: recipients without a result in it may have been reached.",
+            [("job", job.id), ("recipients", "\(request.positions.count)"), ("in_doubt", "\(inDoubt)")]
         )
     }
 }

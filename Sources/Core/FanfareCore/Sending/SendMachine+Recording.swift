@@ -6,65 +6,48 @@ extension SendMachine {
     // MARK: What is written
 
     /// Follows a decision on a recipient.
-    mutating func write(
-        _ decision: OutcomeRules.Decision,
-        _ position: Int,
-        _ slot: Int,
-        _ now: Instant,
-        _ actions: inout [SendAction]
-    ) {
+    mutating func write(_ decision: OutcomeRules.Decision, _ position: Int, _ slot: Int) {
         guard batches[slot].recipients[position].fate != .finished else { return }
         batches[slot].recipients[position] = decision.recipient
         if let untilMs = decision.rateRefusedUntilMs {
-            refuseRate(rateName(position, slot), untilMs: untilMs, slot, now, &actions)
+            refuseRate(rateName(position, slot), untilMs: untilMs, slot)
         }
         switch decision.fate {
-        case .result(let record): writeResult(record, position, slot, now, &actions)
+        case .result(let record): writeResult(record, position, slot)
         case .retry(let dueMs, let cause):
             if let cause { actions.append(.meter(.retried(cause, delayMs: dueMs - now.projectMs))) }
-            writeRetry(position, slot, dueMs: dueMs, isParked: false, now, &actions)
-        case .park(let failure): park(failure, position, slot, now, &actions)
+            writeRetry(position, slot, dueMs: dueMs, isParked: false)
+        case .park(let failure): park(failure, position, slot)
         }
     }
 
-    private func rateName(_ position: Int, _ slot: Int) -> String {
+    /// The ``RecipientRateLimiter/name(_:kind:)`` of a position.
+    func rateName(_ position: Int, _ slot: Int) -> String {
         let job = sendJob(slot)
         return RecipientRateLimiter.name(job.name(of: batches[slot].recipients[position]), kind: job.spec.kind)
     }
 
     /// Gives a recipient back that was never sent, with those that are equal to it.
-    mutating func giveBack(_ position: Int, _ slot: Int, _ now: Instant, _ actions: inout [SendAction]) {
+    mutating func giveBack(_ position: Int, _ slot: Int) {
         for shared in batches[slot].unsent.sharing(position) {
-            write(rules.giveBack(batches[slot].recipients[shared]), shared, slot, now, &actions)
+            write(rules.giveBack(batches[slot].recipients[shared]), shared, slot)
         }
     }
 
     /// Lets a recipient, and those that are equal to it, wait in Redis for its rate.
-    mutating func hold(
-        _ position: Int,
-        _ slot: Int,
-        untilMs: Int64,
-        _ now: Instant,
-        _ actions: inout [SendAction]
-    ) {
-        let situation = situation(slot, now)
+    mutating func hold(_ position: Int, _ slot: Int, untilMs: Int64) {
+        let situation = situation(slot)
         for shared in batches[slot].unsent.sharing(position) {
             let recipient = batches[slot].recipients[shared]
-            write(rules.hold(recipient, untilMs: untilMs, situation), shared, slot, now, &actions)
+            write(rules.hold(recipient, untilMs: untilMs, situation), shared, slot)
         }
     }
 
-    private mutating func writeResult(
-        _ record: ResultRecord,
-        _ position: Int,
-        _ slot: Int,
-        _ now: Instant,
-        _ actions: inout [SendAction]
-    ) {
+    private mutating func writeResult(_ record: ResultRecord, _ position: Int, _ slot: Int) {
         let job = sendJob(slot)
         guard batches[slot].close(position) else { return }
         actions.append(.meter(.finished(record.status, record.failure?.error, maybeDup: record.maybeDup)))
-        touch(slot, now, &actions)
+        touch(slot)
         if record.status == .sent, job.isSubscribing {
             let token = batches[slot].recipients[position].text
             batches[slot].pending.appendSubscribed(token, topic: job.spec.subscription)
@@ -72,20 +55,13 @@ extension SendMachine {
         let expected = min(batches[slot].open + 1, job.sharesRequests ? settings.flushCount : batches[slot].lastFlush)
         batches[slot].pending.append(record, policy: job.results, expected: expected)
         gate.uncommitted += 1
-        flushIfFull(slot, now, &actions)
+        flushIfFull(slot)
     }
 
-    private mutating func writeRetry(
-        _ position: Int,
-        _ slot: Int,
-        dueMs: Int64,
-        isParked: Bool,
-        _ now: Instant,
-        _ actions: inout [SendAction]
-    ) {
+    private mutating func writeRetry(_ position: Int, _ slot: Int, dueMs: Int64, isParked: Bool) {
         let recipient = batches[slot].recipients[position]
         guard batches[slot].close(position) else { return }
-        touch(slot, now, &actions)
+        touch(slot)
         // A batch that is lost decides nothing: its recipients belong to the next holder.
         if !batches[slot].state.isLost {
             batches[slot].pending.retries.append(
@@ -98,25 +74,18 @@ extension SendMachine {
             )
             gate.uncommitted += 1
         }
-        flushIfFull(slot, now, &actions)
+        flushIfFull(slot)
     }
 
-    private mutating func park(
-        _ failure: Failure,
-        _ position: Int,
-        _ slot: Int,
-        _ now: Instant,
-        _ actions: inout [SendAction]
-    ) {
+    private mutating func park(_ failure: Failure, _ position: Int, _ slot: Int) {
         let reason = BlockReason.text(failure)
         if gate.blockReason == nil {
-            let message: StaticString = "The project cannot send and is paused; one send a minute probes it."
-            actions.append(.log(SendLog(.error, message, [("reason", reason)])))
+            log(.error, "The project cannot send and is paused; one send a minute probes it.", [("reason", reason)])
         }
         gate.block(reason, now: now.monotonicNs)
-        touch(slot, now, &actions)
+        touch(slot)
         batches[slot].pending.blockReason = reason
-        writeRetry(position, slot, dueMs: now.projectMs, isParked: true, now, &actions)
+        writeRetry(position, slot, dueMs: now.projectMs, isParked: true)
     }
 
     /// Counts answers to sends of a fan-out's first pass, by which Redis judges the message, and ends a block.
@@ -124,14 +93,7 @@ extension SendMachine {
     /// - Parameters:
     ///   - bad: an answer that says that the message is wrong.
     ///   - endsBlock: whether the API of sends accepted the project. Operations do not count: they go to other APIs.
-    mutating func countAnswers(
-        _ count: Int,
-        bad: Failure? = nil,
-        endsBlock: Bool,
-        _ slot: Int,
-        _ now: Instant,
-        _ actions: inout [SendAction]
-    ) {
+    mutating func countAnswers(_ count: Int, bad: Failure? = nil, endsBlock: Bool, _ slot: Int) {
         if batches[slot].pass == .first, sendJob(slot).spec.total > Batch.maximumSize {
             batches[slot].pending.answers += count
             if let bad {
@@ -140,47 +102,41 @@ extension SendMachine {
             }
         }
         guard endsBlock, gate.blockReason != nil, !batches[slot].source.isManagement else { return }
-        touch(slot, now, &actions)
+        touch(slot)
         batches[slot].pending.projectAnswers = true
     }
 
-    mutating func writeHold(_ milliseconds: Int64, _ slot: Int, _ now: Instant, _ actions: inout [SendAction]) {
-        touch(slot, now, &actions)
+    mutating func writeHold(_ milliseconds: Int64, _ slot: Int) {
+        touch(slot)
         batches[slot].pending.holdMs = max(batches[slot].pending.holdMs, milliseconds)
     }
 
     /// FCM refused a recipient for its rate: every send to it waits, in any job and any worker.
-    mutating func refuseRate(
-        _ name: String,
-        untilMs: Int64,
-        _ slot: Int,
-        _ now: Instant,
-        _ actions: inout [SendAction]
-    ) {
+    mutating func refuseRate(_ name: String, untilMs: Int64, _ slot: Int) {
         rates.refuse(name, untilMs: untilMs, nowMs: now.projectMs)
-        touch(slot, now, &actions)
+        touch(slot)
         batches[slot].pending.refusedRates.append(RecordCall.RefusedRate(recipient: name, untilMs: untilMs))
     }
 
     /// The last send of the batch has begun; the fan-out slot may go on at once.
-    mutating func writeAllSent(_ slot: Int, _ now: Instant, _ actions: inout [SendAction]) {
+    mutating func writeAllSent(_ slot: Int) {
         guard !batches[slot].state.isOver else { return }
         batches[slot].pending.allSent = true
-        touch(slot, now, &actions)
-        flush(slot, now, &actions)
+        touch(slot)
+        flush(slot)
     }
 
     /// Asks Redis to confirm that sends below this position may begin.
-    mutating func writeWatermark(_ watermark: Int, _ slot: Int, _ now: Instant, _ actions: inout [SendAction]) {
+    mutating func writeWatermark(_ watermark: Int, _ slot: Int) {
         batches[slot].unsent.watermark.requested = watermark
-        touch(slot, now, &actions)
+        touch(slot)
         batches[slot].pending.watermark = watermark
-        flush(slot, now, &actions)
+        flush(slot)
     }
 
     // MARK: Flushes
 
-    private mutating func touch(_ slot: Int, _ now: Instant, _ actions: inout [SendAction]) {
+    private mutating func touch(_ slot: Int) {
         if !batches[slot].isDirty {
             batches[slot].isDirty = true
             dirty.append(slot)
@@ -191,35 +147,35 @@ extension SendMachine {
     }
 
     /// The last result of a batch is written at once: a producer that waits for the job does not wait for a timer, too.
-    private mutating func flushIfFull(_ slot: Int, _ now: Instant, _ actions: inout [SendAction]) {
+    private mutating func flushIfFull(_ slot: Int) {
         let count = batches[slot].pending.results.count + batches[slot].pending.retries.count
-        if count >= settings.flushCount || batches[slot].open == 0 { flush(slot, now, &actions) }
+        if count >= settings.flushCount || batches[slot].open == 0 { flush(slot) }
     }
 
-    mutating func flushAll(_ now: Instant, _ actions: inout [SendAction]) {
+    mutating func flushAll() {
         var slots: [Int] = []
         swap(&slots, &dirty)
         for slot in slots where batch(slot)?.isDirty ?? false {
-            flush(slot, now, &actions)
-            retire(slot, now, &actions)
+            flush(slot)
+            retire(slot)
         }
         slots.removeAll(keepingCapacity: true)
         if dirty.isEmpty { swap(&slots, &dirty) }
     }
 
-    private mutating func flush(_ slot: Int, _ now: Instant, _ actions: inout [SendAction]) {
+    private mutating func flush(_ slot: Int) {
         batches[slot].isDirty = false
         let source = batches[slot].source
         var call = RecordCall(job: source.job, batch: source.batch, epoch: source.epoch)
         swap(&call, &batches[slot].pending)
         batches[slot].lastFlush = call.results.count
-        guard batches[slot].state.isLost else { return submit(call, slot, now, &actions) }
+        guard batches[slot].state.isLost else { return submit(call, slot) }
         gate.uncommitted -= call.retries.count
-        if !call.results.isEmpty { submitLate(call, source, slot, &actions) }
+        if !call.results.isEmpty { submitLate(call, source, slot) }
     }
 
     /// Writes as the batch's holder.
-    private mutating func submit(_ call: RecordCall, _ slot: Int, _ now: Instant, _ actions: inout [SendAction]) {
+    private mutating func submit(_ call: RecordCall, _ slot: Int) {
         var call = call
         if !call.blockReason.isEmpty { gate.noteBlockWritten(now: now.monotonicNs) }
         // The batch closes only when everything before is known to be written: a call that overtook another one must not
@@ -233,12 +189,7 @@ extension SendMachine {
     }
 
     /// Writes results as facts, which Redis takes from anyone.
-    private mutating func submitLate(
-        _ call: RecordCall,
-        _ source: BatchSource,
-        _ slot: Int?,
-        _ actions: inout [SendAction]
-    ) {
+    private mutating func submitLate(_ call: RecordCall, _ source: BatchSource, _ slot: Int?) {
         var late = RecordCall(job: source.job, batch: source.batch, epoch: source.epoch)
         late.late = true
         late.results = source.isManagement ? call.results : call.results.flaggedMaybeDuplicate()
@@ -253,42 +204,36 @@ extension SendMachine {
 
     /// Redis may have forgotten what it confirmed in its last seconds. Facts are set once, so they do no harm where
     /// nothing was forgotten.
-    mutating func replay(_ facts: ReplayBuffer.Facts, _ now: Instant, _ actions: inout [SendAction]) {
+    mutating func replay(_ facts: ReplayBuffer.Facts) {
         var call = RecordCall(job: facts.source.job, batch: facts.source.batch, epoch: facts.source.epoch)
         call.results = facts.results
         call.feedback = facts.feedback
         call.subscribed = facts.subscribed
         gate.uncommitted += facts.results.count
         let slot = slots { $0.source == facts.source && !$0.state.isPreparing }.first
-        submitLate(call, facts.source, slot, &actions)
+        submitLate(call, facts.source, slot)
     }
 
-    mutating func flushed(_ flush: Flush, _ reply: RecordReply, _ now: Instant, _ actions: inout [SendAction]) {
+    mutating func flushed(_ flush: Flush, _ reply: RecordReply) {
         gate.uncommitted -= flush.count
         guard let slot = flush.slot else { return }
         batches[slot].openFlushes -= 1
         switch reply {
-        case .ok(let abort): confirmed(flush.call, abort: abort, slot, now, &actions)
+        case .ok(let abort): confirmed(flush.call, abort: abort, slot)
         case .stale:
             if !flush.call.late, !flush.call.results.isEmpty {
                 // Written again as facts. The batch waits for them.
                 gate.uncommitted += flush.call.results.count
-                submitLate(flush.call, flush.source, slot, &actions)
+                submitLate(flush.call, flush.source, slot)
             }
-            lose(slot, .taken, now, &actions)
+            lose(slot, .taken)
             return
-        case .gone: return lose(slot, .taken, now, &actions)
+        case .gone: return lose(slot, .taken)
         }
-        retire(slot, now, &actions)
+        retire(slot)
     }
 
-    private mutating func confirmed(
-        _ call: RecordCall,
-        abort: String,
-        _ slot: Int,
-        _ now: Instant,
-        _ actions: inout [SendAction]
-    ) {
+    private mutating func confirmed(_ call: RecordCall, abort: String, _ slot: Int) {
         if !call.late { batches[slot].confirmedFlush = max(batches[slot].confirmedFlush, call.number) }
         if let watermark = call.watermark {
             batches[slot].unsent.watermark.confirmed = max(batches[slot].unsent.watermark.confirmed, watermark)
@@ -296,14 +241,14 @@ extension SendMachine {
         let job = batches[slot].job
         if !abort.isEmpty, jobs[job]?.abort == nil { jobs[job]?.abort = AbortCode.decode(abort) }
         if call.finish { batches[slot].state = batches[slot].state.after(.close) }
-        closeIfDone(slot, now, &actions)
+        closeIfDone(slot)
     }
 
     /// Closes a batch whose last recipient was reported in a flush that could not say so yet.
-    mutating func closeIfDone(_ slot: Int, _ now: Instant, _ actions: inout [SendAction]) {
+    mutating func closeIfDone(_ slot: Int) {
         guard batches[slot].needsClosing else { return }
         let source = batches[slot].source
-        submit(RecordCall(job: source.job, batch: source.batch, epoch: source.epoch), slot, now, &actions)
+        submit(RecordCall(job: source.job, batch: source.batch, epoch: source.epoch), slot)
     }
 }
 

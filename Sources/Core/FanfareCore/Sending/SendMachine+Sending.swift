@@ -11,13 +11,16 @@ extension SendMachine {
     ///
     /// - Parameters:
     ///   - room: requests that each route takes now.
-    ///   - actions: what the driver has to do is appended to them.
-    public mutating func send(within room: Room, now: Instant, into actions: inout [SendAction]) {
+    ///   - output: what the driver has to do is appended to it.
+    public mutating func send(within room: Room, now: Instant, into output: inout [SendAction]) {
         guard !queue.isEmpty else { return }
+        self.now = now
+        swap(&actions, &output)
+        defer { swap(&actions, &output) }
         switch gate.reason(for: .sending, now: now.monotonicNs) {
         case nil: break
-        case .held(let untilNs): return armWake(untilNs, now, &actions)
-        case .credentialFailed(let failure): return parkOne(failure, now, &actions)
+        case .held(let untilNs): return armWake(untilNs)
+        case .credentialFailed(let failure): return parkOne(failure)
         default: return
         }
         var room = room
@@ -26,12 +29,12 @@ extension SendMachine {
             // A job whose recipients all fail must not be the only one that tries FCM.
             let messages = queue.singles + queue.fanouts
             let ordered = messages.filter { !batches[$0].isOverloaded } + messages.filter { batches[$0].isOverloaded }
-            _ = send(from: ordered, &room, &done, now, &actions)
-        } else if send(from: queue.singles, &room, &done, now, &actions) {
-            _ = send(from: queue.fanouts, &room, &done, now, &actions)
+            _ = send(from: ordered, &room, &done)
+        } else if send(from: queue.singles, &room, &done) {
+            _ = send(from: queue.fanouts, &room, &done)
         }
         // Operations have a rate of their own and need no permits.
-        _ = send(from: queue.managed, &room, &done, now, &actions)
+        _ = send(from: queue.managed, &room, &done)
         guard done > 0 else { return }
         removeDone(done)
         actions.append(.claim)
@@ -51,25 +54,19 @@ extension SendMachine {
     /// Sends of one batch after the other; false when there is no room for more.
     ///
     /// - Parameter done: grows by the batches that have nothing left to send.
-    private mutating func send(
-        from slots: [Int],
-        _ room: inout Room,
-        _ done: inout Int,
-        _ now: Instant,
-        _ actions: inout [SendAction]
-    ) -> Bool {
+    private mutating func send(from slots: [Int], _ room: inout Room, _ done: inout Int) -> Bool {
         for slot in slots {
             // A block holds sends only: operations go to other APIs.
             guard gate.blockReason == nil || batches[slot].isProbe || batches[slot].source.isManagement else {
                 continue
             }
-            let hasRoom = send(slot, &room, now, &actions)
+            let hasRoom = send(slot, &room)
             recount(slot)
             if batches[slot].unsentCount == 0 {
                 done += 1
                 if batches[slot].pass == .first, !batches[slot].saidAllSent, sendJob(slot).isFanout {
                     batches[slot].saidAllSent = true
-                    writeAllSent(slot, now, &actions)
+                    writeAllSent(slot)
                 }
             }
             guard hasRoom else { return false }
@@ -78,75 +75,53 @@ extension SendMachine {
     }
 
     /// Sends what it can of one batch; false when there is no room for more.
-    private mutating func send(
-        _ slot: Int,
-        _ room: inout Room,
-        _ now: Instant,
-        _ actions: inout [SendAction]
-    ) -> Bool {
+    private mutating func send(_ slot: Int, _ room: inout Room) -> Bool {
         let job = sendJob(slot)
         if let error = jobs[batches[slot].job]?.abort {
-            failUnsent(slot, error, now, &actions)
+            failUnsent(slot, error)
             return true
         }
         guard case .success(let adapter) = job.adapter else {
-            failUnsent(slot, job.untranslatable, now, &actions)
+            failUnsent(slot, job.untranslatable)
             return true
         }
         let most = adapter.most(job.spec.kind)
         // What shares a request has to be covered by the watermark as a whole.
         let window = max(settings.window, most)
-        requestWatermark(slot, window: window, now, &actions)
+        requestWatermark(slot, window: window)
         while batches[slot].unsentCount > 0 {
-            guard let count = recipients(slot, adapter, most, room, now, &actions) else {
+            guard let count = recipients(slot, adapter, most, room) else {
                 // Too few permits for a multicast may be enough for other batches.
                 return adapter.isManagement || (most > 1 && permits.available(now: now.monotonicNs) > 0)
             }
             if let position = batches[slot].round?.position, let member = batches[slot].round?.next() {
-                begin(slot, Positions(position), member: member, job, adapter, &room, now, &actions)
+                begin(slot, Positions(position), member: member, job, adapter, &room)
             } else {
-                nextCandidates(slot, count, sharing: most > 1)
+                batches[slot].unsent.next(count, sharing: most > 1, into: &candidates)
                 guard !candidates.isEmpty else { return true }
-                if let sendable = sendable(slot, job, now, &actions) {
-                    begin(slot, sendable, job, adapter, &room, now, &actions)
-                }
-                if most == 1 { requestWatermark(slot, window: window, now, &actions) }
+                if let sendable = sendable(slot, job) { begin(slot, sendable, job, adapter, &room) }
+                if most == 1 { requestWatermark(slot, window: window) }
             }
         }
         return true
     }
 
-    private mutating func requestWatermark(_ slot: Int, window: Int, _ now: Instant, _ actions: inout [SendAction]) {
-        guard batches[slot].state == .sending, let watermark = batches[slot].unsent.watermarkToRequest(window: window)
-        else {
-            return
-        }
-        writeWatermark(watermark, slot, now, &actions)
+    private mutating func requestWatermark(_ slot: Int, window: Int) {
+        guard batches[slot].state == .sending else { return }
+        if let watermark = batches[slot].unsent.watermarkToRequest(window: window) { writeWatermark(watermark, slot) }
     }
 
-    private mutating func failUnsent(
-        _ slot: Int,
-        _ failure: Failure,
-        _ now: Instant,
-        _ actions: inout [SendAction]
-    ) {
+    private mutating func failUnsent(_ slot: Int, _ failure: Failure) {
         let job = sendJob(slot)
         for position in batches[slot].unsent.removeAll() {
             for shared in batches[slot].unsent.sharing(position) {
-                write(rules.fail(failure, batches[slot].recipients[shared], job), shared, slot, now, &actions)
+                write(rules.fail(failure, batches[slot].recipients[shared], job), shared, slot)
             }
         }
     }
 
     /// Recipients that the next request may carry; nil when none can begin now.
-    private mutating func recipients(
-        _ slot: Int,
-        _ adapter: ProtocolAdapter,
-        _ most: Int,
-        _ room: Room,
-        _ now: Instant,
-        _ actions: inout [SendAction]
-    ) -> Int? {
+    private mutating func recipients(_ slot: Int, _ adapter: ProtocolAdapter, _ most: Int, _ room: Room) -> Int? {
         let atOnce = adapter.isManagement ? settings.maxInFlight : min(limit.limit, settings.maxInFlight)
         guard inFlight < atOnce, room[adapter.route] > 0 else { return nil }
         if adapter.isManagement {
@@ -166,29 +141,17 @@ extension SendMachine {
             return nil
         }
         guard limit.maySend(now: now.monotonicNs) else {
-            armWake(limit.nextAt(now: now.monotonicNs), now, &actions)
+            armWake(limit.nextAt(now: now.monotonicNs))
             return nil
         }
         return count
     }
 
-    private mutating func nextCandidates(_ slot: Int, _ most: Int, sharing isShared: Bool) {
-        var candidates: [Int] = []
-        swap(&candidates, &self.candidates)
-        batches[slot].unsent.next(most, sharing: isShared, into: &candidates)
-        swap(&candidates, &self.candidates)
-    }
-
     /// The candidates that may be sent to now.
-    private mutating func sendable(
-        _ slot: Int,
-        _ job: SendJob,
-        _ now: Instant,
-        _ actions: inout [SendAction]
-    ) -> Positions? {
+    private mutating func sendable(_ slot: Int, _ job: SendJob) -> Positions? {
         var first: Int?
         var others: [Int] = []
-        for index in candidates.indices where maySend(candidates[index], slot, job, now, &actions) {
+        for index in candidates.indices where maySend(candidates[index], slot, job) {
             if first == nil { first = candidates[index] } else { others.append(candidates[index]) }
         }
         return first.map { Positions($0, others) }
@@ -197,52 +160,39 @@ extension SendMachine {
     // MARK: One recipient
 
     /// Whether a recipient may be sent to now. If not, it gets its result, its wait or its rate check here.
-    private mutating func maySend(
-        _ position: Int,
-        _ slot: Int,
-        _ job: SendJob,
-        _ now: Instant,
-        _ actions: inout [SendAction]
-    ) -> Bool {
-        if let decision = rules.beforeSend(batches[slot].recipients[position], situation(slot, now)) {
-            write(decision, position, slot, now, &actions)
+    private mutating func maySend(_ position: Int, _ slot: Int, _ job: SendJob) -> Bool {
+        if let decision = rules.beforeSend(batches[slot].recipients[position], situation(slot)) {
+            write(decision, position, slot)
             // Equal recipients share the send, and its absence: their histories may differ.
             for other in batches[slot].unsent.sharing(position).dropFirst() {
-                write(rules.sharing(decision, batches[slot].recipients[other], job), other, slot, now, &actions)
+                write(rules.sharing(decision, batches[slot].recipients[other], job), other, slot)
             }
             return false
         }
         if batches[slot].unsent.removePassed(position) { return true }
-        let repeats = countRepeats(position, slot, job, now)
-        let decision = rates.decide(rateName(position, slot, job), repeats: repeats, nowMs: now.projectMs)
-        switch decision {
+        let repeats = countRepeats(position, slot, job)
+        switch rates.decide(rateName(position, slot), repeats: repeats, nowMs: now.projectMs) {
         case .send: return true
-        case .hold(let untilMs): hold(position, slot, untilMs: untilMs, now, &actions)
+        case .hold(let untilMs): hold(position, slot, untilMs: untilMs)
         case .check:
             batches[slot].rateChecks += 1
-            let name = rateName(position, slot, job)
-            actions.append(.checkRate(RateCheck(slot: slot, position: position, name: name)))
+            actions.append(.checkRate(RateCheck(slot: slot, position: position, name: rateName(position, slot))))
         }
         return false
     }
 
-    private func rateName(_ position: Int, _ slot: Int, _ job: SendJob) -> String {
-        RecipientRateLimiter.name(job.name(of: batches[slot].recipients[position]), kind: job.spec.kind)
-    }
-
     /// How often this worker was about to send to the recipient in the last minute; 0 for jobs too small to tell.
-    private mutating func countRepeats(_ position: Int, _ slot: Int, _ job: SendJob, _ now: Instant) -> Int {
-        let held = batches[slot].job
+    private mutating func countRepeats(_ position: Int, _ slot: Int, _ job: SendJob) -> Int {
         guard job.countsRepeats else { return 0 }
         // A group counts by its key, however far its members have been sent to.
         let hash =
             job.spec.kind == .group
             ? ByteHash.of(job.name(of: batches[slot].recipients[position]))
             : ByteHash.of(batches[slot].recipients[position].text)
-        return jobs[held]?.repeats?.count(hash: hash, now: now.monotonicNs) ?? 0
+        return jobs[batches[slot].job]?.repeats?.count(hash: hash, now: now.monotonicNs) ?? 0
     }
 
-    mutating func rateChecked(_ check: RateCheck, waitMs: Int64, _ now: Instant, _ actions: inout [SendAction]) {
+    mutating func rateChecked(_ check: RateCheck, waitMs: Int64) {
         let slot = check.slot
         guard batch(slot) != nil else { return }
         batches[slot].rateChecks -= 1
@@ -250,9 +200,9 @@ extension SendMachine {
             batches[slot].unsent.repeatPassed(check.position)
             enqueue(slot)
         } else {
-            hold(check.position, slot, untilMs: now.projectMs + max(0, waitMs), now, &actions)
+            hold(check.position, slot, untilMs: now.projectMs + max(0, waitMs))
         }
-        retire(slot, now, &actions)
+        retire(slot)
     }
 
     // MARK: One request
@@ -263,16 +213,14 @@ extension SendMachine {
         member: String? = nil,
         _ job: SendJob,
         _ adapter: ProtocolAdapter,
-        _ room: inout Room,
-        _ now: Instant,
-        _ actions: inout [SendAction]
+        _ room: inout Room
     ) {
         if member == nil, job.spec.kind == .group, !adapter.isManagement,
             let progress = GroupProgress(batches[slot].recipients[positions[0]].value)
         {
             // Its members go out one by one, as permits come.
             batches[slot].round = GroupRound(position: positions[0], progress: progress, startedMs: now.projectMs)
-            return settleRound(slot, now, &actions)
+            return settleRound(slot)
         }
         let history = batches[slot].recipients[positions[0]].history
         var messageID = ""
@@ -310,21 +258,12 @@ extension SendMachine {
                 positions: positions,
                 member: member,
                 credential: gate.resources.credentialGeneration,
-                startedMs: now.projectMs,
-                startedNs: now.monotonicNs
+                started: now
             )
         )
-        actions.append(
-            .send(
-                SendRequest(
-                    tag: tag,
-                    route: adapter.route,
-                    headers: adapter.headers,
-                    messageID: messageID,
-                    request: request
-                )
-            )
-        )
+        let route = adapter.route
+        let send = SendRequest(tag: tag, route: route, headers: adapter.headers, messageID: messageID, request: request)
+        actions.append(.send(send))
     }
 
     /// The recipients that a request names.
@@ -338,7 +277,7 @@ extension SendMachine {
         return recipients
     }
 
-    mutating func armWake(_ time: UInt64, _ now: Instant, _ actions: inout [SendAction]) {
+    mutating func armWake(_ time: UInt64) {
         guard !isWakeArmed else { return }
         isWakeArmed = true
         actions.append(.arm(.wake, at: max(time, now.monotonicNs + 1_000_000)))
@@ -346,13 +285,13 @@ extension SendMachine {
 
     /// The credential itself is refused: one recipient is parked with the reason, which blocks the project until its
     /// probe; the others wait as they are.
-    private mutating func parkOne(_ failure: Failure, _ now: Instant, _ actions: inout [SendAction]) {
+    private mutating func parkOne(_ failure: Failure) {
         // A send is preferred to an operation: the block is about sends.
         for slot in queue.singles + queue.fanouts + queue.managed {
             if gate.blockReason != nil, !batches[slot].isProbe { continue }
             guard let position = batches[slot].unsent.nextWithoutSend() else { continue }
             recount(slot)
-            return settle(.blockProject(failure), position, slot, startedMs: now.projectMs, now, &actions)
+            return settle(.blockProject(failure), position, slot, startedMs: now.projectMs)
         }
     }
 }

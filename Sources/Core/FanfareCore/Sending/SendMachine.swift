@@ -70,6 +70,11 @@ public struct SendMachine {
     public internal(set) var permits = LeasedPermits()
     public internal(set) var limit: AdaptiveSendLimit
 
+    /// The time of the event that is being handled.
+    var now = Instant(monotonicNs: 0, projectMs: 0)
+    /// The driver's array while an event is handled, empty otherwise.
+    var actions: [SendAction] = []
+
     let rules: OutcomeRules
     var random: SplitMix64
     var messageNonce: UInt64
@@ -159,35 +164,38 @@ public struct SendMachine {
 
     /// Handles an event.
     ///
-    /// - Parameter actions: what the driver has to do is appended to them.
-    public mutating func handle(_ event: SendEvent, now: Instant, into actions: inout [SendAction]) {
+    /// - Parameter output: what the driver has to do is appended to it.
+    public mutating func handle(_ event: SendEvent, now: Instant, into output: inout [SendAction]) {
+        self.now = now
+        swap(&actions, &output)
+        defer { swap(&actions, &output) }
         switch event {
-        case .claimReplied(let reply, let askedNs): replied(reply, askedNs: askedNs, now, &actions)
+        case .claimReplied(let reply, let askedNs): replied(reply, askedNs: askedNs)
         case .permitsLent(let count, let askedNs): permits.lent(count, at: askedNs)
-        case .handedOver(let claim, let spec, let adapter): handedOver(claim, spec, adapter, now, &actions)
-        case .specLoaded(let job, let spec): loaded(job, spec, now, &actions)
-        case .specMissing(let job): forget(job, &actions)
-        case .specUnreadable(let job): unreadable(job, now, &actions)
-        case .giveUpJob(let job): stop(job, epoch: .max, onlyPreparing: true, now, &actions)
-        case .quarantineBegan: quarantineBegan(now, &actions)
-        case .completed(let tag, let outcome): completed(tag, outcome, now, &actions)
-        case .flushed(let flush, let reply): flushed(flush, reply, now, &actions)
-        case .replay(let facts): replay(facts, now, &actions)
-        case .rateChecked(let check, let waitMs): rateChecked(check, waitMs: waitMs, now, &actions)
+        case .handedOver(let claim, let spec, let adapter): handedOver(claim, spec, adapter)
+        case .specLoaded(let job, let spec): loaded(job, spec)
+        case .specMissing(let job): forget(job)
+        case .specUnreadable(let job): unreadable(job)
+        case .giveUpJob(let job): stop(job, epoch: .max, onlyPreparing: true)
+        case .quarantineBegan: quarantineBegan()
+        case .completed(let tag, let outcome): completed(tag, outcome)
+        case .flushed(let flush, let reply): flushed(flush, reply)
+        case .replay(let facts): replay(facts)
+        case .rateChecked(let check, let waitMs): rateChecked(check, waitMs: waitMs)
         case .managementGranted(let count):
             isRequestingManagement = false
             management.grant(count, now: now.monotonicNs)
         case .timer(.flush):
             isFlushArmed = false
-            flushAll(now, &actions)
+            flushAll()
         case .timer(.wake): isWakeArmed = false
-        case .forgotten(let names): forgotten(names, now, &actions)
-        case .leaseLost: leaseLost(now, &actions)
-        case .giveUp: stopAll(now, &actions) { $0.state.endingStatus == nil }
+        case .forgotten(let names): forgotten(names)
+        case .leaseLost: leaseLost()
+        case .giveUp: stopAll { $0.state.endingStatus == nil }
         case .drain:
             gate.isDraining = true
-            stopAll(now, &actions) { _ in true }
-            flushAll(now, &actions)
+            stopAll { _ in true }
+            flushAll()
         }
     }
 
@@ -226,14 +234,9 @@ public struct SendMachine {
     /// The slot of a job, which is made if there is none.
     mutating func jobSlot(_ id: String) -> Int {
         if let slot = jobSlots[id] { return slot }
-        let slot: Int
-        if let free = freeJobs.popLast() {
-            slot = free
-            jobs[slot] = HeldJob(id: id)
-        } else {
-            slot = jobs.count
-            jobs.append(HeldJob(id: id))
-        }
+        let slot = freeJobs.popLast() ?? jobs.count
+        if slot == jobs.count { jobs.append(nil) }
+        jobs[slot] = HeldJob(id: id)
         jobSlots[id] = slot
         return slot
     }
@@ -245,7 +248,15 @@ public struct SendMachine {
     }
 
     /// What the outcome rules need to know of a batch.
-    func situation(_ slot: Int, _ now: Instant) -> OutcomeRules.Situation {
+    func situation(_ slot: Int) -> OutcomeRules.Situation {
         OutcomeRules.Situation(job: sendJob(slot), ending: jobs[batches[slot].job]?.ending, now: now)
+    }
+
+    mutating func log(
+        _ level: SendLog.Level,
+        _ message: StaticString,
+        _ metadata: [(name: String, value: String)] = []
+    ) {
+        actions.append(.log(SendLog(level: level, message: message, metadata: metadata)))
     }
 }
