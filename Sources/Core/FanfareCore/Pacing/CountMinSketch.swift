@@ -23,30 +23,23 @@ public struct CountMinSketch: Sendable {
 
     private var cells = [UInt8](repeating: 0, count: blocks * rows * columns)
     private var windowStart: UInt64?
-    private let seed: UInt64
 
-    /// - Parameter seed: gives each worker its own collisions; counts of the same recipients are otherwise the same in
-    ///   every run.
-    public init(seed: UInt64 = 0) { self.seed = seed }
+    public init() {}
 
-    /// Counts one more send to `recipient`.
+    /// Counts one more send to a recipient.
     ///
-    /// - Parameter now: nanoseconds on a clock that is never set.
-    /// - Returns: how often it was counted in this window, this time included: never too low up to 255, where counting
-    ///   stops.
-    public mutating func count(_ recipient: String, now: UInt64) -> Int {
-        count(hash: ByteHash.of(recipient), now: now)
-    }
-
-    /// - Parameter hash: of ``FanfareModel/ByteHash``, as of any text.
+    /// - Parameters:
+    ///   - hash: the recipient's ``FanfareModel/ByteHash``.
+    ///   - now: nanoseconds on a clock that is never set.
+    /// - Returns: how often it was counted in this window, this time included: never too low, and 255 at most.
     public mutating func count(hash: UInt64, now: UInt64) -> Int {
         let start = windowStart ?? now
         windowStart = start
         if now >= start.adding(Self.windowNs) {
-            clear()
+            for index in cells.indices { cells[index] = 0 }
             windowStart = now
         }
-        let hash = ByteHash.mixed(hash ^ seed)
+        let hash = ByteHash.mixed(hash)
         return unsafe cells.withUnsafeMutableBufferPointer { cells in
             var least = UInt8.max
             for row in 0..<Self.rows { least = min(least, unsafe cells[Self.cell(row, hash)]) }
@@ -64,9 +57,5 @@ public struct CountMinSketch: Sendable {
         let block = Int(truncatingIfNeeded: hash) & (blocks - 1)
         let column = Int(truncatingIfNeeded: hash >> UInt64(12 + 4 * row)) & (columns - 1)
         return (block * rows + row) * columns + column
-    }
-
-    private mutating func clear() {
-        for index in cells.indices { cells[index] = 0 }
     }
 }
