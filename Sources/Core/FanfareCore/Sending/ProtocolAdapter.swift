@@ -138,21 +138,9 @@ public enum ProtocolAdapter: Sendable {
 
     // MARK: Requests and answers
 
-    /// A request as its transport gets it: an HTTP request's parts, or the JSON inside a stanza.
-    public struct Request: Equatable, Sendable {
-        public var method = ManagementRequest.Method.post
-        /// Path and query; empty for the address of sends.
-        public var path = ""
-        public var body: [UInt8] = []
-
-        public init() {}
-
-        init(_ parts: ManagementRequest) {
-            method = parts.method
-            path = parts.path
-            body = parts.body
-        }
-    }
+    /// A request as its transport gets it. The path is empty for the address of sends; the body is the JSON inside a
+    /// stanza over XMPP.
+    public typealias Request = ManagementRequest
 
     /// The recipients that one request names.
     public struct Recipients {
@@ -185,7 +173,7 @@ public enum ProtocolAdapter: Sendable {
     ///   - messageID: the id that an ack over XMPP will name.
     ///   - nowMs: Unix milliseconds.
     func request(_ recipients: Recipients, credentialProject: String, messageID: String, nowMs: Int64) -> Request {
-        var request = Request()
+        var request = Request(method: .post, path: "")
         let (kind, name) = (recipients.kind, recipients.name)
         switch self {
         case .multicast(let template) where recipients.count > 1:
@@ -203,9 +191,9 @@ public enum ProtocolAdapter: Sendable {
             guard let parts else {
                 preconditionFailure("refusal() was asked first, and a project has no name of dots")
             }
-            request = Request(parts)
+            request = parts
         case .group(let operation, let groupName, let key, let members):
-            request = Request(GroupOperation.request(operation, name: groupName, key: key, tokens: members))
+            request = GroupOperation.request(operation, name: groupName, key: key, tokens: members)
         }
         return request
     }
