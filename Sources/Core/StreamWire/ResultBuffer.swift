@@ -1,4 +1,4 @@
-internal import FanfareModel
+public import FanfareModel
 
 /// The results of one flush as they travel: indexes and letters side by side, and the objects as one text, so that a
 /// thousand of them are neither a thousand words for Redis to take apart nor a thousand allocations.

@@ -1,8 +1,10 @@
-import FanfareCore
 import FanfareJSON
 import FanfareModel
 import Foundation
+import StreamWire
 import Testing
+
+@testable import FanfareCore
 
 @Suite struct ResultRecordTests {
     private func text(_ record: ResultRecord?) throws -> String {
@@ -13,7 +15,15 @@ import Testing
     }
 
     private func record(_ verdict: Verdict, kind: RecipientKind = .token, maybeDup: Bool = false) -> ResultRecord? {
-        ResultRecord(verdict, index: 7, kind: kind, recipient: "r", attempts: 2, maybeDup: maybeDup)
+        var record = ResultRecord(
+            index: 7,
+            kind: kind,
+            recipient: "r",
+            status: .sent,
+            attempts: 2,
+            maybeDup: maybeDup
+        )
+        return record.apply(verdict) ? record : nil
     }
 
     /// A plain object has a way of its own to be written. Texts that need an escape take the other one.
@@ -103,22 +113,14 @@ import Testing
         )
     }
 
-    @Test func onlyFinalWordsAreRecords() {
+    @Test func aVerdictThatIsNotFinalHasNoRecord() {
         let failure = Failure(error: .unavailable, action: .none)
         for verdict in [Verdict.retry(Retry(failure: failure)), .refreshCredential(failure), .blockProject(failure)] {
             #expect(record(verdict) == nil)
         }
-        func ended(_ decision: RetryDecision) -> ResultRecord? {
-            ResultRecord(decision, index: 0, kind: .token, recipient: "r", attempts: 1, maybeDup: false)
-        }
-        #expect(ended(.wait(untilMs: 5)) == nil)
-        #expect(ended(.expired)?.status == .expired)
-        #expect(ended(.unknown(failure))?.status == .unknown)
-        #expect(ended(.giveUp(failure))?.status == .failed)
-        #expect(ended(.giveUp(failure))?.failure == failure)
     }
 
-    @Test func policiesKeepWhatTheySay() {
+    @Test func aResultIsRecordedAsItsPolicyAsks() {
         let plain = record(.sent(messageID: "m", canonical: nil))
         #expect(plain?.needsRecording(.all) == true)
         #expect(plain?.needsRecording(.failures) == false)
@@ -136,19 +138,34 @@ import Testing
         }
     }
 
+    private func feedback(_ verdict: Verdict, kind: RecipientKind = .token) -> [RecordCall.Feedback]? {
+        record(verdict, kind: kind)?.feedback
+    }
+
+    private func entry(
+        _ action: String,
+        kind: String = "token",
+        replacement: String = "",
+        error: String = ""
+    ) -> RecordCall.Feedback {
+        RecordCall.Feedback(
+            index: 7,
+            kind: kind,
+            recipient: "r",
+            action: action,
+            replacement: replacement,
+            error: error
+        )
+    }
+
     @Test func feedbackIsOfTokensAndFidsOnly() {
         let dead = Verdict.failed(Failure(error: .unregistered, action: .remove, httpStatus: 404))
-        #expect(
-            record(dead)?.feedback == Feedback(kind: .token, recipient: "r", action: .remove(.unregistered))
-        )
-        #expect(record(dead, kind: .fid)?.feedback?.kind == .fid)
-        for kind in [RecipientKind.topic, .condition, .group] { #expect(record(dead, kind: kind)?.feedback == nil) }
-        #expect(
-            record(.sent(messageID: "m", canonical: "new"))?.feedback
-                == Feedback(kind: .token, recipient: "r", action: .replace("new"))
-        )
-        #expect(record(.sent(messageID: "m", canonical: nil))?.feedback == nil)
-        #expect(record(.failed(Failure(error: .invalidArgument, action: .fixMessage)))?.feedback == nil)
+        #expect(feedback(dead) == [entry("remove", error: "UNREGISTERED")])
+        #expect(feedback(dead, kind: .fid) == [entry("remove", kind: "fid", error: "UNREGISTERED")])
+        for kind in [RecipientKind.topic, .condition, .group] { #expect(feedback(dead, kind: kind) == []) }
+        #expect(feedback(.sent(messageID: "m", canonical: "new")) == [entry("replace", replacement: "new")])
+        #expect(feedback(.sent(messageID: "m", canonical: nil)) == [])
+        #expect(feedback(.failed(Failure(error: .invalidArgument, action: .fixMessage))) == [])
     }
 
     @Test func aGroupOperationsResultHasKeyAndName() throws {
@@ -158,7 +175,7 @@ import Testing
             try text(made) == #"{"i":7,"group":"K","status":"sent","group_name":"n","message_id":"","attempts":2}"#
         )
         #expect(made.needsRecording(.all) && !made.needsRecording(.failures) && !made.needsRecording(.none))
-        #expect(made.feedback == nil)
+        #expect(made.feedback.isEmpty)
         let refused = Failure(error: .invalidArgument, action: .fixMessage, rawError: "exists", httpStatus: 400)
         var failed = try #require(record(.failed(refused), kind: .group))
         failed.groupName = "n"

@@ -1,3 +1,4 @@
+import FanfareModel
 import Foundation
 import RedisTransport
 import StreamWire

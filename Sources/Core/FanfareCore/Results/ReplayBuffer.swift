@@ -1,4 +1,4 @@
-public import StreamWire
+internal import StreamWire
 
 /// Results that Redis confirmed in the last seconds. A server that was killed or replaced may have lost them, and only
 /// this worker knows that those recipients need no second send. With Sentinels they are kept until a replica has them, too:
@@ -7,14 +7,7 @@ public import StreamWire
 /// The results of many flushes lie side by side. At full speed there are tens of thousands of flushes, and memory of their
 /// own for each would cost more to free, seconds later, than it did to fill.
 public struct ReplayBuffer {
-    /// The results of one flush.
-    public struct Facts {
-        public let source: BatchSource
-        public let results: ResultBuffer
-        public let feedback: [RecordCall.Feedback]
-        public let subscribed: [UInt8]
-    }
-
+    /// A flush without its results, which stand side by side with those of others.
     private struct Kept {
         let source: BatchSource
         let results: Int
@@ -86,15 +79,19 @@ public struct ReplayBuffer {
         }
     }
 
-    /// Removes all that is kept, flush by flush, in the order of their confirmations.
-    public mutating func removeAll() -> [Facts] {
+    /// Removes all flushes, in the order of their confirmations.
+    public mutating func removeAll() -> [Flush] {
         defer {
             spans = []
             count = 0
         }
         return spans.flatMap { span in
             zip(span.flushes, span.results.divided(into: span.flushes.map(\.results))).map { kept, results in
-                Facts(source: kept.source, results: results, feedback: kept.feedback, subscribed: kept.subscribed)
+                var call = RecordCall(kept.source)
+                call.results = results
+                call.feedback = kept.feedback
+                call.subscribed = kept.subscribed
+                return Flush(slot: nil, source: kept.source, call: call)
             }
         }
     }

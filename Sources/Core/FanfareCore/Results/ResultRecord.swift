@@ -1,125 +1,46 @@
 internal import FanfareJSON
-public import FanfareModel
+internal import FanfareModel
 
 /// The final word on one recipient, and how it is written: as one object of a results entry, and, where the token is
 /// dead or replaced, as a feedback entry.
-public struct ResultRecord: Equatable, Sendable {
+struct ResultRecord: Equatable, Sendable {
     /// The recipient's index in the order the producer gave.
-    public var index: Int64
-    public var kind: RecipientKind
-    public var recipient: String
-    public var status: ResultStatus
+    var index: Int64
+    var kind: RecipientKind
+    var recipient: String
+    var status: ResultStatus
     /// Empty when the answer's body was lost, and for every status but `sent`.
-    public var messageID: String
+    var messageID = ""
     /// The id that replaces this recipient's; only with `sent`.
-    public var canonical: String?
+    var canonical: String?
     /// Written only with `failed`.
-    public var failure: Failure?
+    var failure: Failure?
     /// Members of a group that did not get the message; nil when none are known to be left out.
-    public var failedTokens: [String]?
+    var failedTokens: [String]?
     /// Of a device group: members whose tokens the app should forget.
-    public var memberFeedback: [Feedback] = []
+    var deadMembers: [GroupProgress.Member] = []
     /// The name of the group that an operation was for; nil for a message.
-    public var groupName: String?
+    var groupName: String?
     /// Attempts that count.
-    public var attempts: Int
+    var attempts: Int
     /// The recipient may have got the message more than once.
-    public var maybeDup: Bool
+    var maybeDup = false
 
-    public init(
-        index: Int64,
-        kind: RecipientKind,
-        recipient: String,
-        status: ResultStatus,
-        messageID: String = "",
-        canonical: String? = nil,
-        failure: Failure? = nil,
-        failedTokens: [String]? = nil,
-        groupName: String? = nil,
-        attempts: Int,
-        maybeDup: Bool = false
-    ) {
-        self.index = index
-        self.kind = kind
-        self.recipient = recipient
-        self.status = status
-        self.messageID = messageID
-        self.canonical = canonical
-        self.failure = failure
-        self.failedTokens = failedTokens
-        self.groupName = groupName
-        self.attempts = attempts
-        self.maybeDup = maybeDup
-    }
-
-    /// The record of a final verdict; nil when the verdict asks for something else first.
-    public init?(
-        _ verdict: Verdict,
-        index: Int64,
-        kind: RecipientKind,
-        recipient: String,
-        attempts: Int,
-        maybeDup: Bool
-    ) {
-        self.init(
-            index: index,
-            kind: kind,
-            recipient: recipient,
-            status: .sent,
-            attempts: attempts,
-            maybeDup: maybeDup
-        )
+    /// Adopts what a final verdict says; false, and nothing changed, for a verdict that asks for something else first.
+    mutating func apply(_ verdict: Verdict) -> Bool {
         switch verdict {
-        case .sent(let messageID, let canonical):
-            self.messageID = messageID
-            self.canonical = canonical
-        case .sentPartly(let messageID, let failedTokens):
-            self.messageID = messageID
-            self.failedTokens = failedTokens
-        case .managed(let group):
-            self.recipient = group
-        case .failed(let failure):
-            status = .failed
-            self.failure = failure
-        case .unknown:
-            status = .unknown
-        case .retry, .refreshCredential, .blockProject:
-            return nil
-        }
-    }
-
-    /// The record of the end of trying; nil for a wait.
-    public init?(
-        _ decision: RetryDecision,
-        index: Int64,
-        kind: RecipientKind,
-        recipient: String,
-        attempts: Int,
-        maybeDup: Bool
-    ) {
-        let status: ResultStatus
-        var failure: Failure?
-        switch decision {
-        case .wait: return nil
-        case .expired: status = .expired
+        case .sent(let messageID, let canonical): (self.messageID, self.canonical) = (messageID, canonical)
+        case .sentPartly(let messageID, let tokens): (self.messageID, failedTokens) = (messageID, tokens)
+        case .managed(let group): recipient = group
+        case .failed(let failure): (status, self.failure) = (.failed, failure)
         case .unknown: status = .unknown
-        case .giveUp(let last):
-            status = .failed
-            failure = last
+        case .retry, .refreshCredential, .blockProject: return false
         }
-        self.init(
-            index: index,
-            kind: kind,
-            recipient: recipient,
-            status: status,
-            failure: failure,
-            attempts: attempts,
-            maybeDup: maybeDup
-        )
+        return true
     }
 
     /// What the producer should do about this result.
-    public var action: RemedyAction {
+    var action: RemedyAction {
         switch status {
         case .failed: return failure?.action ?? .none
         case .sent: return canonical == nil ? .none : .replace
@@ -129,7 +50,7 @@ public struct ResultRecord: Equatable, Sendable {
 
     /// Whether this result belongs into the results stream under a policy (a resolved one; `unsaid` counts as `all`).
     /// A group's partial failure is something to know, so `failures` keeps it too.
-    public func needsRecording(_ policy: ResultsPolicy) -> Bool {
+    func needsRecording(_ policy: ResultsPolicy) -> Bool {
         switch policy {
         case .all, .unsaid: return true
         case .failures: return status != .sent || maybeDup || canonical != nil || failedTokens != nil
@@ -140,7 +61,7 @@ public struct ResultRecord: Equatable, Sendable {
 
 extension ResultRecord {
     /// Appends this result as one JSON object.
-    public func appendJSON(to bytes: inout [UInt8]) {
+    func appendJSON(to bytes: inout [UInt8]) {
         if isPlain { appendPlain(to: &bytes) } else { appendAny(to: &bytes) }
     }
 

@@ -73,25 +73,14 @@ extension OutcomeRules {
         _ job: SendJob,
         unreached: ResultStatus
     ) -> Decision {
-        let history = recipient.history
         var status = ResultStatus.sent
         let failure = progress.failure(httpStatus: job.answersOverHTTP ? 200 : 0)
-        if !progress.isReached { status = failure == nil || history.maybeDuplicate ? .unknown : unreached }
-        var record = ResultRecord(
-            index: Int64(recipient.index),
-            kind: .group,
-            recipient: progress.key,
-            status: status,
-            messageID: progress.messageID,
-            failure: status == .failed ? failure : nil,
-            failedTokens: progress.failed.isEmpty ? nil : progress.failedTokens,
-            attempts: history.attempts,
-            maybeDup: history.maybeDuplicate
-        )
-        record.memberFeedback = progress.failed.compactMap { member in
-            guard member.isDead, let error = member.error else { return nil }
-            return Feedback(kind: .token, recipient: member.token, action: .remove(error))
-        }
-        return Decision(recipient: recipient, fate: .result(reported(record, job)))
+        if !progress.isReached { status = failure == nil || recipient.history.maybeDuplicate ? .unknown : unreached }
+        var record = record(status, recipient, job)
+        record.messageID = progress.messageID
+        record.failure = status == .failed ? failure : nil
+        record.failedTokens = progress.failed.isEmpty ? nil : progress.failed.map(\.token)
+        record.deadMembers = progress.failed.filter { $0.isDead && $0.error != nil }
+        return decision(record, recipient, job)
     }
 }

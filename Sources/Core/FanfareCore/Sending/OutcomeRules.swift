@@ -1,5 +1,5 @@
-public import FanfareModel
-public import StreamWire
+internal import FanfareModel
+internal import StreamWire
 
 /// The rules for what becomes of a recipient: a result, or another attempt at a time.
 ///
@@ -21,24 +21,18 @@ public import StreamWire
 /// | `sentPartly` of a device group | a round over the members that FCM did not reach |
 /// | `retry` | a retry at the time that ``RetryPolicy`` says, or the result of the end of trying |
 /// | `blockProject`, `refreshCredential` | a retry that waits for the project's probe, without an attempt counted |
-public struct OutcomeRules: Sendable {
+struct OutcomeRules: Sendable {
     /// What the rules need to know besides the recipient.
-    public struct Situation {
-        public var job: SendJob
+    struct Situation {
+        var job: SendJob
         /// The status that ends the job; nil while it goes on.
-        public var ending: ResultStatus?
-        public var now: Instant
-
-        public init(job: SendJob, ending: ResultStatus? = nil, now: Instant) {
-            self.job = job
-            self.ending = ending
-            self.now = now
-        }
+        var ending: ResultStatus?
+        var now: Instant
     }
 
     /// What becomes of a recipient.
-    public struct Decision: Equatable {
-        public enum Fate: Equatable {
+    struct Decision: Equatable {
+        enum Fate: Equatable {
             case result(ResultRecord)
             /// Another attempt, not before this time, in the project's time. `cause` is nil where no answer asks for it.
             case retry(dueMs: Int64, cause: Retry.Cause?)
@@ -47,23 +41,21 @@ public struct OutcomeRules: Sendable {
         }
 
         /// The recipient with its history, and with its members' progress where it is a group.
-        public var recipient: ClaimedRecipient
-        public var fate: Fate
+        var recipient: ClaimedRecipient
+        var fate: Fate
         /// FCM refused the recipient's rate until this time, in the project's time; nil if it did not.
-        public var rateRefusedUntilMs: Int64?
+        var rateRefusedUntilMs: Int64?
     }
 
     /// How long a recipient in doubt waits for an answer that may still arrive, in milliseconds.
     static let doubtfulMs: Int64 = 2_000
 
-    let policy: RetryPolicy
-
-    public init(policy: RetryPolicy = RetryPolicy()) { self.policy = policy }
+    var policy = RetryPolicy()
 
     // MARK: Before a send
 
     /// The fate of a recipient that may not be sent; nil if it may.
-    public func beforeSend(_ recipient: ClaimedRecipient, _ situation: Situation) -> Decision? {
+    func beforeSend(_ recipient: ClaimedRecipient, _ situation: Situation) -> Decision? {
         let (job, now) = (situation.job, situation.now)
         if situation.ending != nil { return end(recipient, situation) }
         guard case .success(let adapter) = job.adapter else { return nil }
@@ -91,7 +83,7 @@ public struct OutcomeRules: Sendable {
 
     /// The fate of a recipient that an earlier worker may have sent to. It is sent again last, so that an answer in
     /// flight can arrive first.
-    public func doubtful(_ recipient: ClaimedRecipient, _ situation: Situation) -> Decision {
+    func doubtful(_ recipient: ClaimedRecipient, _ situation: Situation) -> Decision {
         let (job, now) = (situation.job, situation.now)
         var recipient = recipient
         recipient.history.attempts += 1
@@ -111,7 +103,7 @@ public struct OutcomeRules: Sendable {
     }
 
     /// The fate of a recipient of a job that ends before its time.
-    public func end(_ recipient: ClaimedRecipient, _ situation: Situation) -> Decision {
+    func end(_ recipient: ClaimedRecipient, _ situation: Situation) -> Decision {
         guard let status = situation.ending else { preconditionFailure("the job goes on") }
         if let members = finishedRounds(status, recipient, situation.job) { return members }
         // It is not known whether an unanswered attempt arrived.
@@ -119,19 +111,14 @@ public struct OutcomeRules: Sendable {
     }
 
     /// The fate of a recipient that was never sent and goes back: it is due before everything that waits.
-    public func giveBack(_ recipient: ClaimedRecipient) -> Decision {
+    func giveBack(_ recipient: ClaimedRecipient) -> Decision {
         Decision(recipient: recipient, fate: .retry(dueMs: 1, cause: nil))
     }
 
     /// The fate of a recipient whose rate allows no send before this time, in the project's time.
-    public func hold(_ recipient: ClaimedRecipient, untilMs: Int64, _ situation: Situation) -> Decision {
+    func hold(_ recipient: ClaimedRecipient, untilMs: Int64, _ situation: Situation) -> Decision {
         if situation.ending != nil { return end(recipient, situation) }
         return Decision(recipient: recipient, fate: .retry(dueMs: untilMs, cause: nil))
-    }
-
-    /// The fate of a recipient that fails without a send.
-    public func fail(_ failure: Failure, _ recipient: ClaimedRecipient, _ job: SendJob) -> Decision {
-        result(.failed, failure, recipient, job)
     }
 
     // MARK: After a send
@@ -141,7 +128,7 @@ public struct OutcomeRules: Sendable {
     /// - Parameters:
     ///   - startedMs: when the attempt began, in the project's time.
     ///   - random: from 0 up to, not including, 1.
-    public func settle(
+    func settle(
         _ verdict: Verdict,
         _ recipient: ClaimedRecipient,
         startedMs: Int64,
@@ -161,16 +148,9 @@ public struct OutcomeRules: Sendable {
         case .blockProject(let failure), .refreshCredential(let failure):
             return Decision(recipient: recipient, fate: .park(failure))
         case .sent, .sentPartly, .managed, .failed, .unknown:
-            let record = ResultRecord(
-                verdict,
-                index: Int64(recipient.index),
-                kind: job.spec.kind,
-                recipient: job.name(of: recipient),
-                attempts: recipient.history.attempts,
-                maybeDup: recipient.history.maybeDuplicate
-            )
-            guard let record else { preconditionFailure("the verdict is final") }
-            return Decision(recipient: recipient, fate: .result(reported(record, job)))
+            var record = record(.sent, recipient, job)
+            guard record.apply(verdict) else { preconditionFailure("the verdict is final") }
+            return decision(record, recipient, job)
         }
     }
 
@@ -192,14 +172,8 @@ public struct OutcomeRules: Sendable {
         }
     }
 
-    func wait(
-        _ retry: Retry,
-        _ recipient: ClaimedRecipient,
-        _ situation: Situation,
-        random: Double
-    ) -> Decision {
+    func wait(_ retry: Retry, _ recipient: ClaimedRecipient, _ situation: Situation, random: Double) -> Decision {
         let (job, now) = (situation.job, situation.now)
-        var recipient = recipient
         let history = recipient.history
         let decision = policy.decide(
             retry,
@@ -210,28 +184,34 @@ public struct OutcomeRules: Sendable {
             expiresAtMs: job.spec.expiresAt > 0 ? now.projectTime(job.spec.expiresAt) : 0,
             random: random
         )
-        if case .wait(let untilMs) = decision {
-            if job.isDoubtful(retry) { recipient.history.maybeDuplicate = true }
-            if situation.ending != nil { return end(recipient, situation) }
-            // Retries of one second share a request, so they move to its end; none is sent earlier.
-            let due = job.sharesRequests ? (untilMs + 999) / 1_000 * 1_000 : untilMs
-            var waiting = Decision(recipient: recipient, fate: .retry(dueMs: due, cause: retry.cause))
-            if retry.scope == .device || retry.scope == .topic { waiting.rateRefusedUntilMs = untilMs }
-            return waiting
+        let status: ResultStatus
+        var failure: Failure?
+        switch decision {
+        case .wait(let untilMs): return wait(untilMs, retry, recipient, situation)
+        case .expired: status = .expired
+        case .unknown: status = .unknown
+        case .giveUp(let last): (status, failure) = (.failed, last)
         }
-        if let members = finishedRounds(decision.statusOfGroup, recipient, job) { return members }
+        if let members = finishedRounds(status, recipient, job) { return members }
         // The failure of a message says `maybe_dup`; the status of an operation has to.
         if job.isManagement, history.maybeDuplicate { return result(.unknown, nil, recipient, job) }
-        let record = ResultRecord(
-            decision,
-            index: Int64(recipient.index),
-            kind: job.spec.kind,
-            recipient: job.name(of: recipient),
-            attempts: history.attempts,
-            maybeDup: history.maybeDuplicate
-        )
-        guard let record else { preconditionFailure("the decision is final") }
-        return Decision(recipient: recipient, fate: .result(reported(record, job)))
+        return result(status, failure, recipient, job)
+    }
+
+    private func wait(
+        _ untilMs: Int64,
+        _ retry: Retry,
+        _ recipient: ClaimedRecipient,
+        _ situation: Situation
+    ) -> Decision {
+        var recipient = recipient
+        if situation.job.isDoubtful(retry) { recipient.history.maybeDuplicate = true }
+        if situation.ending != nil { return end(recipient, situation) }
+        // Retries of one second share a request, so they move to its end; none is sent earlier.
+        let due = situation.job.sharesRequests ? (untilMs + 999) / 1_000 * 1_000 : untilMs
+        var waiting = Decision(recipient: recipient, fate: .retry(dueMs: due, cause: retry.cause))
+        if retry.scope == .device || retry.scope == .topic { waiting.rateRefusedUntilMs = untilMs }
+        return waiting
     }
 
     // MARK: Results
@@ -241,26 +221,34 @@ public struct OutcomeRules: Sendable {
         finishedRounds(status, recipient, job) ?? result(status, nil, recipient, job)
     }
 
-    private func result(
+    func result(
         _ status: ResultStatus,
         _ failure: Failure?,
         _ recipient: ClaimedRecipient,
         _ job: SendJob
     ) -> Decision {
-        let record = ResultRecord(
+        var record = record(status, recipient, job)
+        record.failure = failure
+        return decision(record, recipient, job)
+    }
+
+    func record(_ status: ResultStatus, _ recipient: ClaimedRecipient, _ job: SendJob) -> ResultRecord {
+        ResultRecord(
             index: Int64(recipient.index),
             kind: job.spec.kind,
             recipient: job.name(of: recipient),
             status: status,
-            failure: failure,
             attempts: recipient.history.attempts,
             maybeDup: recipient.history.maybeDuplicate
         )
-        return Decision(recipient: recipient, fate: .result(reported(record, job)))
+    }
+
+    func decision(_ record: ResultRecord, _ recipient: ClaimedRecipient, _ job: SendJob) -> Decision {
+        Decision(recipient: recipient, fate: .result(reported(record, job)))
     }
 
     /// The record as the results stream gets it.
-    func reported(_ record: ResultRecord, _ job: SendJob) -> ResultRecord {
+    private func reported(_ record: ResultRecord, _ job: SendJob) -> ResultRecord {
         guard job.isManagement else { return record }
         var record = record
         // No device shows an operation twice.
@@ -271,16 +259,5 @@ public struct OutcomeRules: Sendable {
             if record.status != .sent { record.recipient = job.spec.groupKey }
         }
         return record
-    }
-}
-
-extension RetryDecision {
-    /// The status of a group whose trying ends so, if FCM reached none of its members.
-    fileprivate var statusOfGroup: ResultStatus {
-        switch self {
-        case .expired: .expired
-        case .unknown: .unknown
-        case .wait, .giveUp: .failed
-        }
     }
 }

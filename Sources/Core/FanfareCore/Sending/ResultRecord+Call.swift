@@ -2,34 +2,31 @@ internal import FanfareModel
 internal import StreamWire
 
 extension ResultRecord {
-    var callStatus: RecordCall.Status {
-        switch status {
-        case .sent: return .sent
-        case .failed: return .failed
-        case .unknown: return .unknown
-        case .cancelled: return .cancelled
-        case .expired: return .expired
+    /// Its feedback entries, whatever the job's results policy: tokens and ids to remove or replace. Topics and
+    /// conditions are in no token store, so they have none; a group has those of its members.
+    var feedback: [RecordCall.Feedback] {
+        switch (kind, action) {
+        case (.group, _): deadMembers.map { entry(.remove, .token, $0.token, error: $0.error) }
+        case (.token, .remove), (.fid, .remove): [entry(.remove, kind, recipient, error: failure?.error)]
+        case (.token, .replace), (.fid, .replace): [entry(.replace, kind, recipient, replacement: canonical)]
+        default: []
         }
     }
 
-    var callFeedback: [RecordCall.Feedback] {
-        guard !memberFeedback.isEmpty else { return feedback.map { [entry($0)] } ?? [] }
-        return memberFeedback.map(entry)
-    }
-
-    private func entry(_ feedback: Feedback) -> RecordCall.Feedback {
-        let (action, replacement, error): (String, String, String)
-        switch feedback.action {
-        case .remove(let code): (action, replacement, error) = ("remove", "", code.rawValue)
-        case .replace(let id): (action, replacement, error) = ("replace", id, "")
-        }
-        return RecordCall.Feedback(
+    private func entry(
+        _ action: RemedyAction,
+        _ kind: RecipientKind,
+        _ recipient: String,
+        replacement: String? = nil,
+        error: ErrorCode? = nil
+    ) -> RecordCall.Feedback {
+        RecordCall.Feedback(
             index: Int(index),
-            kind: feedback.kind.rawValue,
-            recipient: feedback.recipient,
-            action: action,
-            replacement: replacement,
-            error: error
+            kind: kind.rawValue,
+            recipient: recipient,
+            action: action.rawValue,
+            replacement: replacement ?? "",
+            error: error?.rawValue ?? ""
         )
     }
 }

@@ -23,7 +23,7 @@ public enum SendEvent {
     /// Redis answered a flush.
     case flushed(Flush, RecordReply)
     /// Redis may have forgotten these results: they are written again.
-    case replay(ReplayBuffer.Facts)
+    case replay(Flush)
     /// Redis said how long a recipient has to wait for its rate; 0 when it counted the send.
     case rateChecked(RateCheck, waitMs: Int64)
     /// Operations on topics and groups that FCM's rate allows now.

@@ -166,7 +166,7 @@ extension SendMachine {
     private mutating func flush(_ slot: Int) {
         batches[slot].isDirty = false
         let source = batches[slot].source
-        var call = RecordCall(job: source.job, batch: source.batch, epoch: source.epoch)
+        var call = RecordCall(source)
         swap(&call, &batches[slot].pending)
         batches[slot].lastFlush = call.results.count
         guard batches[slot].state.isLost else { return submit(call, slot) }
@@ -190,7 +190,7 @@ extension SendMachine {
 
     /// Writes results as facts, which Redis takes from anyone.
     private mutating func submitLate(_ call: RecordCall, _ source: BatchSource, _ slot: Int?) {
-        var late = RecordCall(job: source.job, batch: source.batch, epoch: source.epoch)
+        var late = RecordCall(source)
         late.late = true
         late.results = source.isManagement ? call.results : call.results.flaggedMaybeDuplicate()
         late.feedback = call.feedback
@@ -204,14 +204,10 @@ extension SendMachine {
 
     /// Redis may have forgotten what it confirmed in its last seconds. Facts are set once, so they do no harm where
     /// nothing was forgotten.
-    mutating func replay(_ facts: ReplayBuffer.Facts) {
-        var call = RecordCall(job: facts.source.job, batch: facts.source.batch, epoch: facts.source.epoch)
-        call.results = facts.results
-        call.feedback = facts.feedback
-        call.subscribed = facts.subscribed
-        gate.uncommitted += facts.results.count
-        let slot = slots { $0.source == facts.source && !$0.state.isPreparing }.first
-        submitLate(call, facts.source, slot)
+    mutating func replay(_ flush: Flush) {
+        gate.uncommitted += flush.call.results.count
+        let slot = slots { $0.source == flush.source && !$0.state.isPreparing }.first
+        submitLate(flush.call, flush.source, slot)
     }
 
     mutating func flushed(_ flush: Flush, _ reply: RecordReply) {
@@ -247,8 +243,7 @@ extension SendMachine {
     /// Closes a batch whose last recipient was reported in a flush that could not say so yet.
     mutating func closeIfDone(_ slot: Int) {
         guard batches[slot].needsClosing else { return }
-        let source = batches[slot].source
-        submit(RecordCall(job: source.job, batch: source.batch, epoch: source.epoch), slot)
+        submit(RecordCall(batches[slot].source), slot)
     }
 }
 
@@ -258,6 +253,8 @@ extension HeldBatch {
 }
 
 extension RecordCall {
+    init(_ source: BatchSource) { self.init(job: source.job, batch: source.batch, epoch: source.epoch) }
+
     /// Appends a result, and what the feedback stream is told of it.
     ///
     /// - Parameters:
@@ -267,7 +264,7 @@ extension RecordCall {
         let isWanted = record.needsRecording(policy)
         results.append(
             index: Int(record.index),
-            status: record.callStatus,
+            status: record.status,
             // What `failures` leaves out is kept in case it turns out to be in doubt.
             object: isWanted ? .wanted : policy == .failures ? .spare : .none,
             maybeDup: record.maybeDup
@@ -275,7 +272,7 @@ extension RecordCall {
             record.appendJSON(to: &bytes)
         }
         results.reserve(expected)
-        feedback.append(contentsOf: record.callFeedback)
+        feedback.append(contentsOf: record.feedback)
     }
 
     /// Appends a token whose subscription succeeded. Redis keeps its hash in a count, so the hash must not change.

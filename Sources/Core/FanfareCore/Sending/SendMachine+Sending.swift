@@ -115,7 +115,7 @@ extension SendMachine {
         let job = sendJob(slot)
         for position in batches[slot].unsent.removeAll() {
             for shared in batches[slot].unsent.sharing(position) {
-                write(rules.fail(failure, batches[slot].recipients[shared], job), shared, slot)
+                write(rules.result(.failed, failure, batches[slot].recipients[shared], job), shared, slot)
             }
         }
     }

@@ -180,7 +180,7 @@ public struct SendMachine {
         case .quarantineBegan: quarantineBegan()
         case .completed(let tag, let outcome): completed(tag, outcome)
         case .flushed(let flush, let reply): flushed(flush, reply)
-        case .replay(let facts): replay(facts)
+        case .replay(let flush): replay(flush)
         case .rateChecked(let check, let waitMs): rateChecked(check, waitMs: waitMs)
         case .managementGranted(let count):
             isRequestingManagement = false

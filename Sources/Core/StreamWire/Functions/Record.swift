@@ -1,7 +1,8 @@
+public import FanfareModel
+
 /// The call of `record`: one flush of one batch. It writes results, retries, feedback and the watermark in one step.
 public struct RecordCall: Equatable, Sendable {
-    /// The final word on a recipient, as the library counts it.
-    public enum Status: Equatable, Sendable { case sent, failed, unknown, cancelled, expired }
+    public typealias Status = ResultStatus
 
     public struct Retry: Equatable, Sendable {
         public var index: Int

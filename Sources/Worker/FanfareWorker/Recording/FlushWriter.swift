@@ -108,7 +108,7 @@ final class FlushWriter {
         let unconfirmed = unanswered.keys.sorted()
         isCut = false
         if !isSameServer {
-            for facts in replayBuffer.removeAll() { onAnswer(.replay(facts)) }
+            for flush in replayBuffer.removeAll() { onAnswer(.replay(flush)) }
         }
         reconcile()
         for id in unconfirmed { send(id) }

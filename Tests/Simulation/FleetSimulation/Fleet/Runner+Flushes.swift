@@ -49,7 +49,7 @@ extension Runner {
     func writeAgain(isSameServer: Bool) {
         let unconfirmed = flushes
         if !isSameServer {
-            for facts in replayBuffer.removeAll() { handle(.replay(facts)) }
+            for flush in replayBuffer.removeAll() { handle(.replay(flush)) }
         }
         reconcile(isSameServer: isSameServer)
         for pending in unconfirmed { write(pending) }

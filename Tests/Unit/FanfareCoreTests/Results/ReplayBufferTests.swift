@@ -52,10 +52,10 @@ import Testing
         }
         let kept = buffer.removeAll()
         #expect(kept.map(\.source) == (0..<40).map(source))
-        for (facts, flush) in zip(kept, flushes) {
-            #expect(facts.results == flush.call.results && facts.feedback == flush.call.feedback)
-            #expect(facts.subscribed == flush.call.subscribed)
-            #expect(facts.results.flaggedMaybeDuplicate() == flush.call.results.flaggedMaybeDuplicate())
+        for (kept, flush) in zip(kept, flushes) {
+            #expect(kept.call.results == flush.call.results && kept.call.feedback == flush.call.feedback)
+            #expect(kept.call.subscribed == flush.call.subscribed)
+            #expect(kept.call.results.flaggedMaybeDuplicate() == flush.call.results.flaggedMaybeDuplicate())
         }
         #expect(buffer.removeAll().isEmpty, "they are replayed once")
     }

@@ -152,7 +152,7 @@ import Testing
         #expect(Rules.short(decision) == row.expected)
         guard case .result(let record) = decision.fate else { return }
         #expect(record.failedTokens == row.failedTokens && record.recipient == "key" && record.messageID == "m1")
-        #expect(record.memberFeedback.map(\.recipient) == row.removed)
+        #expect(record.deadMembers.map(\.token) == row.removed)
     }
 
     @Test func membersThatWaitAreTheNextRound() throws {

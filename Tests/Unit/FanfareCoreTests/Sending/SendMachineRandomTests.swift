@@ -73,7 +73,7 @@ private struct RandomRun {
         case 95..<96: rig.handle(.quarantineBegan)
         case 96..<97: if oneIn(4) { rig.handle(.leaseLost) } else { rig.lend(20) }
         case 97..<98: if oneIn(3) { rig.handle(.giveUp) }
-        case 98..<99: if oneIn(3) { for facts in kept.removeAll() { rig.handle(.replay(facts)) } }
+        case 98..<99: if oneIn(3) { for flush in kept.removeAll() { rig.handle(.replay(flush)) } }
         default: rig.lend(20)
         }
     }

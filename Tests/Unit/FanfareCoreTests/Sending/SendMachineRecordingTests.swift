@@ -116,7 +116,7 @@ import Testing
 
     // MARK: Replay
 
-    private func facts(_ rig: inout MachineRig) -> [ReplayBuffer.Facts] {
+    private func confirmed(_ rig: inout MachineRig) -> [Flush] {
         var buffer = ReplayBuffer()
         rig.flushNow()
         while !rig.flushes.isEmpty { buffer.append(rig.confirm(), now: 0) }
@@ -126,7 +126,7 @@ import Testing
     @Test func replayedResultsAreWrittenAsFacts() {
         var rig = sending(count: 1)
         rig.answer(.sent())
-        for facts in facts(&rig) { rig.handle(.replay(facts)) }
+        for flush in confirmed(&rig) { rig.handle(.replay(flush)) }
         #expect(rig.machine.gate.uncommitted == 1 && rig.flushes.map(\.call.late) == [true])
         #expect(rig.flushes[0].slot == nil && rig.flushes[0].call.objects.contains("maybe_dup"))
         rig.confirm()
@@ -136,7 +136,7 @@ import Testing
     @Test func aBatchWaitsForItsReplayedResults() {
         var rig = sending(count: 2)
         rig.answer(.sent())
-        for facts in facts(&rig) { rig.handle(.replay(facts)) }
+        for flush in confirmed(&rig) { rig.handle(.replay(flush)) }
         rig.handle(.forgotten(["j/0"]))
         rig.answer(.sent())
         rig.flushNow()
@@ -151,9 +151,9 @@ import Testing
     @Test func aBatchThatIsBeingPreparedDoesNotWaitForReplayedResults() {
         var rig = sending(count: 1)
         rig.answer(.sent())
-        let facts = facts(&rig)
+        let confirmed = confirmed(&rig)
         rig.claim(.of())
-        for facts in facts { rig.handle(.replay(facts)) }
+        for flush in confirmed { rig.handle(.replay(flush)) }
         rig.handle(.giveUpJob("j"))
         rig.confirm()
         rig.expectEmpty()
