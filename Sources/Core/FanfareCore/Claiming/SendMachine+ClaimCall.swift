@@ -7,9 +7,9 @@ extension SendMachine {
     private static var mostBatches: Int { 64 }
 
     /// Recipients of fan-outs that may still be taken: two rounds of sends, one at hand while the other is in flight.
-    private var fanoutRoom: Int { max(0, 2 * settings.maxInFlight - queue.unsentFanouts) }
+    private var fanoutRoom: Int { max(0, 2 * settings.maxInFlight - queue.fanouts.unsent) }
     /// Recipients of other jobs, counted apart: a fan-out that is sent slowly keeps no single recipient out.
-    private var singleRoom: Int { max(0, 2 * settings.maxInFlight - queue.unsentSingles) }
+    private var singleRoom: Int { max(0, 2 * settings.maxInFlight - queue.singles.unsent) }
     /// Batches that may still be held, a bound for jobs of one recipient each.
     private var batchRoom: Int { 4 * settings.maxInFlight - batchCount }
 
@@ -42,7 +42,7 @@ extension SendMachine {
             retries: limit.retryRoom(now: now.monotonicNs),
             quotaPerMinute: settings.quotaPerMinute
         )
-        call.wantedManaged = max(0, 2 * Batch.maximumSize - queue.unsentManaged)
+        call.wantedManaged = max(0, 2 * Batch.maximumSize - queue.managed.unsent)
         call.newsCursor = plan.newsCursor
         call.refusedCursor = plan.refusedCursor
         call.answers = answers.report(now: now.monotonicNs)
@@ -55,7 +55,7 @@ extension SendMachine {
         if settings.protocols.transport == .legacy, settings.protocols.legacyBody == .json {
             shared = sharedDemand(onlyProbe: isBlocked)
         }
-        let singles = queue.unsentSingles - (shared?.singles ?? 0)
+        let singles = queue.singles.unsent - (shared?.singles ?? 0)
         // The probe needs a permit.
         let atLeast = isBlocked ? 1 : 0
         var available = permits.available(now: now.monotonicNs)

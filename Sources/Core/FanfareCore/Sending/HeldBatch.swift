@@ -57,21 +57,15 @@ public struct HeldBatch {
         unsent = UnsentRecipients([], confirmed: claim.watermark)
         pending = RecordCall(job: claim.job, batch: claim.batch, epoch: claim.epoch)
         self.startedNs = startedNs
-        isHeld = true
     }
 
     /// What a slot holds that no batch uses.
-    static var free: HeldBatch { HeldBatch() }
+    static var free: HeldBatch {
+        HeldBatch(Claim(job: "", epoch: "", watermark: 0, taken: RecipientList()), job: -1, startedNs: 0)
+    }
 
     /// False for ``free``.
-    let isHeld: Bool
-
-    private init() {
-        source = BatchSource(job: "", batch: "", epoch: "", isManagement: false)
-        (pass, deliveries, isQuarantined, isProbe, job, recipients) = (.first, 0, false, false, -1, [])
-        (claimedWatermark, unsent) = (0, UnsentRecipients([], confirmed: 0))
-        (pending, startedNs, isHeld) = (RecordCall(job: "", batch: "", epoch: ""), 0, false)
-    }
+    var isHeld: Bool { job >= 0 }
 
     /// The batch's name among all of the project: `<job>/<batch>`.
     public var name: String { "\(source.job)/\(source.batch)" }

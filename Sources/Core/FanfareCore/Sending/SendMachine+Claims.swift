@@ -88,13 +88,13 @@ extension SendMachine {
             return isSendable ? requestSize(slot) : 1
         }
         var demand = SharedDemand()
-        for slot in queue.singles {
+        for slot in queue.singles.places.lazy.map(\.slot) {
             let size = size(slot)
             guard size > 1 else { continue }
             if demand.next == 0 { demand.next = size }
             demand.singles += batches[slot].unsentCount
         }
-        if demand.next == 0 { demand.next = queue.fanouts.lazy.map(size).first { $0 > 1 } ?? 0 }
+        if demand.next == 0 { demand.next = queue.fanouts.places.lazy.map({ size($0.slot) }).first { $0 > 1 } ?? 0 }
         return demand
     }
 

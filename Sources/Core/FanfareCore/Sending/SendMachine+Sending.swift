@@ -27,14 +27,15 @@ extension SendMachine {
         var done = 0
         if let lastOverloadNs, now.monotonicNs < lastOverloadNs + Self.overloadBackoffNs {
             // A job whose recipients all fail must not be the only one that tries FCM.
-            let messages = queue.singles + queue.fanouts
-            let ordered = messages.filter { !batches[$0].isOverloaded } + messages.filter { batches[$0].isOverloaded }
-            _ = send(from: ordered, &room, &done)
-        } else if send(from: queue.singles, &room, &done) {
-            _ = send(from: queue.fanouts, &room, &done)
+            var messages = queue.singles.places + queue.fanouts.places
+            let spared = messages.filter { batches[$0.slot].isOverloaded }
+            messages.removeAll { batches[$0.slot].isOverloaded }
+            _ = send(from: messages + spared, &room, &done)
+        } else if send(from: queue.singles.places, &room, &done) {
+            _ = send(from: queue.fanouts.places, &room, &done)
         }
         // Operations have a rate of their own and need no permits.
-        _ = send(from: queue.managed, &room, &done)
+        _ = send(from: queue.managed.places, &room, &done)
         guard done > 0 else { return }
         removeDone(done)
         actions.append(.claim)
@@ -54,8 +55,8 @@ extension SendMachine {
     /// Sends of one batch after the other; false when there is no room for more.
     ///
     /// - Parameter done: grows by the batches that have nothing left to send.
-    private mutating func send(from slots: [Int], _ room: inout Room, _ done: inout Int) -> Bool {
-        for slot in slots {
+    private mutating func send(from places: [SendQueue.Place], _ room: inout Room, _ done: inout Int) -> Bool {
+        for slot in places.lazy.map(\.slot) {
             // A block holds sends only: operations go to other APIs.
             guard gate.blockReason == nil || batches[slot].isProbe || batches[slot].source.isManagement else {
                 continue
@@ -126,7 +127,7 @@ extension SendMachine {
         guard inFlight < atOnce, room[adapter.route] > 0 else { return nil }
         if adapter.isManagement {
             let count = min(most, batches[slot].unsentCount)
-            switch management.take(count, ahead: queue.unsentManaged, now: now.monotonicNs) {
+            switch management.take(count, ahead: queue.managed.unsent, now: now.monotonicNs) {
             case .go: return count
             case .ask(let wanted):
                 guard !isRequestingManagement else { return nil }
@@ -287,7 +288,7 @@ extension SendMachine {
     /// probe; the others wait as they are.
     private mutating func parkOne(_ failure: Failure) {
         // A send is preferred to an operation: the block is about sends.
-        for slot in queue.singles + queue.fanouts + queue.managed {
+        for slot in (queue.singles.places + queue.fanouts.places + queue.managed.places).map(\.slot) {
             if gate.blockReason != nil, !batches[slot].isProbe { continue }
             guard let position = batches[slot].unsent.nextWithoutSend() else { continue }
             recount(slot)

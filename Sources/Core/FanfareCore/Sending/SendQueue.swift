@@ -18,86 +18,70 @@ struct SendQueue: Sendable {
         var count = 0
     }
 
-    private(set) var singles: [Int] = []
-    private(set) var managed: [Int] = []
-    private(set) var fanouts: [Int] = []
-    private var fanoutPriorities: [Int] = []
-    /// Recipients that were not sent; kept as sums, because every hand-over asks for them.
-    private(set) var unsentSingles = 0
-    private(set) var unsentManaged = 0
-    private(set) var unsentFanouts = 0
+    /// A queued batch.
+    struct Place: Sendable {
+        let slot: Int
+        /// 0 outside the lane of fan-outs.
+        let priority: Int
+    }
 
-    var isEmpty: Bool { singles.isEmpty && managed.isEmpty && fanouts.isEmpty }
+    /// The batches of one lane, in the order in which they are sent.
+    struct Line: Sendable {
+        fileprivate(set) var places: [Place] = []
+        /// Recipients that were not sent; kept as a sum, because every hand-over asks for it.
+        fileprivate(set) var unsent = 0
+
+        /// - Returns: how many finished batches stood in front; they are removed.
+        fileprivate mutating func removeFront(_ isDone: (Int) -> Bool) -> Int {
+            let count = places.prefix { isDone($0.slot) }.count
+            places.removeFirst(count)
+            return count
+        }
+    }
+
+    private(set) var singles = Line()
+    private(set) var managed = Line()
+    private(set) var fanouts = Line()
+
+    var isEmpty: Bool { singles.places.isEmpty && managed.places.isEmpty && fanouts.places.isEmpty }
     /// Recipients that need a permit.
-    var unsent: Int { unsentSingles + unsentFanouts }
-    var slots: [Int] { singles + managed + fanouts }
+    var unsent: Int { singles.unsent + fanouts.unsent }
 
     /// Appends a batch that is not queued. A fan-out that preempts goes before those of a lower priority.
     mutating func append(_ slot: Int, to lane: Lane, priority: Int) {
-        switch lane {
-        case .singles: singles.append(slot)
-        case .managed: managed.append(slot)
-        case .fanouts:
-            let at = fanoutPriorities.firstIndex { $0 < priority } ?? fanouts.endIndex
-            fanouts.insert(slot, at: at)
-            fanoutPriorities.insert(priority, at: at)
+        let place = Place(slot: slot, priority: lane == .fanouts ? priority : 0)
+        update(lane) { line in
+            let before = line.places.lastIndex { $0.priority >= place.priority }
+            line.places.insert(place, at: before.map { $0 + 1 } ?? 0)
         }
     }
 
     mutating func remove(_ slot: Int, from lane: Lane) {
-        switch lane {
-        case .singles: singles.removeAll { $0 == slot }
-        case .managed: managed.removeAll { $0 == slot }
-        case .fanouts:
-            guard let at = fanouts.firstIndex(of: slot) else { return }
-            fanouts.remove(at: at)
-            fanoutPriorities.remove(at: at)
-        }
+        update(lane) { line in line.places.removeAll { $0.slot == slot } }
     }
 
     /// Counts a batch with so many recipients more, or fewer.
     mutating func count(_ change: Int, in lane: Lane) {
-        switch lane {
-        case .singles: unsentSingles += change
-        case .managed: unsentManaged += change
-        case .fanouts: unsentFanouts += change
-        }
+        update(lane) { $0.unsent += change }
     }
 
-    /// Removes `done` batches that have nothing left to send. Batches are sent in order, so these stand in front as a
-    /// rule; only where they do not is every batch looked at.
+    /// Removes `done` batches that have nothing left to send. Batches are sent in order, so these usually stand in front;
+    /// every batch is checked only if they do not.
     ///
     /// - Parameter isDone: whether a batch has nothing left to send.
     mutating func removeDone(_ done: Int, _ isDone: (Int) -> Bool) {
-        let removed =
-            Self.removeFront(&singles, isDone) + Self.removeFront(&managed, isDone)
-            + removeFanouts(isDone, onlyFront: true)
+        let removed = singles.removeFront(isDone) + managed.removeFront(isDone) + fanouts.removeFront(isDone)
         guard removed < done else { return }
-        singles.removeAll(where: isDone)
-        managed.removeAll(where: isDone)
-        _ = removeFanouts(isDone, onlyFront: false)
+        singles.places.removeAll { isDone($0.slot) }
+        managed.places.removeAll { isDone($0.slot) }
+        fanouts.places.removeAll { isDone($0.slot) }
     }
 
-    private static func removeFront(_ slots: inout [Int], _ isDone: (Int) -> Bool) -> Int {
-        let count = slots.prefix(while: isDone).count
-        slots.removeFirst(count)
-        return count
-    }
-
-    private mutating func removeFanouts(_ isDone: (Int) -> Bool, onlyFront: Bool) -> Int {
-        var removed = 0
-        var at = 0
-        while at < fanouts.count {
-            if isDone(fanouts[at]) {
-                fanouts.remove(at: at)
-                fanoutPriorities.remove(at: at)
-                removed += 1
-            } else if onlyFront {
-                break
-            } else {
-                at += 1
-            }
+    private mutating func update(_ lane: Lane, _ change: (inout Line) -> Void) {
+        switch lane {
+        case .singles: change(&singles)
+        case .managed: change(&managed)
+        case .fanouts: change(&fanouts)
         }
-        return removed
     }
 }

@@ -202,7 +202,7 @@ struct MachineRig {
         #expect(machine.slots { _ in true }.isEmpty, comment, sourceLocation: sourceLocation)
         #expect(machine.jobs.allSatisfy { $0 == nil }, comment, sourceLocation: sourceLocation)
         #expect(machine.jobSlots.isEmpty, comment, sourceLocation: sourceLocation)
-        #expect(machine.queue.unsent == 0 && machine.queue.unsentManaged == 0, comment, sourceLocation: sourceLocation)
+        #expect(machine.queue.unsent == 0 && machine.queue.managed.unsent == 0, comment, sourceLocation: sourceLocation)
         #expect(machine.gate.uncommitted == 0, comment, sourceLocation: sourceLocation)
         #expect(requests.isEmpty && flushes.isEmpty && checks.isEmpty, comment, sourceLocation: sourceLocation)
     }
