@@ -66,7 +66,7 @@ public struct RetryPolicy: Equatable, Sendable {
         expiresAtMs: Int64,
         random: Double
     ) -> RetryDecision {
-        let backoff = backoffMs(retry, attempts: attempts, elapsedMs: subtract(nowMs, firstAttemptMs))
+        let backoff = backoffMs(retry, attempts: attempts, elapsedMs: nowMs.subtracting(firstAttemptMs))
         let wait = max(backoff, retry.floorMs, retry.retryAfterMs ?? 0)
         let end = endOfTrying(
             retry,
@@ -75,13 +75,13 @@ public struct RetryPolicy: Equatable, Sendable {
             lifetimeMs: lifetimeMs,
             expiresAtMs: expiresAtMs
         )
-        let due = add(nowMs, wait)
+        let due = nowMs.adding(wait)
         guard due < end.atMs else {
             if retry.cause == .unanswered { return .unknown(retry.failure) }
             return end.isExpiry ? .expired : .giveUp(retry.failure)
         }
-        let room = min(backoff, subtract(end.atMs, due) - 1)
-        return .wait(untilMs: add(due, part(random, of: room)))
+        let room = min(backoff, end.atMs.subtracting(due) - 1)
+        return .wait(untilMs: due.adding(part(random, of: room)))
     }
 
     private func backoffMs(_ retry: Retry, attempts: Int, elapsedMs: Int64) -> Int64 {
@@ -93,7 +93,7 @@ public struct RetryPolicy: Equatable, Sendable {
             // Beyond 62 doublings every step is past any cap; a shift by more would lose the number.
             let doublings = Int64(min(max(1, attempts) - 1, 62))
             let (doubled, overflow) = step.multipliedReportingOverflow(by: 1 << doublings)
-            let most = add(step, max(0, elapsedMs))
+            let most = step.adding(max(0, elapsedMs))
             return overflow ? min(capMs, most) : min(capMs, doubled, most)
         }
     }
@@ -105,10 +105,10 @@ public struct RetryPolicy: Equatable, Sendable {
         lifetimeMs: Int64?,
         expiresAtMs: Int64
     ) -> (atMs: Int64, isExpiry: Bool) {
-        var end = (atMs: add(firstAttemptMs, triesEndMs), isExpiry: false)
+        var end = (atMs: firstAttemptMs.adding(triesEndMs), isExpiry: false)
         if expiresAtMs > 0, expiresAtMs <= end.atMs { end = (expiresAtMs, true) }
         if let lifetimeMs, lifetimeRuns(retry, attempts: attempts, lifetimeMs: lifetimeMs) {
-            let over = add(firstAttemptMs, max(0, lifetimeMs))
+            let over = firstAttemptMs.adding(max(0, lifetimeMs))
             if over <= end.atMs { end = (over, true) }
         }
         return end
@@ -127,16 +127,6 @@ public struct RetryPolicy: Equatable, Sendable {
         guard range > 0, random > 0 else { return 0 }
         let product = (random * Double(range)).rounded(.down)
         return product < Double(range) ? Int64(product) : range
-    }
-
-    private func add(_ a: Int64, _ b: Int64) -> Int64 {
-        let (sum, overflow) = a.addingReportingOverflow(b)
-        return overflow ? (b < 0 ? .min : .max) : sum
-    }
-
-    private func subtract(_ a: Int64, _ b: Int64) -> Int64 {
-        let (difference, overflow) = a.subtractingReportingOverflow(b)
-        return overflow ? (b < 0 ? .max : .min) : difference
     }
 }
 
