@@ -13,3 +13,12 @@ extension UInt8 {
         }
     }
 }
+
+extension ArraySlice<UInt8> {
+    /// The text without the blanks and tabs around it.
+    public var trimmingBlanks: ArraySlice<UInt8> {
+        let isBlank = { (byte: UInt8) in byte == 0x20 || byte == 0x09 }
+        let end = lastIndex { !isBlank($0) }.map { $0 + 1 } ?? startIndex
+        return self[..<end].drop(while: isBlank)
+    }
+}

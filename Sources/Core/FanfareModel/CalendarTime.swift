@@ -46,7 +46,7 @@ public struct CalendarTime: Equatable, Sendable {
     }
 
     /// - Parameter month: 1 to 12.
-    static func days(inMonth month: Int64, year: Int64) -> Int64 {
+    public static func days(inMonth month: Int64, year: Int64) -> Int64 {
         switch month {
         case 2: return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
         case 4, 6, 9, 11: return 30

@@ -23,8 +23,8 @@ public enum HTTPDate {
         }
         guard weekdays.contains(where: { bytes[0..<3].elementsEqual($0.utf8) }),
             let index = months.firstIndex(where: { bytes[8..<11].elementsEqual($0.utf8) }),
-            let day = number(bytes[5..<7]), let year = number(bytes[12..<16]),
-            let hour = number(bytes[17..<19]), let minute = number(bytes[20..<22]), let second = number(bytes[23..<25])
+            let day = DecimalText.parse(bytes[5..<7]), let year = DecimalText.parse(bytes[12..<16]),
+            let hour = DecimalText.parse(bytes[17..<19]), let minute = DecimalText.parse(bytes[20..<22]), let second = DecimalText.parse(bytes[23..<25])
         else { return nil }
         let month = Int64(index) + 1
         // 60 is a leap second, which Unix time counts as the next minute's first.
@@ -32,14 +32,5 @@ public enum HTTPDate {
         else { return nil }
         let days = CalendarTime.daysSinceEpoch(year: year, month: month, day: day)
         return (((days * 24 + hour) * 60 + minute) * 60 + second) * 1_000
-    }
-
-    private static func number(_ digits: ArraySlice<UInt8>) -> Int64? {
-        var value: Int64 = 0
-        for byte in digits {
-            guard byte.isASCIIDigit else { return nil }
-            value = value * 10 + Int64(byte - 0x30)
-        }
-        return value
     }
 }

@@ -15,32 +15,12 @@ public enum RetryAfterParser {
     ///     server's clock wrote both; against `nowMs` otherwise.
     ///   - nowMs: Unix milliseconds.
     public static func milliseconds(_ value: String, date: String?, nowMs: Int64) -> Int64? {
-        let bytes = trimmed(value)
-        if let first = bytes.first, first.isASCIIDigit { return seconds(bytes) }
+        let bytes = Array(value.utf8)[...].trimmingBlanks
+        if let seconds = DecimalText.parse(bytes) { return seconds > 0 ? min(seconds, maximumMs / 1_000) * 1_000 : nil }
         guard let then = HTTPDate.milliseconds(bytes) else { return nil }
-        let reference = date.flatMap { HTTPDate.milliseconds(trimmed($0)) } ?? nowMs
+        let reference = date.flatMap { HTTPDate.milliseconds(Array($0.utf8)[...].trimmingBlanks) } ?? nowMs
         let (wait, overflow) = then.subtractingReportingOverflow(reference)
         guard !overflow, wait > 0 else { return nil }
         return min(wait, maximumMs)
-    }
-
-    private static func seconds(_ bytes: ArraySlice<UInt8>) -> Int64? {
-        var value: Int64 = 0
-        for byte in bytes {
-            guard byte.isASCIIDigit else { return nil }
-            let (tens, tooLarge) = value.multipliedReportingOverflow(by: 10)
-            let (sum, tooLargeAfterAll) = tens.addingReportingOverflow(Int64(byte - 0x30))
-            guard !tooLarge, !tooLargeAfterAll else { return nil }
-            value = sum
-        }
-        guard value > 0 else { return nil }
-        return min(value, maximumMs / 1_000) * 1_000
-    }
-
-    private static func trimmed(_ value: String) -> ArraySlice<UInt8> {
-        var bytes = Array(value.utf8)[...]
-        while let first = bytes.first, first == 0x20 || first == 0x09 { bytes.removeFirst() }
-        while let last = bytes.last, last == 0x20 || last == 0x09 { bytes.removeLast() }
-        return bytes
     }
 }

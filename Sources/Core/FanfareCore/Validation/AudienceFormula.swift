@@ -34,7 +34,7 @@ public struct AudienceFormula: Equatable, Sendable {
                 continue
             }
             guard let right = stack.popLast(), let left = stack.popLast() else { return nil }
-            stack.append(step == .sum ? Self.sum(left, right) : min(left, right))
+            stack.append(step == .sum ? left.adding(right) : min(left, right))
         }
         return stack.count == 1 ? stack[0] : nil
     }
@@ -51,11 +51,6 @@ public struct AudienceFormula: Equatable, Sendable {
             }
         }
         .joined(separator: " ")
-    }
-
-    private static func sum(_ left: Int64, _ right: Int64) -> Int64 {
-        let (sum, overflow) = left.addingReportingOverflow(right)
-        return overflow ? .max : sum
     }
 }
 

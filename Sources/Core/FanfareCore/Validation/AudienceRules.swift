@@ -7,16 +7,11 @@ struct AudienceRules: Equatable, Sendable {
     let prefix: String
 
     func key(_ bytes: [UInt8]) throws(EntryFault) -> String {
-        guard !bytes.isEmpty else { throw fault("empty") }
-        guard bytes.count <= Self.keyLength else { throw fault("\(bytes.count) bytes, at most \(Self.keyLength)") }
-        guard let key = String(validating: bytes, as: UTF8.self) else { throw fault("not UTF-8") }
-        if let control = TextRules.controlCharacter(in: bytes) {
-            throw fault("control character at byte \(control)")
-        }
-        guard hashTag(bytes).map({ projectKeyTag.utf8.elementsEqual($0) }) ?? false else {
-            throw fault("its hash tag must be \(projectKeyTag)")
-        }
-        guard !bytes.starts(with: Array("\(prefix):".utf8)) else { throw fault("must not start with \(prefix):") }
+        let path = EntryField.audience.rawValue
+        let key = try TextRules.name(bytes, most: Self.keyLength, at: path)
+        let isOfProject = hashTag(bytes).map { projectKeyTag.utf8.elementsEqual($0) } ?? false
+        try require(isOfProject, path, "its hash tag must be \(projectKeyTag)")
+        try require(!bytes.starts(with: Array("\(prefix):".utf8)), path, "must not start with \(prefix):")
         return key
     }
 
@@ -27,9 +22,5 @@ struct AudienceRules: Equatable, Sendable {
             let close = bytes[open...].firstIndex(of: UInt8(ascii: "}")), close > open + 1
         else { return nil }
         return bytes[open...close]
-    }
-
-    private func fault(_ rule: String) -> EntryFault {
-        EntryFault(EntryField.audience.rawValue, rule)
     }
 }

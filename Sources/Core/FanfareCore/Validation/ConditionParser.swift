@@ -24,6 +24,8 @@ struct ConditionLimits: Equatable, Sendable {
 /// FCM evaluates from left to right without precedence. The parser does not depend on it: a condition is sent as it was
 /// written.
 struct ConditionParser {
+    private static let path = EntryField.condition.rawValue
+
     private let bytes: [UInt8]
     private let limits: ConditionLimits
     private var next = 0
@@ -46,19 +48,14 @@ struct ConditionParser {
     }
 
     mutating func parse() throws(EntryFault) {
-        guard bytes.count <= ConditionLimits.length else {
-            throw fault("\(bytes.count) bytes, at most \(ConditionLimits.length)")
-        }
+        let (count, most) = (bytes.count, ConditionLimits.length)
+        try require(count <= most, Self.path, "\(count) bytes, at most \(most)")
         skipSpace()
-        guard next < bytes.count else { throw fault("empty") }
+        try require(next < bytes.count, Self.path, "empty")
         try readCondition()
         guard next == bytes.count else { throw expected("&& or ||") }
-        guard operators <= limits.operators else {
-            throw fault("\(operators) operators, at most \(limits.operators)")
-        }
-        guard topics.count <= limits.topics else {
-            throw fault("\(topics.count) topics, at most \(limits.topics)")
-        }
+        try require(operators <= limits.operators, Self.path, "\(operators) operators, at most \(limits.operators)")
+        try require(topics.count <= limits.topics, Self.path, "\(topics.count) topics, at most \(limits.topics)")
     }
 
     private mutating func readCondition() throws(EntryFault) {
@@ -73,9 +70,8 @@ struct ConditionParser {
     private mutating func readTerm() throws(EntryFault) {
         skipSpace()
         if consume("(") {
-            guard depth < ConditionLimits.depth else {
-                throw fault("nested deeper than \(ConditionLimits.depth) levels")
-            }
+            let most = ConditionLimits.depth
+            try require(depth < most, Self.path, "nested deeper than \(most) levels")
             depth += 1
             try readCondition()
             depth -= 1
@@ -143,6 +139,6 @@ struct ConditionParser {
     }
 
     private func fault(_ rule: String) -> EntryFault {
-        EntryFault("condition", rule)
+        EntryFault(Self.path, rule)
     }
 }

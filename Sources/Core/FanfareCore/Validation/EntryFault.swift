@@ -12,6 +12,15 @@ struct EntryFault: Error, Equatable {
     var reason: String { "\(path): \(rule)" }
 }
 
+/// Throws a fault unless the rule is kept.
+func require(
+    _ isKept: Bool,
+    _ path: @autoclosure () -> String,
+    _ rule: @autoclosure () -> String
+) throws(EntryFault) {
+    guard isKept else { throw EntryFault(path(), rule()) }
+}
+
 /// Excerpts of a producer's text that are safe in errors and logs: short, on one line, without invisible characters.
 enum Excerpt {
     /// Characters at most; a token never fits.

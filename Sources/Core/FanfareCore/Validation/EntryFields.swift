@@ -27,7 +27,7 @@ struct EntryFields {
             guard let field = EntryField(rawValue: name) else {
                 throw EntryFault(Excerpt.plain(name), "unknown field")
             }
-            guard self[field] == nil else { throw EntryFault(name, "given more than once") }
+            try require(self[field] == nil, name, "given more than once")
             values.append((field, value))
         }
     }
@@ -52,40 +52,11 @@ struct EntryFields {
     /// The field's value as an unsigned decimal number; nil when the field is absent.
     func number(_ field: EntryField, in range: ClosedRange<Int64>) throws(EntryFault) -> Int64? {
         guard let value = self[field] else { return nil }
-        let outside = { (number: String) in
-            EntryFault(
-                field.rawValue,
-                "\(Excerpt.plain(number)) is not \(range.lowerBound) to \(range.upperBound)"
-            )
-        }
-        guard let number = DecimalText.parse(value) else {
-            // A number beyond 64 bits is a whole number, too.
-            guard DecimalText.isDigits(value) else {
-                throw EntryFault(field.rawValue, "\(Excerpt.quoted(value)) is not a whole number")
-            }
-            throw outside(String(decoding: value, as: UTF8.self))
-        }
-        guard range.contains(number) else { throw outside("\(number)") }
-        return number
-    }
-}
-
-/// Unsigned decimal numbers, digits only.
-enum DecimalText {
-    static func isDigits(_ text: some Collection<UInt8>) -> Bool {
-        !text.isEmpty && text.allSatisfy(\.isASCIIDigit)
-    }
-
-    /// Nil for anything but digits, and for numbers beyond 64 bits.
-    static func parse(_ digits: some Collection<UInt8>) -> Int64? {
-        guard !digits.isEmpty else { return nil }
-        var number: Int64 = 0
-        for byte in digits {
-            guard case UInt8(ascii: "0")...UInt8(ascii: "9") = byte else { return nil }
-            let (tens, overflow) = number.multipliedReportingOverflow(by: 10)
-            let (sum, carry) = tens.addingReportingOverflow(Int64(byte - UInt8(ascii: "0")))
-            guard !overflow, !carry else { return nil }
-            number = sum
+        try require(DecimalText.isDigits(value), field.rawValue, "\(Excerpt.quoted(value)) is not a whole number")
+        // A number beyond 64 bits is out of every range.
+        guard let number = DecimalText.parse(value), range.contains(number) else {
+            let text = Excerpt.plain(String(decoding: value, as: UTF8.self))
+            throw EntryFault(field.rawValue, "\(text) is not \(range.lowerBound) to \(range.upperBound)")
         }
         return number
     }

@@ -1,3 +1,5 @@
+internal import FanfareModel
+
 /// Checks the header fields of web push (RFC 8030) and APNs requests that a message sets. Names are compared in lower
 /// case, and each may occur once. One value checks one set of headers.
 struct HeaderRules {
@@ -9,17 +11,14 @@ struct HeaderRules {
     mutating func checkWebPush(_ name: String, _ value: String, at path: @autoclosure () -> String) throws(EntryFault) {
         switch try checkField(name, value, at: path()) {
         case "ttl":
-            guard DecimalText.isDigits(Array(value.utf8)) else {
-                throw EntryFault(path(), "\(Excerpt.quoted(value)) is not a number of seconds")
-            }
-            guard let seconds = DecimalText.parse(Array(value.utf8)), seconds <= MessageSchema.maximumLifetime else {
-                throw EntryFault(path(), "\(Excerpt.plain(value)) is not 0 to \(MessageSchema.maximumLifetime)")
-            }
-        case "urgency": try checkOneOf(["very-low", "low", "normal", "high"], value, at: path())
+            let (isNumber, most) = (DecimalText.isDigits(value.utf8), MessageSchema.maximumLifetime)
+            try require(isNumber, path(), "\(Excerpt.quoted(value)) is not a number of seconds")
+            let seconds = DecimalText.parse(value.utf8) ?? .max
+            try require(seconds <= most, path(), "\(Excerpt.plain(value)) is not 0 to \(most)")
+        case "urgency": try TextRules.checkChoice(value, ["very-low", "low", "normal", "high"], at: path())
         case "topic":
-            guard (1...Self.webTopicLength).contains(value.utf8.count) else {
-                throw EntryFault(path(), "\(value.utf8.count) characters, must be 1 to \(Self.webTopicLength)")
-            }
+            let (count, most) = (value.utf8.count, Self.webTopicLength)
+            try require((1...most).contains(count), path(), "\(count) characters, must be 1 to \(most)")
             if let offset = Array(value.utf8).firstIndex(where: { !Self.isBase64URL($0) }) {
                 throw EntryFault(path(), "byte \(offset) is not one of A-Z a-z 0-9 - _")
             }
@@ -29,17 +28,14 @@ struct HeaderRules {
 
     mutating func checkAPNs(_ name: String, _ value: String, at path: @autoclosure () -> String) throws(EntryFault) {
         switch try checkField(name, value, at: path()) {
-        case "apns-priority": try checkOneOf(["1", "5", "10"], value, at: path())
+        case "apns-priority": try TextRules.checkChoice(value, ["1", "5", "10"], at: path())
         case "apns-expiration":
             // As milliseconds it must still fit 64 bits.
-            guard let seconds = DecimalText.parse(Array(value.utf8)), seconds <= GeneralFields.latestTime / 1_000
-            else {
-                throw EntryFault(path(), "\(Excerpt.quoted(value)) is not a Unix time in seconds")
-            }
+            let isTime = DecimalText.parse(value.utf8).map { $0 <= GeneralFields.latestTime / 1_000 } ?? false
+            try require(isTime, path(), "\(Excerpt.quoted(value)) is not a Unix time in seconds")
         case "apns-collapse-id":
-            guard value.utf8.count <= Self.collapseIDLength else {
-                throw EntryFault(path(), "\(value.utf8.count) bytes, at most \(Self.collapseIDLength)")
-            }
+            let (count, most) = (value.utf8.count, Self.collapseIDLength)
+            try require(count <= most, path(), "\(count) bytes, at most \(most)")
         default: break
         }
     }
@@ -49,21 +45,11 @@ struct HeaderRules {
     private mutating func checkField(_ name: String, _ value: String, at path: @autoclosure () -> String)
         throws(EntryFault) -> String
     {
-        guard !name.isEmpty, name.utf8.allSatisfy(Self.isNameByte) else {
-            throw EntryFault(path(), "not a header name")
-        }
-        guard TextRules.controlCharacter(in: value.utf8) == nil else {
-            throw EntryFault(path(), "control character in a header value")
-        }
+        try require(!name.isEmpty && name.utf8.allSatisfy(Self.isNameByte), path(), "not a header name")
+        try require(TextRules.controlCharacter(in: value.utf8) == nil, path(), "control character in a header value")
         let lower = name.lowercased()
-        guard seen.insert(lower).inserted else { throw EntryFault(path(), "given more than once") }
+        try require(seen.insert(lower).inserted, path(), "given more than once")
         return lower
-    }
-
-    private func checkOneOf(_ names: [String], _ value: String, at path: @autoclosure () -> String) throws(EntryFault) {
-        guard names.contains(where: { $0.utf8.elementsEqual(value.utf8) }) else {
-            throw EntryFault(path(), "\(Excerpt.quoted(value)) is not one of \(names.joined(separator: ", "))")
-        }
     }
 
     private static func isNameByte(_ byte: UInt8) -> Bool {

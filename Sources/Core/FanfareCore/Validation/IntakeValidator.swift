@@ -77,15 +77,12 @@ public struct IntakeValidator: Sendable {
         guard fields[.audienceSize] == nil || targetField == .topic || targetField == .condition else {
             throw EntryFault(EntryField.audienceSize.rawValue, "only with topic or condition")
         }
-        let general = try GeneralFields(fields, entryID: entryID)
-        let validateOnly = try fields.number(.validateOnly, in: 0...1) == 1
-        let delivery = try fields.choice(.delivery, of: DeliveryMode.self, unless: .atLeastOnce)
-        let target = try target(targetField, fields[targetField] ?? [])
-        var job = general.job(.send, target: target)
+        var job = try GeneralFields.job(.send, fields, entryID: entryID)
+        job.validateOnly = try fields.number(.validateOnly, in: 0...1) == 1
+        job.delivery = try fields.choice(.delivery, of: DeliveryMode.self, unless: .atLeastOnce)
+        job.target = try target(targetField, fields[targetField] ?? [])
         job.message = message
         job.format = format
-        job.validateOnly = validateOnly
-        job.delivery = delivery
         job.audienceSize = audienceSize
         return job
     }
@@ -115,7 +112,9 @@ public struct IntakeValidator: Sendable {
         if field == .fid || field == .fids, transport != .v1 {
             throw EntryFault(path, "only with the v1 transport, this project's is \(transport.rawValue)")
         }
-        if transport == .legacy, legacyBody == .text { try PlainTextRules.check(target: field) }
+        if transport == .legacy, legacyBody == .text, [.topic, .condition, .group].contains(field) {
+            throw EntryFault(path, SchemaChecker.hasNoPlainText)
+        }
         switch field {
         case .tokens, .fids:
             var scanner = TokenListScanner(field: path, bytes: value)

@@ -18,9 +18,8 @@ struct ManagementRules {
             }
             operation = found
         }
-        guard operation != .send || fields[.groupName] == nil else {
-            throw EntryFault(EntryField.groupName.rawValue, "only with a group operation")
-        }
+        let isAllowed = operation != .send || fields[.groupName] == nil
+        try require(isAllowed, EntryField.groupName.rawValue, "only with a group operation")
         return operation
     }
 
@@ -30,14 +29,15 @@ struct ManagementRules {
             throw EntryFault(EntryField.op.rawValue, rule)
         }
         try checkFieldNames(operation, fields)
-        let general = try GeneralFields(fields, entryID: entryID)
+        var job = try GeneralFields.job(operation, fields, entryID: entryID)
         if operation.isSubscription {
-            let topic = try RecipientRules.topicName(fields[.topic] ?? [], at: EntryField.topic.rawValue)
-            var job = general.job(operation, target: .tokens(try tokens(fields)))
-            job.subscription = topic
+            job.subscription = try RecipientRules.topicName(fields[.topic] ?? [], at: EntryField.topic.rawValue)
+            job.target = .tokens(try tokens(fields))
             return job
         }
-        let name = try groupName(fields[.groupName] ?? [])
+        // FCM names no alphabet.
+        let path = EntryField.groupName.rawValue
+        job.groupName = try TextRules.name(fields[.groupName] ?? [], most: Self.groupNameLength, at: path)
         var key = ""
         if let group = fields[.group] {
             try RecipientRules.checkToken(group, at: EntryField.group.rawValue)
@@ -48,8 +48,7 @@ struct ManagementRules {
             let rule = "\(members.count) tokens, at most \(Self.groupMembers) for a group"
             throw EntryFault(EntryField.tokens.rawValue, rule)
         }
-        var job = general.job(operation, target: .group(key))
-        job.groupName = name
+        job.target = .group(key)
         job.members = Array(members)
         return job
     }
@@ -81,19 +80,5 @@ struct ManagementRules {
     private func tokens(_ fields: EntryFields) throws(EntryFault) -> RecipientList {
         var scanner = TokenListScanner(field: EntryField.tokens.rawValue, bytes: fields[.tokens] ?? [])
         return try scanner.scan()
-    }
-
-    /// FCM names no alphabet; control characters are refused because they break lines and logs.
-    private func groupName(_ bytes: [UInt8]) throws(EntryFault) -> String {
-        let path = EntryField.groupName.rawValue
-        guard !bytes.isEmpty else { throw EntryFault(path, "empty") }
-        guard bytes.count <= Self.groupNameLength else {
-            throw EntryFault(path, "\(bytes.count) bytes, at most \(Self.groupNameLength)")
-        }
-        guard let name = String(validating: bytes, as: UTF8.self) else { throw EntryFault(path, "not UTF-8") }
-        if let offset = TextRules.controlCharacter(in: bytes) {
-            throw EntryFault(path, "control character at byte \(offset)")
-        }
-        return name
     }
 }

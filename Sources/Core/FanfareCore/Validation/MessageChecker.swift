@@ -17,9 +17,8 @@ struct MessageChecker {
     private static let path = EntryField.message.rawValue
 
     func check(_ bytes: [UInt8]) throws(EntryFault) {
-        guard bytes.count <= Self.maximumBytes else {
-            throw EntryFault(Self.path, "\(bytes.count) bytes of JSON, at most \(Self.maximumBytes)")
-        }
+        let (count, most) = (bytes.count, Self.maximumBytes)
+        try require(count <= most, Self.path, "\(count) bytes of JSON, at most \(most)")
         let value = try parse(bytes)
         try checkDuplicates(value, at: Self.path)
         let schema = format == .v1 ? MessageSchema.message : LegacySchema.message
@@ -31,7 +30,7 @@ struct MessageChecker {
             try checkAndroid(message)
             try checkApplePriority(message)
         }
-        try MessageSize(format: format, isBroadcast: isBroadcast).check(message)
+        try checkSize(of: message)
     }
 
     private func parse(_ bytes: [UInt8]) throws(EntryFault) -> JSONValue {

@@ -6,15 +6,11 @@ internal import FanfareModel
 ///
 /// Each platform is counted separately: its own `data` replaces the common one, and a field of its own notification
 /// replaces the common field of that name. Every platform has to be within the limit.
-struct MessageSize {
+extension MessageChecker {
     static let limit = 4_096
     static let broadcastLimit = 2_048
 
-    let format: MessageFormat
-    /// True for topics and conditions.
-    let isBroadcast: Bool
-
-    func check(_ message: JSONObject) throws(EntryFault) {
+    func checkSize(of message: JSONObject) throws(EntryFault) {
         let data = message["data"]?.object ?? JSONObject()
         let notification = message["notification"]?.object ?? JSONObject()
         let dataSize = size(data)
@@ -48,9 +44,7 @@ struct MessageSize {
 
     private func check(_ size: Int, _ path: String, _ of: String = "") throws(EntryFault) {
         let limit = isBroadcast ? Self.broadcastLimit : Self.limit
-        guard size <= limit else {
-            throw EntryFault(path, "\(size) bytes\(of), at most \(limit)\(isBroadcast ? " for a topic" : "")")
-        }
+        try require(size <= limit, path, "\(size) bytes\(of), at most \(limit)\(isBroadcast ? " for a topic" : "")")
     }
 
     private func platformData(_ platform: JSONObject, _ common: Int) -> Int {

@@ -97,10 +97,8 @@ public enum RecipientRules {
         alphabet: String,
         allows: (UInt8) -> Bool
     ) throws(EntryFault) {
-        guard !bytes.isEmpty else { throw EntryFault(path, "empty") }
-        guard bytes.count <= length else {
-            throw EntryFault(path, "\(bytes.count) characters, at most \(length)")
-        }
+        try require(!bytes.isEmpty, path, "empty")
+        try require(bytes.count <= length, path, "\(bytes.count) characters, at most \(length)")
         for (offset, byte) in bytes.enumerated() where !allows(byte) {
             throw EntryFault(path, "byte \(offset) is not one of \(alphabet)")
         }

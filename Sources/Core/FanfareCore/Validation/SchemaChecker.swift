@@ -3,6 +3,9 @@ internal import FanfareModel
 
 /// Checks a JSON value by a ``FieldRule``. The first fault in the order of the message is reported.
 struct SchemaChecker {
+    /// Plain-text requests carry one token, data, and four options.
+    static let hasNoPlainText = "has no counterpart in plain text"
+
     let transport: Transport
     /// Ignored unless ``transport`` is legacy.
     let legacyBody: LegacyBody
@@ -19,7 +22,7 @@ struct SchemaChecker {
                 throw EntryFault(path(), "\(Excerpt.plain(number.text)) is not 0 to 1")
             }
         case .choice(let names, let anyCase):
-            try checkChoice(try text(value, at: path()), names, anyCase: anyCase, at: path())
+            try TextRules.checkChoice(try text(value, at: path()), names, anyCase: anyCase, at: path())
         case .array(let rule):
             guard let elements = value.array else { throw mismatch("an array", value, path()) }
             for (index, element) in elements.enumerated() {
@@ -33,12 +36,8 @@ struct SchemaChecker {
         case .anyData:
             for member in try object(value, at: path()).members {
                 try DataKeyRules.check(member.key, at: path())
-                guard member.value != .null else {
-                    throw EntryFault(
-                        "\(path()).\(Excerpt.plain(member.key))",
-                        "must not be null, which has no text form"
-                    )
-                }
+                let memberPath = "\(path()).\(Excerpt.plain(member.key))"
+                try require(member.value != .null, memberPath, "must not be null, which has no text form")
             }
         case .onlyOverXMPP(let rule):
             guard transport == .xmpp else {
@@ -46,12 +45,10 @@ struct SchemaChecker {
             }
             try check(value, rule, at: path())
         case .notOverXMPP(let rule):
-            guard transport != .xmpp else { throw EntryFault(path(), "has no counterpart over XMPP") }
+            try require(transport != .xmpp, path(), "has no counterpart over XMPP")
             try check(value, rule, at: path())
         case .notAsText(let rule):
-            guard transport != .legacy || legacyBody == .json else {
-                throw EntryFault(path(), PlainTextRules.noCounterpart)
-            }
+            try require(transport != .legacy || legacyBody == .json, path(), Self.hasNoPlainText)
             try check(value, rule, at: path())
         case .refused(let rule): throw EntryFault(path(), rule)
         }
@@ -102,23 +99,7 @@ struct SchemaChecker {
         guard let integer = number.int64 else {
             throw EntryFault(path(), "\(Excerpt.plain(number.text)) is not a whole number of 64 bits")
         }
-        guard range.contains(integer) else {
-            throw EntryFault(path(), "\(integer) is not \(range.lowerBound) to \(range.upperBound)")
-        }
-    }
-
-    private func checkChoice(
-        _ text: String,
-        _ names: [String],
-        anyCase: Bool,
-        at path: @autoclosure () -> String
-    ) throws(EntryFault) {
-        let isKnown = names.contains { name in
-            text.utf8.elementsEqual(name.utf8) || anyCase && text.utf8.elementsEqual(name.lowercased().utf8)
-        }
-        guard isKnown else {
-            throw EntryFault(path(), "\(Excerpt.quoted(text)) is not one of \(names.joined(separator: ", "))")
-        }
+        try require(range.contains(integer), path(), "\(integer) is not \(range.lowerBound) to \(range.upperBound)")
     }
 
     private func text(_ value: JSONValue, at path: @autoclosure () -> String) throws(EntryFault) -> String {
@@ -144,6 +125,6 @@ enum DataKeyRules {
     static func check(_ key: String, at path: @autoclosure () -> String) throws(EntryFault) {
         let isReserved =
             names.contains { key.utf8.elementsEqual($0.utf8) } || prefixes.contains { key.utf8.starts(with: $0.utf8) }
-        guard !isReserved else { throw EntryFault("\(path()).\(Excerpt.plain(key))", "reserved key") }
+        try require(!isReserved, "\(path()).\(Excerpt.plain(key))", "reserved key")
     }
 }

@@ -11,25 +11,19 @@ enum TextRules {
         switch rule {
         case .any: break
         case .color:
-            guard bytes.count == 7, bytes[0] == UInt8(ascii: "#"), bytes.dropFirst().allSatisfy(isHexadecimal) else {
+            let isColor = bytes.count == 7 && bytes[0] == UInt8(ascii: "#")
+            guard isColor, bytes.dropFirst().allSatisfy({ $0.hexDigitValue != nil }) else {
                 throw EntryFault(path(), "\(Excerpt.quoted(text)) is not a color such as #00ff7f")
             }
         case .analyticsLabel: try checkLabel(bytes, at: path())
         case .httpsLink:
-            guard isLink(bytes, "https://") else {
-                throw EntryFault(path(), "\(Excerpt.quoted(text)) is not an https:// URL")
-            }
+            try require(isLink(bytes, "https://"), path(), "\(Excerpt.quoted(text)) is not an https:// URL")
         case .image:
-            guard bytes.isEmpty || isLink(bytes, "https://") || isLink(bytes, "http://") else {
-                throw EntryFault(path(), "\(Excerpt.quoted(text)) is not an http:// or https:// URL")
-            }
+            let isURL = bytes.isEmpty || isLink(bytes, "https://") || isLink(bytes, "http://")
+            try require(isURL, path(), "\(Excerpt.quoted(text)) is not an http:// or https:// URL")
         case .digits:
-            guard DecimalText.isDigits(bytes) else {
-                throw EntryFault(path(), "\(Excerpt.quoted(text)) is not a number in digits")
-            }
-            guard DecimalText.parse(bytes) != nil else {
-                throw EntryFault(path(), "\(Excerpt.plain(text)), at most \(Int64.max)")
-            }
+            try require(DecimalText.isDigits(bytes), path(), "\(Excerpt.quoted(text)) is not a number in digits")
+            try require(DecimalText.parse(bytes) != nil, path(), "\(Excerpt.plain(text)), at most \(Int64.max)")
         case .duration(let maxSeconds): try checkDuration(bytes, maxSeconds: maxSeconds, at: path())
         case .timestamp:
             guard TimestampRules.isTimestamp(bytes) else {
@@ -59,11 +53,21 @@ enum TextRules {
         }
     }
 
-    private static func checkLabel(_ bytes: [UInt8], at path: @autoclosure () -> String) throws(EntryFault) {
-        guard !bytes.isEmpty else { throw EntryFault(path(), "empty") }
-        guard bytes.count <= labelLength else {
-            throw EntryFault(path(), "\(bytes.count) bytes, at most \(labelLength)")
+    static func checkChoice(
+        _ text: String,
+        _ names: [String],
+        anyCase: Bool = false,
+        at path: @autoclosure () -> String
+    ) throws(EntryFault) {
+        let isKnown = names.contains { name in
+            text.utf8.elementsEqual(name.utf8) || anyCase && text.utf8.elementsEqual(name.lowercased().utf8)
         }
+        try require(isKnown, path(), "\(Excerpt.quoted(text)) is not one of \(names.joined(separator: ", "))")
+    }
+
+    private static func checkLabel(_ bytes: [UInt8], at path: @autoclosure () -> String) throws(EntryFault) {
+        try require(!bytes.isEmpty, path(), "empty")
+        try require(bytes.count <= labelLength, path(), "\(bytes.count) bytes, at most \(labelLength)")
         if let offset = bytes.firstIndex(where: { !RecipientRules.isTopicByte($0) }) {
             throw EntryFault(path(), "byte \(offset) is not one of A-Z a-z 0-9 - _ . ~ %")
         }
@@ -105,7 +109,14 @@ enum TextRules {
         return nil
     }
 
-    private static func isHexadecimal(_ byte: UInt8) -> Bool {
-        byte.isASCIIDigit || UInt8(ascii: "a")...UInt8(ascii: "f") ~= byte | 0x20
+    /// A name in UTF-8 without control characters, which break lines and logs.
+    static func name(_ bytes: [UInt8], most: Int, at path: String) throws(EntryFault) -> String {
+        try require(!bytes.isEmpty, path, "empty")
+        try require(bytes.count <= most, path, "\(bytes.count) bytes, at most \(most)")
+        guard let name = String(validating: bytes, as: UTF8.self) else { throw EntryFault(path, "not UTF-8") }
+        if let offset = controlCharacter(in: bytes) {
+            throw EntryFault(path, "control character at byte \(offset)")
+        }
+        return name
     }
 }

@@ -8,44 +8,40 @@ enum TraceContextRules {
     /// `version-traceid-parentid-flags`, all lower-case hexadecimal; a later version may carry more behind a dash.
     static func checkParent(_ bytes: [UInt8]) throws(EntryFault) {
         let path = EntryField.traceparent.rawValue
-        guard bytes.count >= 55, bytes.count <= 256 else {
-            throw EntryFault(path, "\(bytes.count) characters, must be 55")
-        }
+        try require((55...256).contains(bytes.count), path, "\(bytes.count) characters, must be 55")
         let dashes = [2, 35, 52]
         for (offset, byte) in bytes.prefix(55).enumerated() {
             if dashes.contains(offset) {
-                guard byte == UInt8(ascii: "-") else { throw EntryFault(path, "byte \(offset) must be a dash") }
+                try require(byte == UInt8(ascii: "-"), path, "byte \(offset) must be a dash")
             } else if !isLowerHexadecimal(byte) {
                 throw EntryFault(path, "byte \(offset) is not one of 0-9 a-f")
             }
         }
-        guard !bytes.starts(with: Array("ff".utf8)) else { throw EntryFault(path, "version ff is invalid") }
+        try require(!bytes.starts(with: Array("ff".utf8)), path, "version ff is invalid")
         if bytes.starts(with: Array("00".utf8)) {
-            guard bytes.count == 55 else { throw EntryFault(path, "\(bytes.count) characters, must be 55") }
+            try require(bytes.count == 55, path, "\(bytes.count) characters, must be 55")
         } else if bytes.count > 55 {
-            guard bytes[55] == UInt8(ascii: "-") else { throw EntryFault(path, "byte 55 must be a dash") }
-            guard bytes[55...].allSatisfy({ 0x21...0x7E ~= $0 }) else { throw EntryFault(path, "not printable ASCII") }
+            try require(bytes[55] == UInt8(ascii: "-"), path, "byte 55 must be a dash")
+            try require(bytes[55...].allSatisfy({ 0x21...0x7E ~= $0 }), path, "not printable ASCII")
         }
-        guard bytes[3..<35].contains(where: isNotZero) else { throw EntryFault(path, "the trace id is all zeros") }
-        guard bytes[36..<52].contains(where: isNotZero) else { throw EntryFault(path, "the parent id is all zeros") }
+        try require(bytes[3..<35].contains(where: isNotZero), path, "the trace id is all zeros")
+        try require(bytes[36..<52].contains(where: isNotZero), path, "the parent id is all zeros")
     }
 
     /// `key=value` members between commas, at most 32, no key twice; empty members are allowed.
     static func checkState(_ bytes: [UInt8]) throws(EntryFault) {
         let path = EntryField.tracestate.rawValue
-        guard bytes.count <= stateLength else { throw EntryFault(path, "\(bytes.count) bytes, at most \(stateLength)") }
+        try require(bytes.count <= stateLength, path, "\(bytes.count) bytes, at most \(stateLength)")
         var keys = Set<[UInt8]>()
         for (index, member) in bytes.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).enumerated()
         {
-            guard index < stateMembers else { throw EntryFault(path, "more than \(stateMembers) members") }
-            let text = trimmed(member)
+            try require(index < stateMembers, path, "more than \(stateMembers) members")
+            let text = member.trimmingBlanks
             if text.isEmpty { continue }
             guard let equals = text.firstIndex(of: UInt8(ascii: "=")), isStateKey(text[..<equals]),
                 isStateValue(text[(equals + 1)...])
             else { throw EntryFault(path, "member \(index) is not key=value") }
-            guard keys.insert(Array(text[..<equals])).inserted else {
-                throw EntryFault(path, "member \(index) repeats a key")
-            }
+            try require(keys.insert(Array(text[..<equals])).inserted, path, "member \(index) repeats a key")
         }
     }
 
@@ -71,13 +67,6 @@ enum TraceContextRules {
 
     private static func isStateKeyByte(_ byte: UInt8) -> Bool {
         isLowerLetter(byte) || byte.isASCIIDigit || Array("_-*/".utf8).contains(byte)
-    }
-
-    private static func trimmed(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
-        let isSpace = { (byte: UInt8) in byte == 0x20 || byte == 0x09 }
-        var rest = text.drop(while: isSpace)
-        while let last = rest.last, isSpace(last) { rest.removeLast() }
-        return rest
     }
 
     private static func isLowerHexadecimal(_ byte: UInt8) -> Bool {
