@@ -62,7 +62,7 @@ extension SendMachine {
         var keep = queue.unsent
         // Permits for a part of a multicast are useless: they are given back, and all of its permits are asked for.
         if let shared, shared.next > available - singles { keep = singles }
-        call.returned = permits.takeBack(keep: max(atLeast, keep), now: now.monotonicNs)
+        call.returned = permits.giveBack(keep: max(atLeast, keep), now: now.monotonicNs)
         available -= call.returned
         call.permitsSingle = max(atLeast, singles - available)
         available -= min(available, singles)

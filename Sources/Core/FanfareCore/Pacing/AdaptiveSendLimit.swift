@@ -24,7 +24,7 @@ public struct AdaptiveSendLimit: Sendable {
     /// Whether more than a tenth of the last answers were signs of overload.
     public var isOverloaded: Bool { concurrency.isOverloaded }
 
-    /// Recipients that were sent to before and may be taken for another attempt now.
+    /// Retries that may be claimed now.
     public mutating func retryRoom(now: UInt64) -> Int { retries.room(now: now) }
 
     /// Whether one more request may begin; false while FCM refuses most of what it gets.
@@ -35,7 +35,7 @@ public struct AdaptiveSendLimit: Sendable {
 
     /// Counts a request that begins.
     public mutating func sent(isRetry: Bool, now: UInt64) {
-        _ = throttle.take(now: now)
+        _ = throttle.spend(now: now)
         retries.sent(isRetry: isRetry, now: now)
     }
 

@@ -1,12 +1,12 @@
 public import FanfareModel
 
-/// Counts FCM's answers until Redis has confirmed their report. A report whose reply was lost is repeated: answers that
-/// are counted twice are harmless, lost ones might hide an overload. Times are nanoseconds of a clock that only grows.
+/// Counts FCM's answers until Redis has confirmed their report. A report whose reply was lost is repeated: lost answers
+/// might hide an overload, answers counted twice do no harm. Times are nanoseconds of a clock that only grows.
 public struct AnswerTally: Sendable {
     private var answers = 0
     private var refused = 0
     /// The latest end of a Retry-After among the refused answers.
-    private var toldUntil: UInt64 = 0
+    private var refusedUntil: UInt64 = 0
     private var firstAt: UInt64 = 0
     /// The part of the counts that the claim in flight reports.
     private var reported = (answers: 0, refused: 0)
@@ -23,7 +23,7 @@ public struct AnswerTally: Sendable {
         answers = answers.adding(1)
         guard let refusedForMs else { return }
         refused = refused.adding(1)
-        toldUntil = max(toldUntil, now.adding(UInt64(max(0, min(refusedForMs, 86_400_000))) * 1_000_000))
+        refusedUntil = max(refusedUntil, now.adding(UInt64(max(0, min(refusedForMs, 86_400_000))) * 1_000_000))
     }
 
     /// The report for the next claim.
@@ -32,7 +32,7 @@ public struct AnswerTally: Sendable {
         return AnswerReport(
             answers: answers,
             refused: refused,
-            retryAfterMs: refused > 0 ? Int64(toldUntil.subtracting(now) / 1_000_000) : 0,
+            retryAfterMs: refused > 0 ? Int64(refusedUntil.subtracting(now) / 1_000_000) : 0,
             spanMs: answers > 0 ? Int64(now.subtracting(firstAt).adding(999_999) / 1_000_000) : 0
         )
     }
@@ -43,6 +43,6 @@ public struct AnswerTally: Sendable {
         refused -= reported.refused
         reported = (0, 0)
         firstAt = firstAfterReport
-        if refused == 0 { toldUntil = 0 }
+        if refused == 0 { refusedUntil = 0 }
     }
 }

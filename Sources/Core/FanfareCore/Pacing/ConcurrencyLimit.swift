@@ -1,35 +1,30 @@
-/// How many sends a worker may have under way at once: additive increase, multiplicative decrease, so that every worker
-/// finds its share of what FCM takes without asking the others.
+/// Limits the sends that a worker has in flight. Additive increase and multiplicative decrease let every worker find its
+/// share of FCM's capacity without asking the others.
 ///
-/// **Growth.** Only while the limit is used: at least half of it under way. One more per good answer (the limit doubles
-/// with each round trip) up to a ceiling, beyond it one more per `limit` good answers. There is no ceiling before the
-/// first decrease; afterwards it is where the last decrease led. A decrease that follows another with next to no growth
-/// between them leaves the ceiling where it is: an outage drives the limit down to 1 and says nothing about
-/// capacity, so the way back up is quick.
+/// **Growth.** The limit grows while at least half of it is in flight: by one per good answer below a ceiling, by one
+/// per `limit` good answers above it. There is no ceiling before the first decrease; then it is where the last decrease
+/// led. A decrease right after another keeps the ceiling: an outage says nothing about capacity.
 ///
-/// **Overload** (429, 5xx, a timeout, a refused stream): once they are more than a tenth of the last answers, times 0.7,
-/// at most once per round trip and per 100 ms; and not for a send that began before the last decrease, which it could
-/// not know of yet. Fewer are the faults of single recipients: acted upon each time, a steady share of 5 % would hold a
-/// worker at a handful of sends, however idle FCM is.
+/// **Overload** (429, 5xx, a timeout, a refused stream). Once it is more than a tenth of the last answers, the limit is
+/// multiplied by 0.7, at most once per round trip and per 100 ms. Sends that began before the last decrease do not
+/// count. A smaller share is the fault of single recipients and changes nothing.
 ///
-/// **Rising latency**: times 0.9, at most once per round trip, while the mean of a round trip is above twice the
-/// baseline and more than 200 ms above it; meanwhile nothing grows. The baseline is the least such mean seen. When half
-/// the concurrency has not shortened the answers by a quarter, the delay is not a queue of ours: it becomes the baseline
-/// and the limit returns to where it was. So a slower path costs a short dip, and a baseline never creeps up under a
-/// queue of our own.
+/// **Rising latency.** While the mean of a round trip is above twice the baseline and more than 200 ms above it, the
+/// limit is multiplied by 0.9 per round trip and does not grow. The baseline is the least mean seen. If half the
+/// concurrency has not shortened the answers by a quarter, the delay is not this worker's queue: the mean becomes the
+/// baseline, and the limit returns to its value before.
 public struct ConcurrencyLimit: Sendable {
     /// Never more than this.
     public let maximum: Int
-    /// Sends that may be under way now; 1 or more.
+    /// Sends that may be in flight now; 1 or more.
     public private(set) var limit: Int
 
     private static let leastRoundNs = 100_000_000.0
     private static let leastAnswers = 10
     private static let latencySlackNs = 200_000_000.0
-    /// Answers over which the share of overload is taken. Over a few, chance alone takes a share of 5 % above the tenth
-    /// in every round trip.
+    /// Answers over which the share of overload is taken: over fewer, chance alone exceeds the tenth.
     private static let shareSpan = 200.0
-    /// Growth since a decrease below which the next one belongs to the same trouble.
+    /// Growth since a decrease below which the next one belongs to the same overload.
     private static let littleGrowth = 8
 
     /// Below it the limit grows with every answer.
@@ -43,7 +38,7 @@ public struct ConcurrencyLimit: Sendable {
     /// The mean latency of the last round trip; 0 before the first. Nanoseconds, as all here.
     private var latencyNs = 0.0
     private var baselineNs = 0.0
-    /// nil: the answers still come to sends of before the last decrease, and tell nothing about the limit as it is.
+    /// nil while answers are to sends that began before the last decrease.
     private var roundFrom: UInt64?
     private var roundSum = 0.0
     private var roundAnswers = 0
@@ -53,9 +48,9 @@ public struct ConcurrencyLimit: Sendable {
     private struct Trial {
         var limitBefore: Int
         var ceilingBefore: Int
-        /// What the first decrease led to, and the mean of the first round trip under it. Before that one nothing can be
-        /// compared: while the limit was growing the latency lagged behind it.
+        /// The limit after the first decrease.
         var limit: Int
+        /// The mean of the first round trip under that limit: before it, latency lagged behind the growth.
         var latencyNs: Double?
     }
 
@@ -72,10 +67,10 @@ public struct ConcurrencyLimit: Sendable {
     ///
     /// - Parameters:
     ///   - latencyNs: from the beginning of the send to its outcome.
-    ///   - inFlight: sends under way when the outcome came, this one included.
+    ///   - inFlight: sends in flight when the outcome came, this one included.
     ///   - now: nanoseconds on a clock that is never set.
-    ///   - isOverload: 429, 5xx, a timeout or a refused stream. Any other answer is good here, also an error of the
-    ///     message or the recipient. A send that never left says nothing: do not report it.
+    ///   - isOverload: 429, 5xx, a timeout or a refused stream. Errors of the message or the recipient are good answers.
+    ///     Sends that never left are not reported.
     public mutating func answered(latencyNs: UInt64, inFlight: Int, now: UInt64, isOverload: Bool) {
         overloadShare += ((isOverload ? 1 : 0) - overloadShare) / Self.shareSpan
         if isOverload {
@@ -103,15 +98,15 @@ public struct ConcurrencyLimit: Sendable {
     }
 
     private mutating func overloaded(sentAt: UInt64, now: UInt64) {
-        var isSameTrouble = false
+        var isSameOverload = false
         if let lastCut {
             let gap = max(Self.leastRoundNs, latencyNs)
             guard sentAt >= lastCut, Double(now.subtracting(lastCut)) >= gap else { return }
-            isSameTrouble = grownSinceCut < Self.littleGrowth
+            isSameOverload = grownSinceCut < Self.littleGrowth
         }
         trial = nil
         decrease(to: 0.7, now: now)
-        if !isSameTrouble { ceiling = limit }
+        if !isSameOverload { ceiling = limit }
     }
 
     private mutating func decrease(to factor: Double, now: UInt64) {

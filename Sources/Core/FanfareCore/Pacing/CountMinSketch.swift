@@ -1,11 +1,10 @@
 internal import FanfareModel
 
-/// Finds recipients that a large fan-out names again and again, without remembering any: a count-min sketch over the
-/// last minute at most. It never counts too low; it may count too high, which only means that a recipient is rate limited
-/// that need not be.
+/// A count-min sketch that finds recipients which a large fan-out names again and again. It counts over a minute at most,
+/// never too low; a count that is too high only rate limits a recipient without need.
 ///
-/// Equal recipients of one batch are sent once, so only a fan-out of more than 240 batches can pass FCM's 240 messages a
-/// minute to one device (page "ProtocolFacts", "Quotas and fan-outs") by itself; smaller ones need no sketch.
+/// Equal recipients of one batch are sent once, so only a fan-out of more than 240 batches can exceed FCM's 240 messages
+/// a minute to one device (page "ProtocolFacts", "Quotas and fan-outs").
 ///
 /// 256 KiB; a count allocates nothing.
 public struct CountMinSketch: Sendable {
@@ -16,8 +15,7 @@ public struct CountMinSketch: Sendable {
     public static let paceFrom = 120
 
     private static let rows = 4
-    /// All of a recipient's cells stand in one block of 64 bytes, in two neighbouring lines of the processor's cache at
-    /// most: a count does not wait for memory once for each row. A row has this many cells in a block.
+    /// Cells of a row in a block. All of a recipient's cells stand in one block of 64 bytes, which saves cache misses.
     private static let columns = 16
     private static let blocks = 4_096
 

@@ -1,15 +1,15 @@
-/// The permits a worker holds: the part of a project's quota lent to it by the governor in Redis, one permit a send.
+/// The permits that the governor in Redis lent to this worker from the project's quota, one permit a send.
 ///
-/// A permit is good for ``lifetimeNs`` from before the call that lent it. That is what bounds a project's sends in any
-/// 60 s: whoever was frozen, or heard a late answer, finds its permits gone instead of adding them to those that were
-/// lent meanwhile. The quota itself is FCM's (page "ProtocolFacts", "Quotas and fan-outs").
+/// A permit lapses ``lifetimeNs`` after the call that lent it was sent, so a worker that was frozen, or got a late answer,
+/// cannot add its permits to those lent meanwhile. That bounds a project's sends in any 60 s. The quota itself is FCM's
+/// (page "ProtocolFacts", "Quotas and fan-outs").
 ///
-/// Every permit lent is accounted for once: `lent = taken + lapsed + taken back + available`.
+/// Every permit is accounted for once: `lent = spent + lapsed + given back + available`.
 public struct LeasedPermits: Sendable {
     /// How long a permit is good, in nanoseconds.
     public static let lifetimeNs: UInt64 = 250_000_000
 
-    /// More blocks than a worker's calls can leave alive; beyond it two are joined, so that the purse cannot grow.
+    /// More blocks than a worker's calls can leave alive; beyond it two are joined, so that memory is bounded.
     private static let mostBlocks = 16
 
     private struct Block {
@@ -20,7 +20,7 @@ public struct LeasedPermits: Sendable {
     /// In the order they end.
     private var blocks: [Block] = []
 
-    /// Permits that were lent and ran out unused, since the beginning.
+    /// Permits that lapsed unused, since the beginning.
     public private(set) var lapsed = 0
 
     public init() { blocks.reserveCapacity(Self.mostBlocks + 1) }
@@ -29,7 +29,7 @@ public struct LeasedPermits: Sendable {
     ///
     /// - Parameters:
     ///   - count: none are added when it is not positive.
-    ///   - at: nanoseconds, read **before** the call was sent; read after it, a slow answer would stretch the permits.
+    ///   - at: nanoseconds, read **before** the call was sent: a slow answer must not prolong the permits.
     public mutating func lent(_ count: Int, at: UInt64) {
         guard count > 0 else { return }
         let endsAt = at.adding(Self.lifetimeNs)
@@ -58,7 +58,7 @@ public struct LeasedPermits: Sendable {
     /// Spends `count` permits, those that end first; all of them or, when there are fewer, none.
     ///
     /// - Returns: whether they were spent. Zero or fewer permits always are.
-    public mutating func take(_ count: Int, now: UInt64) -> Bool {
+    public mutating func spend(_ count: Int, now: UInt64) -> Bool {
         guard count > 0 else { return true }
         lapse(now)
         guard available(now: now) >= count else { return false }
@@ -66,12 +66,12 @@ public struct LeasedPermits: Sendable {
         return true
     }
 
-    /// Takes permits out of the purse, to be given back to the governor with the next call. Those that end first go,
-    /// since they are worth least here. Lapsed ones are not given back: the quota they stood for is of the past.
+    /// Removes permits that the next call gives back to the governor, those that end first. Lapsed ones are not given back:
+    /// their quota is past.
     ///
-    /// - Parameter keep: how many to leave, if there are so many; 0 empties the purse, as when the project is held.
-    /// - Returns: how many were taken out.
-    public mutating func takeBack(keep: Int, now: UInt64) -> Int {
+    /// - Parameter keep: how many stay, if there are so many.
+    /// - Returns: how many were removed.
+    public mutating func giveBack(keep: Int, now: UInt64) -> Int {
         lapse(now)
         let surplus = available(now: now) - max(0, keep)
         guard surplus > 0 else { return 0 }

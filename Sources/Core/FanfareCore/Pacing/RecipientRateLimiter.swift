@@ -26,7 +26,7 @@ public struct RecipientRateLimiter: Sendable {
     /// The name of a recipient among all kinds: `<kind>:<recipient>`.
     public static func name(_ recipient: String, kind: RecipientKind) -> String { "\(kind.rawValue):\(recipient)" }
 
-    /// Notes that FCM refused a recipient, here or elsewhere.
+    /// FCM refused a recipient, on this worker or another.
     public mutating func refuse(_ name: String, untilMs: Int64, nowMs: Int64) {
         refused[name] = Refusal(
             untilMs: max(untilMs, refused[name]?.untilMs ?? 0),

@@ -1,15 +1,11 @@
-/// Keeps retries a small part of the traffic, so that a service in trouble is not buried under second attempts: in any
-/// 10 s they are at most a percentage of all requests of those 10 s, or ``freeRetries`` if that is more.
+/// Limits retries to a percentage of all requests of any 10 s, or to ``freeRetries`` if that is more, so that an overloaded
+/// service does not get mostly second attempts.
 ///
-/// The bound holds for every window of 10 s, wherever it begins, not only for the one before each retry: a retry may
-/// not lean on requests that some window with it does not see. So what is asked of a retry is that, for each earlier
-/// retry of the last 10 s but the newest 99, the requests since then carry the retries since then. That is one running
-/// balance (a first attempt adds to it, a retry takes more off), which may not sink below where it stood before any of
-/// those. It follows that retries in long runs use the share badly: a window may begin with a run and see nothing of
-/// what paid for it.
+/// The bound holds for every window of 10 s, wherever it begins. So for each retry of the last 10 s but the newest 99,
+/// the requests since then must pay for the retries since then. One running balance shows that: a first attempt raises
+/// it, a retry lowers it by more, and it may not sink below its value before any of those retries.
 ///
-/// The share is that of Google's SRE book and of common retry libraries; the least wait of a single retry is FCM's own
-/// (page "ProtocolFacts").
+/// The share is that of Google's SRE book; the least wait of a single retry is FCM's own (page "ProtocolFacts").
 public struct RetryBudget: Sendable {
     /// Retries in 10 s that any traffic, or none, allows: 10 a second.
     public static let freeRetries = 100

@@ -65,8 +65,8 @@ extension SendMachine {
             recount(slot)
             if batches[slot].unsentCount == 0 {
                 done += 1
-                if batches[slot].pass == .first, !batches[slot].saidAllSent, sendJob(slot).isFanout {
-                    batches[slot].saidAllSent = true
+                if batches[slot].pass == .first, !batches[slot].hasReportedAllSent, sendJob(slot).isFanout {
+                    batches[slot].hasReportedAllSent = true
                     writeAllSent(slot)
                 }
             }
@@ -87,7 +87,7 @@ extension SendMachine {
             return true
         }
         let most = adapter.most(job.spec.kind)
-        // What shares a request has to be covered by the watermark as a whole.
+        // The watermark has to cover all recipients of a request.
         let window = max(settings.window, most)
         requestWatermark(slot, window: window)
         while batches[slot].unsentCount > 0 {
@@ -127,9 +127,9 @@ extension SendMachine {
         guard inFlight < atOnce, room[adapter.route] > 0 else { return nil }
         if adapter.isManagement {
             let count = min(most, batches[slot].unsentCount)
-            switch management.take(count, ahead: queue.managed.unsent, now: now.monotonicNs) {
+            switch management.spend(count, ahead: queue.managed.unsent, now: now.monotonicNs) {
             case .go: return count
-            case .ask(let wanted):
+            case .request(let wanted):
                 guard !isRequestingManagement else { return nil }
                 isRequestingManagement = true
                 actions.append(.requestManagement(wanted))
@@ -160,7 +160,7 @@ extension SendMachine {
 
     // MARK: One recipient
 
-    /// Whether a recipient may be sent to now. If not, it gets its result, its wait or its rate check here.
+    /// Whether a recipient may be sent to now. Otherwise it gets its result, its wait or its rate check.
     private mutating func maySend(_ position: Int, _ slot: Int, _ job: SendJob) -> Bool {
         if let decision = rules.beforeSend(batches[slot].recipients[position], situation(slot)) {
             write(decision, position, slot)
@@ -243,7 +243,7 @@ extension SendMachine {
         )
         if !adapter.isManagement {
             // Asked for before, so it cannot fail; the recipients of a multicast count one by one.
-            _ = permits.take(positions.count, now: now.monotonicNs)
+            _ = permits.spend(positions.count, now: now.monotonicNs)
             limit.sent(isRetry: history.attempts > 0, now: now.monotonicNs)
         }
         if !batches[slot].wasSent, batches[slot].pass == .first, job.spec.sinceMs > 0 {

@@ -16,26 +16,26 @@ import Testing
     @Test func saysWhenTheNextSendMayGo() {
         var budget = AdaptiveThrottle(maximumInFlight: 50)
         #expect(budget.nextAt(now: 0) == nil)
-        for _ in 0..<100 { #expect(budget.take(now: 0) == true) }
-        #expect(budget.take(now: 0) == false)
+        for _ in 0..<100 { #expect(budget.spend(now: 0) == true) }
+        #expect(budget.spend(now: 0) == false)
         #expect(budget.nextAt(now: 0) == 100 * Self.ms)
         #expect(budget.nextAt(now: 40 * Self.ms) == 100 * Self.ms)
-        #expect(budget.take(now: 99 * Self.ms) == false)
+        #expect(budget.spend(now: 99 * Self.ms) == false)
         #expect(budget.nextAt(now: 100 * Self.ms) == nil)
-        #expect(budget.take(now: 100 * Self.ms) == true)
+        #expect(budget.spend(now: 100 * Self.ms) == true)
     }
 
     @Test func aClockThatStandsOrGoesBackGivesNothing() {
         var budget = AdaptiveThrottle(maximumInFlight: 50)
-        for _ in 0..<100 { #expect(budget.take(now: 10 * Self.second) == true) }
-        #expect(budget.take(now: 0) == false)
-        #expect(budget.take(now: 10 * Self.second) == false)
+        for _ in 0..<100 { #expect(budget.spend(now: 10 * Self.second) == true) }
+        #expect(budget.spend(now: 0) == false)
+        #expect(budget.spend(now: 10 * Self.second) == false)
         #expect(budget.available(now: 11 * Self.second) == 10)
     }
 
     @Test func aGoodAnswerPaysForTwo() {
         var budget = AdaptiveThrottle(maximumInFlight: 50)
-        for _ in 0..<100 { #expect(budget.take(now: 0) == true) }
+        for _ in 0..<100 { #expect(budget.spend(now: 0) == true) }
         budget.accepted()
         #expect(budget.available(now: 0) == 2)
         for _ in 0..<1_000 { budget.accepted() }
@@ -50,7 +50,7 @@ import Testing
         var good: [Bool] = []
         for _ in 0..<20_000 {
             if good.isEmpty { good = [true, true, true, false, false].shuffled(using: &random) }
-            #expect(budget.take(now: 0) == true)
+            #expect(budget.spend(now: 0) == true)
             if good.removeLast() { budget.accepted() }
         }
     }
@@ -66,7 +66,7 @@ import Testing
                 underWay -= good + bad
                 for _ in 0..<good { budget.accepted() }
             }
-            while underWay < most, budget.take(now: UInt64(millisecond) * Self.ms) {
+            while underWay < most, budget.spend(now: UInt64(millisecond) * Self.ms) {
                 underWay += 1
                 perSecond[millisecond / 1_000] += 1
                 let up = isUp(millisecond)
@@ -104,10 +104,10 @@ import Testing
             now += UInt64.random(in: 0...30, using: &random) * Self.ms
             if let next = budget.nextAt(now: now) {
                 #expect(next > now)
-                #expect(budget.take(now: now) == false)
+                #expect(budget.spend(now: now) == false)
                 if Bool.random(using: &random) { now = next }
             }
-            if budget.take(now: now) { granted.append(now) }
+            if budget.spend(now: now) { granted.append(now) }
         }
         for (index, from) in granted.enumerated() where index % 37 == 0 {
             let end = from + UInt64.random(in: 0...20, using: &random) * Self.second

@@ -6,13 +6,13 @@ import Testing
 
     @Test func spendsWhatWasLentAndNoMore() {
         var purse = LeasedPermits()
-        #expect(purse.take(1, now: 0) == false)
+        #expect(purse.spend(1, now: 0) == false)
         purse.lent(3, at: 0)
-        #expect(purse.take(2, now: 0) == true)
-        #expect(purse.take(2, now: 0) == false)
+        #expect(purse.spend(2, now: 0) == true)
+        #expect(purse.spend(2, now: 0) == false)
         #expect(purse.available(now: 0) == 1)
-        #expect(purse.take(1, now: 0) == true)
-        #expect(purse.take(1, now: 0) == false)
+        #expect(purse.spend(1, now: 0) == true)
+        #expect(purse.spend(1, now: 0) == false)
         #expect(purse.lapsed == 0)
     }
 
@@ -22,14 +22,14 @@ import Testing
         purse.lent(1, at: 7_000 * Self.ms)
         let now = (7_000 + afterMs) * Self.ms
         #expect(purse.available(now: now) == (isGood ? 1 : 0))
-        #expect(purse.take(1, now: now) == isGood)
+        #expect(purse.spend(1, now: now) == isGood)
         #expect(purse.lapsed == (isGood ? 0 : 1))
     }
 
     @Test func anAnswerThatCameTooLateLendsNothing() {
         var purse = LeasedPermits()
         purse.lent(100, at: 0)
-        #expect(purse.takeBack(keep: 0, now: 300 * Self.ms) == 0)
+        #expect(purse.giveBack(keep: 0, now: 300 * Self.ms) == 0)
         #expect(purse.lapsed == 100)
     }
 
@@ -37,17 +37,17 @@ import Testing
         var purse = LeasedPermits()
         purse.lent(10, at: 0)
         purse.lent(10, at: 100 * Self.ms)
-        #expect(purse.takeBack(keep: 10, now: 200 * Self.ms) == 10)
+        #expect(purse.giveBack(keep: 10, now: 200 * Self.ms) == 10)
         #expect(purse.available(now: 300 * Self.ms) == 10)
-        #expect(purse.takeBack(keep: 20, now: 300 * Self.ms) == 0)
-        #expect(purse.takeBack(keep: -1, now: 300 * Self.ms) == 10)
+        #expect(purse.giveBack(keep: 20, now: 300 * Self.ms) == 0)
+        #expect(purse.giveBack(keep: -1, now: 300 * Self.ms) == 10)
     }
 
     @Test func answersOutOfOrderAreSpentInTheOrderTheyEnd() {
         var purse = LeasedPermits()
         purse.lent(5, at: 100 * Self.ms)
         purse.lent(5, at: 0)
-        #expect(purse.take(5, now: 200 * Self.ms) == true)
+        #expect(purse.spend(5, now: 200 * Self.ms) == true)
         #expect(purse.available(now: 260 * Self.ms) == 5)
     }
 
@@ -56,13 +56,13 @@ import Testing
         purse.lent(-5, at: 0)
         purse.lent(0, at: 0)
         #expect(purse.available(now: 0) == 0)
-        #expect(purse.take(0, now: 0) == true)
-        #expect(purse.take(-1, now: 0) == true)
+        #expect(purse.spend(0, now: 0) == true)
+        #expect(purse.spend(-1, now: 0) == true)
         purse.lent(.max, at: .max)
         purse.lent(.max, at: .max)
         purse.lent(.max, at: .max - 1)
         #expect(purse.available(now: 0) == .max)
-        #expect(purse.take(.max, now: 0) == true)
+        #expect(purse.spend(.max, now: 0) == true)
     }
 
     /// The same purse kept naively: every permit with its own end.
@@ -99,7 +99,7 @@ import Testing
             case 1, 2:
                 let count = Int.random(in: 0...40, using: &random)
                 model.lapse(now)
-                let granted = purse.take(count, now: now)
+                let granted = purse.spend(count, now: now)
                 #expect(granted == (model.ends.count >= count))
                 if granted {
                     model.remove(count)
@@ -109,14 +109,14 @@ import Testing
                 let keep = Int.random(in: 0...40, using: &random)
                 model.lapse(now)
                 let surplus = max(0, model.ends.count - keep)
-                #expect(purse.takeBack(keep: keep, now: now) == surplus)
+                #expect(purse.giveBack(keep: keep, now: now) == surplus)
                 model.remove(surplus)
                 back += surplus
             }
             model.lapse(now)
             #expect(purse.available(now: now) == model.ends.count)
         }
-        _ = purse.takeBack(keep: .max, now: now)
+        _ = purse.giveBack(keep: .max, now: now)
         #expect(purse.lapsed == model.lapsed)
         #expect(lent == taken + purse.lapsed + back + purse.available(now: now))
     }
