@@ -39,7 +39,7 @@ extension DeviceGroups {
         scene.device("regId1", Device(state: .healthy))
         var progress = GroupProgress(key: key, messageID: id, pending: failed)
         for token in failed {
-            _ = progress.note(try scene.send(Self.hello, to: ("token", token), over: .legacy), of: token)
+            _ = progress.apply(try scene.send(Self.hello, to: ("token", token), over: .legacy), to: token)
         }
         #expect(progress.pending.isEmpty)
         #expect(progress.failedTokens == ["regId2"])
@@ -79,7 +79,7 @@ extension DeviceGroups {
         #expect(named == ["sbx-unregistered-1", "sbx-unavailable-1-2"])
         var progress = GroupProgress(key: "APA91bKey", messageID: "", pending: named, isReached: false)
         for token in named {
-            _ = progress.note(try scene.send(Self.hello, to: ("token", token), over: .legacy), of: token)
+            _ = progress.apply(try scene.send(Self.hello, to: ("token", token), over: .legacy), to: token)
         }
         #expect(progress.isReached)
         #expect(progress.failedTokens == ["sbx-unregistered-1"])

@@ -13,9 +13,9 @@ import Testing
 
     @Test func membersAreReachedFailOrWaitEachOnTheirOwn() {
         var progress = GroupProgress(key: "K", messageID: "m", pending: ["a", "b", "c"])
-        #expect(progress.note(.sent(messageID: "x", canonical: nil), of: "a") == nil)
-        #expect(progress.note(.failed(unregistered), of: "b") == nil)
-        #expect(progress.note(.retry(busy), of: "c") == busy)
+        #expect(progress.apply(.sent(messageID: "x", canonical: nil), to: "a") == nil)
+        #expect(progress.apply(.failed(unregistered), to: "b") == nil)
+        #expect(progress.apply(.retry(busy), to: "c") == busy)
         #expect(progress.pending == ["c"])
         #expect(progress.failed == [.init(token: "b", error: .unregistered, isDead: true)])
         progress.giveUp()
@@ -26,7 +26,7 @@ import Testing
     @Test func aRefusedCredentialBlamesNoMember() {
         var progress = GroupProgress(key: "K", messageID: "", pending: ["a"])
         let failure = Failure(error: .unspecified, action: .fixCredentials, httpStatus: 401)
-        let retry = progress.note(.refreshCredential(failure), of: "a")
+        let retry = progress.apply(.refreshCredential(failure), to: "a")
         #expect(retry?.countsAttempt == false)
         #expect(progress.pending == ["a"])
     }
@@ -34,8 +34,8 @@ import Testing
     @Test(arguments: ["", "1:2%3", "with blanks, and!marks"])
     func whatIsKeptIsReadBack(messageID: String) throws {
         var progress = GroupProgress(key: "APA91b-_:.", messageID: messageID, pending: ["a:1", "b-2", "c_3"])
-        _ = progress.note(.failed(unregistered), of: "b-2")
-        _ = progress.note(.unknown(unregistered, holdProjectMs: nil), of: "c_3")
+        _ = progress.apply(.failed(unregistered), to: "b-2")
+        _ = progress.apply(.unknown(unregistered, holdProjectMs: nil), to: "c_3")
         let read = try #require(GroupProgress(progress.text))
         #expect(read == progress)
         #expect(GroupProgress.key(in: progress.text) == "APA91b-_:.")
@@ -53,9 +53,9 @@ import Testing
 
     @Test func aMemberThatIsReachedReachesTheGroup() {
         var progress = unreached("a", "b")
-        _ = progress.note(.failed(unregistered), of: "a")
+        _ = progress.apply(.failed(unregistered), to: "a")
         #expect(!progress.isReached)
-        _ = progress.note(.sent(messageID: "m", canonical: nil), of: "b")
+        _ = progress.apply(.sent(messageID: "m", canonical: nil), to: "b")
         #expect(progress.isReached)
         #expect(progress.failure(httpStatus: 200) == nil)
         #expect(progress.failedTokens == ["a"])
@@ -63,7 +63,7 @@ import Testing
 
     @Test func whereAllMembersAreDeadTheGroupIsEmpty() {
         var progress = unreached("a", "b")
-        for member in ["a", "b"] { _ = progress.note(.failed(unregistered), of: member) }
+        for member in ["a", "b"] { _ = progress.apply(.failed(unregistered), to: member) }
         let failure = progress.failure(httpStatus: 200)
         #expect(failure?.error == .emptyGroup && failure?.action == RemedyAction.none && failure?.httpStatus == 200)
         #expect(progress.failedTokens == ["a", "b"])
@@ -71,8 +71,8 @@ import Testing
 
     @Test func whereSomeWereGivenUpTheGroupWasUnavailable() {
         var progress = unreached("a", "b")
-        _ = progress.note(.failed(unregistered), of: "a")
-        #expect(progress.note(.retry(busy), of: "b") == busy)
+        _ = progress.apply(.failed(unregistered), to: "a")
+        #expect(progress.apply(.retry(busy), to: "b") == busy)
         progress.giveUp()
         let failure = progress.failure(httpStatus: 0)
         #expect(failure?.error == .unavailable && failure?.action == RemedyAction.none && failure?.httpStatus == 0)
@@ -81,16 +81,16 @@ import Testing
 
     @Test func whereLivingMembersWereRefusedTheirErrorIsTheGroups() {
         var progress = unreached("a", "b")
-        _ = progress.note(.failed(foreign), of: "a")
-        _ = progress.note(.failed(unregistered), of: "b")
+        _ = progress.apply(.failed(foreign), to: "a")
+        _ = progress.apply(.failed(unregistered), to: "b")
         let failure = progress.failure(httpStatus: 200)
         #expect(failure?.error == .senderIDMismatch && failure?.action == .fixCredentials)
     }
 
     @Test func whereAMemberIsUnknownSoIsTheGroup() {
         var progress = unreached("a", "b")
-        _ = progress.note(.failed(unregistered), of: "a")
-        _ = progress.note(.unknown(unregistered, holdProjectMs: nil), of: "b")
+        _ = progress.apply(.failed(unregistered), to: "a")
+        _ = progress.apply(.unknown(unregistered, holdProjectMs: nil), to: "b")
         #expect(progress.failure(httpStatus: 200) == nil)
         #expect(!progress.isReached)
     }
@@ -98,9 +98,9 @@ import Testing
     @Test func thatNoMemberWasReachedIsKept() throws {
         var progress = unreached("a:1", "b-2")
         #expect(GroupProgress(progress.text) == progress)
-        _ = progress.note(.unknown(unregistered, holdProjectMs: nil), of: "a:1")
+        _ = progress.apply(.unknown(unregistered, holdProjectMs: nil), to: "a:1")
         #expect(GroupProgress(progress.text) == progress)
-        _ = progress.note(.failed(unregistered), of: "b-2")
+        _ = progress.apply(.failed(unregistered), to: "b-2")
         #expect(GroupProgress(progress.text) == progress)
         // What an older worker wrote says nothing of it, and begins where some were reached.
         let old = try #require(GroupProgress("K a!,b a!!0 m"))

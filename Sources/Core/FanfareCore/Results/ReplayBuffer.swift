@@ -1,11 +1,10 @@
 internal import StreamWire
 
-/// Results that Redis confirmed in the last seconds. A server that was killed or replaced may have lost them, and only
-/// this worker knows that those recipients need no second send. With Sentinels they are kept until a replica has them, too:
-/// a primary that was cut off from its replicas takes results that the next primary never sees.
+/// Results that Redis confirmed in the last seconds, to be written again if a server that was killed or replaced lost them.
+/// With Sentinels they are kept until a replica has them: a primary that was cut off takes results which the next never sees.
 ///
-/// The results of many flushes lie side by side. At full speed there are tens of thousands of flushes, and memory of their
-/// own for each would cost more to free, seconds later, than it did to fill.
+/// The results of many flushes share their memory: at full speed tens of thousands of flushes would cost more to free
+/// than to fill.
 public struct ReplayBuffer {
     /// A flush without its results, which stand side by side with those of others.
     private struct Kept {
@@ -45,11 +44,11 @@ public struct ReplayBuffer {
         if let replicatedUpTo { self.replicatedUpTo = max(replicatedUpTo, time) }
     }
 
-    /// Keeps the results of a flush that Redis confirmed; nothing of one that holds none, or that was late.
+    /// Keeps the results of a confirmed flush, unless it was late.
     public mutating func append(_ flush: Flush, now: UInt64) {
         let call = flush.call
         guard !call.late, !call.results.isEmpty else { return }
-        // Only when something is confirmed, because the server was there then: while it is away nothing grows old.
+        // Only here, because Redis has just answered: nothing expires while it is away.
         forget(before: now)
         if spans.last.map({ $0.since + Self.spanNs < now || $0.results.count >= Self.mostOfSpan }) ?? true {
             spans.append(Span(since: now, until: now))

@@ -1,8 +1,7 @@
 internal import FanfareJSON
 internal import FanfareModel
 
-/// The final word on one recipient, and how it is written: as one object of a results entry, and, where the token is
-/// dead or replaced, as a feedback entry.
+/// The final word on one recipient, written as one object of a results entry.
 struct ResultRecord: Equatable, Sendable {
     /// The recipient's index in the order the producer gave.
     var index: Int64
@@ -39,7 +38,7 @@ struct ResultRecord: Equatable, Sendable {
         return true
     }
 
-    /// What the producer should do about this result.
+    /// The producer's remedy.
     var action: RemedyAction {
         switch status {
         case .failed: return failure?.action ?? .none
@@ -48,8 +47,8 @@ struct ResultRecord: Equatable, Sendable {
         }
     }
 
-    /// Whether this result belongs into the results stream under a policy (a resolved one; `unsaid` counts as `all`).
-    /// A group's partial failure is something to know, so `failures` keeps it too.
+    /// Whether the results stream gets this result under a resolved policy. `unsaid` counts as `all`, and a group's partial
+    /// success as a failure.
     func needsRecording(_ policy: ResultsPolicy) -> Bool {
         switch policy {
         case .all, .unsaid: return true
@@ -65,7 +64,7 @@ extension ResultRecord {
         if isPlain { appendPlain(to: &bytes) } else { appendAny(to: &bytes) }
     }
 
-    /// Whether there is no more to say than that FCM took the message, in texts that need no escape: nearly all are so.
+    /// Whether it is `sent` without further members, in texts that need no escape, as nearly all are.
     private var isPlain: Bool {
         status == .sent && canonical == nil && failedTokens == nil && groupName == nil && recipient.isPlainJSON
             && messageID.isPlainJSON

@@ -1,7 +1,7 @@
 public import FanfareModel
 
-/// The progress of a send to a device group after FCM reached some of its members, or none: the others are sent to one
-/// by one. Redis keeps it in place of the group's key, so that a crash loses none of it.
+/// The progress of a send to a device group whose members are sent to one by one, because FCM did not reach them all.
+/// Redis keeps it in place of the group's key.
 public struct GroupProgress: Equatable, Sendable {
     /// The group's `notification_key`.
     public var key: String
@@ -16,7 +16,7 @@ public struct GroupProgress: Equatable, Sendable {
 
     public struct Member: Equatable, Sendable {
         public var token: String
-        /// What it failed with; nil when the tries were over.
+        /// Nil when the tries were over.
         public var error: ErrorCode?
         /// The app should forget the token.
         public var isDead: Bool
@@ -40,11 +40,11 @@ public struct GroupProgress: Equatable, Sendable {
         failed = []
     }
 
-    /// What one attempt to reach a member came to. A member of which nobody knows counts among those that were not
-    /// reached: a result can name it there or be silent.
+    /// Counts an attempt to reach a member. A member with an unknown outcome counts as not reached, or the result would
+    /// not name it.
     ///
-    /// - Returns: the retry that it asks for; nil when there is none to be made.
-    public mutating func note(_ verdict: Verdict, of token: String) -> Retry? {
+    /// - Returns: the retry that the verdict asks for; nil for a final one.
+    public mutating func apply(_ verdict: Verdict, to token: String) -> Retry? {
         switch verdict {
         case .retry(let retry): return retry
         case .refreshCredential(let failure), .blockProject(let failure):

@@ -41,7 +41,7 @@ public enum BatchState: Equatable, Sendable {
         case leaseLost
     }
 
-    /// What can happen to a batch.
+    /// An event in the life of a batch.
     public enum Event: Equatable, Sendable {
         /// The job's spec is loaded and no quarantine holds the batch.
         case prepared

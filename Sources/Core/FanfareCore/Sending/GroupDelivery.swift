@@ -1,17 +1,17 @@
 internal import FanfareModel
 internal import StreamWire
 
-/// The rules for a device group of which FCM reached some members only, or none, and named the others: these are sent to
-/// one by one, in rounds, and the group's one result is written when the rounds have ended.
+/// The rules for a device group whose members FCM did not all reach. The others are sent to one by one, in rounds, and the
+/// group's one result is written when the rounds have ended.
 extension OutcomeRules {
-    /// The wait before the first round: the failures of members have no reasons, so a missing capacity is assumed.
+    /// The wait before the first round. FCM gives no reasons for members, so overload is assumed.
     private static let missed = Retry(
         failure: Failure(error: .unavailable, action: .none, rawError: "failed_registration_ids", httpStatus: 200)
     )
 
     /// The fate of a group after an answer that names members without the message.
     ///
-    /// - Parameter refusal: the retry that the answer asks for if FCM reached no member; nil if it reached some.
+    /// - Parameter refusal: the retry that the answer asks for; nil if FCM reached some members.
     func members(
         _ tokens: [String],
         _ messageID: String,
@@ -24,7 +24,7 @@ extension OutcomeRules {
         var progress = GroupProgress(
             key: job.name(of: recipient),
             messageID: messageID,
-            // What an answer lists beyond FCM's limit is not of this group.
+            // A group has no members beyond FCM's limit.
             pending: Array(tokens.prefix(ProtocolAdapter.mostGroupMembers)),
             isReached: refusal == nil
         )
@@ -57,7 +57,7 @@ extension OutcomeRules {
         return finished(round.progress, recipient, situation.job, unreached: .failed)
     }
 
-    /// The result of a group whose trying ends while members are still to be reached; nil for any other recipient.
+    /// The result of a group whose trying ends before every member is reached; nil for any other recipient.
     ///
     /// - Parameter status: the result's if FCM reached no member.
     func finishedRounds(_ status: ResultStatus, _ recipient: ClaimedRecipient, _ job: SendJob) -> Decision? {

@@ -1,7 +1,7 @@
 internal import FanfareModel
 
-/// One round over the members of a device group that FCM did not reach: each is sent to on its own, and when all are
-/// answered the group's one recipient has its result or waits for the next round.
+/// One round over the members of a device group that FCM did not reach. Each is sent to on its own; when all are answered,
+/// the group has its result or waits for the next round.
 struct GroupRound: Sendable {
     let position: Int
     let startedMs: Int64
@@ -11,7 +11,7 @@ struct GroupRound: Sendable {
     private var inFlight = 0
     /// Whether members were left out: the job was paused or is over, or the worker drains.
     private(set) var wasStopped = false
-    /// What keeps the last of the members waiting: all of them wait together.
+    /// The longest retry among the members, who wait together.
     private(set) var retry: Retry?
     /// Why nothing of the project can be sent until a person acts.
     private(set) var block: Failure?
@@ -39,15 +39,15 @@ struct GroupRound: Sendable {
         unsent = []
     }
 
-    /// Notes the answer of a member.
+    /// A member was answered.
     mutating func answered(_ verdict: Verdict, member: String) {
         inFlight -= 1
         if case .blockProject(let failure) = verdict {
             block = failure
             unsent = []
         }
-        guard var asked = progress.note(verdict, of: member) else { return }
-        // What the answer asks of the project, or of every send to this member, was followed when it came.
+        guard var asked = progress.apply(verdict, to: member) else { return }
+        // A wider scope was applied when the answer came.
         asked.scope = .recipient
         retry = retry.map { $0.joined(with: asked) } ?? asked
     }

@@ -25,14 +25,14 @@ public struct HeldBatch {
     var inFlight = 0
     /// Recipients that wait for Redis to decide on their rate.
     var rateChecks = 0
-    /// The members of a device group that are sent to one by one; such a batch has no other recipient.
+    /// The members of the batch's only recipient, a device group, while they are sent to one by one.
     var round: GroupRound?
     /// Whether a request of it was handed to a transport.
     var wasSent = false
     /// Whether its last answer was a sign of overload: other batches go first for a while.
     var isOverloaded = false
 
-    /// What the next flush writes.
+    /// The next flush.
     var pending: RecordCall
     var isDirty = false
     var openFlushes = 0
@@ -41,8 +41,8 @@ public struct HeldBatch {
     /// Flushes so far, and the last one that Redis has confirmed.
     var flushes = 0
     var confirmedFlush = 0
-    /// Whether Redis was told that the batch's last send has begun.
-    var saidAllSent = false
+    /// Whether a flush has reported that the batch's last send has begun.
+    var hasReportedAllSent = false
     let startedNs: UInt64
 
     init(_ claim: Claim, job: Int, startedNs: UInt64) {
@@ -59,7 +59,7 @@ public struct HeldBatch {
         self.startedNs = startedNs
     }
 
-    /// What a slot holds that no batch uses.
+    /// The content of an unused slot.
     static var free: HeldBatch {
         HeldBatch(Claim(job: "", epoch: "", watermark: 0, taken: RecipientList()), job: -1, startedNs: 0)
     }
@@ -77,8 +77,7 @@ public struct HeldBatch {
     /// Sends that have not begun: of recipients, and of members in a round.
     var unsentCount: Int { unsent.left + (round?.unsent.count ?? 0) }
 
-    /// Whether Redis may have closed it already, with the answer still to come. That a retry batch is not there says
-    /// nothing then: it goes with its last flush.
+    /// Whether Redis may have closed it, with the answer still to come: Redis deletes a retry batch with its last flush.
     var mayBeClosed: Bool { state == .closed || (pass == .retry && open == 0 && openFlushes > 0) }
 
     /// Marks a position as reported; false if it was before.
@@ -93,16 +92,16 @@ public struct HeldBatch {
     var doubtful: [Int] { recipients.indices.filter { recipients[$0].fate == .maybeSent } }
 }
 
-/// A job of which this worker holds batches.
+/// A job whose batches this worker holds.
 struct HeldJob {
     let id: String
     /// Nil while its spec is being loaded.
     var job: SendJob?
-    /// The error that ends every recipient not yet sent: the first answers of the fan-out said that the message is wrong.
+    /// The error that ends every unsent recipient: the fan-out's first answers showed that the message is wrong.
     var abort: Failure?
-    /// The status of every recipient without a result, because the job ends before its time; nil while it goes on.
+    /// The status of every recipient without a result; nil unless the job ends before its time.
     var ending: ResultStatus?
-    /// Counts sends to each recipient; only of fan-outs so large that one of them could be sent to too often.
+    /// Counts sends to each recipient; only of fan-outs large enough to exceed a recipient's rate.
     var repeats: CountMinSketch?
     /// Batches that this worker holds; the job is forgotten with the last.
     var batches = 0

@@ -13,7 +13,7 @@ public struct Instant: Equatable, Sendable {
         self.projectClockOffsetMs = projectClockOffsetMs
     }
 
-    /// Redis' time of day, Unix milliseconds: for what producers and FCM name as such.
+    /// Redis' time of day, Unix milliseconds, by which producers and FCM name times.
     public var wallMs: Int64 { wall(projectMs) }
 
     /// - Parameter projectMs: in the project's time.

@@ -1,7 +1,7 @@
 internal import FanfareModel
 internal import StreamWire
 
-/// The rules for what becomes of a recipient: a result, or another attempt at a time.
+/// The rules that give a recipient its result, or another attempt at a time.
 ///
 /// Before a send:
 ///
@@ -22,7 +22,7 @@ internal import StreamWire
 /// | `retry` | a retry at the time that ``RetryPolicy`` says, or the result of the end of trying |
 /// | `blockProject`, `refreshCredential` | a retry that waits for the project's probe, without an attempt counted |
 struct OutcomeRules: Sendable {
-    /// What the rules need to know besides the recipient.
+    /// The rules' input besides the recipient.
     struct Situation {
         var job: SendJob
         /// The status that ends the job; nil while it goes on.
@@ -30,7 +30,7 @@ struct OutcomeRules: Sendable {
         var now: Instant
     }
 
-    /// What becomes of a recipient.
+    /// The outcome of a recipient.
     struct Decision: Equatable {
         enum Fate: Equatable {
             case result(ResultRecord)
@@ -40,7 +40,7 @@ struct OutcomeRules: Sendable {
             case park(Failure)
         }
 
-        /// The recipient with its history, and with its members' progress where it is a group.
+        /// The recipient with its history, a group with its members' progress.
         var recipient: ClaimedRecipient
         var fate: Fate
         /// FCM refused the recipient's rate until this time, in the project's time; nil if it did not.
@@ -81,8 +81,8 @@ struct OutcomeRules: Sendable {
         return finishedRounds(record.status, recipient, job) ?? result(record.status, record.failure, recipient, job)
     }
 
-    /// The fate of a recipient that an earlier worker may have sent to. It is sent again last, so that an answer in
-    /// flight can arrive first.
+    /// The fate of a recipient that an earlier worker may have sent to. It waits, so that an answer in flight can arrive
+    /// first.
     func doubtful(_ recipient: ClaimedRecipient, _ situation: Situation) -> Decision {
         let (job, now) = (situation.job, situation.now)
         var recipient = recipient

@@ -91,7 +91,7 @@ public enum ProtocolAdapter: Sendable {
         }
     }
 
-    // MARK: What it needs
+    // MARK: Needs
 
     /// Recipients of that kind that one request may carry.
     public func most(_ kind: RecipientKind) -> Int {
@@ -154,8 +154,8 @@ public enum ProtocolAdapter: Sendable {
         var names: [String] { texts.isEmpty ? [name] : texts.map(\.string) }
     }
 
-    /// Why a recipient cannot be sent to; nil if it can. What a job names itself was checked at intake, what an audience
-    /// holds was not.
+    /// Why a recipient cannot be sent to; nil if it can. Intake checked the recipients of a job, but not those of an
+    /// audience.
     func refusal(of recipient: SharedText, kind: RecipientKind) -> Failure? {
         let isToken = kind == .token || kind == .fid
         guard isToken ? RecipientRules.isToken(recipient) : recipient.count > 0 else {
@@ -241,7 +241,7 @@ public enum ProtocolAdapter: Sendable {
         }
     }
 
-    /// The meaning of a verdict on an operation on a group of which an earlier attempt may have been carried out.
+    /// The meaning of a verdict on a group operation that an earlier attempt may have carried out.
     static func afterDoubt(_ verdict: Verdict, _ spec: JobSpec) -> Verdict {
         GroupOperation.afterDoubt(verdict, op: spec.operation, key: spec.groupKey)
     }

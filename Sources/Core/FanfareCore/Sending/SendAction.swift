@@ -1,7 +1,7 @@
 public import FanfareModel
 public import StreamWire
 
-/// What a ``SendMachine`` asks its driver to do.
+/// The actions that a driver performs for a ``SendMachine``.
 public enum SendAction {
     case send(SendRequest)
     case flush(Flush)
@@ -64,7 +64,7 @@ public struct BatchSource: Hashable, Sendable {
     public let job: String
     public let batch: String
     public let epoch: String
-    /// Written late, the results of operations are not flagged as possible duplicates: no device shows an operation twice.
+    /// Late results of operations are not flagged as possible duplicates: no device shows an operation twice.
     public let isManagement: Bool
 }
 
@@ -82,7 +82,7 @@ public enum SendMeter: Equatable, Sendable {
     case letGo(BatchOutcome, afterNs: UInt64)
 }
 
-/// A line for the log: a constant sentence, and what it is about.
+/// A line for the log.
 public struct SendLog: Sendable {
     public enum Level: Sendable { case info, notice, warning, error }
 

@@ -1,9 +1,9 @@
 public import FanfareModel
 public import StreamWire
 
-/// What a ``SendMachine`` hears.
+/// The events that a ``SendMachine`` handles.
 public enum SendEvent {
-    /// Redis answered a claim. `askedNs` is when it was asked: permits are good for a moment from then on.
+    /// Redis answered the claim that was sent at `askedNs`, from which on its permits are valid.
     case claimReplied(ClaimReply, askedNs: UInt64)
     /// Redis lent permits with a hand-over.
     case permitsLent(Int, askedNs: UInt64)
@@ -26,12 +26,12 @@ public enum SendEvent {
     case replay(Flush)
     /// Redis said how long a recipient has to wait for its rate; 0 when it counted the send.
     case rateChecked(RateCheck, waitMs: Int64)
-    /// Operations on topics and groups that FCM's rate allows now.
+    /// Redis granted so many operations on topics and groups.
     case managementGranted(Int)
     case timer(SendTimer)
     /// Redis does not have these batches as this worker holds them; `<job>/<batch>`.
     case forgotten([String])
-    /// This worker was declared dead: all that it held belongs to others.
+    /// This worker was declared dead: its batches belong to others.
     case leaseLost
     /// This worker cannot send for a while, others can.
     case giveUp

@@ -30,7 +30,7 @@ public struct SendGate: Equatable, Sendable {
         case full
     }
 
-    /// What is to begin.
+    /// Operations that the gate stops or admits.
     public enum Scope: Sendable { case sending, claiming, intake }
 
     /// Whether a credential allows sends.
@@ -39,7 +39,7 @@ public struct SendGate: Equatable, Sendable {
         case failed(Failure)
     }
 
-    /// What the drivers read from their parts whenever sends are to begin.
+    /// The state of the drivers, read before sends begin.
     public struct Resources: Equatable, Sendable {
         public var leaseHolds = true
         public var credential = Credential.ready
@@ -60,7 +60,7 @@ public struct SendGate: Equatable, Sendable {
     public var isReady = false
     /// Why an operator has paused the project; nil when none has.
     public var pauseReason: String?
-    /// What keeps workers from taking on more; nil when nothing does.
+    /// Why no worker claims more; nil unless outgoing streams are not read or Redis is out of memory.
     public var pressure: String?
     /// No send begins before this time, in nanoseconds.
     public private(set) var heldUntil: UInt64 = 0
@@ -90,7 +90,7 @@ public struct SendGate: Equatable, Sendable {
         blockedAt = now
     }
 
-    public mutating func noteBlockWritten(now: UInt64) { blockedAt = now }
+    public mutating func blockWritten(now: UInt64) { blockedAt = now }
 
     public mutating func unblock() { blockReason = nil }
 

@@ -15,15 +15,9 @@ public final class SendJob {
         self.id = id
         self.spec = spec
         results = spec.results.resolved(total: spec.total)
-        if let adapter {
-            self.adapter = .success(adapter)
-        } else {
-            do throws(TranslationError) {
-                self.adapter = .success(try ProtocolAdapter(spec, job: id, settings: settings))
-            } catch {
-                self.adapter = .failure(error)
-            }
-        }
+        self.adapter =
+            adapter.map { .success($0) }
+            ?? Result { () throws(TranslationError) in try ProtocolAdapter(spec, job: id, settings: settings) }
     }
 
     /// Whether it takes turns with the project's other fan-outs; see <doc:LifeCycle>.
@@ -64,8 +58,8 @@ public final class SendJob {
         return adapter.lifetimeMs(firstAttemptMs: firstAttemptMs)
     }
 
-    /// Whether a second attempt is told apart from the first: a device shows a message twice, and a group that was made
-    /// cannot be made again. An ambiguous attempt of such a job has to be remembered.
+    /// Whether an ambiguous attempt has to be remembered: a second one shows the message twice, or fails because the
+    /// group exists.
     var remembersDoubt: Bool {
         switch spec.operation {
         case .send, .groupCreate, .groupRemove: true
@@ -83,7 +77,7 @@ public final class SendJob {
         return retry.cause == .unanswered || ((500...599).contains(status) && !wasTurnedAway)
     }
 
-    /// What a recipient is called in its result. A group's value may hold the progress of its members.
+    /// A recipient's name in its result. A group's value may hold the progress of its members.
     func name(of recipient: ClaimedRecipient) -> String {
         spec.kind == .group ? GroupProgress.key(in: recipient.value) : recipient.value
     }

@@ -1,9 +1,9 @@
 internal import FanfareModel
 internal import StreamWire
 
-/// Batches come, are stopped, end, and go.
+/// Batches begin, are stopped, end, and are removed.
 extension SendMachine {
-    // MARK: They come
+    // MARK: Begin
 
     mutating func handedOver(_ claim: Claim, _ spec: JobSpec, _ adapter: ProtocolAdapter) {
         let job = jobSlot(claim.job)
@@ -93,8 +93,8 @@ extension SendMachine {
         leaveQuarantineIfEmpty()
     }
 
-    /// A newer version wrote the job: its batches go back for a worker that can read it. A second later only, because
-    /// they may be given to this worker again.
+    /// A newer version wrote the job: a second later its batches go back for a worker that can read it. Sooner, they might
+    /// be given to this worker again and again.
     mutating func unreadable(_ id: String) {
         if unreadableJobs[id].map({ now.monotonicNs >= $0 + Self.complaintNs }) ?? true {
             if unreadableJobs.count >= Self.mostComplaints { unreadableJobs = [:] }
@@ -111,7 +111,7 @@ extension SendMachine {
     private static var complaintNs: UInt64 { 60_000_000_000 }
     private static var mostComplaints: Int { 1_000 }
 
-    // MARK: They are stopped, or end
+    // MARK: Stop and end
 
     /// The job was paused or parked: what was claimed of it up to this epoch goes back as soon as it is quiet.
     ///
@@ -135,7 +135,7 @@ extension SendMachine {
         batches[slot].state = batches[slot].state.after(.stop)
         if isPreparing {
             let batch = batches[slot]
-            // Nothing of it was sent here. What an earlier holder may have sent, Redis knows.
+            // This worker sent nothing of it; Redis knows how far an earlier holder came.
             let watermark = batch.deliveries == 1 ? 0 : nil
             actions.append(.release(batch: batch.name, epoch: batch.source.epoch, watermark: watermark))
             remove(slot)
@@ -185,7 +185,7 @@ extension SendMachine {
         retire(slot)
     }
 
-    /// Redis does not hold these batches as this worker does: what is known of them is written as late facts.
+    /// Redis does not hold these batches as this worker does: their results are written as late facts.
     mutating func forgotten(_ names: [String]) {
         let names = Set(names)
         var count = 0
@@ -207,13 +207,13 @@ extension SendMachine {
         leaveQuarantine()
     }
 
-    // MARK: They go
+    // MARK: Remove
 
     /// Lets go of a quiet batch that is over, and gives a quiet batch back that was stopped.
     mutating func retire(_ slot: Int) {
         guard batches[slot].isQuiet else { return }
         if batches[slot].state == .stopping {
-            // From here on it is another worker's, whatever becomes of the call: the lease makes up for a lost one.
+            // From here on it is another worker's; if the call is lost, the lease makes up for it.
             actions.append(.release(batch: batches[slot].name, epoch: batches[slot].source.epoch, watermark: nil))
             batches[slot].state = batches[slot].state.after(.release)
         }
@@ -281,7 +281,7 @@ extension SendMachine {
 }
 
 extension HeldBatch {
-    /// Takes in what the job's spec says of the batch.
+    /// Completes the batch from its job's spec.
     fileprivate mutating func prepare(_ job: SendJob) {
         source = BatchSource(job: source.job, batch: source.batch, epoch: source.epoch, isManagement: job.isManagement)
         // Operations are idempotent: no watermark has to say how far they have come.

@@ -1,7 +1,7 @@
 internal import FanfareModel
 internal import StreamWire
 
-/// What a claim brings besides batches: permits, holds, and news of what operators and other workers did.
+/// Answers to claims: batches, permits, holds, and news of operators and other workers.
 extension SendMachine {
     /// A hold that is longer than this makes a quarantined batch give way, in milliseconds.
     private static var longHoldMs: Int64 { 2_000 }
@@ -28,7 +28,7 @@ extension SendMachine {
     /// Holds every send of the project.
     mutating func hold(milliseconds: Int64) {
         guard milliseconds > 0 else { return }
-        // What was lent before was lent for another time.
+        // Permits lent before are not valid after the hold.
         permits = LeasedPermits()
         gate.hold(milliseconds: milliseconds, now: now.monotonicNs)
     }
@@ -69,9 +69,9 @@ extension SendMachine {
         }
     }
 
-    // MARK: What a claim asks for
+    // MARK: Demand
 
-    /// Recipients of which a multicast begins only with all its permits.
+    /// Recipients in multicasts, which begin only with all their permits.
     struct SharedDemand: Equatable {
         /// Recipients of the next multicast; 0 when there is none.
         var next = 0
@@ -98,8 +98,8 @@ extension SendMachine {
         return demand
     }
 
-    /// Recipients of a batch's next request: 1 unless its recipients share requests. Otherwise all that are left, but no
-    /// more than a quarter of the minute's quota.
+    /// Recipients of a batch's next request: 1, or for shared requests all that are left, up to a quarter of the minute's
+    /// quota.
     func requestSize(_ slot: Int) -> Int {
         let most = sendJob(slot).mostPerRequest
         return most > 1 ? min(most, batches[slot].unsentCount, max(1, settings.quotaPerMinute / 4)) : 1

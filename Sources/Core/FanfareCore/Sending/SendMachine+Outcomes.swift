@@ -99,10 +99,10 @@ extension SendMachine {
         }
     }
 
-    // MARK: What an answer says of the project
+    // MARK: Project
 
-    /// Follows what the verdicts say of the message and of the project. It comes before any of them is settled: whether
-    /// the message is wrong is judged by the first answers that Redis hears of, which must not be the good ones alone.
+    /// Applies the verdicts to the message and the project, before any of them is settled: Redis judges the message by the
+    /// first answers it gets, which must not be the good ones alone.
     private mutating func applyVerdicts(_ slot: Int) {
         var sent = 0
         for verdict in verdicts {
@@ -128,7 +128,7 @@ extension SendMachine {
         }
     }
 
-    /// Logs, once a minute, that the APNs or web push credential is at fault. A token does not tell its platform, so
+    /// Logs, once a minute, that the APNs or web push credential is at fault. The platform of a token is not known, so
     /// nothing can be paused.
     private mutating func alert(_ failure: Failure) {
         guard now.projectMs - lastCredentialAlertMs >= 60_000 else { return }
@@ -208,7 +208,7 @@ extension SendMachine {
 
     // MARK: Logs
 
-    /// Logs a cut answer to a multicast: its 200 only says that FCM looked at the request; the results are in the body.
+    /// Logs a cut answer to a multicast: the results were in its body, whatever the status.
     private mutating func logCutBody(_ outcome: RequestOutcome, _ request: InFlightRequest, _ job: SendJob) {
         guard request.positions.count > 1, !job.isManagement, case .answered(let answer) = outcome,
             answer.status == 200, !answer.isComplete

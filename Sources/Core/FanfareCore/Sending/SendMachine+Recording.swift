@@ -1,9 +1,9 @@
 internal import FanfareModel
 internal import StreamWire
 
-/// What becomes of recipients is gathered for a few milliseconds, then written in one atomic step a batch.
+/// Results and retries are gathered for a few milliseconds, then written in one atomic step a batch.
 extension SendMachine {
-    // MARK: What is written
+    // MARK: Records
 
     /// Follows a decision on a recipient.
     mutating func write(_ decision: OutcomeRules.Decision, _ position: Int, _ slot: Int) {
@@ -177,9 +177,8 @@ extension SendMachine {
     /// Writes as the batch's holder.
     private mutating func submit(_ call: RecordCall, _ slot: Int) {
         var call = call
-        if !call.blockReason.isEmpty { gate.noteBlockWritten(now: now.monotonicNs) }
-        // The batch closes only when everything before is known to be written: a call that overtook another one must not
-        // leave that one without its batch.
+        if !call.blockReason.isEmpty { gate.blockWritten(now: now.monotonicNs) }
+        // The batch closes only after every earlier flush: a call that overtook one would leave it without a batch.
         call.finish = batches[slot].open == 0 && batches[slot].openFlushes == 0
         call.probeUnused = call.finish && batches[slot].isProbe && !batches[slot].wasSent
         batches[slot].flushes += 1
@@ -202,8 +201,7 @@ extension SendMachine {
         actions.append(.flush(Flush(slot: slot, source: source, call: late)))
     }
 
-    /// Redis may have forgotten what it confirmed in its last seconds. Facts are set once, so they do no harm where
-    /// nothing was forgotten.
+    /// Writes again the results that Redis may have forgotten. Facts are set once, so a repeated one does no harm.
     mutating func replay(_ flush: Flush) {
         gate.uncommitted += flush.call.results.count
         let slot = slots { $0.source == flush.source && !$0.state.isPreparing }.first
@@ -255,7 +253,7 @@ extension HeldBatch {
 extension RecordCall {
     init(_ source: BatchSource) { self.init(job: source.job, batch: source.batch, epoch: source.epoch) }
 
-    /// Appends a result, and what the feedback stream is told of it.
+    /// Appends a result and its feedback.
     ///
     /// - Parameters:
     ///   - policy: which results the job's results stream gets.
@@ -265,7 +263,7 @@ extension RecordCall {
         results.append(
             index: Int(record.index),
             status: record.status,
-            // What `failures` leaves out is kept in case it turns out to be in doubt.
+            // A result that `failures` leaves out is kept in case it turns out to be in doubt.
             object: isWanted ? .wanted : policy == .failures ? .spare : .none,
             maybeDup: record.maybeDup
         ) { bytes in

@@ -10,7 +10,7 @@ public import StreamWire
 /// A recipient is in one place at a time: unsent, then perhaps waiting for its rate, in flight, and settled. Settled is a
 /// result, a retry at a time, or given back.
 public struct SendMachine {
-    /// What the machine needs to know of the worker's configuration.
+    /// The worker's configuration of a project.
     public struct Settings: Sendable {
         public var protocols = ProtocolSettings()
         /// Requests that may be in flight at once.
@@ -108,7 +108,7 @@ public struct SendMachine {
     var lastCredentialAlertMs: Int64 = 0
     /// When each refusal of an operation was last logged, in the project's time, by its `raw_error`.
     var loggedRefusals: [String: Int64] = [:]
-    /// When it was last said of a job that its spec cannot be read, in nanoseconds.
+    /// When an unreadable spec was last logged, in nanoseconds, by its job.
     var unreadableJobs: [String: UInt64] = [:]
 
     /// Whether this project runs a quarantined batch, or waits to.
@@ -126,7 +126,7 @@ public struct SendMachine {
         self.messageNonce = messageNonce
     }
 
-    // MARK: What others may know
+    // MARK: State
 
     /// Requests in flight.
     public var inFlight: Int { requests.count }
@@ -247,7 +247,7 @@ public struct SendMachine {
         return job
     }
 
-    /// What the outcome rules need to know of a batch.
+    /// The outcome rules' input besides a recipient of the batch.
     func situation(_ slot: Int) -> OutcomeRules.Situation {
         OutcomeRules.Situation(job: sendJob(slot), ending: jobs[batches[slot].job]?.ending, now: now)
     }

@@ -94,7 +94,7 @@ struct UnsentRecipients: Sendable {
         return repeated + positions[head...]
     }
 
-    /// Removes the positions below the requested watermark: another worker would have to take them for possibly sent.
+    /// Removes the positions below the requested watermark, which another worker would take for possibly sent.
     mutating func removeBelowWatermark() -> [Int] {
         let end = positions[head...].firstIndex { $0 >= watermark.requested } ?? positions.count
         defer {

@@ -53,11 +53,8 @@ enum TextsRule: Sendable {
 
 /// The schema of an object: its members, and which of them are required.
 struct ObjectSchema: Sendable {
-    struct Member: Sendable {
-        /// The canonical name.
-        let name: String
-        let rule: FieldRule
-    }
+    /// A member's canonical name and its rule.
+    typealias Member = (name: String, rule: FieldRule)
 
     /// By canonical name.
     let rules: [String: FieldRule]
@@ -74,8 +71,8 @@ struct ObjectSchema: Sendable {
     init(_ rules: [String: FieldRule], isProtobuf: Bool = true, required: [String] = []) {
         var members: [String: Member] = [:]
         for (name, rule) in rules {
-            members[name] = Member(name: name, rule: rule)
-            if isProtobuf { members[FieldName.snake(name)] = Member(name: name, rule: rule) }
+            members[name] = (name, rule)
+            if isProtobuf { members[FieldName.snake(name)] = (name, rule) }
         }
         self.rules = rules
         self.members = members

@@ -133,7 +133,7 @@ import Testing
         var gate = gate()
         gate.block("why", now: 5)
         #expect(gate.blockReason == "why" && gate.blockedAt == 5)
-        gate.noteBlockWritten(now: 9)
+        gate.blockWritten(now: 9)
         #expect(gate.blockedAt == 9)
         gate.unblock()
         #expect(gate.blockReason == nil && gate.blockedAt == 9)
