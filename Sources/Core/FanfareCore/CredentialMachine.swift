@@ -4,14 +4,9 @@ public struct CredentialMachine: Equatable, Sendable {
     /// Counts the tokens. A refusal of an older one than the current one is ignored.
     public typealias Generation = Int
 
-    public enum Action: Equatable, Sendable {
-        case none
-        case fetch
-    }
-
     public enum Readiness: Equatable, Sendable {
         case ready(Generation)
-        /// A fetch is in flight, or the next ``poll(nowMs:)`` begins one.
+        /// A fetch is in flight, or the next ``beginFetchIfDue(nowMs:)`` begins one.
         case wait
         /// The token endpoint refused the credential: nothing can be sent until an operator acts.
         case failed(reason: String)
@@ -46,20 +41,16 @@ public struct CredentialMachine: Equatable, Sendable {
     public init() {}
 
     /// Called before sends and on a timer; at most one fetch is in flight at any time.
-    public mutating func poll(nowMs: Int64) -> Action {
+    ///
+    /// - Returns: whether a fetch begins now.
+    public mutating func beginFetchIfDue(nowMs: Int64) -> Bool {
         switch state {
-        case .none where nowMs >= notBeforeMs:
-            state = .fetching
-            return .fetch
-        case .valid(let ends, let renew) where nowMs >= renew:
+        case .none where nowMs >= notBeforeMs: state = .fetching
+        case .valid(let ends, let due) where nowMs >= due, .retrying(let due, let ends) where nowMs >= due:
             state = nowMs < ends ? .refreshing(endsMs: ends) : .fetching
-            return .fetch
-        case .retrying(let at, let ends) where nowMs >= at:
-            state = nowMs < ends ? .refreshing(endsMs: ends) : .fetching
-            return .fetch
-        case .none, .valid, .retrying, .fetching, .refreshing, .failed:
-            return .none
+        case .none, .valid, .retrying, .fetching, .refreshing, .failed: return false
         }
+        return true
     }
 
     public func readiness(nowMs: Int64) -> Readiness {

@@ -6,8 +6,8 @@ import Testing
 
     @Test func oneFetchIsInFlightHoweverOftenItIsPolled() {
         var machine = CredentialMachine()
-        #expect(machine.poll(nowMs: 0) == .fetch)
-        #expect(machine.poll(nowMs: 0) == .none)
+        #expect(machine.beginFetchIfDue(nowMs: 0) == true)
+        #expect(machine.beginFetchIfDue(nowMs: 0) == false)
         #expect(machine.readiness(nowMs: 0) == .wait)
         machine.fetched(lifetimeMs: Self.hour, nowMs: 100)
         #expect(machine.readiness(nowMs: 100) == .ready(1))
@@ -15,20 +15,20 @@ import Testing
 
     @Test func tokenIsRenewedFiveMinutesEarlyWhileTheOldOneWorks() {
         var machine = CredentialMachine()
-        _ = machine.poll(nowMs: 0)
+        _ = machine.beginFetchIfDue(nowMs: 0)
         machine.fetched(lifetimeMs: Self.hour, nowMs: 0)
-        #expect(machine.poll(nowMs: Self.hour - 300_001) == .none)
-        #expect(machine.poll(nowMs: Self.hour - 300_000) == .fetch)
+        #expect(machine.beginFetchIfDue(nowMs: Self.hour - 300_001) == false)
+        #expect(machine.beginFetchIfDue(nowMs: Self.hour - 300_000) == true)
         #expect(machine.readiness(nowMs: Self.hour - 1) == .ready(1))
         #expect(machine.readiness(nowMs: Self.hour) == .wait)
     }
 
     @Test func shortTokenIsRenewedInItsLastTenth() {
         var machine = CredentialMachine()
-        _ = machine.poll(nowMs: 0)
+        _ = machine.beginFetchIfDue(nowMs: 0)
         machine.fetched(lifetimeMs: 30_000, nowMs: 0)
-        #expect(machine.poll(nowMs: 26_999) == .none)
-        #expect(machine.poll(nowMs: 27_000) == .fetch)
+        #expect(machine.beginFetchIfDue(nowMs: 26_999) == false)
+        #expect(machine.beginFetchIfDue(nowMs: 27_000) == true)
     }
 
     /// A hundred seconds of an endpoint that grants next to no time, asked every millisecond as by a worker with sends
@@ -39,7 +39,7 @@ import Testing
         var fetches: [Int64] = []
         var readyMs = 0
         for now in Int64(0)..<100_000 {
-            if machine.poll(nowMs: now) == .fetch {
+            if machine.beginFetchIfDue(nowMs: now) {
                 fetches.append(now)
                 machine.fetched(lifetimeMs: lifetimeMs, nowMs: now)
             }
@@ -59,43 +59,43 @@ import Testing
     /// Another API refused the token: a new one is fetched, and sends use the old one until it is there.
     @Test func renewalForAnotherAPIStopsNoSend() {
         var machine = CredentialMachine()
-        _ = machine.poll(nowMs: 0)
+        _ = machine.beginFetchIfDue(nowMs: 0)
         machine.fetched(lifetimeMs: Self.hour, nowMs: 0)
         machine.renew(0)
-        #expect(machine.poll(nowMs: 20_000) == .none, "an older token's refusal says nothing")
+        #expect(machine.beginFetchIfDue(nowMs: 20_000) == false, "an older token's refusal says nothing")
         machine.renew(1)
-        #expect(machine.poll(nowMs: 9_999) == .none)
+        #expect(machine.beginFetchIfDue(nowMs: 9_999) == false)
         #expect(machine.readiness(nowMs: 9_999) == .ready(1))
-        #expect(machine.poll(nowMs: 10_000) == .fetch)
+        #expect(machine.beginFetchIfDue(nowMs: 10_000) == true)
         #expect(machine.readiness(nowMs: 10_000) == .ready(1))
         machine.fetched(lifetimeMs: Self.hour, nowMs: 10_100)
         #expect(machine.readiness(nowMs: 10_100) == .ready(2))
         machine.renew(2)
-        #expect(machine.poll(nowMs: 20_000) == .none)
-        #expect(machine.poll(nowMs: 20_100) == .fetch)
+        #expect(machine.beginFetchIfDue(nowMs: 20_000) == false)
+        #expect(machine.beginFetchIfDue(nowMs: 20_100) == true)
     }
 
     @Test func refusalOfAnOlderTokenIsIgnored() {
         var machine = CredentialMachine()
-        _ = machine.poll(nowMs: 0)
+        _ = machine.beginFetchIfDue(nowMs: 0)
         machine.fetched(lifetimeMs: Self.hour, nowMs: 0)
         machine.refused(0)
         #expect(machine.readiness(nowMs: 1) == .ready(1))
         machine.refused(1)
         #expect(machine.readiness(nowMs: 10_000) == .wait)
-        #expect(machine.poll(nowMs: 10_000) == .fetch)
+        #expect(machine.beginFetchIfDue(nowMs: 10_000) == true)
         machine.refused(1)
-        #expect(machine.poll(nowMs: 10_000) == .none)
+        #expect(machine.beginFetchIfDue(nowMs: 10_000) == false)
     }
 
     @Test func unreachableEndpointIsTriedAgainWithGrowingPauses() {
         var machine = CredentialMachine()
         var now: Int64 = 0
-        _ = machine.poll(nowMs: now)
+        _ = machine.beginFetchIfDue(nowMs: now)
         for wait in [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000] as [Int64] {
             machine.fetchDelayed(nowMs: now)
-            #expect(machine.poll(nowMs: now + wait - 1) == .none)
-            #expect(machine.poll(nowMs: now + wait) == .fetch)
+            #expect(machine.beginFetchIfDue(nowMs: now + wait - 1) == false)
+            #expect(machine.beginFetchIfDue(nowMs: now + wait) == true)
             now += wait
         }
     }
@@ -103,31 +103,31 @@ import Testing
     /// The times in the request were wrong and are known now: no patience is needed, and no person.
     @Test(arguments: [false, true]) func refusedTimesAreTriedAgainAtOnce(hasToken: Bool) {
         var machine = CredentialMachine()
-        _ = machine.poll(nowMs: 0)
+        _ = machine.beginFetchIfDue(nowMs: 0)
         if hasToken {
             machine.fetched(lifetimeMs: Self.hour, nowMs: 0)
-            #expect(machine.poll(nowMs: Self.hour - 300_000) == .fetch)
+            #expect(machine.beginFetchIfDue(nowMs: Self.hour - 300_000) == true)
         }
         machine.fetchAgain()
         #expect(machine.readiness(nowMs: Self.hour - 300_000) == (hasToken ? .ready(1) : .wait))
-        #expect(machine.poll(nowMs: Self.hour - 300_000) == .fetch)
-        #expect(machine.poll(nowMs: Self.hour - 300_000) == .none)
+        #expect(machine.beginFetchIfDue(nowMs: Self.hour - 300_000) == true)
+        #expect(machine.beginFetchIfDue(nowMs: Self.hour - 300_000) == false)
         #expect(!machine.isStuck(nowMs: Self.hour - 300_000))
     }
 
     @Test func workerWithoutATokenIsStuckUntilItHasOne() {
         var machine = CredentialMachine()
         #expect(!machine.isStuck(nowMs: 0))
-        _ = machine.poll(nowMs: 0)
+        _ = machine.beginFetchIfDue(nowMs: 0)
         #expect(!machine.isStuck(nowMs: 0))
         machine.fetchDelayed(nowMs: 0)
         #expect(machine.isStuck(nowMs: 0))
-        _ = machine.poll(nowMs: 1_000)
+        _ = machine.beginFetchIfDue(nowMs: 1_000)
         #expect(machine.isStuck(nowMs: 1_000))
         machine.fetched(lifetimeMs: Self.hour, nowMs: 1_000)
         #expect(!machine.isStuck(nowMs: 1_000))
         // While the old token works, a fetch that fails matters to nobody.
-        _ = machine.poll(nowMs: Self.hour)
+        _ = machine.beginFetchIfDue(nowMs: Self.hour)
         machine.fetchDelayed(nowMs: Self.hour)
         #expect(!machine.isStuck(nowMs: Self.hour + 999))
         #expect(machine.isStuck(nowMs: Self.hour + 1_000))
@@ -135,19 +135,19 @@ import Testing
 
     @Test func refusedCredentialWaitsForTheProbe() {
         var machine = CredentialMachine()
-        _ = machine.poll(nowMs: 0)
+        _ = machine.beginFetchIfDue(nowMs: 0)
         machine.fetchRefused(reason: "invalid_grant", nowMs: 0)
         #expect(machine.readiness(nowMs: 1) == .failed(reason: "invalid_grant"))
-        #expect(machine.poll(nowMs: 1_000_000) == .none)
+        #expect(machine.beginFetchIfDue(nowMs: 1_000_000) == false)
         machine.forceRetry()
-        #expect(machine.poll(nowMs: 1_000_000) == .fetch)
+        #expect(machine.beginFetchIfDue(nowMs: 1_000_000) == true)
     }
 
     @Test func refusalWhileTheOldTokenWorksStopsNothing() {
         var machine = CredentialMachine()
-        _ = machine.poll(nowMs: 0)
+        _ = machine.beginFetchIfDue(nowMs: 0)
         machine.fetched(lifetimeMs: Self.hour, nowMs: 0)
-        _ = machine.poll(nowMs: Self.hour - 300_000)
+        _ = machine.beginFetchIfDue(nowMs: Self.hour - 300_000)
         machine.fetchRefused(reason: "invalid_grant", nowMs: Self.hour - 299_000)
         #expect(machine.readiness(nowMs: Self.hour - 200_000) == .ready(1))
     }

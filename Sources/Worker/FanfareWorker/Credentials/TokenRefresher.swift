@@ -59,7 +59,7 @@ final class TokenRefresher: CredentialSource {
     func retryFailed() { machine.forceRetry() }
 
     private func poll() {
-        if machine.poll(nowMs: SystemClock.bootMs) == .fetch { fetch() }
+        if machine.beginFetchIfDue(nowMs: SystemClock.bootMs) { fetch() }
     }
 
     private func fetch() {
