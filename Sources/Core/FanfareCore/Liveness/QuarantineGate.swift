@@ -19,11 +19,6 @@ public struct QuarantineGate: Sendable {
         case busy(String)
     }
 
-    public enum Action: Equatable, Sendable {
-        /// The project runs alone from now on. Given once more to a holder that enters again.
-        case begin(String)
-    }
-
     /// The project that runs alone now.
     public private(set) var holder: String?
     private var waiting: [String] = []
@@ -39,10 +34,11 @@ public struct QuarantineGate: Sendable {
     /// The project may begin something new.
     public func admits(_ project: String) -> Bool { holder == project || (holder == nil && waiting.isEmpty) }
 
-    public mutating func handle(_ event: Event) -> Action? {
+    /// - Returns: the project that runs alone from now on, a holder that enters again included; nil if none begins.
+    public mutating func handle(_ event: Event) -> String? {
         switch event {
         // The holder leaves only when it holds nothing: its second batch would wait for itself.
-        case .enter(let project) where holder == project: return .begin(project)
+        case .enter(let project) where holder == project: return project
         case .enter(let project): if !waiting.contains(project) { waiting.append(project) }
         case .leave(let project):
             waiting.removeAll { $0 == project }
@@ -57,6 +53,6 @@ public struct QuarantineGate: Sendable {
         waiting.removeFirst()
         holder = next
         quiet = []
-        return .begin(next)
+        return next
     }
 }

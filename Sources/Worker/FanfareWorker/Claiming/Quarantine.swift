@@ -19,6 +19,6 @@ final class Quarantine {
     func report(_ project: String, isQuiet: Bool) { handle(isQuiet ? .quiet(project) : .busy(project)) }
 
     private func handle(_ event: QuarantineGate.Event) {
-        if case .begin(let project) = gate.handle(event) { onBegin(project) }
+        if let project = gate.handle(event) { onBegin(project) }
     }
 }
