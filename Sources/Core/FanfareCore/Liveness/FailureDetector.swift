@@ -16,38 +16,27 @@ public struct FailureDetector: Sendable {
     ///   - counters: what Redis shows now; a worker that left is absent.
     ///   - own: this worker's name, which is never declared dead.
     ///   - now: nanoseconds on a clock that is never set.
-    /// - Returns: the workers to declare dead, each with the counter it was last seen with.
+    /// - Returns: the workers to declare dead, each with its last renew counter.
     public mutating func observe(
         _ counters: [(worker: String, counter: String)],
         own: String,
         now: UInt64
-    ) -> [DeadWorker] {
+    ) -> [(worker: String, counter: String)] {
         // After a gap (Redis was away, or this process was frozen) no renewal was possible, or none was seen: counters
         // that did not move meanwhile prove nothing.
         if let lastObservation, now - lastObservation >= leaseNs / 2 { sightings = [:] }
         lastObservation = now
         var seen: [String: Sighting] = [:]
-        var dead: [DeadWorker] = []
+        var dead: [(worker: String, counter: String)] = []
         for (worker, counter) in counters where worker != own {
             if let before = sightings[worker], before.counter == counter {
                 seen[worker] = before
-                if now - before.since >= leaseNs { dead.append(DeadWorker(name: worker, counter: counter)) }
+                if now - before.since >= leaseNs { dead.append((worker, counter)) }
             } else {
                 seen[worker] = Sighting(counter: counter, since: now)
             }
         }
         sightings = seen
         return dead
-    }
-}
-
-public struct DeadWorker: Equatable, Sendable {
-    public var name: String
-    /// Its renew counter when it was seen last.
-    public var counter: String
-
-    public init(name: String, counter: String) {
-        self.name = name
-        self.counter = counter
     }
 }

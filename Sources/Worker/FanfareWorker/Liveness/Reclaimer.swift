@@ -28,12 +28,12 @@ final class Reclaimer {
     func observe(_ counters: [(worker: String, counter: String)]) {
         for dead in detector.observe(counters, own: project.leaseName, now: SystemClock.bootNs) {
             project.redis.send(
-                FunctionLibrary.declareDead(project.keys, worker: dead.name, counter: dead.counter)
+                FunctionLibrary.declareDead(project.keys, worker: dead.worker, counter: dead.counter)
             ) { [weak self] result in
                 guard let self, case .success(let value) = result, let freed = value.integer, freed >= 0 else { return }
                 project.logger.warning(
                     "A worker was declared dead; its batches are taken over.",
-                    metadata: ["worker": "\(dead.name)", "batches": "\(freed)"]
+                    metadata: ["worker": "\(dead.worker)", "batches": "\(freed)"]
                 )
                 onFreed()
             }

@@ -170,7 +170,7 @@ final class Runner {
         leaseUntil = max(leaseUntil, process.local(call.sentAt) + leaseSpan)
         let named = counters.map { (worker: world.text($0.lease), counter: String($0.counter)) }
         for dead in watch.observe(named, own: world.text(leaseName), now: localNow) {
-            guard process.data.isReady, let lease = Int(dead.name), let counter = Int(dead.counter) else { continue }
+            guard process.data.isReady, let lease = Int(dead.worker), let counter = Int(dead.counter) else { continue }
             world.send(.bury(lease, counter: counter), from: self)
         }
     }
