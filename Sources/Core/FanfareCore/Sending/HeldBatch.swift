@@ -18,7 +18,9 @@ public struct HeldBatch {
     /// Sends below this position were allowed when the batch was claimed.
     let claimedWatermark: Int
     var unsent: UnsentRecipients
-    var queued = SendQueue.Entry()
+    var isQueued = false
+    /// Recipients that the queue counts.
+    var queuedCount = 0
 
     /// Recipients without a result or a retry.
     var open = 0

@@ -58,7 +58,7 @@ struct OutcomeRules: Sendable {
     func beforeSend(_ recipient: ClaimedRecipient, _ situation: Situation) -> Decision? {
         let (job, now) = (situation.job, situation.now)
         if situation.ending != nil { return end(recipient, situation) }
-        guard case .success(let adapter) = job.adapter else { return nil }
+        guard let adapter = job.adapter else { return nil }
         if let failure = adapter.refusal(of: recipient.text, kind: job.spec.kind) {
             return result(.failed, failure, recipient, job)
         }

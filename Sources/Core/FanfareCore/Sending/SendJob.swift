@@ -1,4 +1,4 @@
-public import FCMWire
+internal import FCMWire
 public import FanfareModel
 public import StreamWire
 
@@ -7,17 +7,23 @@ public final class SendJob {
     public let id: String
     public let spec: JobSpec
     public let results: ResultsPolicy
-    /// How its recipients are sent, or why they cannot be: a job that was accepted for another transport.
-    public let adapter: Result<ProtocolAdapter, TranslationError>
+    /// How its recipients are sent; nil for a job that was accepted for another transport and cannot be sent.
+    let adapter: ProtocolAdapter?
+    /// Why its recipients cannot be sent; nil if there is an adapter.
+    let untranslatable: Failure?
 
     /// - Parameter adapter: the one that intake made of the same job; nil makes one.
     public init(id: String, spec: JobSpec, settings: ProtocolSettings, adapter: ProtocolAdapter? = nil) {
         self.id = id
         self.spec = spec
         results = spec.results.resolved(total: spec.total)
-        self.adapter =
-            adapter.map { .success($0) }
-            ?? Result { () throws(TranslationError) in try ProtocolAdapter(spec, job: id, settings: settings) }
+        do throws(TranslationError) {
+            self.adapter = if let adapter { adapter } else { try ProtocolAdapter(spec, job: id, settings: settings) }
+            untranslatable = nil
+        } catch {
+            self.adapter = nil
+            untranslatable = Failure(error: .invalidArgument, action: .fixMessage, rawError: error.reason)
+        }
     }
 
     /// Whether it takes turns with the project's other fan-outs; see <doc:LifeCycle>.
@@ -40,23 +46,14 @@ public final class SendJob {
     var sharesRequests: Bool { mostPerRequest > 1 }
 
     /// Recipients that one request may carry.
-    var mostPerRequest: Int {
-        guard case .success(let adapter) = adapter else { return 1 }
-        return adapter.most(spec.kind)
-    }
+    var mostPerRequest: Int { adapter?.most(spec.kind) ?? 1 }
 
     /// Whether FCM answers the job's requests over HTTP.
-    var answersOverHTTP: Bool {
-        guard case .success(let adapter) = adapter else { return true }
-        return adapter.route != .xmpp
-    }
+    var answersOverHTTP: Bool { adapter?.route != .xmpp }
 
     /// The message's own lifetime in milliseconds for a recipient whose first attempt was at this Unix time in
     /// milliseconds; nil when it sets none.
-    func lifetimeMs(firstAttemptMs: Int64) -> Int64? {
-        guard case .success(let adapter) = adapter else { return nil }
-        return adapter.lifetimeMs(firstAttemptMs: firstAttemptMs)
-    }
+    func lifetimeMs(firstAttemptMs: Int64) -> Int64? { adapter?.lifetimeMs(firstAttemptMs: firstAttemptMs) }
 
     /// Whether an ambiguous attempt has to be remembered: a second one shows the message twice, or fails because the
     /// group exists.

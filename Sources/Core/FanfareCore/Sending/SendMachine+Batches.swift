@@ -245,17 +245,17 @@ extension SendMachine {
 
     /// Puts a batch into the queue, or counts it anew if it stands there.
     mutating func enqueue(_ slot: Int) {
-        if !batches[slot].queued.isQueued {
-            batches[slot].queued.isQueued = true
+        if !batches[slot].isQueued {
+            batches[slot].isQueued = true
             queue.append(slot, to: lane(slot), priority: sendJob(slot).spec.priority)
         }
         recount(slot)
     }
 
     mutating func recount(_ slot: Int) {
-        let change = (batches[slot].queued.isQueued ? batches[slot].unsentCount : 0) - batches[slot].queued.count
+        let change = (batches[slot].isQueued ? batches[slot].unsentCount : 0) - batches[slot].queuedCount
         guard change != 0 else { return }
-        batches[slot].queued.count += change
+        batches[slot].queuedCount += change
         queue.count(change, in: lane(slot))
     }
 
@@ -268,8 +268,8 @@ extension SendMachine {
     }
 
     mutating func unqueue(_ slot: Int) {
-        guard batches[slot].queued.isQueued else { return }
-        batches[slot].queued.isQueued = false
+        guard batches[slot].isQueued else { return }
+        batches[slot].isQueued = false
         recount(slot)
         queue.remove(slot, from: lane(slot))
     }

@@ -9,7 +9,7 @@ extension SendMachine {
         let slot = request.slot
         batches[slot].inFlight -= 1
         let job = sendJob(slot)
-        guard case .success(let adapter) = job.adapter else { preconditionFailure("a request has an adapter") }
+        guard let adapter = job.adapter else { preconditionFailure("a request has an adapter") }
         // Sent again from here at once: the lanes themselves hold back while their origin cannot be reached.
         if case .unsent = outcome, request.member == nil, batches[slot].state == .sending,
             batches[slot].unsent.repeatUnsent(request.positions)

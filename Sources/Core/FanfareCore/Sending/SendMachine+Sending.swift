@@ -46,7 +46,7 @@ extension SendMachine {
         swap(&queue, &self.queue)
         queue.removeDone(done) { slot in
             guard batches[slot].unsentCount == 0 else { return false }
-            batches[slot].queued.isQueued = false
+            batches[slot].isQueued = false
             return true
         }
         swap(&queue, &self.queue)
@@ -78,14 +78,11 @@ extension SendMachine {
     /// Sends what it can of one batch; false when there is no room for more.
     private mutating func send(_ slot: Int, _ room: inout Room) -> Bool {
         let job = sendJob(slot)
-        if let error = jobs[batches[slot].job]?.abort {
-            failUnsent(slot, error)
+        if let failure = jobs[batches[slot].job]?.abort ?? job.untranslatable {
+            failUnsent(slot, failure)
             return true
         }
-        guard case .success(let adapter) = job.adapter else {
-            failUnsent(slot, job.untranslatable)
-            return true
-        }
+        guard let adapter = job.adapter else { preconditionFailure("a job without an adapter is untranslatable") }
         let most = adapter.most(job.spec.kind)
         // The watermark has to cover all recipients of a request.
         let window = max(settings.window, most)
@@ -294,13 +291,5 @@ extension SendMachine {
             recount(slot)
             return settle(.blockProject(failure), position, slot, startedMs: now.projectMs)
         }
-    }
-}
-
-extension SendJob {
-    /// Why its recipients cannot be sent; only of a job without an adapter.
-    fileprivate var untranslatable: Failure {
-        guard case .failure(let error) = adapter else { preconditionFailure("the job has an adapter") }
-        return Failure(error: .invalidArgument, action: .fixMessage, rawError: error.reason)
     }
 }

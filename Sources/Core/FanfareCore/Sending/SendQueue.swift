@@ -11,13 +11,6 @@ struct SendQueue: Sendable {
         case fanouts
     }
 
-    /// A batch's place in the queue.
-    struct Entry: Sendable {
-        var isQueued = false
-        /// Recipients that it is counted with.
-        var count = 0
-    }
-
     /// A queued batch.
     struct Place: Sendable {
         let slot: Int

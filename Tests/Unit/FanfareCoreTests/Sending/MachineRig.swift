@@ -189,7 +189,7 @@ struct MachineRig {
                 Issue.record("the queue holds a batch that is gone")
                 continue
             }
-            #expect(batch.queued.isQueued && batch.state == .sending)
+            #expect(batch.isQueued && batch.state == .sending)
         }
         let isDirty = machine.slots { $0.isDirty }
         #expect(isDirty.isEmpty || flushAt != nil, "what waits to be written has its timer")
@@ -211,8 +211,7 @@ struct MachineRig {
 extension MachineRig {
     /// FCM's answer that it took a message for every recipient of a request, in the words of the request's protocol.
     func accepted(_ tag: Int) -> RequestOutcome {
-        guard let flight = machine.request(tag), case .success(let adapter) = machine.job(of: flight.slot)?.adapter
-        else {
+        guard let flight = machine.request(tag), let adapter = machine.job(of: flight.slot)?.adapter else {
             return .sent()
         }
         switch adapter {
