@@ -2,10 +2,10 @@
 ///
 /// Sends use the same token with another API, so it is renewed while sends go on with it. An operation that is refused
 /// with a newer token than the first refused one fails, and so do all later ones until the API accepts a token again.
-public struct OperationRefusals: Equatable, Sendable {
-    public typealias Generation = CredentialMachine.Generation
+struct OperationRefusals: Equatable, Sendable {
+    typealias Generation = CredentialMachine.Generation
 
-    public enum Decision: Equatable, Sendable {
+    enum Decision: Equatable, Sendable {
         /// Renew the token, and try the operation again later.
         case renew
         case fail
@@ -14,10 +14,8 @@ public struct OperationRefusals: Equatable, Sendable {
     /// The token of the first refusal since the API last accepted a token.
     private var first: Generation?
 
-    public init() {}
-
     /// - Parameter canRenew: false for a server key.
-    public mutating func refused(_ generation: Generation, canRenew: Bool) -> Decision {
+    mutating func refused(_ generation: Generation, canRenew: Bool) -> Decision {
         guard canRenew else { return .fail }
         guard let first else {
             first = generation
@@ -27,5 +25,5 @@ public struct OperationRefusals: Equatable, Sendable {
     }
 
     /// The API accepted a token; the operation itself may have failed.
-    public mutating func accepted() { first = nil }
+    mutating func accepted() { first = nil }
 }

@@ -1,9 +1,10 @@
 import FCMSimulator
 import FCMWire
-import FanfareCore
 import FanfareJSON
 import FanfareModel
 import Testing
+
+@testable import FanfareCore
 
 /// Messages to a group, and from one.
 extension DeviceGroups {

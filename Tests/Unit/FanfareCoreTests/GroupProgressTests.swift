@@ -1,6 +1,7 @@
-import FanfareCore
 import FanfareModel
 import Testing
+
+@testable import FanfareCore
 
 @Suite struct GroupProgressTests {
     private let unregistered = Failure(

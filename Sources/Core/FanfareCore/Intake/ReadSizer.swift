@@ -1,10 +1,10 @@
 /// Decides how many entries of a stream to read at once. An entry holds one recipient or a million, and its size is not
 /// known before it is read. So the first read is for one entry, the next ones for twice as many each while entries are
 /// small, and for one again after a large one.
-public struct ReadSizer: Sendable {
+struct ReadSizer: Sendable {
     /// Bytes of one answer. A single entry may have more.
-    public static let mostBytes = 8 << 20
-    public static let mostEntries = 256
+    static let mostBytes = 8 << 20
+    static let mostEntries = 256
 
     /// Bytes of the largest of the last entries, halved with each read of smaller ones.
     private var expected = mostBytes
@@ -12,11 +12,9 @@ public struct ReadSizer: Sendable {
     /// Bytes expected of a stream that was empty so far, so that 32 such streams share a round trip.
     private static let unknown = mostBytes / 32
 
-    public init() {}
-
     /// How many of these streams to read at once, from the first on: each may give an entry. Streams that have given
     /// entries and streams that have not are read apart: the size of the latter's entries is not known.
-    public static func streams(_ all: [ReadSizer]) -> Int {
+    static func streams(_ all: [ReadSizer]) -> Int {
         var (count, bytes) = (0, 0)
         for stream in all {
             bytes += stream.expected
@@ -27,14 +25,14 @@ public struct ReadSizer: Sendable {
     }
 
     /// Entries to read of each of these streams.
-    public static func count(_ asked: [ReadSizer]) -> Int {
+    static func count(_ asked: [ReadSizer]) -> Int {
         guard asked.allSatisfy(\.hasGiven) else { return 1 }
         let bytes = asked.reduce(0) { $0 + $1.expected }
         return min(mostEntries, max(1, mostBytes / max(1, bytes)))
     }
 
     /// - Parameter largest: bytes of the stream's largest entry in an answer; 0 when it had none.
-    public mutating func received(largest: Int) {
+    mutating func received(largest: Int) {
         guard largest > 0 else {
             if !hasGiven { expected = min(expected, Self.unknown) }
             return
@@ -45,5 +43,5 @@ public struct ReadSizer: Sendable {
     }
 
     /// The answer exceeded the connection's limit.
-    public mutating func answerWasTooLarge() { (expected, hasGiven) = (Self.mostBytes, true) }
+    mutating func answerWasTooLarge() { (expected, hasGiven) = (Self.mostBytes, true) }
 }

@@ -6,18 +6,18 @@
 ///
 /// Overload is a 429, a 5xx, a timeout, a refused stream or a broken connection. Any other answer is good, errors of the
 /// message or the recipient too.
-public struct AdaptiveThrottle: Sendable {
+struct AdaptiveThrottle: Sendable {
     /// Tokens that come whatever the answers are.
-    public static let tokensPerSecond = 10
+    static let tokensPerSecond = 10
     /// Tokens that a good answer gives back.
-    public static let tokensPerAnswer = 2
+    static let tokensPerAnswer = 2
 
     /// Tokens are counted in nanoseconds of refill, so that no fraction is lost.
     private static let tokenNs = 1_000_000_000 / UInt64(tokensPerSecond)
     private static let mostTokens = 1_000_000_000
 
     /// The most tokens there can be: a burst of so many sends is possible after a quiet time.
-    public let capacity: Int
+    let capacity: Int
 
     private var credit: UInt64
     private var refilledAt: UInt64?
@@ -26,20 +26,20 @@ public struct AdaptiveThrottle: Sendable {
     ///
     /// - Parameter maximumInFlight: the most sends in flight. The capacity is twice that, 100 to a billion, so that one
     ///   round of failures does not stop the sends.
-    public init(maximumInFlight: Int) {
+    init(maximumInFlight: Int) {
         let inFlight = min(max(50, maximumInFlight), Self.mostTokens / 2)
         capacity = 2 * inFlight
         credit = UInt64(capacity) * Self.tokenNs
     }
 
     /// Whole tokens at nanosecond `now`.
-    public func available(now: UInt64) -> Int { Int(credit(at: now) / Self.tokenNs) }
+    func available(now: UInt64) -> Int { Int(credit(at: now) / Self.tokenNs) }
 
     /// Pays for one send.
     ///
     /// - Parameter now: nanoseconds on a clock that is never set.
     /// - Returns: false, and nothing paid, if no token is left.
-    public mutating func spend(now: UInt64) -> Bool {
+    mutating func spend(now: UInt64) -> Bool {
         credit = credit(at: now)
         refilledAt = max(now, refilledAt ?? now)
         guard credit >= Self.tokenNs else { return false }
@@ -48,12 +48,12 @@ public struct AdaptiveThrottle: Sendable {
     }
 
     /// An answer came that is no overload.
-    public mutating func accepted() {
+    mutating func accepted() {
         credit = min(full, credit + UInt64(Self.tokensPerAnswer) * Self.tokenNs)
     }
 
     /// When the next send may begin if no good answer comes before, in nanoseconds; nil if it may begin now.
-    public func nextAt(now: UInt64) -> UInt64? {
+    func nextAt(now: UInt64) -> UInt64? {
         let credit = credit(at: now)
         return credit >= Self.tokenNs ? nil : now.adding(Self.tokenNs - credit)
     }

@@ -13,11 +13,11 @@
 /// limit is multiplied by 0.9 per round trip and does not grow. The baseline is the least mean seen. If half the
 /// concurrency has not shortened the answers by a quarter, the delay is not this worker's queue: the mean becomes the
 /// baseline, and the limit returns to its value before.
-public struct ConcurrencyLimit: Sendable {
+struct ConcurrencyLimit: Sendable {
     /// Never more than this.
-    public let maximum: Int
+    let maximum: Int
     /// Sends that may be in flight now; 1 or more.
-    public private(set) var limit: Int
+    private(set) var limit: Int
 
     private static let leastRoundNs = 100_000_000.0
     private static let leastAnswers = 10
@@ -57,7 +57,7 @@ public struct ConcurrencyLimit: Sendable {
     /// - Parameters:
     ///   - maximum: what connections and streams can carry; at least 1.
     ///   - initial: where to begin; 100, the streams of one connection, unless the maximum is less.
-    public init(maximum: Int, initial: Int = 100) {
+    init(maximum: Int, initial: Int = 100) {
         self.maximum = max(1, maximum)
         limit = min(max(1, initial), self.maximum)
         ceiling = self.maximum
@@ -71,7 +71,7 @@ public struct ConcurrencyLimit: Sendable {
     ///   - now: nanoseconds on a clock that is never set.
     ///   - isOverload: 429, 5xx, a timeout or a refused stream. Errors of the message or the recipient are good answers.
     ///     Sends that never left are not reported.
-    public mutating func answered(latencyNs: UInt64, inFlight: Int, now: UInt64, isOverload: Bool) {
+    mutating func answered(latencyNs: UInt64, inFlight: Int, now: UInt64, isOverload: Bool) {
         overloadShare += ((isOverload ? 1 : 0) - overloadShare) / Self.shareSpan
         if isOverload {
             guard isOverloaded else { return }
@@ -84,7 +84,7 @@ public struct ConcurrencyLimit: Sendable {
     }
 
     /// More than a tenth of the last answers were overload.
-    public var isOverloaded: Bool { overloadShare > 0.1 }
+    var isOverloaded: Bool { overloadShare > 0.1 }
 
     private mutating func grow() {
         guard limit < maximum else { return }

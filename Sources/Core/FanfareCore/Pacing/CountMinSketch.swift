@@ -7,12 +7,12 @@ internal import FanfareModel
 /// a minute to one device (page "ProtocolFacts", "Quotas and fan-outs").
 ///
 /// 256 KiB; a count allocates nothing.
-public struct CountMinSketch: Sendable {
+struct CountMinSketch: Sendable {
     /// How long counts are kept, in nanoseconds: all are forgotten at once after it.
-    public static let windowNs: UInt64 = 60_000_000_000
+    static let windowNs: UInt64 = 60_000_000_000
     /// The count from which a recipient is rate limited: the window before may have ended with as many sends that were
     /// not, and together they are a minute's worth.
-    public static let paceFrom = 120
+    static let paceFrom = 120
 
     private static let rows = 4
     /// Cells of a row in a block. All of a recipient's cells stand in one block of 64 bytes, which saves cache misses.
@@ -22,15 +22,13 @@ public struct CountMinSketch: Sendable {
     private var cells = [UInt8](repeating: 0, count: blocks * rows * columns)
     private var windowStart: UInt64?
 
-    public init() {}
-
     /// Counts one more send to a recipient.
     ///
     /// - Parameters:
     ///   - hash: the recipient's ``FanfareModel/ByteHash``.
     ///   - now: nanoseconds on a clock that is never set.
     /// - Returns: how often it was counted in this window, this time included: never too low, and 255 at most.
-    public mutating func count(hash: UInt64, now: UInt64) -> Int {
+    mutating func count(hash: UInt64, now: UInt64) -> Int {
         let start = windowStart ?? now
         windowStart = start
         if now >= start.adding(Self.windowNs) {

@@ -1,29 +1,27 @@
 /// The operations on topics and groups that Redis granted to this worker: requested in blocks, valid for a moment only.
 ///
 /// A block is as large as it is needed: grants that add up from parts would lapse while the last part is awaited.
-public struct ManagementRateLimiter: Equatable, Sendable {
-    public enum Decision: Equatable, Sendable {
+struct ManagementRateLimiter: Equatable, Sendable {
+    enum Decision: Equatable, Sendable {
         case go
         /// Request a grant for so many operations.
         case request(Int)
     }
 
     /// Operations in a block where each is a request of its own: a thirtieth of a second's share.
-    public static let block = 100
+    static let block = 100
     /// How long a grant is valid, in nanoseconds: later it would add to the grants of other workers.
-    public static let validNs: UInt64 = 100_000_000
+    static let validNs: UInt64 = 100_000_000
 
     private var granted = 0
     private var grantedAt: UInt64 = 0
-
-    public init() {}
 
     /// Spends a grant for so many operations, all or none.
     ///
     /// - Parameters:
     ///   - ahead: operations that wait, these included.
     ///   - now: nanoseconds of a clock that is never set.
-    public mutating func spend(_ count: Int, ahead: Int, now: UInt64) -> Decision {
+    mutating func spend(_ count: Int, ahead: Int, now: UInt64) -> Decision {
         if now > grantedAt, now - grantedAt > Self.validNs { granted = 0 }
         // The rest of an earlier block lapses: an addition would prolong it.
         guard granted >= count else { return .request(max(count, min(ahead, Self.block))) }
@@ -32,7 +30,7 @@ public struct ManagementRateLimiter: Equatable, Sendable {
     }
 
     /// - Parameter now: nanoseconds of the same clock.
-    public mutating func grant(_ count: Int, now: UInt64) {
+    mutating func grant(_ count: Int, now: UInt64) {
         granted = count
         grantedAt = now
     }

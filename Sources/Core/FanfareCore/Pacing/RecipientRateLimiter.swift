@@ -1,11 +1,11 @@
-public import FanfareModel
+internal import FanfareModel
 
 /// Decides which recipients are sent to more slowly than the rest: those that FCM refused for their rate in the last
 /// hour, in any job and any worker, and those that stand in a large fan-out again and again (see <doc:ProtocolFacts>).
 ///
 /// All times are in the project's time, in milliseconds.
-public struct RecipientRateLimiter: Sendable {
-    public enum Decision: Equatable, Sendable {
+struct RecipientRateLimiter: Sendable {
+    enum Decision: Equatable, Sendable {
         case send
         case hold(untilMs: Int64)
         /// Redis decides, because other workers may send to the recipient, too.
@@ -21,13 +21,11 @@ public struct RecipientRateLimiter: Sendable {
     private var nextSweepMs: Int64 = 0
     private static let hourMs: Int64 = 3_600_000
 
-    public init() {}
-
     /// The name of a recipient among all kinds: `<kind>:<recipient>`.
-    public static func name(_ recipient: String, kind: RecipientKind) -> String { "\(kind.rawValue):\(recipient)" }
+    static func name(_ recipient: String, kind: RecipientKind) -> String { "\(kind.rawValue):\(recipient)" }
 
     /// FCM refused a recipient, on this worker or another.
-    public mutating func refuse(_ name: String, untilMs: Int64, nowMs: Int64) {
+    mutating func refuse(_ name: String, untilMs: Int64, nowMs: Int64) {
         refused[name] = Refusal(
             untilMs: max(untilMs, refused[name]?.untilMs ?? 0),
             forgetMs: max(nowMs, untilMs) + Self.hourMs
@@ -42,7 +40,7 @@ public struct RecipientRateLimiter: Sendable {
     /// - Parameters:
     ///   - name: the recipient's ``name(_:kind:)``.
     ///   - repeats: how often this worker was about to send to it in the last minute.
-    public func decide(_ name: @autoclosure () -> String, repeats: Int, nowMs: Int64) -> Decision {
+    func decide(_ name: @autoclosure () -> String, repeats: Int, nowMs: Int64) -> Decision {
         let isFrequent = repeats >= CountMinSketch.paceFrom
         guard !refused.isEmpty, let refusal = refused[name()] else { return isFrequent ? .check : .send }
         if refusal.untilMs > nowMs { return .hold(untilMs: refusal.untilMs) }

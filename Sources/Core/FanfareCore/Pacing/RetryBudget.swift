@@ -6,9 +6,9 @@
 /// it, a retry lowers it by more, and it may not sink below its value before any of those retries.
 ///
 /// The share is that of Google's SRE book; the least wait of a single retry is FCM's own (page "ProtocolFacts").
-public struct RetryBudget: Sendable {
+struct RetryBudget: Sendable {
     /// Retries in 10 s that any traffic, or none, allows: 10 a second.
-    public static let freeRetries = 100
+    static let freeRetries = 100
 
     private static let bucketNs: UInt64 = 100_000_000
     /// One more than 10 s have: the oldest is partly outside, and counts whole.
@@ -21,7 +21,7 @@ public struct RetryBudget: Sendable {
     }
 
     /// The part of the requests that may be retries; 100: no limit.
-    public let percent: Int
+    let percent: Int
 
     /// Tenths of a second since the clock's zero, of the newest bucket.
     private var tick: UInt64 = 0
@@ -34,14 +34,14 @@ public struct RetryBudget: Sendable {
     private var highest: Int?
 
     /// - Parameter percent: 0 leaves only ``freeRetries``; 100 or more sets no limit; below 0 counts as 0.
-    public init(percent: Int = 10) { self.percent = min(max(0, percent), 100) }
+    init(percent: Int = 10) { self.percent = min(max(0, percent), 100) }
 
     /// Counts a request that is being sent.
     ///
     /// - Parameters:
     ///   - isRetry: an attempt of this recipient was sent before. It is counted even where there was no ``room(now:)``.
     ///   - now: nanoseconds on a clock that is never set; an earlier time than before counts as that.
-    public mutating func sent(isRetry: Bool, now: UInt64) {
+    mutating func sent(isRetry: Bool, now: UInt64) {
         guard percent < 100 else { return }
         advance(now)
         guard isRetry else {
@@ -60,7 +60,7 @@ public struct RetryBudget: Sendable {
 
     /// How many retries may be sent now, one after the other: at most ``freeRetries``, since a window may begin with the
     /// first of them; `Int.max` without a limit. Costs at most that many steps.
-    public mutating func room(now: UInt64) -> Int {
+    mutating func room(now: UInt64) -> Int {
         guard percent < 100 else { return .max }
         advance(now)
         var bound = highest

@@ -1,50 +1,34 @@
-public import FanfareModel
+internal import FanfareModel
 
 /// The progress of a send to a device group whose members are sent to one by one, because FCM did not reach them all.
 /// Redis keeps it in place of the group's key.
-public struct GroupProgress: Equatable, Sendable {
+struct GroupProgress: Equatable, Sendable {
     /// The group's `notification_key`.
-    public var key: String
+    var key: String
     /// Of the answer for the group.
-    public var messageID: String
+    var messageID: String
     /// Members to be sent to once more.
-    public var pending: [String]
+    var pending: [String]
     /// Members whose last attempt failed for good, with the errors that say why.
-    public private(set) var failed: [Member]
+    private(set) var failed: [Member] = []
     /// Whether at least one member has got the message.
-    public private(set) var isReached: Bool
+    private(set) var isReached = true
 
-    public struct Member: Equatable, Sendable {
-        public var token: String
+    struct Member: Equatable, Sendable {
+        var token: String
         /// Nil when the tries were over.
-        public var error: ErrorCode?
+        var error: ErrorCode?
         /// The app should forget the token.
-        public var isDead: Bool
+        var isDead: Bool
         /// Whether FCM did not answer an attempt that may have left the worker.
-        public var isUnknown: Bool
-
-        public init(token: String, error: ErrorCode?, isDead: Bool, isUnknown: Bool = false) {
-            self.token = token
-            self.error = error
-            self.isDead = isDead
-            self.isUnknown = isUnknown
-        }
-    }
-
-    /// - Parameter isReached: false after an answer that FCM reached no member.
-    public init(key: String, messageID: String, pending: [String], isReached: Bool = true) {
-        self.key = key
-        self.messageID = messageID
-        self.pending = pending
-        self.isReached = isReached
-        failed = []
+        var isUnknown = false
     }
 
     /// Counts an attempt to reach a member. A member with an unknown outcome counts as not reached, or the result would
     /// not name it.
     ///
     /// - Returns: the retry that the verdict asks for; nil for a final one.
-    public mutating func apply(_ verdict: Verdict, to token: String) -> Retry? {
+    mutating func apply(_ verdict: Verdict, to token: String) -> Retry? {
         switch verdict {
         case .retry(let retry): return retry
         case .refreshCredential(let failure), .blockProject(let failure):
@@ -63,17 +47,17 @@ public struct GroupProgress: Equatable, Sendable {
     }
 
     /// The tries are over.
-    public mutating func giveUp() {
+    mutating func giveUp() {
         failed += pending.map { Member(token: $0, error: nil, isDead: false) }
         pending = []
     }
 
-    public var failedTokens: [String] { failed.map(\.token) }
+    var failedTokens: [String] { failed.map(\.token) }
 
     /// The error of a group of which no member was reached; nil if one was, or may have been.
     ///
     /// - Parameter httpStatus: of FCM's answer for the group.
-    public func failure(httpStatus: Int) -> Failure? {
+    func failure(httpStatus: Int) -> Failure? {
         guard !isReached, !failed.contains(where: \.isUnknown) else { return nil }
         let raw = "failed_registration_ids"
         if !failed.isEmpty, failed.allSatisfy(\.isDead) {
@@ -112,7 +96,7 @@ extension GroupProgress {
     /// As it is kept: key, pending and failed members, and the message's id, which may hold anything. Keys and tokens
     /// have neither blanks nor commas nor exclamation marks. A comma before the pending members says that no member was
     /// reached yet; a question mark stands for the error of an unknown outcome. Older workers ignore both.
-    public var text: String {
+    var text: String {
         let lost = failed.map { member in
             "\(member.token)!\(member.isUnknown ? "?" : member.error?.rawValue ?? "")!\(member.isDead ? "1" : "0")"
         }
@@ -121,7 +105,7 @@ extension GroupProgress {
     }
 
     /// Nil for a group that was not sent to yet: a bare key.
-    public init?(_ text: String) {
+    init?(_ text: String) {
         let parts = text.split(separator: " ", maxSplits: 3, omittingEmptySubsequences: false)
         guard parts.count == 4 else { return nil }
         key = String(parts[0])
@@ -140,7 +124,7 @@ extension GroupProgress {
     }
 
     /// The group's key in what is kept of it, whether it was sent to or not.
-    public static func key(in text: String) -> String {
+    static func key(in text: String) -> String {
         String(text.prefix { $0 != " " })
     }
 }

@@ -1,5 +1,6 @@
-import FanfareCore
 import Testing
+
+@testable import FanfareCore
 
 @Suite struct ReadSizerTests {
     /// A stream that has given such entries for a while.

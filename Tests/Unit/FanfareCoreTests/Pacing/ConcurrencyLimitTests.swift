@@ -1,5 +1,6 @@
-import FanfareCore
 import Testing
+
+@testable import FanfareCore
 
 @Suite struct ConcurrencyLimitTests {
     private static let ms: UInt64 = 1_000_000

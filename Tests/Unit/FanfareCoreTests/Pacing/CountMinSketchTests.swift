@@ -1,6 +1,7 @@
-import FanfareCore
 import FanfareModel
 import Testing
+
+@testable import FanfareCore
 
 @Suite struct CountMinSketchTests {
     private static let second: UInt64 = 1_000_000_000

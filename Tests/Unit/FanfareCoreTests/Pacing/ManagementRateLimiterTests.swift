@@ -1,5 +1,6 @@
-import FanfareCore
 import Testing
+
+@testable import FanfareCore
 
 @Suite struct ManagementRateLimiterTests {
     static let validNs = ManagementRateLimiter.validNs
