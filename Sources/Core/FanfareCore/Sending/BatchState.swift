@@ -96,7 +96,6 @@ public enum BatchState: Equatable, Sendable {
         }
     }
 
-    public var isSending: Bool { self == .sending }
     public var isPreparing: Bool { if case .preparing = self { true } else { false } }
 
     /// The status of every recipient without a result; nil while the job goes on.

@@ -8,12 +8,6 @@ public struct Positions: RandomAccessCollection, Equatable, Sendable {
         self.tail = tail
     }
 
-    /// Nil for an empty list.
-    public init?(_ all: [Int]) {
-        guard let first = all.first else { return nil }
-        self.init(first, all.count > 1 ? Array(all.dropFirst()) : [])
-    }
-
     public var startIndex: Int { 0 }
     public var endIndex: Int { tail.count + 1 }
     public subscript(index: Int) -> Int { index == 0 ? head : tail[index - 1] }

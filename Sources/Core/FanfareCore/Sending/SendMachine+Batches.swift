@@ -96,9 +96,8 @@ extension SendMachine {
     /// A newer version wrote the job: a second later its batches go back for a worker that can read it. Sooner, they might
     /// be given to this worker again and again.
     mutating func unreadable(_ id: String) {
-        if unreadableJobs[id].map({ now.monotonicNs >= $0 + Self.complaintNs }) ?? true {
-            if unreadableJobs.count >= Self.mostComplaints { unreadableJobs = [:] }
-            unreadableJobs[id] = now.monotonicNs
+        if unreadableJobs.count >= Self.mostUnreadable { unreadableJobs = [:] }
+        if unreadableJobs[id, default: LogThrottle(seconds: 60)].admits(now: now.monotonicNs) {
             log(
                 .error,
                 "This worker cannot read the job, and leaves it to a newer version: upgrade every worker.",
@@ -108,8 +107,7 @@ extension SendMachine {
         actions.append(.giveUpJobLater(id))
     }
 
-    private static var complaintNs: UInt64 { 60_000_000_000 }
-    private static var mostComplaints: Int { 1_000 }
+    private static var mostUnreadable: Int { 1_000 }
 
     // MARK: Stop and end
 

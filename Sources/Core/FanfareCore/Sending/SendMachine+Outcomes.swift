@@ -131,8 +131,7 @@ extension SendMachine {
     /// Logs, once a minute, that the APNs or web push credential is at fault. The platform of a token is not known, so
     /// nothing can be paused.
     private mutating func alert(_ failure: Failure) {
-        guard now.projectMs - lastCredentialAlertMs >= 60_000 else { return }
-        lastCredentialAlertMs = now.projectMs
+        guard credentialAlerts.admits(now: now.monotonicNs) else { return }
         log(
             .error,
             "FCM cannot reach Apple or a web push service: renew the APNs key or the VAPID key in the Firebase project.",

@@ -105,11 +105,11 @@ public struct SendMachine {
     var lastOverloadNs: UInt64?
     /// The access token that was last refused for a member of a group.
     var refusedForMember: Int?
-    var lastCredentialAlertMs: Int64 = 0
+    var credentialAlerts = LogThrottle(seconds: 60)
     /// When each refusal of an operation was last logged, in the project's time, by its `raw_error`.
     var loggedRefusals: [String: Int64] = [:]
-    /// When an unreadable spec was last logged, in nanoseconds, by its job.
-    var unreadableJobs: [String: UInt64] = [:]
+    /// Logs about jobs whose spec cannot be read, each once a minute.
+    var unreadableJobs: [String: LogThrottle] = [:]
 
     /// Whether this project runs a quarantined batch, or waits to.
     enum Quarantine { case none, waiting, held }

@@ -37,17 +37,14 @@ struct UnsentRecipients: Sendable {
         var first: [SharedText: Int] = [:]
         if count > 1 { first.reserveCapacity(count) }
         for position in recipients.indices where recipients[position].fate == .unsent {
-            guard count > 1 else {
-                positions.append(position)
-                continue
-            }
-            let original = first[recipients[position].text]
-            if let original {
-                aliases[original, default: []].append(position)
-            } else {
+            if count > 1 {
+                if let original = first[recipients[position].text] {
+                    aliases[original, default: []].append(position)
+                    continue
+                }
                 first[recipients[position].text] = position
-                positions.append(position)
             }
+            positions.append(position)
         }
     }
 
@@ -71,10 +68,8 @@ struct UnsentRecipients: Sendable {
 
     /// The next position, or nil if there is none below the confirmed watermark.
     private mutating func next() -> Int? {
-        if let position = repeated.popLast() { return position }
-        guard head < positions.count, reach(positions[head]) < watermark.confirmed else { return nil }
-        defer { head += 1 }
-        return positions[head]
+        if repeated.isEmpty, head < positions.count, reach(positions[head]) >= watermark.confirmed { return nil }
+        return nextWithoutSend()
     }
 
     /// The next position whatever the watermark: for what needs no send.

@@ -13,11 +13,7 @@ struct EntryFault: Error, Equatable {
 }
 
 /// Throws a fault unless the rule is kept.
-func require(
-    _ isKept: Bool,
-    _ path: @autoclosure () -> String,
-    _ rule: @autoclosure () -> String
-) throws(EntryFault) {
+func require(_ isKept: Bool, _ path: @autoclosure () -> String, _ rule: @autoclosure () -> String) throws(EntryFault) {
     guard isKept else { throw EntryFault(path(), rule()) }
 }
 
