@@ -1,4 +1,4 @@
-/// The secret that requests to an HTTP server of ours carry. Never shown: not even by its length.
+/// The secret in requests to Fanfare's HTTP servers. Neither it nor its length is ever printed.
 public struct BearerToken: Sendable, CustomStringConvertible, CustomReflectable {
     private let bytes: [UInt8]
 
@@ -7,7 +7,7 @@ public struct BearerToken: Sendable, CustomStringConvertible, CustomReflectable 
     public var description: String { "[bearer token]" }
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 
-    /// Whether an `Authorization` header carries it. How long that takes says nothing of how much of it was right.
+    /// Whether an `Authorization` header carries it. The time of the check does not depend on the matching part.
     public func accepts(authorization: String?) -> Bool {
         guard let authorization else { return false }
         let scheme = Array("bearer ".utf8)
@@ -21,7 +21,7 @@ public struct BearerToken: Sendable, CustomStringConvertible, CustomReflectable 
     /// Whether the text, as a person typed it, is this token.
     public func accepts(_ given: String) -> Bool { isEqual(Array(given.utf8)[...]) }
 
-    /// Every byte given is looked at, whichever differs first.
+    /// Compares every byte, whichever differs first.
     private func isEqual(_ given: ArraySlice<UInt8>) -> Bool {
         guard !bytes.isEmpty else { return false }
         var difference = given.count ^ bytes.count

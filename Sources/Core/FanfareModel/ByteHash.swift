@@ -1,8 +1,7 @@
-/// A hash of short texts, sixteen bytes at a step: for every send, so it has to be quick. It says nothing of secrets, and it
-/// is not one against somebody who chooses what is hashed.
+/// A quick hash of short texts, sixteen bytes at a step. It does not protect against chosen inputs.
 public enum ByteHash {
     public static func of(_ text: String) -> UInt64 {
-        // A text that is one piece, as those are that came from Redis, is read where it is.
+        // A contiguous text, as Redis' answers are, is read in place.
         let hash = unsafe text.utf8.withContiguousStorageIfAvailable {
             unsafe of(UnsafeRawBufferPointer($0))
         }
@@ -14,7 +13,7 @@ public enum ByteHash {
     public static func of(_ text: SharedText) -> UInt64 { unsafe text.withUnsafeBytes { unsafe of($0) } }
 
     private static func of(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
-        // Two at a time, neither of which waits for the other's products.
+        // Two words at a time, so that neither multiplication waits for the other.
         var (one, two) = (0x9E37_79B9_7F4A_7C15 ^ UInt64(bytes.count), UInt64(0xC2B2_AE3D_27D4_EB4F))
         var at = 0
         while at + 16 <= bytes.count {
@@ -39,7 +38,7 @@ public enum ByteHash {
         unsafe UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
     }
 
-    /// Both halves of the product: each bit of the input moves bits everywhere.
+    /// Mixes both halves of a product, so that each input bit changes bits everywhere.
     public static func mixed(_ value: UInt64) -> UInt64 {
         let product = value.multipliedFullWidth(by: 0xD6E8_FEB8_6659_FD93)
         return product.high ^ product.low

@@ -1,11 +1,10 @@
 extension [UInt8] {
-    /// A number in decimal digits, written where it is to stand: most are short, and a text of each first would cost more
-    /// than its digits.
+    /// Appends a number in decimal digits, without a `String` in between.
     public mutating func appendDecimal(_ number: Int64) {
         guard number >= 0 else { return append(contentsOf: String(number).utf8) }
         guard number >= 10 else { return append(UInt8(ascii: "0") + UInt8(number)) }
         var (count, limit) = (2, Int64(100))
-        // 18 digits at most are counted so: the next limit would not fit.
+        // Up to 18 digits: the next limit would overflow.
         while count < 18, number >= limit { (count, limit) = (count + 1, limit * 10) }
         guard number < limit else { return append(contentsOf: String(number).utf8) }
         append(contentsOf: repeatElement(UInt8(ascii: "0"), count: count))

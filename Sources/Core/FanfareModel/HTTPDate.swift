@@ -14,7 +14,7 @@ public enum HTTPDate {
 
     /// Unix milliseconds; nil for every other form (RFC 850, asctime, ISO 8601) and for days that do not exist.
     ///
-    /// The day's name must be one, but need not be that day's: the rest says plainly which instant is meant.
+    /// The weekday may be any: the rest names the instant.
     public static func milliseconds(_ text: some Collection<UInt8>) -> Int64? {
         guard text.count == template.count else { return nil }
         let bytes = Array(text)
@@ -24,7 +24,8 @@ public enum HTTPDate {
         guard weekdays.contains(where: { bytes[0..<3].elementsEqual($0.utf8) }),
             let index = months.firstIndex(where: { bytes[8..<11].elementsEqual($0.utf8) }),
             let day = DecimalText.parse(bytes[5..<7]), let year = DecimalText.parse(bytes[12..<16]),
-            let hour = DecimalText.parse(bytes[17..<19]), let minute = DecimalText.parse(bytes[20..<22]), let second = DecimalText.parse(bytes[23..<25])
+            let hour = DecimalText.parse(bytes[17..<19]), let minute = DecimalText.parse(bytes[20..<22]),
+            let second = DecimalText.parse(bytes[23..<25])
         else { return nil }
         let month = Int64(index) + 1
         // 60 is a leap second, which Unix time counts as the next minute's first.

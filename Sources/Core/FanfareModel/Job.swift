@@ -1,6 +1,6 @@
 /// A producer's job, after every field has been checked.
 public struct Job: Equatable, Sendable {
-    /// Of a job that does not say its own.
+    /// The priority of a job that sets none.
     public static let usualPriority = 5
 
     /// The producer's id, or the entry's stream id.
@@ -10,7 +10,7 @@ public struct Job: Equatable, Sendable {
     /// The stream entry this came from.
     public var entryID: String
     public var operation: Operation
-    /// Where a message goes; of other operations the tokens of a subscription, or the group.
+    /// The recipients of a message, the tokens of a subscription, or the group of an operation.
     public var target: Target
     /// The bare name of the topic that a subscription is for; empty otherwise.
     public var subscription: String
@@ -115,8 +115,7 @@ public enum Target: Equatable, Sendable {
     }
 }
 
-/// What a recipient is named by; the raw value is its key in a result and its field in a v1 message (a group is
-/// addressed as a token there).
+/// The kind of a recipient's name. The raw value is its key in a result, and except for `group` its field in a v1 message.
 public enum RecipientKind: String, Equatable, Sendable, CaseIterable {
     case token, fid, topic, condition, group
 }

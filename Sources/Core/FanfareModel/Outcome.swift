@@ -1,5 +1,5 @@
-/// Outcome of one request on the wire, before it is judged. The classes are those of the documentation's page on
-/// delivery guarantees; each is decided by rule and proof, never by a return code alone.
+/// Outcome of one request on the wire, before it is judged; see the page on delivery guarantees. Each class is decided by
+/// proof, never by a return code alone.
 public enum RequestOutcome: Equatable, Sendable {
     /// Certainly not sent: the body was never asked for. Sending again is always safe and counts no attempt.
     case unsent(reason: String)

@@ -1,4 +1,4 @@
-/// A peer's own text for an error, bounded and cleaned so that it can be stored.
+/// Cleans and bounds a peer's error text, so that it can be stored.
 public enum RawError {
     /// The most bytes kept.
     public static let maximumBytes = 200
@@ -6,7 +6,7 @@ public enum RawError {
     /// The text without blanks around it, control characters (C0, DEL, C1) as `?`, cut at a character's edge to
     /// ``maximumBytes`` bytes. Bytes that are not UTF-8 become U+FFFD.
     public static func clean(_ bytes: some Collection<UInt8>) -> String {
-        // A peer may answer with megabytes: look only at what can be kept, and a little more for leading blanks.
+        // A peer may answer with megabytes: only the part that can be kept is read, and more for leading blanks.
         let scalars = String(decoding: bytes.prefix(4 * maximumBytes), as: UTF8.self).unicodeScalars
         var text = ""
         var used = 0

@@ -1,8 +1,7 @@
 /// Reads a `Retry-After` header. Only two spellings count: a whole number of seconds, and an IMF-fixdate.
 ///
-/// Everything else (zero, negative, fractional, an ISO date, two joined headers, words, a number that does not fit,
-/// a date already past) is treated as if the header were not there, so that the default backoff applies: a wait
-/// guessed from a malformed header would be either a storm or a silence.
+/// Anything else (zero, negative, fractional, an ISO date, two joined headers, words, an overflow, a past date) counts as no
+/// header, so that the default backoff applies.
 public enum RetryAfterParser {
     /// Six hours. A longer wait says the same as this one: past the end of trying.
     public static let maximumMs: Int64 = 6 * 60 * 60 * 1_000
@@ -11,8 +10,7 @@ public enum RetryAfterParser {
     ///
     /// - Parameters:
     ///   - value: the header's value; blanks around it are ignored.
-    ///   - date: the same answer's `Date` header. A date is measured against it when it can be read, because the
-    ///     server's clock wrote both; against `nowMs` otherwise.
+    ///   - date: the same answer's `Date` header, from which a date is measured if it can be read, else from `nowMs`.
     ///   - nowMs: Unix milliseconds.
     public static func milliseconds(_ value: String, date: String?, nowMs: Int64) -> Int64? {
         let bytes = Array(value.utf8)[...].trimmingBlanks

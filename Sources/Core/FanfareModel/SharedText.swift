@@ -1,5 +1,4 @@
-/// A text that is a part of a larger one, and keeps that one in memory: a thousand recipients come in one piece, and a
-/// piece of memory for each would be made, counted and let go of a thousand times.
+/// A part of a larger text, which it keeps in memory: a thousand recipients need one allocation.
 @frozen public struct SharedText: Sendable {
     @usableFromInline let storage: [UInt8]
     @usableFromInline let start: UInt32
@@ -19,7 +18,7 @@
         self.init(0..<bytes.count, of: bytes)
     }
 
-    /// A text of its own; invalid UTF-8 is repaired with replacement characters.
+    /// The text as a `String`; invalid UTF-8 becomes replacement characters.
     public var string: String { String(decoding: bytes, as: UTF8.self) }
 
     @inlinable public var count: Int { Int(end - start) }

@@ -1,5 +1,5 @@
-/// Parts of a text written one after the other where they are to stand: an array that is appended to looks at its room and
-/// its owners for every part, which for a dozen short ones costs more than the parts. Where there is no room left it traps.
+/// Appends parts of a text in place. An array would check its room and its uniqueness for every part, which costs more than
+/// short parts. Traps if there is no room left.
 extension OutputSpan<UInt8> {
     @inlinable @inline(__always)
     public mutating func put(literal: StaticString) {
@@ -39,7 +39,7 @@ extension OutputSpan<UInt8> {
     @inlinable public mutating func put(decimal number: Int) {
         guard number >= 0 else { return put(String(number)) }
         var (digits, limit) = (1, 10)
-        // 18 are counted so: the next limit would not fit.
+        // Up to 18 digits: the next limit would overflow.
         while digits < 18, number >= limit { (digits, limit) = (digits + 1, limit * 10) }
         guard number < limit else { return put(String(number)) }
         unsafe withUnsafeMutableBufferPointer { room, count in

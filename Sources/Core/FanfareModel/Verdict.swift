@@ -51,9 +51,8 @@ public enum Verdict: Equatable, Sendable {
     case managed(group: String)
     /// Final.
     case failed(Failure)
-    /// Final: the outcome of the attempt is unknown, and the job is `at_most_once`. The failure is for logs;
-    /// a result of status `unknown` names no error. `holdProjectMs` is the Retry-After of a 5xx, which concerns the
-    /// project's other sends.
+    /// Final: the outcome of the attempt is unknown, and the job is `at_most_once`. The failure is for logs only.
+    /// `holdProjectMs` is the Retry-After of a 5xx, which concerns the project's other sends.
     case unknown(Failure, holdProjectMs: Int64?)
     /// Wait and send this recipient again.
     case retry(Retry)
@@ -94,15 +93,15 @@ public struct Retry: Equatable, Sendable {
         case topic
     }
 
-    /// How far the attempt came: the proof that the rules on duplicates and on lifetimes stand on.
+    /// How far the attempt came, by which duplicates and lifetimes are judged.
     public enum Cause: Equatable, Sendable {
         /// The body never left: sending again is always safe.
         case unsent
-        /// The server said that it did not look at the request.
+        /// The server reported that it did not process the request.
         case refused
         /// FCM, or a front end of it, answered.
         case answered
-        /// The body went out, or may have, and nothing that is FCM's word came back.
+        /// The body left, or may have, and FCM's answer did not arrive.
         case unanswered
     }
 
