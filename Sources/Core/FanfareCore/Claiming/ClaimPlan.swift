@@ -60,7 +60,7 @@ public struct ClaimPlan: Equatable, Sendable {
         refusedCursor = reply.refusedCursor
         isShort = reply.permits < askedPermits
         let isStarved = unsent > 0 && reply.permits > 0 && !isShort && wasStarved
-        // What was claimed needs permits, and there may be more of it.
+        // Claimed batches need permits, and there may be more batches.
         if !reply.claims.isEmpty || reply.news.count >= Self.mostNews || isStarved {
             wasStarved = false
             return .now

@@ -1,13 +1,13 @@
 internal import DequeModule
 
-/// An entry of a job stream, of which only its size counts here.
+/// The size of an entry of a job stream.
 public protocol IntakeEntry {
     /// Bytes of all names and values.
     var byteCount: Int { get }
 }
 
-/// Entries between reading and hand-over. Each is held twice on its way, so that many large ones at once are more than a
-/// machine has: they begin as far as bytes allow, and the others wait.
+/// Entries between reading and hand-over. Their bytes in flight are bounded, because each is held twice on its way; the
+/// others wait.
 ///
 /// Times are nanoseconds on a clock that is never set.
 struct IntakeBuffer<Entry: IntakeEntry> {
@@ -17,8 +17,8 @@ struct IntakeBuffer<Entry: IntakeEntry> {
     static var mostBytes: Int { 8 << 20 }
     /// After a failure nothing is read for this time: it would only pile up.
     static var pauseNs: UInt64 { 500_000_000 }
-    /// From a failure until leftovers are read again. Longer than the pause: an entry that always fails leaves room for
-    /// others in between.
+    /// From a failure until leftovers are read again. Longer than the pause, so that an entry that always fails leaves
+    /// room for others.
     static var rereadNs: UInt64 { 1_000_000_000 }
 
     private var waiting: Deque<Entry> = []
@@ -47,8 +47,7 @@ struct IntakeBuffer<Entry: IntakeEntry> {
         bytes -= entry.byteCount
     }
 
-    /// The entry could not be handed over. Those that wait would fare no better and are dropped: all of them stay pending
-    /// and are left over.
+    /// The entry could not be handed over. Entries that wait would fail too and are dropped: all stay pending in Redis.
     mutating func fail(_ entry: Entry, now: UInt64) {
         finish(entry)
         waiting.removeAll(keepingCapacity: true)

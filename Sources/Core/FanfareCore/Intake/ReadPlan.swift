@@ -23,7 +23,7 @@ public struct ReadPlan: Sendable {
         case readable
     }
 
-    /// What one project allows now.
+    /// The reads that one project allows now.
     public struct Demand: Equatable, Sendable {
         /// Entries that may be read; 0 unless the stream's group exists and the worker is registered.
         public var room: Int
@@ -85,7 +85,7 @@ public struct ReadPlan: Sendable {
 
     public enum Action: Equatable, Sendable {
         case read(Read)
-        /// At most one such wait lasts at any time.
+        /// At most one wait lasts at any time.
         case wait(ms: Int64)
         /// The stream's leftovers are read from now on.
         case rereadLeftovers(Int)

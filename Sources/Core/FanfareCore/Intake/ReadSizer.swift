@@ -1,6 +1,5 @@
-/// Decides how many entries of a stream to read at once. An entry holds one recipient or a million, and its size is not
-/// known before it is read. So the first read is for one entry, the next ones for twice as many each while entries are
-/// small, and for one again after a large one.
+/// Decides how many entries of a stream to read at once, whose sizes are not known before: one entry first, then twice as
+/// many each time while entries are small, and one again after a large one.
 struct ReadSizer: Sendable {
     /// Bytes of one answer. A single entry may have more.
     static let mostBytes = 8 << 20

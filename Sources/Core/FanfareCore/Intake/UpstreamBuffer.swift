@@ -28,7 +28,7 @@ public struct UpstreamBuffer: Sendable {
         case wait(ms: Int64)
     }
 
-    /// What FCM sends on ten connections without an acknowledgement.
+    /// The most that FCM sends on ten connections without an acknowledgement.
     public static let most = 1_000
     private static let pauseMs: Int64 = 100
 

@@ -1,8 +1,7 @@
 /// Decides how long no claim and no send begins on a primary that has taken over.
 ///
-/// Each worker leaves the old primary within about a second. It has to hand in the results of its sends until then
-/// before another worker claims the same recipients, or these get an unflagged second copy. Times are nanoseconds of a
-/// clock that only grows.
+/// A worker leaves the old primary within about a second, and has to write its results before another worker claims the
+/// same recipients. Times are nanoseconds of a clock that only grows.
 public struct FailoverPause: Sendable {
     private var endsAt: UInt64 = 0
 

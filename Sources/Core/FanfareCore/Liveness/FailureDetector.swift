@@ -22,8 +22,7 @@ public struct FailureDetector: Sendable {
         own: String,
         now: UInt64
     ) -> [(worker: String, counter: String)] {
-        // After a gap (Redis was away, or this process was frozen) no renewal was possible, or none was seen: counters
-        // that did not move meanwhile prove nothing.
+        // After a gap (Redis was away, or this process was frozen) unmoved counters prove nothing.
         if let lastObservation, now - lastObservation >= leaseNs / 2 { sightings = [:] }
         lastObservation = now
         var seen: [String: Sighting] = [:]

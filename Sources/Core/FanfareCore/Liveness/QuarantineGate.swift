@@ -11,7 +11,7 @@ public struct QuarantineGate: Sendable {
     public enum Event: Equatable, Sendable {
         /// The project has a batch that has to run alone.
         case enter(String)
-        /// The project has no such batch any more.
+        /// The project has no batch left that has to run alone.
         case leave(String)
         /// The project has nothing in flight: no request and no result that is not written. Reported only while
         /// ``isAwaited``, at the end of each turn of the loop.

@@ -7,16 +7,15 @@ public import FanfareModel
 /// floor if that is longer, and on top of it a full jitter: a random part of the backoff, so that recipients that
 /// failed together do not come back together. The wait is never shorter than Retry-After or the floor.
 ///
-/// The doubling follows refusals, not accidents: attempts that a crash cut short count, too, and come in quick
-/// succession, so a backoff is never longer than the time since the first attempt and one step more. Where every
-/// attempt was refused that is what the doubling has come to anyway.
+/// A backoff is never longer than the time since the first attempt and one step more: attempts that crashes cut short count,
+/// too, and come in quick succession.
 ///
 /// **Attempts that never reached FCM** (`unsent`, `refused`) back off shortly instead: from their own floor, up to
-/// ``shortCapMs``. What doubles is the time since the first try, since an unsent try is not counted as an attempt.
+/// ``shortCapMs``. They wait as long as since the first try, because an unsent try is not counted.
 ///
 /// **The end of trying** is the earliest of: 60 minutes after the first attempt; the job's `expires_at`; the message's
 /// own lifetime, counted from the first attempt. A wait that would reach it ends the trying now (so does a Retry-After
-/// past it); only the jitter is shortened to stay before it. What is written then:
+/// past it); only the jitter is shortened to stay before it. The result is:
 /// - the last attempt was unanswered: ``RetryDecision/unknown(_:)``, whatever ended the trying;
 /// - `expires_at` or the lifetime came first: ``RetryDecision/expired``;
 /// - the 60 minutes came first: ``RetryDecision/giveUp(_:)`` with the failure of the last attempt, which is
@@ -47,7 +46,7 @@ public struct RetryPolicy: Equatable, Sendable {
         self.triesEndMs = max(0, triesEndMs)
     }
 
-    /// What becomes of a recipient whose attempt ended with `retry`.
+    /// Decides on a recipient whose attempt ended with `retry`.
     ///
     /// - Parameters:
     ///   - attempts: attempts that count, this one included if it does.
@@ -130,7 +129,7 @@ public struct RetryPolicy: Equatable, Sendable {
     }
 }
 
-/// What becomes of a recipient after an attempt that may be repeated.
+/// The outcome of an attempt that may be repeated.
 public enum RetryDecision: Equatable, Sendable {
     /// Send again, not before this time (Unix milliseconds).
     case wait(untilMs: Int64)
@@ -138,6 +137,6 @@ public enum RetryDecision: Equatable, Sendable {
     case expired
     /// Final, status `failed`.
     case giveUp(Failure)
-    /// Final, status `unknown`: nobody answered the last attempt.
+    /// Final, status `unknown`: the last attempt was not answered.
     case unknown(Failure)
 }

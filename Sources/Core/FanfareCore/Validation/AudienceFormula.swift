@@ -1,10 +1,7 @@
 public import FanfareModel
 
-/// The size of a topic's or a condition's audience as a function of its topics' sizes: a condition takes the sum for `||`
-/// and the minimum for `&&`, in FCM's order, parentheses first and then from left to right.
-///
-/// Both are upper bounds, since a device may have both topics or only one. `!` cannot occur: FCM no longer supports it, and
-/// the validator rejects it.
+/// The size of a topic's or a condition's audience as a function of its topics' sizes: the sum for `||` and the minimum for
+/// `&&`, in FCM's order. Both are upper bounds. `!` cannot occur, because the validator rejects it.
 public struct AudienceFormula: Equatable, Sendable {
     /// One step of the formula in postfix order: an operator follows its two operands.
     enum Step: Equatable, Sendable { case topic(String), sum, minimum }

@@ -21,8 +21,7 @@ struct ConditionLimits: Equatable, Sendable {
 /// term      = "(" condition ")" / "'" name "'" "in" "topics"
 /// ```
 ///
-/// FCM evaluates from left to right without precedence. The parser does not depend on it: a condition is sent as it was
-/// written.
+/// FCM evaluates from left to right without precedence. A condition is sent as it was written.
 struct ConditionParser {
     private static let path = EntryField.condition.rawValue
 

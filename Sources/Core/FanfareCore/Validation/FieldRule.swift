@@ -1,6 +1,6 @@
 internal import FanfareJSON
 
-/// What a member of a message may hold. The rules of a message are a table of these, which ``SchemaChecker`` applies.
+/// The rule for a member of a message. ``SchemaChecker`` applies tables of rules.
 indirect enum FieldRule: Sendable {
     case text(TextRule)
     case boolean
@@ -46,7 +46,7 @@ enum TextRule: Sendable {
     case arrayText
 }
 
-/// Which names and values an object of strings may have.
+/// The rule for the names and values of an object of strings.
 enum TextsRule: Sendable {
     case data, webPushHeaders, apnsHeaders
 }

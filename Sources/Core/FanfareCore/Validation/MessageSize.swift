@@ -1,11 +1,11 @@
 internal import FanfareJSON
 internal import FanfareModel
 
-/// How large a message is, as FCM counts: the UTF-8 bytes of the keys and values of data and notification. White
-/// space, quotes, escapes, options and headers do not count.
+/// The size of a message as FCM counts it: the UTF-8 bytes of the keys and values of data and notification, without white
+/// space, quotes, escapes, options and headers.
 ///
-/// Each platform is counted separately: its own `data` replaces the common one, and a field of its own notification
-/// replaces the common field of that name. Every platform has to be within the limit.
+/// Every platform has to be within the limit. Its own `data` replaces the common one, and a field of its own notification
+/// the common field of that name.
 extension MessageChecker {
     static let limit = 4_096
     static let broadcastLimit = 2_048

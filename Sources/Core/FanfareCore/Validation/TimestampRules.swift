@@ -17,8 +17,8 @@ enum TimestampRules {
             rest = rest.dropFirst(1 + decimals.count)
         }
         if rest.count == 1 { return rest.first == UInt8(ascii: "Z") }
-        guard matches(rest, "+00:00") || matches(rest, "-00:00"), let hours = DecimalText.parse(rest.dropFirst().prefix(2)),
-            let minutes = DecimalText.parse(rest.suffix(2))
+        guard matches(rest, "+00:00") || matches(rest, "-00:00"),
+            let hours = DecimalText.parse(rest.dropFirst().prefix(2)), let minutes = DecimalText.parse(rest.suffix(2))
         else { return false }
         return hours <= 23 && minutes <= 59
     }

@@ -1,8 +1,7 @@
 internal import FanfareJSON
 internal import FanfareModel
 
-/// Reads a JSON array of tokens in one pass. An entry may hold a million of them: no tree of values is built, and the
-/// first fault ends the scan.
+/// Reads a JSON array of tokens in one pass, without a tree of values: an entry may hold a million.
 struct TokenListScanner {
     private let field: String
     private let bytes: [UInt8]
@@ -76,7 +75,7 @@ struct TokenListScanner {
         }
     }
 
-    /// What the value at `next` seems to be, by its first byte.
+    /// The kind of the value at `next`, by its first byte; nil if it is no value.
     private func kindOfValue() -> String? {
         guard next < bytes.count else { return nil }
         switch bytes[next] {

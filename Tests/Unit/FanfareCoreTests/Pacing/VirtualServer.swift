@@ -1,5 +1,6 @@
+@testable import FanfareCore
 
-/// A server with a knee and a worker that keeps as many sends under way as its limit allows, in virtual time of 1 ms.
+/// A server with a knee and a worker that keeps as many sends in flight as its limit allows, in virtual time of 1 ms.
 /// Up to `capacity` answers a second take `latencyMs`; what is sent beyond that waits in a queue.
 struct VirtualServer {
     struct Condition {

@@ -156,7 +156,9 @@ import Testing
         Row("waits for its rate, ended", "cancelled 1") {
             rules.hold(tried(1), untilMs: nowMs + 700, situation(.message(), ending: .cancelled))
         },
-        Row("fails with its job", "failed UNREGISTERED 1") { rules.result(.failed, dead, tried(1), situation(.message()).job) },
+        Row("fails with its job", "failed UNREGISTERED 1") {
+            rules.result(.failed, dead, tried(1), situation(.message()).job)
+        },
     ]
 
     @Test(arguments: withoutSend)
