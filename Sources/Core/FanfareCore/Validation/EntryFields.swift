@@ -37,7 +37,6 @@ struct EntryFields {
     /// The field's value as one of an enumeration's names.
     func choice<Choice: RawRepresentable & CaseIterable>(
         _ field: EntryField,
-        of type: Choice.Type,
         unless fallback: Choice
     ) throws(EntryFault) -> Choice where Choice.RawValue == String {
         guard let value = self[field] else { return fallback }

@@ -29,7 +29,7 @@ enum GeneralFields {
             EntryField.expiresAt.rawValue,
             "\(job.expiresAt) is not after not_before \(job.notBefore)"
         )
-        job.results = try fields.choice(.results, of: ResultsPolicy.self, unless: .unsaid)
+        job.results = try fields.choice(.results, unless: ResultsPolicy.unsaid)
         if let parent = fields[.traceparent] { try TraceContextRules.checkParent(parent) }
         if let state = fields[.tracestate] {
             try require(fields[.traceparent] != nil, EntryField.tracestate.rawValue, "only with traceparent")

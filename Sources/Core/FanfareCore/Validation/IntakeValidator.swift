@@ -72,14 +72,14 @@ public struct IntakeValidator: Sendable {
         guard operation == .send else { return try management.job(operation, entryID: entryID, fields: fields) }
         let targetField = try chooseTarget(fields)
         guard let message = fields[.message] else { throw EntryFault(EntryField.message.rawValue, "required") }
-        let format = try fields.choice(.format, of: MessageFormat.self, unless: .v1)
+        let format = try fields.choice(.format, unless: MessageFormat.v1)
         let audienceSize = try fields.number(.audienceSize, in: 0...1_000_000_000_000)
         guard fields[.audienceSize] == nil || targetField == .topic || targetField == .condition else {
             throw EntryFault(EntryField.audienceSize.rawValue, "only with topic or condition")
         }
         var job = try GeneralFields.job(.send, fields, entryID: entryID)
         job.validateOnly = try fields.number(.validateOnly, in: 0...1) == 1
-        job.delivery = try fields.choice(.delivery, of: DeliveryMode.self, unless: .atLeastOnce)
+        job.delivery = try fields.choice(.delivery, unless: DeliveryMode.atLeastOnce)
         job.target = try target(targetField, fields[targetField] ?? [])
         job.message = message
         job.format = format
