@@ -9,36 +9,29 @@ extension SendMachine {
         let slot = request.slot
         batches[slot].inFlight -= 1
         let job = sendJob(slot)
-        guard let adapter = job.adapter else { preconditionFailure("a request has an adapter") }
         // Sent again from here at once: the lanes themselves hold back while their origin cannot be reached.
         if case .unsent = outcome, request.member == nil, batches[slot].state == .sending,
             batches[slot].unsent.repeatUnsent(request.positions)
         {
             return enqueue(slot)
         }
-        judge(outcome, of: request, job, adapter)
+        judge(outcome, of: request, job)
         logCutBody(outcome, request, job)
         let afterNs = now.monotonicNs - min(now.monotonicNs, request.started.monotonicNs)
-        actions.append(.meter(.answered(verdicts, isManagement: adapter.isManagement, afterNs: afterNs)))
-        if !adapter.isManagement { learn(from: outcome, request) }
+        actions.append(.meter(.answered(verdicts, isManagement: job.isManagement, afterNs: afterNs)))
+        if !job.isManagement { learn(from: outcome, request) }
         if let member = request.member {
             answered(verdicts[0], member: member, request)
         } else {
             applyVerdicts(slot)
-            for index in verdicts.indices {
-                settle(verdicts[index], request.positions[index], request, adapter)
-            }
+            for index in verdicts.indices { settle(verdicts[index], request.positions[index], request) }
         }
         retire(slot)
     }
 
     /// Replaces ``verdicts`` by those on the recipients of a request.
-    private mutating func judge(
-        _ outcome: RequestOutcome,
-        of request: InFlightRequest,
-        _ job: SendJob,
-        _ adapter: ProtocolAdapter
-    ) {
+    private mutating func judge(_ outcome: RequestOutcome, of request: InFlightRequest, _ job: SendJob) {
+        guard let adapter = job.adapter else { preconditionFailure("a request has an adapter") }
         var judged: [Verdict] = []
         swap(&judged, &verdicts)
         adapter.judge(
@@ -64,14 +57,9 @@ extension SendMachine {
         if isOverloaded, limit.isOverloaded { lastOverloadNs = now.monotonicNs }
     }
 
-    private mutating func settle(
-        _ verdict: Verdict,
-        _ position: Int,
-        _ request: InFlightRequest,
-        _ adapter: ProtocolAdapter
-    ) {
+    private mutating func settle(_ verdict: Verdict, _ position: Int, _ request: InFlightRequest) {
         let slot = request.slot
-        if adapter.isManagement {
+        if batches[slot].source.isManagement {
             let decided = decide(verdict, credential: request.credential)
             return settle(decided, position, slot, startedMs: request.started.projectMs)
         }
