@@ -34,7 +34,7 @@ import Testing
     /// A hundred seconds of an endpoint that grants next to no time, asked every millisecond as by a worker with sends
     /// waiting, and of an FCM that refuses every token after `takenMs`.
     @Test(arguments: [Int64.min, -1, 0, 1, 1_000, 5_000, 9_999, 10_000, 11_000], [Int64.max, 0, 1, 3_000])
-    func tokenEndpointIsAskedAtMostOnceInTenSeconds(lifetimeMs: Int64, takenMs: Int64) {
+    func tokenIsFetchedAtMostOnceInTenSeconds(lifetimeMs: Int64, takenMs: Int64) {
         var machine = CredentialMachine()
         var fetches: [Int64] = []
         var readyMs = 0
@@ -126,7 +126,7 @@ import Testing
         #expect(machine.isStuck(nowMs: 1_000))
         machine.fetched(lifetimeMs: Self.hour, nowMs: 1_000)
         #expect(!machine.isStuck(nowMs: 1_000))
-        // While the old token works, a fetch that fails matters to nobody.
+        // While the old token works, a fetch that fails changes nothing.
         _ = machine.beginFetchIfDue(nowMs: Self.hour)
         machine.fetchDelayed(nowMs: Self.hour)
         #expect(!machine.isStuck(nowMs: Self.hour + 999))

@@ -20,7 +20,7 @@ import Testing
     }
 
     /// Parts of the text that named them, and what is no part of it, in any order.
-    @Test func recipientsAreWhereTheyWereNamed() {
+    @Test func recipientsAreReadFromTextAndAdditions() {
         let text = Array(#"["aa","b","größer"]"#.utf8)
         var list = RecipientList(within: text)
         list.append(2..<4)
@@ -97,7 +97,7 @@ import Testing
         #expect(ByteHash.of(String(Substring("xtoken").dropFirst())) == ByteHash.of("token"))
     }
 
-    @Test func aSharedTextIsWhatItIsPartOf() {
+    @Test func sharedTextEqualsItsPartOfTheText() {
         let list: RecipientList = ["a", "", "größer", "a"]
         let parts = list.indices.map { list.shared($0) }
         #expect(parts.map(\.string) == Array(list) && parts.map(\.count) == [1, 0, 8, 1])

@@ -130,7 +130,7 @@ import Testing
         #expect(decide(unsent, attempts: 0, after: Self.hour) == .giveUp(Self.transport))
     }
 
-    @Test func whatNobodyAnsweredEndsAsUnknown() {
+    @Test func unansweredAttemptEndsAsUnknown() {
         let lost = Retry(failure: Self.transport, cause: .unanswered, isAmbiguous: true)
         #expect(decide(lost) == .wait(untilMs: Self.start + 10_000))
         #expect(decide(lost, after: Self.hour) == .unknown(Self.transport))

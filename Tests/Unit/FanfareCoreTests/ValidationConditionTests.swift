@@ -49,7 +49,7 @@ import Testing
         "('a' in topics && 'b' in topics) || 'a' in topics", "\t'~%.-_9' in topics",
         String(repeating: "(", count: 16) + "'a' in topics" + String(repeating: ")", count: 16),
     ])
-    func isPassedOnAsItWasWritten(_ condition: String) {
+    func conditionIsPassedOnUnchanged(_ condition: String) {
         #expect(EntryBuilder.job(["condition": condition])?.target == .condition(condition))
         #expect(EntryBuilder.job(["condition": condition], over: .legacy)?.target == .condition(condition))
     }

@@ -30,7 +30,7 @@ import Testing
         rig.handle(.specLoaded(job: job, spec))
     }
 
-    @Test func anIdleWorkerAsksForAllThatItTakes() throws {
+    @Test func idleWorkerClaimsUpToItsRoom() throws {
         var rig = rig()
         let call = try ask(&rig)
         #expect(call.most == 40 && call.wanted == 20 && call.wantedSingle == 20)
@@ -54,7 +54,7 @@ import Testing
         #expect(call.permitsSingle == 3 && call.permitsFanout == 25)
     }
 
-    @Test func aFullWorkerAsksForNoBatch() throws {
+    @Test func fullWorkerClaimsNoBatch() throws {
         var rig = rig()
         claim(&rig, "fanout", count: 20, .message(total: 2_000))
         claim(&rig, "single", count: 20, .message(total: 20))
@@ -62,7 +62,7 @@ import Testing
         #expect(rig.machine.reasonNotToTake(now: rig.now) == .full)
     }
 
-    @Test func permitsAtHandAreNotAskedForAgain() throws {
+    @Test func claimRequestsOnlyMissingPermits() throws {
         var rig = rig()
         claim(&rig, "fanout", count: 5, .message(total: 2_000))
         claim(&rig, "single", count: 3, .message(total: 3))
@@ -79,7 +79,7 @@ import Testing
     }
 
     /// All workers may be full; one of them has to take the probe.
-    @Test func aBlockedProjectAsksForItsProbe() throws {
+    @Test func blockedProjectClaimsItsProbe() throws {
         var rig = rig()
         claim(&rig, "single", count: 25, .message(total: 25))
         claim(&rig, "fanout", count: 25, .message(total: 2_000))
@@ -89,7 +89,7 @@ import Testing
         #expect(rig.machine.reasonNotToTake(now: rig.now) == .blocked("why"))
     }
 
-    @Test func aWorkerWithoutACredentialTakesNothing() throws {
+    @Test func workerWithoutACredentialClaimsNothing() throws {
         var rig = rig()
         rig.machine.gate.resources.isCredentialStuck = true
         #expect(try ask(&rig).most == 0)
@@ -97,13 +97,13 @@ import Testing
         #expect(try ask(&rig).most == 0)
     }
 
-    @Test func anothersQuarantineTakesNothing() throws {
+    @Test func workerClaimsNothingDuringAnothersQuarantine() throws {
         var rig = rig()
         rig.machine.gate.resources.isQuarantineOpen = false
         #expect(try ask(&rig).most == 0)
     }
 
-    @Test func nothingIsAskedForWhileAClaimIsInFlightOrTheGateIsClosed() throws {
+    @Test func noClaimWhileOneIsInFlightOrTheGateIsClosed() throws {
         var rig = rig()
         var asking = Self.plan
         asking.sent(try ask(&rig))
@@ -127,7 +127,7 @@ import Testing
 
     // MARK: Multicasts
 
-    @Test func aMulticastIsAskedForAsAWhole() throws {
+    @Test func claimRequestsAllPermitsOfAMulticast() throws {
         var rig = rig { $0.protocols.transport = .legacy }
         claim(&rig, "fanout", count: 7, .message(total: 2_000))
         rig.lend(3)
@@ -136,7 +136,7 @@ import Testing
         #expect(call.permitsSingle == 0)
     }
 
-    @Test func aMulticastThatHasItsPermitsIsNotAskedFor() throws {
+    @Test func claimRequestsNoPermitsForACoveredMulticast() throws {
         var rig = rig { $0.protocols.transport = .legacy }
         claim(&rig, "fanout", count: 7, .message(total: 2_000))
         rig.lend(7)

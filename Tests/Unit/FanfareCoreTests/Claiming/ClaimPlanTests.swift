@@ -26,7 +26,7 @@ import Testing
         return plan
     }
 
-    @Test func aPlanAsksForOneClaimAtATime() {
+    @Test func planHasOneClaimInFlight() {
         var plan = ClaimPlan(pollMs: 20, idlePollMs: 500)
         #expect(!plan.isAsking && !plan.foundNothing)
         plan.sent(Self.call)
@@ -76,20 +76,20 @@ import Testing
         Row(testDescription: "all permits, nothing to send", next: .after(milliseconds: 20), isStarved: true) {
             $0.permits = 5
         },
-        Row(testDescription: "all permits, nobody waited", next: .after(milliseconds: 20), unsent: 1) {
+        Row(testDescription: "all permits, no send waited", next: .after(milliseconds: 20), unsent: 1) {
             $0.permits = 5
         },
     ]
 
     @Test(arguments: rows)
-    func anAnswerSaysWhenTheNextClaimIsDue(row: Row) {
+    func nextClaimIsDueAsTheAnswerImplies(row: Row) {
         var plan = asking()
         if row.isStarved { #expect(plan.starved() == nil, "the answer that is awaited leads to the next claim") }
         let next = plan.answered(.empty(change: row.change), unsent: row.unsent, holdsBatches: row.holdsBatches)
         #expect(next == row.next && !plan.isAsking)
     }
 
-    @Test func sendsThatWaitForPermitsAskAtOnce() {
+    @Test func starvedSendsMakeAClaimDueAtOnce() {
         var plan = ClaimPlan(pollMs: 20, idlePollMs: 500)
         #expect(plan.starved() == .after(milliseconds: 0))
     }

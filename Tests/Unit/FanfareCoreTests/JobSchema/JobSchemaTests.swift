@@ -11,7 +11,7 @@ import Testing
     static let file = root.appendingPathComponent("Sources/Worker/FanfareWorker/Fanfare.docc/job.schema.json")
     static let python = ProcessInfo.processInfo.environment["FANFARE_SDK_PYTHON"]
 
-    @Test func theFileIsWhatTheTablesSay() throws {
+    @Test func schemaFileEqualsTheTables() throws {
         let text = try JobSchema.text()
         if ProcessInfo.processInfo.environment["FANFARE_WRITE_SCHEMA"] != nil {
             try text.write(to: Self.file, atomically: true, encoding: .utf8)

@@ -26,7 +26,7 @@ import Testing
         #expect(budget.spend(now: 100 * Self.ms) == true)
     }
 
-    @Test func aClockThatStandsOrGoesBackGivesNothing() {
+    @Test func clockThatStandsOrGoesBackRefillsNothing() {
         var budget = AdaptiveThrottle(maximumInFlight: 50)
         for _ in 0..<100 { #expect(budget.spend(now: 10 * Self.second) == true) }
         #expect(budget.spend(now: 0) == false)
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    /// A closed loop: up to `inFlight` sends under way, each answered after 50 ms. Sends begun in each second.
+    /// A closed loop: up to `inFlight` sends in flight, each answered after 50 ms. Sends begun in each second.
     private func run(seconds: Int, inFlight most: Int, isUp: (Int) -> Bool) -> [Int] {
         var budget = AdaptiveThrottle(maximumInFlight: most)
         var answers: [Int: (good: Int, bad: Int)] = [:]
@@ -81,7 +81,7 @@ import Testing
     @Test func anOutageIsNotHammered() {
         let rates = run(seconds: 30, inFlight: 100) { $0 < 5_000 }
         #expect(rates[4] == 2_000)
-        // The capacity, what the answers still under way gave back, and ten a second.
+        // The capacity, what the answers still in flight returned, and ten a second.
         #expect(rates[5...].reduce(0, +) <= 200 + 200 + 25 * 10)
         for rate in rates[7...] { #expect(rate == 10) }
     }

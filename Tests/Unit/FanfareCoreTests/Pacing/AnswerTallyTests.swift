@@ -6,7 +6,7 @@ import Testing
 @Suite struct AnswerTallyTests {
     private static let ms: UInt64 = 1_000_000
 
-    @Test func aReportSaysWhatCameAndHowLongTheLongestWaits() {
+    @Test func reportHoldsCountsAndTheLongestRetryAfter() {
         var tally = AnswerTally()
         #expect(tally.report(now: 0) == AnswerReport())
         tally.add(refusedForMs: nil, now: 100 * Self.ms)
@@ -24,7 +24,7 @@ import Testing
         #expect(tally.report(now: 20 * Self.ms) == AnswerReport(answers: 2, refused: 1, retryAfterMs: 990, spanMs: 20))
     }
 
-    @Test func whatCameAfterAReportStaysWhenItIsConfirmed() {
+    @Test func answersAfterAReportRemainWhenItIsConfirmed() {
         var tally = AnswerTally()
         tally.add(refusedForMs: 60_000, now: 0)
         _ = tally.report(now: 10 * Self.ms)
@@ -36,7 +36,7 @@ import Testing
         #expect(tally.report(now: 60 * Self.ms) == AnswerReport())
     }
 
-    @Test func whatWasToldIsOverAtItsTime() {
+    @Test func retryAfterEndsAtItsTime() {
         var tally = AnswerTally()
         tally.add(refusedForMs: 1_000, now: 0)
         #expect(tally.report(now: 5_000 * Self.ms).retryAfterMs == 0)

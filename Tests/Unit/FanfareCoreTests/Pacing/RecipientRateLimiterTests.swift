@@ -10,7 +10,7 @@ import Testing
         #expect(RecipientRateLimiter.name("x", kind: .topic) == "topic:x")
     }
 
-    @Test func anyoneIsSentToWhileNobodyWasRefused() {
+    @Test func recipientIsSentToWhileNoneWasRefused() {
         let limiter = RecipientRateLimiter()
         func name() -> String {
             Issue.record("no name is made")
@@ -39,7 +39,7 @@ import Testing
         #expect(limiter.decide(name, repeats: repeats, nowMs: nowMs) == decision)
     }
 
-    @Test func aFrequentRecipientIsCheckedWhereNobodyWasRefused() {
+    @Test func frequentRecipientIsCheckedWhileNoneWasRefused() {
         #expect(RecipientRateLimiter().decide("token:a", repeats: CountMinSketch.paceFrom, nowMs: 0) == .check)
     }
 

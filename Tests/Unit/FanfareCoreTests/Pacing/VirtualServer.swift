@@ -9,7 +9,7 @@ struct VirtualServer {
         /// Answers at once that it is too busy.
         var isFailing = false
 
-        /// Sends under way that just use the capacity.
+        /// Sends in flight that just use the capacity.
         var knee: Double { capacity * latencyMs / 1_000 }
     }
 

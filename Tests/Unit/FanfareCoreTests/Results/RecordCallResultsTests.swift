@@ -34,14 +34,14 @@ import Testing
             + (maybeDup ? #","maybe_dup":true}"# : "}")
     }
 
-    @Test func everyResultIsWrittenWhereAllAreWanted() {
+    @Test func policyAllWritesEveryObject() {
         let call = call([record(0), record(1)], .all)
         #expect(call.objects == "[\(object(0)),\(object(1))]" && call.letters == [0: "s", 1: "s"])
         #expect(flagged(call).objects == "[\(object(0, maybeDup: true)),\(object(1, maybeDup: true))]")
     }
 
-    /// What nobody asked for is written when its recipient turns out to be in doubt, in its place.
-    @Test func spareObjectsComeBackWhenTheyAreFlagged() {
+    /// A spare object is written in its place when its recipient turns out to be in doubt.
+    @Test func spareObjectsAreWrittenWhenFlagged() {
         let call = call([record(0), record(1, .unknown), record(2), record(3)], .failures)
         #expect(call.objects == #"[{"i":1,"token":"t1","status":"unknown","attempts":1}]"#)
         #expect(call.letters == [0: "s", 1: "u", 2: "s", 3: "s"])
@@ -52,7 +52,7 @@ import Testing
         #expect(flagged(call).objects == "[\(objects.joined(separator: ","))]")
     }
 
-    @Test func nothingIsWrittenWhereNothingIsWanted() {
+    @Test func policyNoneWritesNoObjects() {
         let call = call([record(0), record(1, .failed)], .none)
         #expect(call.objects.isEmpty && call.letters == [0: "s", 1: "f"])
         #expect(flagged(call).objects.isEmpty && flagged(call).letters == call.letters)
@@ -65,7 +65,7 @@ import Testing
         #expect(call.objects == "[\(object(0, maybeDup: true))]" && flagged(call).objects == call.objects)
     }
 
-    @Test func feedbackIsToldOfWhateverThePolicyIs() {
+    @Test func feedbackIsWrittenUnderEveryPolicy() {
         let dead = Failure(error: .unregistered, action: .remove, httpStatus: 404)
         var failed = record(0, .failed)
         failed.failure = dead
@@ -90,7 +90,7 @@ import Testing
     // MARK: Texts that travel
 
     @Test(arguments: ["", "a|b|c", "plain"])
-    func anAbortKeepsItsFailure(raw: String) {
+    func abortCodeRoundTripsItsFailure(raw: String) {
         let failure = Failure(error: .invalidArgument, action: .fixMessage, rawError: raw, httpStatus: 400)
         #expect(AbortCode.decode(AbortCode.encode(failure)) == failure)
     }
@@ -107,7 +107,7 @@ import Testing
         (404, "x", "HTTP 404 x: not found: check the project id and the endpoint"),
         (0, "no key", "no key: check the project's credentials"),
     ])
-    func aBlockSaysWhatToDo(status: Int, raw: String, text: String) {
+    func blockReasonNamesTheRemedy(status: Int, raw: String, text: String) {
         let failure = Failure(error: .unspecified, action: .fixCredentials, rawError: raw, httpStatus: status)
         #expect(BlockReason.text(failure) == text)
     }

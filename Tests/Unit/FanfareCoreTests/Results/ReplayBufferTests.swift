@@ -42,7 +42,7 @@ import Testing
         return Flush(slot: nil, source: source, call: call)
     }
 
-    @Test func eachFlushComesBackAsItWas() {
+    @Test func removedFlushesEqualTheAppendedOnes() {
         var buffer = ReplayBuffer()
         let policies: [ResultsPolicy] = [.all, .failures, .none]
         // Over several spans.

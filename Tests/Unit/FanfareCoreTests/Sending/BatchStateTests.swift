@@ -130,7 +130,7 @@ import Testing
             (.lost(.taken), true, true, nil), (.closed, false, true, nil), (.released, false, true, nil),
         ] as [(BatchState, Bool, Bool, ResultStatus?)]
     )
-    func eachStateSaysWhatItAllows(state: BatchState, isLost: Bool, isOver: Bool, ending: ResultStatus?) {
+    func propertiesFollowFromTheState(state: BatchState, isLost: Bool, isOver: Bool, ending: ResultStatus?) {
         #expect(state.isLost == isLost && state.isOver == isOver && state.endingStatus == ending)
     }
 }

@@ -39,7 +39,7 @@ import Testing
         #expect(progress.messageID == "m1")
     }
 
-    @Test func aGroupOfWhichNobodyWasReachedWaitsAsItsAnswerSays() throws {
+    @Test func unreachedGroupWaitsAsItsAnswerAsks() throws {
         var refusal = Retry(failure: Rules.unavailable, retryAfterMs: 33_000)
         refusal.members = ["a"]
         let decision = settle(.retry(refusal))

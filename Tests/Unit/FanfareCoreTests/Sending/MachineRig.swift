@@ -17,7 +17,7 @@ struct MachineRig {
     var now = Instant(monotonicNs: 1_000_000_000_000, projectMs: 1_700_000_000_000)
     var room = SendMachine.Room(fcm: 10_000, instanceID: 10_000, xmpp: 10_000)
 
-    /// What nobody has answered yet, in its order.
+    /// Actions that are not answered yet, in their order.
     private(set) var requests: [SendRequest] = []
     private(set) var flushes: [Flush] = []
     private(set) var checks: [RateCheck] = []

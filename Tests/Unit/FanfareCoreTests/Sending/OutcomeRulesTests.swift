@@ -164,7 +164,7 @@ import Testing
     @Test(arguments: withoutSend)
     func whatNeedsNoSend(row: Row) { #expect(Self.short(row.decide()) == row.expected) }
 
-    @Test func aJobThatGoesOnEndsNobody() async {
+    @Test func endTrapsWhileTheJobGoesOn() async {
         await #expect(processExitsWith: .failure) {
             _ = Self.rules.end(Self.fresh, Self.situation(.message()))
         }
@@ -293,7 +293,7 @@ import Testing
             random: 0
         )
         #expect(decision.rateRefusedUntilMs == (isKept ? Self.nowMs + 10_000 : nil))
-        #expect(last.rateRefusedUntilMs == nil, "whoever is not sent to again waits for nothing")
+        #expect(last.rateRefusedUntilMs == nil, "a recipient with its result waits for nothing")
     }
 
     // MARK: Operations

@@ -129,7 +129,7 @@ import Testing
 
     // MARK: Blocks
 
-    @Test func aBlockRemembersWhenItWasLastWritten() {
+    @Test func blockTimeIsThatOfTheLastWrite() {
         var gate = gate()
         gate.block("why", now: 5)
         #expect(gate.blockReason == "why" && gate.blockedAt == 5)

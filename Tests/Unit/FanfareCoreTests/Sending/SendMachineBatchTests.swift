@@ -312,7 +312,7 @@ import Testing
 
     /// It keeps every other project from sending.
     @Test(arguments: ["pause", "pressure", "hold"])
-    func aQuarantinedBatchThatCannotSendGivesWay(cause: String) {
+    func quarantinedBatchThatCannotSendIsGivenBack(cause: String) {
         var rig = MachineRig()
         rig.hold(.of { $0.isQuarantined = true }, .message())
         rig.handle(.quarantineBegan)

@@ -146,7 +146,7 @@ import Testing
         #expect(rig.machine.gate.blockReason == nil)
     }
 
-    @Test func anotherWorkersBlockIsHeardOf() {
+    @Test func anotherWorkersBlockStopsSends() {
         var rig = sending()
         rig.handle(
             .claimReplied(
@@ -160,7 +160,7 @@ import Testing
         #expect(rig.machine.gate.blockReason == "HTTP 403")
     }
 
-    @Test func aProbeThatWasNotSentSaysSo() {
+    @Test func unsentProbeClosesAsUnused() {
         var rig = MachineRig()
         rig.hold(.of { $0.isProbe = true }, .message())
         rig = rig.hearing(.end(job: "j", status: "cancelled"))

@@ -70,7 +70,7 @@ import Testing
         rig.expectEmpty()
     }
 
-    @Test func redisIsToldWhatIsKnownOfABatch() {
+    @Test func knownBatchesNameFlushAndWatermark() {
         var rig = sending(count: 3)
         rig.answer(.sent())
         rig.flushNow()

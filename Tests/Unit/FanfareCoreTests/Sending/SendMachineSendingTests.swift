@@ -234,7 +234,7 @@ import Testing
         )
     }
 
-    @Test func aFanoutSaysOnceThatItsLastSendHasBegun() {
+    @Test func fanoutReportsItsLastSendOnce() {
         var rig = MachineRig()
         rig.hold(.of(count: 2), .message(total: 2_000))
         rig.send()
@@ -291,7 +291,7 @@ import Testing
         rig.expectEmpty()
     }
 
-    /// The batch waits for the answer; then nobody sends for it any more.
+    /// The batch waits for the answer, after which nothing of it is sent.
     @Test(arguments: [(News.stop(job: "j", epoch: 9), "0r"), (.end(job: "j", status: "cancelled"), "0c")])
     func aCheckedRecipientFollowsItsBatch(news: News, fate: String) {
         var rig = MachineRig()

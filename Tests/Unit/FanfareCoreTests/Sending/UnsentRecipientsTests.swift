@@ -62,7 +62,7 @@ import Testing
         #expect(next(&unsent) == [0] && next(&unsent) == [1])
     }
 
-    @Test func whatIsFinishedIsNobodysOriginal() {
+    @Test func finishedRecipientHasNoAliases() {
         let unsent = unsent(["a", "a", "a"]) { $0[0].fate = .finished }
         #expect(unsent.aliases == [1: [2]] && unsent.left == 1)
     }
