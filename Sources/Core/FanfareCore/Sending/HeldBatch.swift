@@ -77,6 +77,9 @@ public struct HeldBatch {
     var isQuiet: Bool { openFlushes == 0 && !isDirty && inFlight == 0 && rateChecks == 0 }
 
     /// Sends that have not begun: of recipients, and of members in a round.
+    ///
+    /// Inlined: a call would copy the whole batch.
+    @inline(__always)
     var unsentCount: Int { unsent.left + (round?.unsent.count ?? 0) }
 
     /// Whether Redis may have closed it, with the answer still to come: Redis deletes a retry batch with its last flush.

@@ -16,8 +16,8 @@ public struct ProtocolSettings: Equatable, Sendable {
 }
 
 /// The protocol of one job: how many recipients share a request, the request's bytes, and a verdict on each recipient of
-/// an answer.
-public enum ProtocolAdapter: Sendable {
+/// an answer. `indirect`, because every send passes it on: its templates are hundreds of bytes.
+public indirect enum ProtocolAdapter: Sendable {
     /// HTTP v1: a request for each recipient.
     case v1(RequestTemplate)
     /// Legacy JSON: up to a thousand tokens in a request.

@@ -4,7 +4,8 @@ public import StreamWire
 /// The actions that a driver performs for a ``SendMachine``.
 public enum SendAction {
     case send(SendRequest)
-    case flush(Flush)
+    /// `indirect` keeps the other actions small: there is one flush for hundreds of sends.
+    indirect case flush(Flush)
     /// Gives a batch back. `watermark` is nil where it stays, 0 where nothing was sent.
     case release(batch: String, epoch: String, watermark: Int?)
     case loadSpec(job: String)
