@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import FanfareConfiguration
 internal import FanfareModel
 
 /// The command line. One folder per command and one file per subcommand; Options, Output, Process and Redis are shared.
@@ -35,17 +36,17 @@ struct Fanfare: AsyncParsableCommand {
             } else {
                 try command.run()
             }
+        } catch let error as ConfigurationError {
+            for problem in error.problems { Console.error("fanfare: configuration: \(problem)") }
+            exit(withError: ExitCode(Outcome.configuration.rawValue))
+        } catch let error where exitCode(for: error) == .validationFailure {
+            // As the argument parser does, with secrets masked.
+            let complaint = ArgumentMask.masked(fullMessage(for: error), arguments: arguments)
+            if !complaint.isEmpty { Console.error(complaint) }
+            exit(withError: ExitCode.validationFailure)
         } catch {
-            refuse(error, arguments)
+            exit(withError: error)
         }
-    }
-
-    /// Exits as the argument parser does, with secrets masked in its error message.
-    private static func refuse(_ error: any Error, _ arguments: [String]) -> Never {
-        guard exitCode(for: error) == .validationFailure else { exit(withError: error) }
-        let complaint = fullMessage(for: error)
-        if !complaint.isEmpty { Console.error(ArgumentMask.masked(complaint, arguments: arguments)) }
-        exit(withError: ExitCode.validationFailure)
     }
 
     /// Parses a command line. Unknown options are reported before missing ones: a user who typed `--titel` learns that

@@ -24,7 +24,7 @@ struct ConfigCheckCommand: ParsableCommand {
         let configuration: Configuration
         let secrets: Secrets
         do throws(ConfigurationError) {
-            configuration = try options.read()
+            configuration = try options.load()
             secrets = try configuration.loadCheckedSecrets()
             _ = try configuration.deployment(secrets.redis)
         } catch {
@@ -54,7 +54,7 @@ struct ConfigCheckCommand: ParsableCommand {
                 }
                 object["projects"] = .array(list)
             }
-            Console.line(JSONValue.object(object).jsonText)
+            Console.json(object)
         } else {
             ConfigurationOptions.warn(warnings)
             for problem in problems { Console.error("fanfare: configuration: \(problem)") }

@@ -1,5 +1,4 @@
 internal import ArgumentParser
-internal import FanfareConfiguration
 
 struct ConfigCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

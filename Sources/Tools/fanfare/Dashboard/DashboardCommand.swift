@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import FanfareConfiguration
 internal import FanfareDashboard
+internal import Foundation
 internal import RedisTransport
 
 struct DashboardCommand: AsyncParsableCommand {
@@ -12,7 +13,7 @@ struct DashboardCommand: AsyncParsableCommand {
             resumes, cancels, replays and drops them. It may be started before Redis, and needs no worker.
 
             If only this machine can reach it, it needs no token. Otherwise give one in a file or in \
-            \(DashboardToken.variable), and put a TLS proxy before it: the page itself is plain HTTP.
+            \(tokenVariable), and put a TLS proxy before it: the page itself is plain HTTP.
 
             `sent` means accepted by FCM, not delivered and not shown.
 
@@ -23,23 +24,23 @@ struct DashboardCommand: AsyncParsableCommand {
             """
     )
 
+    private static let tokenVariable = "FANFARE_DASHBOARD_TOKEN"
+
     @OptionGroup var options: ConfigurationOptions
 
-    @Option(help: ArgumentHelp("Address to listen on; port 0 takes a free port.", valueName: "host:port"))
+    @Option(help: .value("host:port", "Address to listen on; port 0 takes a free port."))
     var listen = "127.0.0.1:8490"
 
     @Flag(help: "Show everything, change nothing.")
     var readOnly = false
 
     @Option(
-        help: ArgumentHelp("A file with the access token, 16 characters or more.", valueName: "file"),
+        help: .value("file", "A file with the access token, 16 characters or more."),
         completion: .file()
     )
     var tokenFile: String?
 
-    @Option(
-        help: ArgumentHelp("A host name of a proxy on this machine; may be repeated.", valueName: "name")
-    )
+    @Option(help: .value("name", "A host name of a proxy on this machine; may be repeated."))
     var allowHost: [String] = []
 
     func validate() throws {
@@ -49,17 +50,14 @@ struct DashboardCommand: AsyncParsableCommand {
     func run() async throws {
         let configuration = try options.load()
         guard case .tcp(let host, let port)? = ListenAddress(listen) else { return }
-        let settings = DashboardOptions(
-            host: host,
-            port: port,
-            isReadOnly: readOnly,
-            token: try DashboardToken.read(file: tokenFile),
-            allowedHosts: allowHost.map { $0.lowercased() },
-            prefix: configuration.prefix,
-            projects: configuration.projects.map(\.id)
-        )
+        var settings = DashboardOptions()
+        settings.host = host
+        settings.port = port
+        settings.isReadOnly = readOnly
+        settings.token = try Self.token(file: tokenFile)
+        settings.allowedHosts = allowHost.map { $0.lowercased() }
         if let refusal = settings.refusal {
-            let remedy = "set one with --token-file FILE or \(DashboardToken.variable)"
+            let remedy = "set one with --token-file FILE or \(Self.tokenVariable)"
             throw Outcome.configuration.because("dashboard: \(refusal); \(remedy)")
         }
         if !settings.isLoopback {
@@ -84,11 +82,36 @@ struct DashboardCommand: AsyncParsableCommand {
         }
     }
 
+    /// Reads the access token from its file or the environment; nil if none is given.
+    static func token(file: String?) throws -> String? {
+        guard let file else {
+            let given = ProcessInfo.processInfo.environment[tokenVariable] ?? ""
+            return given.isEmpty ? nil : given
+        }
+        let source = ConfiguredFile(name: "--token-file", path: file)
+        let content: FileContent
+        do throws(ConfigurationError) {
+            content = try source.read(limit: 4_096)
+        } catch {
+            throw Outcome.configuration.because("\(error)")
+        }
+        let words = String(decoding: content.bytes, as: UTF8.self).split(whereSeparator: \.isWhitespace)
+        guard !words.isEmpty else { throw Outcome.configuration.because("\(source): the file is empty") }
+        guard words.count == 1 else {
+            throw Outcome.configuration.because("\(source): the file must hold one token and nothing else")
+        }
+        if content.isReadableByOthers { ConfigurationOptions.warn([source.tooOpen]) }
+        return String(words[0])
+    }
+
     static func dashboard(
         _ settings: DashboardOptions,
         _ configuration: Configuration
     ) throws -> Dashboard<RedisClient> {
-        let deployment = try RedisSession.deployment(configuration)
+        let deployment = try configuration.deployment()
+        var settings = settings
+        settings.prefix = configuration.prefix
+        settings.projects = configuration.projects.map(\.id)
         return Dashboard(
             options: settings,
             logger: LogOutput.logger(configuration.log),

@@ -1,6 +1,5 @@
 internal import ArgumentParser
 internal import FanfareClient
-internal import FanfareJSON
 internal import Glibc
 internal import StreamWire
 
@@ -30,29 +29,16 @@ struct DeadDropCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await selection.run(confirm: { if !yes { try Self.confirm($0) } }) { projectOperator, item in
-            let reply = try await projectOperator.drop(item.id)
-            let isDropped = reply != .missing
-            if selection.json {
-                let outcome = isDropped ? "dropped" : "missing"
-                let object: JSONObject = [
-                    "entry": .string(item.id), "job": .string(item.job), "outcome": .string(outcome),
-                ]
-                Console.line(JSONValue.object(object).jsonText)
-            }
-            if !isDropped {
-                Console.error("fanfare: \(DeadSelection.missing(item.id, projectOperator.keys.project))")
-            } else if !selection.json {
-                let what = item.kind == .parked ? "its unfinished recipients are cancelled" : "dropped"
-                Console.line("\(item.id): job \(item.job): \(what)")
-            }
-            return isDropped
+        try await selection.run(confirm: { if !yes { try Self.confirm($0) } }) { session, item in
+            guard try await session.projectOperator.drop(item.id) != .missing else { return .missing(session.project) }
+            let end = item.kind == .parked ? "its unfinished recipients are cancelled" : "dropped"
+            return .init(outcome: "dropped", text: "job \(item.job): \(end)")
         }
     }
 
     private static var canPrompt: Bool { isatty(STDIN_FILENO) == 1 && Console.errorIsTerminal }
 
-    static func question(_ items: [DeadSelection.Item]) -> String {
+    static func question(_ items: [DeadEntry]) -> String {
         let parked = items.filter { $0.kind == .parked }.count
         var text = "Drop \(items.count == 1 ? "1 entry" : "\(items.count) entries") for good?"
         if parked > 0 {
@@ -61,7 +47,7 @@ struct DeadDropCommand: AsyncParsableCommand {
         return text + " [y/N] "
     }
 
-    private static func confirm(_ items: [DeadSelection.Item]) throws {
+    private static func confirm(_ items: [DeadEntry]) throws {
         Console.write(question(items), to: STDERR_FILENO)
         guard ["y", "yes"].contains(readLine()?.lowercased()) else {
             throw Outcome.failed.because("nothing was dropped")

@@ -18,16 +18,16 @@ struct DeadListCommand: AsyncParsableCommand {
     )
 
     @Option(
-        help: ArgumentHelp("Only this kind: rejected or parked.", valueName: "kind"),
-        completion: Completion.words(["rejected", "parked"]),
-        transform: DeadSelection.kind
+        help: .value("kind", "Only this kind: rejected or parked."),
+        completion: Words.deadKinds.completion,
+        transform: Words.deadKinds.value
     )
     var kind: DeadEntry.Kind?
 
-    @Option(help: ArgumentHelp("Only entries of this job.", valueName: "id"), completion: Completion.jobs)
+    @Option(help: .value("id", "Only entries of this job."), completion: Completion.jobs)
     var job: String?
 
-    @Option(help: ArgumentHelp("Maximum number of entries.", valueName: "n"))
+    @Option(help: .value("n", "Maximum number of entries."))
     var limit = 100
 
     @OptionGroup var project: ProjectOption
@@ -41,38 +41,36 @@ struct DeadListCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let configuration = try options.load()
-        let project = try project.resolve(configuration)
-        try await RedisSession.run(configuration) { client in
-            let projectOperator = FanfareOperator(redis: client, project: project, prefix: configuration.prefix)
+        try await project.connect(options) { session in
             var table = TextTable(["entry", "kind", "job", "at", "reason"])
             var count = 0
-            try await projectOperator.eachDeadEntry(newestFirst: true) { entry in
+            try await session.projectOperator.eachDeadEntry(newestFirst: true) { entry in
                 guard kind == nil || entry.kind == kind, job == nil || entry.job == job else { return true }
                 count += 1
                 // Print each entry at once: an entry holds a whole job, and all of them may not fit into memory.
-                if json { Console.line(Self.json(entry)) } else { table.add(Self.row(entry)) }
+                if json {
+                    Console.json(Self.json(entry))
+                } else {
+                    let time = entry.atMs.map(JobRendering.timestamp) ?? "-"
+                    table.add([entry.id, entry.kind.rawValue, entry.job, time, entry.reason])
+                }
                 return count < limit
             }
             if json { return }
             if count == 0 {
-                Console.error("no matching entries in project \(project)")
+                Console.error("no matching entries in project \(session.project)")
             } else {
                 Console.line(table.lines.joined(separator: "\n"))
             }
         }
     }
 
-    static func row(_ entry: DeadEntry) -> [String] {
-        [entry.id, entry.kind.rawValue, entry.job, entry.atMs.map(JobRendering.timestamp) ?? "-", entry.reason]
-    }
-
-    static func json(_ entry: DeadEntry) -> String {
+    static func json(_ entry: DeadEntry) -> JSONObject {
         var object = entry.json
         let fields = entry.originals.map {
             JSONObject.Member(key: $0.name, value: .string(String(decoding: $0.value, as: UTF8.self)))
         }
         object["fields"] = .object(JSONObject(fields))
-        return JSONValue.object(object).jsonText
+        return object
     }
 }

@@ -1,6 +1,5 @@
 internal import ArgumentParser
 internal import FanfareClient
-internal import FanfareJSON
 internal import StreamWire
 
 struct DeadReplayCommand: AsyncParsableCommand {
@@ -21,39 +20,19 @@ struct DeadReplayCommand: AsyncParsableCommand {
     @OptionGroup var selection: DeadSelection
 
     func run() async throws {
-        try await selection.run { projectOperator, item in
-            let reply = try await projectOperator.replay(item.id)
-            if selection.json { Console.line(Self.json(item, reply)) }
-            switch reply {
+        try await selection.run { session, item in
+            switch try await session.projectOperator.replay(item.id) {
             case .resumed(let job):
-                if !selection.json { Console.line("\(item.id): job \(job) is resumed with its unfinished recipients") }
+                return .init(outcome: "resumed", text: "job \(job) is resumed with its unfinished recipients")
             case .pushed(let entry):
-                if !selection.json { Console.line("\(item.id): job \(item.job) was pushed again, as entry \(entry)") }
-            case .missing: Console.error("fanfare: \(DeadSelection.missing(item.id, projectOperator.keys.project))")
+                let text = "job \(item.job) was pushed again, as entry \(entry)"
+                return .init(outcome: "pushed", text: text, entryID: entry)
+            case .missing: return .missing(session.project)
             case .busy(let job):
-                Console.error("fanfare: \(item.id): job \(job) is not over yet; replay it when it is")
-            case .gone(let job): Console.error("fanfare: \(item.id): job \(job) has nothing left to replay")
-            }
-            switch reply {
-            case .resumed, .pushed: return true
-            case .missing, .gone, .busy: return false
+                return .init(isDone: false, outcome: "busy", text: "job \(job) is not over yet; replay it when it is")
+            case .gone(let job):
+                return .init(isDone: false, outcome: "gone", text: "job \(job) has nothing left to replay")
             }
         }
-    }
-
-    static func json(_ item: DeadSelection.Item, _ reply: ReplayReply) -> String {
-        let outcome =
-            switch reply {
-            case .resumed: "resumed"
-            case .pushed: "pushed"
-            case .missing: "missing"
-            case .gone: "gone"
-            case .busy: "busy"
-            }
-        var object: JSONObject = [
-            "entry": .string(item.id), "job": .string(item.job), "outcome": .string(outcome),
-        ]
-        if case .pushed(let entry) = reply { object["entry_id"] = .string(entry) }
-        return JSONValue.object(object).jsonText
     }
 }

@@ -1,24 +1,22 @@
 internal import ArgumentParser
 internal import FanfareClient
-internal import FanfareConfiguration
-internal import RedisTransport
-internal import StreamWire
+internal import FanfareJSON
 
 /// The entries of `dead` that a command applies to.
 struct DeadSelection: ParsableArguments {
-    @Argument(help: ArgumentHelp("Ids of entries: the first column of `dead ls`.", valueName: "entry"))
+    @Argument(help: .value("entry", "Ids of entries: the first column of `dead ls`."))
     var entries: [String] = []
 
-    @Option(help: ArgumentHelp("All entries of this job.", valueName: "id"), completion: Completion.jobs)
+    @Option(help: .value("id", "All entries of this job."), completion: Completion.jobs)
     var job: String?
 
     @Flag(help: "All current entries.")
     var all = false
 
     @Option(
-        help: ArgumentHelp("With --all or --job: only rejected or parked.", valueName: "kind"),
-        completion: Completion.words(["rejected", "parked"]),
-        transform: DeadSelection.kind
+        help: .value("kind", "With --all or --job: only rejected or parked."),
+        completion: Words.deadKinds.completion,
+        transform: Words.deadKinds.value
     )
     var kind: DeadEntry.Kind?
 
@@ -27,13 +25,6 @@ struct DeadSelection: ParsableArguments {
 
     @Flag(help: "Print one JSON object per line.")
     var json = false
-
-    /// An entry without its fields, which may be large.
-    struct Item {
-        var id: String
-        var job: String
-        var kind: DeadEntry.Kind
-    }
 
     func validate() throws {
         guard !Fanfare.skipsValidation else { return }
@@ -46,61 +37,86 @@ struct DeadSelection: ParsableArguments {
         }
     }
 
-    static func kind(_ text: String) throws -> DeadEntry.Kind {
-        let kind = DeadEntry.Kind(rawValue: text)
-        guard [.rejected, .parked].contains(kind) else { throw ValidationError("must be rejected or parked") }
-        return kind
+    /// The outcome of processing an entry.
+    struct Treatment {
+        var isDone = true
+        /// One word, for JSON.
+        var outcome: String
+        var text: String
+        /// The id of the entry that was pushed.
+        var entryID: String?
+
+        static func missing(_ project: String) -> Treatment {
+            let text = "no such entry in `dead` of project \(project); it may have been replayed or dropped already"
+            return Treatment(isDone: false, outcome: "missing", text: text)
+        }
     }
 
-    /// Connects, finds the entries and processes each in turn. Exits with 1 if an entry is missing or was not processed.
-    /// - Parameters:
-    ///   - confirm: gets all entries before the first is processed; throws to change nothing.
-    ///   - process: returns false if the entry could not be processed, after printing why.
+    /// Connects, finds the entries, processes each and prints its outcome. Exits with 1 if an entry is missing or was not
+    /// processed.
+    /// - Parameter confirm: gets all entries before the first is processed; throws to change nothing.
     func run(
-        confirm: ([Item]) throws -> Void = { _ in },
-        process: (FanfareOperator<RedisClient>, Item) async throws -> Bool
+        confirm: ([DeadEntry]) throws -> Void = { _ in },
+        process: (ProjectSession, DeadEntry) async throws -> Treatment
     ) async throws {
-        let configuration = try options.load()
-        let project = try project.resolve(configuration)
-        try await RedisSession.run(configuration) { client in
-            let projectOperator = FanfareOperator(redis: client, project: project, prefix: configuration.prefix)
-            let items = try await find(projectOperator)
+        try await project.connect(options) { session in
+            let items = try await find(session)
             if items.isEmpty, all {
-                Console.error("no matching entries in project \(project)")
+                Console.error("no matching entries in project \(session.project)")
                 return
             }
             if items.isEmpty, let job {
-                throw Outcome.failed.because("job \(job): it has no matching entry in `dead` of project \(project)")
+                throw Outcome.failed.because(
+                    "job \(job): it has no matching entry in `dead` of project \(session.project)"
+                )
             }
             if !items.isEmpty { try confirm(items) }
             var isWhole = items.count == entries.count || entries.isEmpty
-            for item in items where try await !process(projectOperator, item) { isWhole = false }
-            if !isWhole { throw ExitCode(Outcome.failed.rawValue) }
+            for item in items {
+                let treatment = try await process(session, item)
+                show(treatment, item)
+                if !treatment.isDone { isWhole = false }
+            }
+            if !isWhole { throw ExitCode.failure }
         }
     }
 
-    private func find(_ projectOperator: FanfareOperator<RedisClient>) async throws -> [Item] {
-        var items: [Item] = []
+    private func show(_ treatment: Treatment, _ item: DeadEntry) {
+        if json {
+            var object: JSONObject = [
+                "entry": .string(item.id), "job": .string(item.job), "outcome": .string(treatment.outcome),
+            ]
+            object["entry_id"] = treatment.entryID.map { .string($0) }
+            Console.json(object)
+        }
+        if !treatment.isDone {
+            Console.error("fanfare: \(item.id): \(treatment.text)")
+        } else if !json {
+            Console.line("\(item.id): \(treatment.text)")
+        }
+    }
+
+    /// The entries without their fields, which may be large.
+    private func find(_ session: ProjectSession) async throws -> [DeadEntry] {
+        var items: [DeadEntry] = []
+        func add(_ entry: DeadEntry) {
+            var entry = entry
+            entry.originals = []
+            items.append(entry)
+        }
         if entries.isEmpty {
-            try await projectOperator.eachDeadEntry { entry in
-                if job == nil || entry.job == job, kind == nil || entry.kind == kind {
-                    items.append(Item(id: entry.id, job: entry.job, kind: entry.kind))
-                }
+            try await session.projectOperator.eachDeadEntry { entry in
+                if job == nil || entry.job == job, kind == nil || entry.kind == kind { add(entry) }
                 return true
             }
-            return items
         }
         for id in entries {
-            if let entry = try await projectOperator.deadEntry(id) {
-                items.append(Item(id: entry.id, job: entry.job, kind: entry.kind))
+            if let entry = try await session.projectOperator.deadEntry(id) {
+                add(entry)
             } else {
-                Console.error("fanfare: \(Self.missing(id, projectOperator.keys.project))")
+                Console.error("fanfare: \(id): \(Treatment.missing(session.project).text)")
             }
         }
         return items
-    }
-
-    static func missing(_ id: String, _ project: String) -> String {
-        "\(id): no such entry in `dead` of project \(project); it may have been replayed or dropped already"
     }
 }

@@ -1,13 +1,13 @@
 internal import ArgumentParser
 internal import FanfareClient
 internal import FanfareConfiguration
+internal import FanfareDashboard
 internal import FanfareJSON
 internal import FanfareModel
 internal import FanfareSandbox
 internal import FanfareWorker
 internal import Foundation
 internal import Logging
-internal import RedisTransport
 
 struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -24,14 +24,11 @@ struct DemoCommand: AsyncParsableCommand {
             """
     )
 
-    @Option(help: ArgumentHelp("Recipients, 1 to 100000.", valueName: "n"))
+    @Option(help: .value("n", "Recipients, 1 to 100000."))
     var tokens = 10_000
 
     @Option(
-        help: ArgumentHelp(
-            "Lowest level of the worker's log: trace, debug, info, notice, warning, error, critical.",
-            valueName: "level"
-        )
+        help: .value("level", "Lowest level of the worker's log: trace, debug, info, notice, warning, error, critical.")
     )
     var logLevel = "critical"
 
@@ -80,24 +77,15 @@ struct DemoCommand: AsyncParsableCommand {
         await sandbox.stop()
     }
 
-    /// Writes a configuration file, as a user would, and reads it.
     private func configuration(_ redis: DemoRedis, _ ports: SandboxPorts) throws -> Configuration {
-        let file = redis.folder + "/fanfare.yaml"
-        let yaml = """
-            redis: { url: "\(redis.url)" }
-            projects:
-              \(Self.project):
-                credentials: sandbox/service-account-\(Self.project).json
-                endpoint: https://localhost:\(ports.data)
-            tls: { ca_file: sandbox/ca.pem }
-            log: { level: \(logLevel) }
-            """
-        try yaml.write(toFile: file, atomically: false, encoding: .utf8)
-        do throws(ConfigurationError) {
-            return try Configuration.load(file: file, environment: [:])
-        } catch {
-            throw ConfigurationOptions.report(error)
-        }
+        let state = redis.folder + "/sandbox"
+        let environment = [
+            "FANFARE_REDIS_URL": redis.url, "FANFARE_PROJECTS": Self.project,
+            "FANFARE_PROJECTS_DEMO_CREDENTIALS": state + "/service-account-\(Self.project).json",
+            "FANFARE_PROJECTS_DEMO_ENDPOINT": "https://localhost:\(ports.data)",
+            "FANFARE_TLS_CA_FILE": state + "/ca.pem", "FANFARE_LOG_LEVEL": logLevel,
+        ]
+        return try Configuration.load(file: nil, environment: environment)
     }
 
     private func runWithDashboard(_ configuration: Configuration) async throws {
@@ -107,19 +95,8 @@ struct DemoCommand: AsyncParsableCommand {
             configuration: WorkerConfiguration(configuration, secrets: secrets, redis: redis),
             logger: LogOutput.logger(configuration.log)
         )
-        let dashboard = Task { await DemoDashboard.serve(configuration) }
-        do {
-            try await runWorker(worker, configuration)
-        } catch {
-            dashboard.cancel()
-            await dashboard.value
-            throw error
-        }
-        dashboard.cancel()
-        await dashboard.value
-    }
-
-    private func runWorker(_ worker: Worker, _ configuration: Configuration) async throws {
+        // Cancelled at the end of this scope.
+        async let _ = serveDashboard(configuration)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 if case .failed(let reason) = try await worker.run() {
@@ -129,33 +106,47 @@ struct DemoCommand: AsyncParsableCommand {
             group.addTask {
                 // If the fan-out fails, drain the worker too: the group waits for both.
                 defer { worker.drain() }
-                try await RedisSession.run(configuration) { try await fanOut($0) }
+                try await RedisSession.run(configuration) { client in
+                    try await fanOut(
+                        ProjectSession(client: client, project: Self.project, prefix: configuration.prefix)
+                    )
+                }
             }
             try await group.waitForAll()
         }
     }
 
-    private func fanOut(_ client: RedisClient) async throws {
+    /// Serves the dashboard until the task is cancelled. The demo goes on without it if it cannot start.
+    private func serveDashboard(_ configuration: Configuration) async {
+        var settings = DashboardOptions()
+        settings.port = 0
+        do {
+            let dashboard = try DashboardCommand.dashboard(settings, configuration)
+            try await dashboard.run { Console.error("dashboard: http://127.0.0.1:\($0)") }
+        } catch {
+            if !Task.isCancelled { Console.error("fanfare: no dashboard: \(error)") }
+        }
+    }
+
+    private func fanOut(_ session: ProjectSession) async throws {
         let mix = DemoMix(count: tokens)
-        let producer = FanfareProducer(redis: client, project: Self.project)
         var job = PushJob(
             target: .tokens(mix.tokens),
             message: #"{"notification":{"title":"Hello","body":"from Fanfare"},"data":{"article":"42"}}"#
         )
         job.results = .all
-        let id = try await producer.push(job)
+        let id = try await session.producer.push(job)
         Console.error("job \(id): \(tokens) recipients\n")
-        let projectOperator = FanfareOperator(redis: client, project: Self.project)
-        let status = try await JobWait(projectOperator: projectOperator, job: id).watch().status
+        let status = try await JobWait(session: session, job: id).watch().status
         guard status.state == .done else {
             throw Outcome.failed.because("the job ended as \(status.state)\(status.reason.map { ": \($0)" } ?? "")")
         }
         var summary = DemoSummary()
-        try await producer.results(of: status) { entry in
+        try await session.producer.results(of: status) { entry in
             for result in entry.results { summary.add(result) }
         }
         if json {
-            Console.line(JSONValue.object(summary.json(mix, status)).jsonText)
+            Console.json(summary.json(mix, status))
         } else {
             for line in summary.lines(mix, status) { Console.line(line) }
         }
@@ -163,6 +154,6 @@ struct DemoCommand: AsyncParsableCommand {
             Console.error("\nrunning until Ctrl-C")
             try? await Task.sleep(for: .seconds(31_536_000))
         }
-        if !summary.isAsExpected(mix) { throw ExitCode(Outcome.failed.rawValue) }
+        if !summary.isAsExpected(mix) { throw ExitCode.failure }
     }
 }

@@ -15,9 +15,9 @@ struct DemoMix {
         }
     }
 
-    let tokens: [String]
+    private(set) var tokens: [String] = []
     /// Number of recipients by expected result.
-    let expected: [Row: Int]
+    private(set) var expected: [Row: Int] = [:]
 
     private static let kinds: [(prefix: String, perMille: Int, row: Row)] = [
         ("sbx-unregistered-", 20, Row(status: "failed", error: "UNREGISTERED", action: "remove")),
@@ -36,8 +36,6 @@ struct DemoMix {
     private static let serverErrors = [3: "sbx-unavailable-1-", 5: "sbx-internal-1-", 8: "sbx-unavailable-1-"]
 
     init(count: Int) {
-        var tokens: [String] = []
-        var expected: [Row: Int] = [:]
         for index in 0..<count {
             // Server errors with Retry-After hold the project, so they come together at the start.
             if let prefix = Self.serverErrors[index] {
@@ -55,7 +53,5 @@ struct DemoMix {
                 break
             }
         }
-        self.tokens = tokens
-        self.expected = expected
     }
 }

@@ -1,6 +1,4 @@
-internal import ArgumentParser
 internal import Foundation
-internal import Glibc
 
 /// A private redis-server: a unix socket in a temporary folder, without persistence.
 ///

@@ -2,26 +2,39 @@ internal import RedisTransport
 
 extension Check {
     /// Who can reach this Redis, and what this user may do in it.
-    static let access = Check { subject in
-        guard let facts = subject.redis else { return [] }
-        let name = "access"
+    static let access = Check("access") { subject, report in
+        guard let facts = subject.redis else { return }
         if let refusal = facts.refusal {
             let remedy = "give this Redis user the permissions on the page Redis"
-            return [.fail(name, "this user may not read a project: \(refusal)", remedy)]
+            return report.fail("this user may not read a project: \(refusal)", remedy)
         }
-        guard let deployment = subject.deployment else { return [] }
-        var findings = RedisExposure.concerns(deployment, user: facts.user).map {
-            Finding.warn(name, $0.text, $0.remedy)
+        for concern in subject.deployment.concerns(user: facts.user) {
+            report.warn(concern.text, concern.remedy)
         }
-        if findings.isEmpty {
+        if report.isEmpty {
             let user = facts.user.map { "as \($0)" } ?? "as a user that may not run ACL WHOAMI"
-            findings.append(
-                .ok(
-                    name,
-                    user + (deployment.server.usesTLS ? ", over TLS" : ", on this machine or over a trusted route")
-                )
-            )
+            let usesTLS = subject.deployment.server.usesTLS
+            report.ok(user + (usesTLS ? ", over TLS" : ", on this machine or over a trusted route"))
         }
-        return findings
+    }
+}
+
+extension RedisDeployment {
+    /// What others could do with Redis or on the route to it. A Redis on this machine has no concerns.
+    func concerns(user: String? = nil) -> [(text: String, remedy: String)] {
+        guard !isLoopback else { return [] }
+        var concerns: [(text: String, remedy: String)] = []
+        func add(_ text: String, _ remedy: String) { concerns.append((text, remedy)) }
+        if server.password == nil {
+            add("over the network and without a password", "require a password or an ACL user of every client")
+        }
+        if !server.usesTLS {
+            let text = "over the network and without TLS: messages, tokens and the password can be read on the route"
+            add(text, "use rediss://, or a private network")
+        }
+        if user == "default" {
+            add("signed in as the default user, which may do everything", "create an ACL user for the workers")
+        }
+        return concerns
     }
 }

@@ -1,3 +1,4 @@
+internal import CurlTransport
 internal import FanfareConfiguration
 internal import RedisTransport
 
@@ -6,45 +7,65 @@ struct Check: Sendable {
     /// The facts that checks examine.
     struct Subject: Sendable {
         var configuration: Configuration
-        /// The address of Redis without its password.
-        var redisName: String
+        var deployment: RedisDeployment
         /// nil if Redis could not be reached.
         var redis: RedisFacts?
         var redisError: RedisError?
-        var deployment: RedisDeployment?
+        var curl = CurlLibrary.current
+        /// Maximum number of open files; nil if unknown.
+        var fileLimit = Self.currentFileLimit
         /// Names of variables that are set and that Fanfare ignores.
         var ignoredVariables: [String] = []
         /// Connect to FCM and to the token endpoint too.
         var isOnline = false
     }
 
-    /// Returns no finding if the check does not apply.
-    let examine: @Sendable (Subject) async -> [Finding]
+    typealias RedisRule = @Sendable (RedisFacts, Configuration, inout Report) -> Void
 
-    init(_ examine: @escaping @Sendable (Subject) async -> [Finding]) { self.examine = examine }
+    /// The name of its findings, unless the rule changes it.
+    private let name: String
+    private let rule: @Sendable (Subject, inout Report) async -> Void
+
+    /// - Parameter rule: adds no finding if the check does not apply.
+    init(_ name: String, _ rule: @escaping @Sendable (Subject, inout Report) async -> Void) {
+        self.name = name
+        self.rule = rule
+    }
 
     /// A check that needs Redis; without Redis it finds nothing, since ``redisReach`` reports that.
-    static func redis(_ examine: @escaping @Sendable (RedisFacts, Configuration) -> [Finding]) -> Check {
-        Check { subject in subject.redis.map { examine($0, subject.configuration) } ?? [] }
+    static func redis(_ name: String, _ rule: @escaping RedisRule) -> Check {
+        Check(name) { subject, report in
+            if let facts = subject.redis { rule(facts, subject.configuration, &report) }
+        }
     }
 
     /// A check of a server. In a cluster it examines each primary that has a configured project. If their findings differ,
     /// each finding that is not ok names its primary.
-    static func server(_ examine: @escaping @Sendable (RedisFacts, Configuration) -> [Finding]) -> Check {
-        .redis { facts, configuration in
-            let first = examine(facts, configuration)
-            let all = facts.primaries.map { (name: $0.name, findings: examine($0.facts, configuration)) }
+    static func server(_ name: String, _ rule: @escaping RedisRule) -> Check {
+        .redis(name) { facts, configuration, report in
+            func findings(_ facts: RedisFacts) -> [Finding] {
+                var report = Report(name)
+                rule(facts, configuration, &report)
+                return report.findings
+            }
             func signature(_ findings: [Finding]) -> [String] { findings.map { "\($0.severity) \($0.remedy ?? "")" } }
-            guard all.contains(where: { signature($0.findings) != signature(first) }) else { return first }
-            let concerns = all.flatMap { name, findings in
-                findings.filter { $0.severity != .ok }.map { finding in
-                    var finding = finding
-                    finding.text = "\(name): \(finding.text)"
-                    return finding
+            let first = findings(facts)
+            let all = facts.primaries.map { (name: $0.name, findings: findings($0.facts)) }
+            if all.contains(where: { signature($0.findings) != signature(first) }) {
+                for (name, findings) in all {
+                    for finding in findings where finding.severity != .ok {
+                        report.add(finding.severity, "\(name): \(finding.text)", finding.remedy)
+                    }
                 }
             }
-            return concerns.isEmpty ? first : concerns
+            if report.isEmpty { report.findings = first }
         }
+    }
+
+    func examine(_ subject: Subject) async -> [Finding] {
+        var report = Report(name)
+        await rule(subject, &report)
+        return report.findings
     }
 
     /// All checks, in the order of the report.

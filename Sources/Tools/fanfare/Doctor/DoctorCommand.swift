@@ -31,18 +31,16 @@ struct DoctorCommand: AsyncParsableCommand {
 
     func run() async throws {
         let configuration = try options.load()
-        let deployment = try RedisSession.deployment(configuration)
-        var subject = Check.Subject(configuration: configuration, redisName: "\(deployment)")
-        subject.deployment = deployment
+        let deployment = try configuration.deployment()
+        var subject = Check.Subject(configuration: configuration, deployment: deployment)
         subject.ignoredVariables = ProcessProtection.ignored
         subject.isOnline = online
         do throws(RedisError) {
             let client = try await RedisSession.connect(deployment, configuration)
             defer { client.close() }
-            let isCluster = deployment.form == .cluster
-            var probe = RedisProbe(client: client, isCluster: isCluster, configuration: configuration)
-            probe.scansForUnknownProjects = online
+            let probe = RedisProbe(client: client, isCluster: deployment.form == .cluster, configuration: configuration)
             subject.redis = try await probe.facts()
+            if online { subject.redis?.unknownProjects = try await probe.unknownProjects() }
         } catch {
             subject.redisError = error
         }
@@ -53,12 +51,7 @@ struct DoctorCommand: AsyncParsableCommand {
             findings += new
         }
         let isFine = findings.allSatisfy { $0.severity != .fail }
-        if json {
-            let object: JSONObject = [
-                "ok": .bool(isFine), "checks": .array(findings.map { .object($0.json) }),
-            ]
-            Console.line(JSONValue.object(object).jsonText)
-        }
-        if !isFine { throw ExitCode(Outcome.failed.rawValue) }
+        if json { Console.json(["ok": .bool(isFine), "checks": .array(findings.map { .object($0.json) })]) }
+        if !isFine { throw ExitCode.failure }
     }
 }

@@ -2,62 +2,48 @@ internal import FanfareConfiguration
 
 extension Check {
     /// Whether Redis persists its data, and whether writing works.
-    static let persistence = Check.server { facts, _ in
-        let name = "persistence"
-        if facts.info["aof_last_write_status"].map({ $0 != "ok" }) ?? false {
+    static let persistence = Check.server("persistence") { facts, _, report in
+        func hasFailed(_ status: String) -> Bool { facts.info[status].map { $0 != "ok" } ?? false }
+        if hasFailed("aof_last_write_status") {
             let remedy = "free or repair its disk; until then Redis refuses writes"
-            return [.fail(name, "the last write to the append-only file failed", remedy)]
+            return report.fail("the last write to the append-only file failed", remedy)
         }
         guard facts.keepsAppendOnlyFile else {
-            let remedy = "appendonly yes (`CONFIG SET appendonly yes`, and in redis.conf)"
-            if facts.settings["save"]?.isEmpty ?? false {
-                return [.fail(name, "off: a restart of Redis loses every job", remedy)]
-            }
-            return [.fail(name, "snapshots only: a restart of Redis loses everything since the last one", remedy)]
+            let loss =
+                facts.settings["save"]?.isEmpty ?? false
+                ? "off: a restart of Redis loses every job"
+                : "snapshots only: a restart of Redis loses everything since the last one"
+            return report.fail(loss, "appendonly yes (`CONFIG SET appendonly yes`, and in redis.conf)")
         }
         guard let fsync = facts.appendFsync else {
             let remedy = "check appendfsync yourself, or allow CONFIG GET"
-            return [.warn(name, "append-only file; this user may not read how often it is synced", remedy)]
+            return report.warn("append-only file; this user may not read how often it is synced", remedy)
         }
         if fsync == "no" {
             let remedy = "appendfsync everysec or always (`CONFIG SET appendfsync everysec`, and in redis.conf)"
-            return [.fail(name, "appendfsync no: a power failure can lose any number of writes", remedy)]
+            return report.fail("appendfsync no: a power failure can lose any number of writes", remedy)
         }
-        var findings: [Finding] = [.ok(name, "append-only file, appendfsync \(fsync)")]
-        if facts.info["aof_last_bgrewrite_status"].map({ $0 != "ok" }) ?? false {
-            findings.append(
-                .warn(
-                    name,
-                    "the last rewrite of the append-only file failed",
-                    "see Redis' log; the cause is disk or memory"
-                )
-            )
+        report.ok("append-only file, appendfsync \(fsync)")
+        let remedy = "see Redis' log; the cause is disk or memory"
+        if hasFailed("aof_last_bgrewrite_status") {
+            report.warn("the last rewrite of the append-only file failed", remedy)
         }
-        if facts.info["rdb_last_bgsave_status"].map({ $0 != "ok" }) ?? false {
+        if hasFailed("rdb_last_bgsave_status") {
             let stops = facts.settings["stop-writes-on-bgsave-error"] != "no" && facts.settings["save"] != ""
-            let remedy =
-                "see Redis' log; the cause is disk or memory"
-                + (stops ? "; Redis may refuse writes until it succeeds" : "")
-            findings.append(.warn(name, "the last snapshot failed", remedy))
+            let outlook = stops ? "; Redis may refuse writes until it succeeds" : ""
+            report.warn("the last snapshot failed", remedy + outlook)
         }
         if fsync == "everysec", let late = facts.number("aof_delayed_fsync"), late > 0 {
             let text = "\(late) syncs were late since Redis started: a power failure can cost more than a second"
-            findings.append(.warn(name, text, "give Redis a faster or less busy disk"))
+            report.warn(text, "give Redis a faster or less busy disk")
         }
-        return findings
     }
 
     /// What each failure can lose. The page Guarantees has the table.
-    static let durability = Check.server { facts, configuration in
-        let name = "durability"
+    static let durability = Check.server("durability") { facts, configuration, report in
         guard facts.keepsAppendOnlyFile, let fsync = facts.appendFsync, ["always", "everysec"].contains(fsync) else {
-            return [
-                .warn(
-                    name,
-                    "without the append-only file, a stop of Redis or its machine can lose every job",
-                    "see persistence"
-                )
-            ]
+            let text = "without the append-only file, a stop of Redis or its machine can lose every job"
+            return report.warn(text, "see persistence")
         }
         let confirmed = configuration.redis.safeReplicas
         let stop =
@@ -66,17 +52,15 @@ extension Check {
             : "Redis killed: usually nothing, at most the last 2 s; power lost: about the last second"
         let text = "worker killed: nothing is lost; \(stop); failover: \(failover(facts, confirmed))"
         if confirmed > 0, facts.onlineReplicas < confirmed {
-            let remedy = "connect replicas, or set redis.durability: fast"
-            return [
-                .fail(name, "safe needs \(count(confirmed)), \(facts.onlineReplicas) online: nothing is sent", remedy)
-            ]
+            let text = "safe needs \(count(confirmed)), \(facts.onlineReplicas) online: nothing is sent"
+            return report.fail(text, "connect replicas, or set redis.durability: fast")
         }
         if confirmed > 0, fsync != "always" || (facts.minReplicas ?? 0) < confirmed {
             let remedy =
                 "appendfsync always and min-replicas-to-write \(confirmed), so that producers' writes are confirmed too"
-            return [.warn(name, "\(text); this Redis does not keep what safe promises", remedy)]
+            return report.warn("\(text); this Redis does not keep what safe promises", remedy)
         }
-        return [.ok(name, text)]
+        report.ok(text)
     }
 
     private static func failover(_ facts: RedisFacts, _ confirmed: Int) -> String {

@@ -15,16 +15,6 @@ struct Finding: Equatable, Sendable {
     var text: String
     var remedy: String?
 
-    static func ok(_ check: String, _ text: String) -> Finding { Finding(check: check, severity: .ok, text: text) }
-
-    static func warn(_ check: String, _ text: String, _ remedy: String) -> Finding {
-        Finding(check: check, severity: .warn, text: text, remedy: remedy)
-    }
-
-    static func fail(_ check: String, _ text: String, _ remedy: String) -> Finding {
-        Finding(check: check, severity: .fail, text: text, remedy: remedy)
-    }
-
     var line: String {
         let word =
             severity == .fail ? "FAIL" : severity.rawValue + String(repeating: " ", count: 4 - severity.rawValue.count)
@@ -39,5 +29,27 @@ struct Finding: Equatable, Sendable {
         ]
         object["remedy"] = remedy.map { .string($0) }
         return object
+    }
+}
+
+/// Collects findings.
+struct Report: Sendable {
+    /// The name of the next findings.
+    var check: String
+    var findings: [Finding] = []
+
+    init(_ check: String) { self.check = check }
+
+    /// Whether no finding has the name ``check``.
+    var isEmpty: Bool { !findings.contains { $0.check == check } }
+
+    mutating func ok(_ text: String) { add(.ok, text, nil) }
+
+    mutating func warn(_ text: String, _ remedy: String) { add(.warn, text, remedy) }
+
+    mutating func fail(_ text: String, _ remedy: String) { add(.fail, text, remedy) }
+
+    mutating func add(_ severity: Finding.Severity, _ text: String, _ remedy: String?) {
+        findings.append(Finding(check: check, severity: severity, text: text, remedy: remedy))
     }
 }

@@ -12,19 +12,6 @@ struct RedisFacts: Sendable {
         case unknown(String)
     }
 
-    /// A primary of a cluster.
-    struct Primary: Sendable {
-        var name: String
-        var facts: RedisFacts
-    }
-
-    /// A project that jobs were pushed to and that the configuration does not name.
-    struct UnknownProject: Sendable {
-        var id: String
-        /// Entries of its `jobs` stream.
-        var jobs: Int64
-    }
-
     /// The fields of INFO.
     var info: [String: String] = [:]
     /// The answer of CONFIG GET; empty if it is not permitted.
@@ -36,13 +23,14 @@ struct RedisFacts: Sendable {
     var skewErrorMs: Int64 = 0
     /// The primaries of a cluster that have the configured projects, or all if no project is configured. The other facts
     /// are those of the first. Empty without a cluster.
-    var primaries: [Primary] = []
+    var primaries: [(name: String, facts: RedisFacts)] = []
     /// The configured projects, as far as they could be read.
     var projects: [ProjectSnapshot] = []
     /// Fan-outs that made no progress between two readings, by project.
     var stuck: [String: String] = [:]
-    /// Only with `--online`; without projects that have a live worker.
-    var unknownProjects: [UnknownProject] = []
+    /// Projects that the configuration does not name and no live worker serves, and their numbers of pushed jobs. Only
+    /// with `--online`.
+    var unknownProjects: [(id: String, jobs: Int64)] = []
     /// The server's refusal of a command that this Redis user may not run; nil if none was refused.
     var refusal: String?
     /// The name of the signed-in ACL user; nil if ACL WHOAMI is not permitted.
@@ -58,34 +46,17 @@ struct RedisFacts: Sendable {
         return info
     }
 
-    /// Reads CONFIG GET: alternating names and values.
-    static func settings(_ value: RedisValue) -> [String: String] {
-        guard let flat = value.array, flat.count.isMultiple(of: 2) else { return [:] }
-        var settings: [String: String] = [:]
-        for index in stride(from: 0, to: flat.count, by: 2) {
-            settings[flat[index].string ?? ""] = flat[index + 1].string
-        }
-        return settings
-    }
-
     /// Reads `FUNCTION LIST ... WITHCODE`.
     static func functions(_ value: RedisValue, source: [UInt8]) -> Functions {
         guard let libraries = value.array else { return .unknown("FUNCTION LIST answered with an unknown reply") }
-        guard let library = libraries.first?.array else { return .missing }
-        for index in stride(from: 0, to: library.count - 1, by: 2) where library[index].string == "library_code" {
-            return library[index + 1].bytes == source ? .same : .different
+        guard let library = libraries.first else { return .missing }
+        guard let code = NamedValues(library)?["library_code"]?.bytes else {
+            return .unknown("FUNCTION LIST answered without code")
         }
-        return .unknown("FUNCTION LIST answered without code")
+        return code == source ? .same : .different
     }
 
     func number(_ name: String) -> Int64? { info[name].flatMap { Int64($0) } }
-
-    /// Major and minor version; nil if INFO has none.
-    var version: (major: Int, minor: Int)? {
-        let parts = (info["redis_version"] ?? "").split(separator: ".").map { Int($0) }
-        guard let major = parts.first ?? nil else { return nil }
-        return (major, (parts.count > 1 ? parts[1] : nil) ?? 0)
-    }
 
     /// `always`, `everysec` or `no`; nil if CONFIG GET is not permitted.
     var appendFsync: String? { settings["appendfsync"] }
@@ -96,17 +67,18 @@ struct RedisFacts: Sendable {
         settings["min-replicas-to-write"].flatMap { Int64($0) } ?? (info["min_slaves_good_slaves"] == nil ? nil : 1)
     }
 
-    /// Replicas whose link is up.
-    var onlineReplicas: Int {
+    /// INFO's lines of the replicas whose link is up.
+    private var onlineLinks: [String] {
         info.filter { name, value in
             name.hasPrefix("slave") && name.dropFirst(5).allSatisfy(\.isNumber) && value.contains("state=online")
-        }.count
+        }.map(\.value)
     }
+
+    var onlineReplicas: Int { onlineLinks.count }
 
     /// Seconds since the last sign of the slowest online replica.
     var replicaLag: Int64 {
-        info.filter { name, value in name.hasPrefix("slave") && value.contains("state=online") }
-            .flatMap { $0.value.split(separator: ",") }.filter { $0.hasPrefix("lag=") }
+        onlineLinks.flatMap { $0.split(separator: ",") }.filter { $0.hasPrefix("lag=") }
             .compactMap { Int64($0.dropFirst(4)) }.max() ?? 0
     }
 }

@@ -1,5 +1,6 @@
 internal import FanfareClient
 internal import FanfareConfiguration
+internal import FanfareModel
 internal import Foundation
 internal import RedisTransport
 internal import StreamWire
@@ -9,8 +10,6 @@ struct RedisProbe {
     let client: RedisClient
     let isCluster: Bool
     let configuration: Configuration
-    /// Also scan all keys.
-    var scansForUnknownProjects = false
 
     func facts() async throws(RedisError) -> RedisFacts {
         var facts = try await isCluster ? clusterFacts() : facts(of: client)
@@ -22,26 +21,23 @@ struct RedisProbe {
                 try? await Task.sleep(for: .seconds(2))
                 try await readProjects(into: &facts)
                 for (old, new) in zip(before, facts.projects) where old.id == new.id {
-                    guard let job = Self.stuckFanout(of: old), Self.stuckFanout(of: new) == job, old.tally == new.tally
-                    else {
-                        continue
+                    if old.tally == new.tally, Self.stuckFanout(of: old) == Self.stuckFanout(of: new) {
+                        facts.stuck[new.id] = Self.stuckFanout(of: new)
                     }
-                    facts.stuck[new.id] = job
                 }
             }
         }
-        if scansForUnknownProjects { facts.unknownProjects = try await unknownProjects() }
         return facts
     }
 
     /// Primaries without a configured project are not read: they need no functions.
     private func clusterFacts() async throws(RedisError) -> RedisFacts {
         let bases = configuration.projects.map { ProjectKeys(prefix: configuration.prefix, project: $0.id).base }
-        var primaries: [RedisFacts.Primary] = []
+        var primaries: [(name: String, facts: RedisFacts)] = []
         for primary in try await client.primaries(having: bases) {
             let server = try await RedisSession.connect(RedisDeployment(primary), configuration)
             defer { server.close() }
-            primaries.append(.init(name: "\(primary)", facts: try await facts(of: server)))
+            primaries.append(("\(primary)", try await facts(of: server)))
         }
         guard var facts = primaries.first?.facts else {
             throw RedisError(.clusterDown, "no node serves the slots of the configured projects")
@@ -53,19 +49,11 @@ struct RedisProbe {
     private func facts(of client: RedisClient) async throws(RedisError) -> RedisFacts {
         var facts = RedisFacts()
         facts.info = RedisFacts.info(try await client.send(RedisCommand("INFO")).string ?? "")
-        if let reply = try await sendIfPermitted(
-            RedisCommand(
-                "CONFIG",
-                "GET",
-                "appendfsync",
-                "min-replicas-to-write",
-                "stop-writes-on-bgsave-error",
-                "save"
-            ),
-            client
-        ) {
-            facts.settings = RedisFacts.settings(reply)
-        }
+        let names = ["appendfsync", "min-replicas-to-write", "stop-writes-on-bgsave-error", "save"]
+        var command = RedisCommand("CONFIG", "GET")
+        for name in names { command.append(name) }
+        let settings = try await sendIfPermitted(command, client).flatMap { NamedValues($0) }
+        for name in names { facts.settings[name] = settings?.text(name) }
         facts.user = try await sendIfPermitted(RedisCommand("ACL", "WHOAMI"), client)?.string
         facts.functions = try await functions(client)
         (facts.skewMs, facts.skewErrorMs) = try await skew(client)
@@ -81,10 +69,7 @@ struct RedisProbe {
             } catch let error as RedisError where error.code == .noPerm {
                 facts.refusal = "\(error)"
             } catch {
-                // An older library has no `fleet` function.
-                let projectOperator = FanfareOperator(redis: client, project: project.id, prefix: configuration.prefix)
-                guard let overview = try? await projectOperator.overview() else { continue }
-                facts.projects.append(ProjectSnapshot(id: project.id, overview: overview))
+                // The check of the functions reports why.
             }
         }
     }
@@ -124,16 +109,56 @@ struct RedisProbe {
         var best: (ms: Int64, errorMs: Int64)?
         for _ in 0..<5 {
             let before = Date().timeIntervalSince1970
-            let reply = try await client.send(JobInquiry.time)
+            let redisMs = try await client.nowMs()
             let after = Date().timeIntervalSince1970
-            guard let redisMs = JobInquiry.milliseconds(reply) else {
-                throw RedisError(.protocolError, "TIME did not answer with a time")
-            }
             // If this machine's clock is set back meanwhile, the round trip is negative.
             let errorMs = Int64((max(0, after - before) * 500).rounded(.up))
             let skewMs = redisMs - Int64((before + after) * 500)
             if best.map({ errorMs < $0.errorMs }) ?? true { best = (skewMs, errorMs) }
         }
         return best ?? (0, 0)
+    }
+
+    // MARK: Projects without a worker
+
+    /// Bounds the scan to about two million keys, since Redis may hold other applications' keys.
+    private static let maxScans = 2_000
+
+    /// Projects with pushed jobs that are not configured and have no live worker.
+    func unknownProjects() async throws(RedisError) -> [(id: String, jobs: Int64)] {
+        let reader = FleetReader(redis: client, prefix: configuration.prefix)
+        let seen = (try? await FanfareOperator.projects(redis: client, prefix: configuration.prefix)) ?? []
+        let unknown = Set(seen + (try await pushedTo())).subtracting(configuration.projects.map(\.id))
+        var found: [(id: String, jobs: Int64)] = []
+        for id in unknown.sorted() {
+            let jobs = ProjectKeys(prefix: configuration.prefix, project: id).jobs
+            // The key may hold another type.
+            let count = (try? await client.send(RedisCommand("XLEN", jobs)))?.integer ?? 0
+            guard count > 0 else { continue }
+            if let project = try? await reader.read(id), project.workersAlive > 0 { continue }
+            found.append((id, count))
+        }
+        return found
+    }
+
+    /// Projects that have a stream of jobs. Empty for a cluster, whose keys cannot be scanned with one cursor.
+    private func pushedTo() async throws(RedisError) -> Set<String> {
+        guard !isCluster else { return [] }
+        var found: Set<String> = []
+        var cursor = "0"
+        for _ in 0..<Self.maxScans {
+            let pattern = "\(configuration.prefix):{*}:jobs"
+            let scan = RedisCommand("SCAN", cursor, "MATCH", pattern, "COUNT", "1000", "TYPE", "stream")
+            guard let reply = try await sendIfPermitted(scan, client)?.array, reply.count == 2,
+                let next = reply[0].string
+            else { break }
+            for name in (reply[1].array ?? []).compactMap(\.string) {
+                let id = String(name.dropFirst(configuration.prefix.count + 2).dropLast("}:jobs".count))
+                if ProjectID.isValid(id) { found.insert(id) }
+            }
+            if next == "0" { break }
+            cursor = next
+        }
+        return found
     }
 }

@@ -30,8 +30,8 @@ struct FunctionsLoadCommand: AsyncParsableCommand {
                 defer { server.close() }
                 _ = try await server.send(FunctionLibrary.load())
             }
-            let object: JSONObject = ["library": .string(FunctionLibrary.name), "outcome": .string("loaded")]
-            Console.line(json ? JSONValue.object(object).jsonText : "loaded \(FunctionLibrary.name)")
+            let name = FunctionLibrary.name
+            Console.result("loaded \(name)", ["library": .string(name), "outcome": "loaded"], isJSON: json)
         }
     }
 }

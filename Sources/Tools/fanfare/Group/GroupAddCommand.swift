@@ -15,11 +15,9 @@ struct GroupAddCommand: AsyncParsableCommand {
 
     @OptionGroup var arguments: GroupArguments
     @OptionGroup var key: GroupKeyOption
-    @OptionGroup(title: "Tokens") var members: MemberOptions
-
-    func validate() throws { try arguments.check(members) }
+    @OptionGroup(title: "Tokens") var members: GroupMembers
 
     func run() async throws {
-        try await arguments.run(.add(try arguments.tokens(members), toGroup: arguments.name, key: key.group))
+        try await arguments.run(.add(try members.tokens(), toGroup: arguments.name, key: key.group))
     }
 }

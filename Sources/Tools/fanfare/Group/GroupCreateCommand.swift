@@ -16,11 +16,9 @@ struct GroupCreateCommand: AsyncParsableCommand {
     )
 
     @OptionGroup var arguments: GroupArguments
-    @OptionGroup(title: "Tokens") var members: MemberOptions
-
-    func validate() throws { try arguments.check(members) }
+    @OptionGroup(title: "Tokens") var members: GroupMembers
 
     func run() async throws {
-        try await arguments.run(.createGroup(arguments.name, members: try arguments.tokens(members)))
+        try await arguments.run(.createGroup(arguments.name, members: try members.tokens()))
     }
 }

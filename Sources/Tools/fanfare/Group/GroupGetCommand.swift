@@ -16,7 +16,5 @@ struct GroupGetCommand: AsyncParsableCommand {
 
     @OptionGroup var arguments: GroupArguments
 
-    func validate() throws { try arguments.check(nil) }
-
     func run() async throws { try await arguments.run(.getGroup(arguments.name)) }
 }

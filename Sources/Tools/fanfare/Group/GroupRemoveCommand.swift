@@ -15,11 +15,9 @@ struct GroupRemoveCommand: AsyncParsableCommand {
 
     @OptionGroup var arguments: GroupArguments
     @OptionGroup var key: GroupKeyOption
-    @OptionGroup(title: "Tokens") var members: MemberOptions
-
-    func validate() throws { try arguments.check(members) }
+    @OptionGroup(title: "Tokens") var members: GroupMembers
 
     func run() async throws {
-        try await arguments.run(.remove(try arguments.tokens(members), fromGroup: arguments.name, key: key.group))
+        try await arguments.run(.remove(try members.tokens(), fromGroup: arguments.name, key: key.group))
     }
 }

@@ -1,6 +1,5 @@
 internal import ArgumentParser
 internal import FanfareClient
-internal import StreamWire
 
 struct JobCancelCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -19,14 +18,9 @@ struct JobCancelCommand: AsyncParsableCommand {
     @OptionGroup var arguments: JobArguments
 
     func run() async throws {
-        try await arguments.run { projectOperator in
-            let reply = try await projectOperator.cancel(arguments.id)
-            // Cancelling a cancelled job succeeds.
-            let isDone = reply == .over(state: JobStatus.State.cancelled.rawValue)
-            try JobControlReport(arguments, projectOperator.keys.project, reply).print(
-                "its unfinished recipients are cancelled",
-                isDone
-            )
-        }
+        try await arguments.change(
+            { _ in "its unfinished recipients are cancelled" },
+            isSuccess: { $0 == JobStatus.State.cancelled.rawValue }
+        ) { try await $0.cancel(arguments.id) }
     }
 }

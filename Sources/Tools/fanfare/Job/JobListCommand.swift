@@ -1,6 +1,5 @@
 internal import ArgumentParser
 internal import FanfareClient
-internal import FanfareConfiguration
 internal import RedisTransport
 
 struct JobListCommand: AsyncParsableCommand {
@@ -19,13 +18,13 @@ struct JobListCommand: AsyncParsableCommand {
     )
 
     @Option(
-        help: ArgumentHelp("Only jobs in this state: \(Self.states.joined(separator: ", ")).", valueName: "state"),
-        completion: Completion.words(Self.states),
-        transform: Self.state
+        help: .value("state", "Only jobs in this state: \(Self.states.list.joined(separator: ", "))."),
+        completion: Self.states.completion,
+        transform: Self.states.value
     )
     var state: JobStatus.State?
 
-    @Option(help: ArgumentHelp("Maximum number of jobs.", valueName: "n"))
+    @Option(help: .value("n", "Maximum number of jobs."))
     var limit = 100
 
     @Flag(help: "Also jobs that are over and still kept; scans every key in Redis.")
@@ -42,18 +41,15 @@ struct JobListCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let configuration = try options.load()
-        let project = try project.resolve(configuration)
-        try await RedisSession.run(configuration) { client in
-            let projectOperator = FanfareOperator(redis: client, project: project, prefix: configuration.prefix)
-            let list = try await projectOperator.jobs(state: state, includingOver: all, limit: limit)
-            let now = try await client.nowMs()
+        try await project.connect(options) { session in
+            let list = try await session.projectOperator.jobs(state: state, includingOver: all, limit: limit)
+            let now = try await session.client.nowMs()
             let jobs = list.jobs.map { JobProgress(status: $0, nowMs: now) }
             if json {
-                for job in jobs { Console.line(JobRendering.json(job, project)) }
+                for job in jobs { Console.json(JobRendering.json(job, session.project)) }
             } else if jobs.isEmpty {
                 let hint = all || state != nil ? "" : "; --all also lists jobs that are over"
-                Console.error("no matching jobs in project \(project)\(hint)")
+                Console.error("no matching jobs in project \(session.project)\(hint)")
             } else {
                 Console.line(Self.table(jobs))
             }
@@ -77,12 +73,16 @@ struct JobListCommand: AsyncParsableCommand {
         return table.lines.joined(separator: "\n")
     }
 
-    private static let states = [
-        "scheduled", "waiting", "active", "retrying", "paused", "parked", "done", "cancelled", "expired", "rejected",
-    ]
-
-    private static func state(_ text: String) throws -> JobStatus.State {
-        guard states.contains(text) else { throw ValidationError("must be one of \(states.joined(separator: ", "))") }
-        return JobStatus.State(rawValue: text)
-    }
+    private static let states = Words(
+        "scheduled",
+        "waiting",
+        "active",
+        "retrying",
+        "paused",
+        "parked",
+        "done",
+        "cancelled",
+        "expired",
+        "rejected"
+    )
 }

@@ -1,6 +1,5 @@
 internal import ArgumentParser
 internal import FanfareClient
-internal import StreamWire
 
 struct JobPauseCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -18,9 +17,6 @@ struct JobPauseCommand: AsyncParsableCommand {
     @OptionGroup var arguments: JobArguments
 
     func run() async throws {
-        try await arguments.run { projectOperator in
-            try JobControlReport(arguments, projectOperator.keys.project, try await projectOperator.pause(arguments.id))
-                .print("paused")
-        }
+        try await arguments.change({ _ in "paused" }) { try await $0.pause(arguments.id) }
     }
 }

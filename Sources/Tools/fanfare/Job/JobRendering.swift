@@ -6,7 +6,7 @@ internal import StreamWire
 /// A job as text and as JSON.
 enum JobRendering {
     /// The fields of the job's hash, then values derived from them.
-    static func json(_ progress: JobProgress, _ project: String) -> String {
+    static func json(_ progress: JobProgress, _ project: String) -> JSONObject {
         let status = progress.status
         var object = FleetJSON.object(status)
         object.members.insert(.init(key: "project", value: .string(project)), at: 1)
@@ -23,7 +23,7 @@ enum JobRendering {
         case .holding(let untilMs): add("slot_until_ms", untilMs)
         }
         object["held_by"] = progress.obstacle.map { .string($0) }
-        return JSONValue.object(object).jsonText
+        return object
     }
 
     private static func whole(_ number: Double) -> Int64? { Int64(exactly: number.rounded()) }

@@ -1,9 +1,7 @@
 internal import ArgumentParser
 internal import FanfareClient
-internal import FanfareConfiguration
 internal import FanfareJSON
 internal import FanfareModel
-internal import RedisTransport
 
 struct JobResultsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -27,11 +25,8 @@ struct JobResultsCommand: AsyncParsableCommand {
     var failed = false
 
     func run() async throws {
-        let configuration = try arguments.options.load()
-        let project = try arguments.project.resolve(configuration)
-        try await RedisSession.run(configuration) { client in
-            let producer = FanfareProducer(redis: client, project: project, prefix: configuration.prefix)
-            guard let status = try await producer.status(of: arguments.id) else {
+        try await arguments.run { session in
+            guard let status = try await session.producer.status(of: arguments.id) else {
                 throw JobArguments.missing(arguments.id)
             }
             if !arguments.json { Console.line(Self.columns.joined(separator: "\t")) }
@@ -40,12 +35,12 @@ struct JobResultsCommand: AsyncParsableCommand {
                 isWhole = false
                 Console.error("fanfare: \(error); no worker wrote this entry, it is skipped")
             }
-            try await producer.results(of: status, unreadable: reportUnreadable) { entry in
+            try await session.producer.results(of: status, unreadable: reportUnreadable) { entry in
                 let wanted = entry.results.filter { !failed || $0.status != .sent }
                 let lines = wanted.map { arguments.json ? JSONValue.object($0.json).jsonText : Self.row($0) }
                 if !lines.isEmpty { Console.line(lines.joined(separator: "\n")) }
             }
-            if !isWhole { throw ExitCode(Outcome.failed.rawValue) }
+            if !isWhole { throw ExitCode.failure }
         }
     }
 

@@ -1,6 +1,5 @@
 internal import ArgumentParser
 internal import FanfareClient
-internal import StreamWire
 
 struct JobResumeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -17,11 +16,6 @@ struct JobResumeCommand: AsyncParsableCommand {
     @OptionGroup var arguments: JobArguments
 
     func run() async throws {
-        try await arguments.run { projectOperator in
-            let reply = try await projectOperator.resume(arguments.id)
-            var text = "resumed"
-            if case .ok(let state) = reply { text += "; it is \(state)" }
-            try JobControlReport(arguments, projectOperator.keys.project, reply).print(text)
-        }
+        try await arguments.change({ "resumed; it is \($0)" }) { try await $0.resume(arguments.id) }
     }
 }

@@ -1,7 +1,5 @@
 internal import ArgumentParser
 internal import FanfareClient
-internal import RedisTransport
-internal import StreamWire
 
 struct JobShowCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -23,18 +21,13 @@ struct JobShowCommand: AsyncParsableCommand {
     var wait = false
 
     func run() async throws {
-        try await arguments.run { projectOperator in
-            guard let progress = try await projectOperator.progress(of: arguments.id) else {
+        try await arguments.run { session in
+            guard let progress = try await session.projectOperator.progress(of: arguments.id) else {
                 throw JobArguments.missing(arguments.id)
             }
-            guard wait else {
-                let project = projectOperator.keys.project
-                Console.line(
-                    arguments.json ? JobRendering.json(progress, project) : JobRendering.table(progress)
-                )
-                return
-            }
-            try await JobWait(projectOperator: projectOperator, job: arguments.id).follow(isJSON: arguments.json)
+            if wait { return try await JobWait(session: session, job: arguments.id).follow(isJSON: arguments.json) }
+            let object = JobRendering.json(progress, session.project)
+            Console.result(JobRendering.table(progress), object, isJSON: arguments.json)
         }
     }
 }

@@ -1,11 +1,10 @@
 internal import ArgumentParser
 internal import FanfareClient
 internal import RedisTransport
-internal import StreamWire
 
 /// Follows a job until it is over or parked.
 struct JobWait {
-    let projectOperator: FanfareOperator<RedisClient>
+    let session: ProjectSession
     let job: String
 
     /// An outage of Redis longer than this ends the wait.
@@ -13,32 +12,27 @@ struct JobWait {
     /// After this long without a worker taking the job, the user gets a notice.
     private static let noticeDelay = Duration.seconds(10)
 
-    /// Shows the job's progress and its end.
-    /// - Throws: the exit code, unless every recipient was accepted by FCM.
+    /// Shows the job's progress and its end. Throws the exit code, unless every recipient was accepted by FCM.
     func follow(isJSON: Bool) async throws {
         let progress = try await watch()
         if isJSON {
-            Console.line(JobRendering.json(progress, projectOperator.keys.project))
+            Console.json(JobRendering.json(progress, session.project))
         } else {
             Console.error(JobRendering.table(progress))
         }
         try check(progress)
     }
 
-    /// Shows the job's progress.
-    /// - Returns: the last state.
+    /// Shows the job's progress and returns the last one.
     func watch() async throws -> JobProgress {
         var bar = ProgressBar()
         defer { bar.end() }
         return try await run({ bar.show($0) }, onNotice: { bar.printNotice($0) })
     }
 
-    /// Checks the end of a job.
-    /// - Throws: the exit code, unless every recipient was accepted by FCM.
+    /// Throws the exit code, unless every recipient was accepted by FCM.
     func check(_ progress: JobProgress) throws {
-        if progress.status.state == .parked {
-            throw Outcome.failed.because(JobControlReport.parked(job, projectOperator.keys.project))
-        }
+        if progress.status.state == .parked { throw JobArguments.parked(job, session.project) }
         if let end = Self.shortfall(progress.status) { throw Outcome.failed.because(end) }
     }
 
@@ -64,12 +58,15 @@ struct JobWait {
         var stop: String?
         while true {
             do {
-                if let progress = try await projectOperator.progress(of: job) {
+                if let progress = try await session.projectOperator.progress(of: job) {
                     last = progress
                     silentSince = nil
                     onProgress(progress)
                     if progress.status.isOver || progress.status.state == .parked { return progress }
-                    if let new = progress.stop, new != stop { onNotice(Self.stopNotice(new, progress)) }
+                    if let new = progress.stop, new != stop {
+                        let state = progress.status.state == .paused ? "is paused" : "is held"
+                        onNotice("job \(job) \(state): \(new); still waiting")
+                    }
                     stop = progress.stop
                 } else if let last {
                     throw FanfareClientError(
@@ -89,10 +86,5 @@ struct JobWait {
             }
             try await Task.sleep(for: .milliseconds(last == nil ? 50 : 200))
         }
-    }
-
-    static func stopNotice(_ stop: String, _ progress: JobProgress) -> String {
-        let state = progress.status.state == .paused ? "is paused" : "is held"
-        return "job \(progress.status.id) \(state): \(stop); still waiting"
     }
 }

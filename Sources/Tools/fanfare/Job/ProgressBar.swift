@@ -12,7 +12,13 @@ struct ProgressBar {
     mutating func show(_ progress: JobProgress) {
         guard isShown else { return }
         meter.add(progress.status.attempted, atMs: progress.nowMs)
-        draw(Self.line(progress, rate: meter.perSecond))
+        let line = Self.line(progress, rate: meter.perSecond)
+        guard line != lastLine else { return }
+        lastLine = line
+        // A wrapped line could not be cleared.
+        var size = winsize()
+        let isKnown = ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 1
+        Console.write("\r\u{1B}[K" + (isKnown ? String(line.prefix(Int(size.ws_col) - 1)) : line), to: STDERR_FILENO)
     }
 
     /// Prints a line that stays.
@@ -26,15 +32,6 @@ struct ProgressBar {
         guard isShown, !lastLine.isEmpty else { return }
         lastLine = ""
         Console.write("\r\u{1B}[K", to: STDERR_FILENO)
-    }
-
-    private mutating func draw(_ line: String) {
-        guard line != lastLine else { return }
-        lastLine = line
-        // A wrapped line could not be cleared.
-        var size = winsize()
-        let isKnown = ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 1
-        Console.write("\r\u{1B}[K" + (isKnown ? String(line.prefix(Int(size.ws_col) - 1)) : line), to: STDERR_FILENO)
     }
 
     /// - Parameter rate: results a second over the last seconds; nil if unknown.

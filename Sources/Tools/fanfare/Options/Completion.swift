@@ -2,16 +2,10 @@ internal import ArgumentParser
 internal import FanfareClient
 internal import FanfareConfiguration
 internal import FanfareModel
-internal import Foundation
 internal import RedisTransport
 
 /// Shell completions. They never fail and never wait long: without an answer they offer nothing.
 enum Completion {
-    static let files = CompletionKind.file()
-    static let configurations = CompletionKind.file(extensions: ["yaml", "yml"])
-
-    static func words(_ words: [String]) -> CompletionKind { .list(words) }
-
     /// The projects of the configuration that the command line names.
     static let projects = CompletionKind.custom { (words: [String], _: Int, _: String) -> [String] in
         configuration(words)?.projects.map(\.id) ?? []
@@ -22,7 +16,7 @@ enum Completion {
         guard let configuration = configuration(words) else { return [] }
         let only = configuration.projects.count == 1 ? configuration.projects[0].id : nil
         guard let project = value(["--project"], in: words) ?? only, ProjectID.isValid(project),
-            let deployment = try? configuration.deployment(try configuration.redisPasswords()),
+            let deployment = try? configuration.deployment(),
             let client = try? await RedisSession.connect(deployment, configuration)
         else { return [] }
         defer { client.close() }
@@ -31,13 +25,11 @@ enum Completion {
     }
 
     private static func configuration(_ words: [String]) -> Configuration? {
-        let environment = ProcessInfo.processInfo.environment
-        var flags: [String: String] = [:]
-        flags["redis.url"] = value(["--redis"], in: words)
-        flags["prefix"] = value(["--prefix"], in: words)
-        let file =
-            value(["-c", "--config"], in: words) ?? environment["FANFARE_CONFIG"].flatMap { $0.isEmpty ? nil : $0 }
-        return try? Configuration.load(file: file, environment: environment, flags: flags)
+        var options = ConfigurationOptions()
+        options.config = value(["-c", "--config"], in: words)
+        options.redis = value(["--redis"], in: words)
+        options.prefix = value(["--prefix"], in: words)
+        return try? options.load()
     }
 
     /// The value of an option on an unfinished command line: `--name value` or `--name=value`.

@@ -6,28 +6,25 @@ internal import Foundation
 struct ConfigurationOptions: ParsableArguments {
     @Option(
         name: [.short, .long],
-        help: ArgumentHelp(
-            "The configuration file (YAML). Default: FANFARE_CONFIG.",
-            valueName: "file"
-        ),
-        completion: Completion.configurations
+        help: .value("file", "The configuration file (YAML). Default: FANFARE_CONFIG."),
+        completion: .file(extensions: ["yaml", "yml"])
     )
     var config: String?
 
     @Option(
-        help: ArgumentHelp(
-            "Address of Redis: redis://, rediss://, unix://, redis-sentinel:// or redis-cluster://. Put a URL with a password into FANFARE_REDIS_URL or the file.",
-            valueName: "url"
+        help: .value(
+            "url",
+            "Address of Redis: redis://, rediss://, unix://, redis-sentinel:// or redis-cluster://. Put a URL with a password into FANFARE_REDIS_URL or the file."
         )
     )
     var redis: String?
 
-    @Option(help: ArgumentHelp("Prefix of every Redis key.", valueName: "text"))
+    @Option(help: .value("text", "Prefix of every Redis key."))
     var prefix: String?
 
     /// Reads the configuration.
     /// - Parameter more: values of the command's own flags, by the paths of settings.
-    func read(_ more: [String: String?] = [:]) throws(ConfigurationError) -> Configuration {
+    func load(_ more: [String: String?] = [:]) throws(ConfigurationError) -> Configuration {
         var flags: [String: String] = more.compactMapValues { $0 }
         flags["redis.url"] = redis
         flags["prefix"] = prefix
@@ -38,21 +35,6 @@ struct ConfigurationOptions: ParsableArguments {
             environment: environment,
             flags: flags
         )
-    }
-
-    /// Reads the configuration; prints its problems and throws the exit code for configuration if there are any.
-    func load(_ more: [String: String?] = [:]) throws -> Configuration {
-        do throws(ConfigurationError) {
-            return try read(more)
-        } catch {
-            throw Self.report(error)
-        }
-    }
-
-    /// Prints the problems and returns the exit code to throw.
-    static func report(_ error: ConfigurationError) -> ExitCode {
-        for problem in error.problems { Console.error("fanfare: configuration: \(problem)") }
-        return ExitCode(Outcome.configuration.rawValue)
     }
 
     static func warn(_ warnings: [String]) {

@@ -5,38 +5,36 @@ internal import RedisTransport
 
 /// Options of every job.
 struct GeneralJobOptions: ParsableArguments {
-    @Option(
-        help: ArgumentHelp(
-            "Your own id. A job pushed again with it within the dedupe window is not sent again.",
-            valueName: "id"
-        )
-    )
+    @Option(help: .value("id", "Your own id. A job pushed again with it within the dedupe window is not sent again."))
     var id: String?
 
     @Option(
-        help: ArgumentHelp("Start at \(TimeArgument.forms).", valueName: "time"),
+        help: .value("time", "Start at \(TimeArgument.forms)."),
         transform: GeneralJobOptions.time
     )
     var at: TimeArgument?
 
     @Option(
-        help: ArgumentHelp("Give up unsent recipients at this time; forms as for --at.", valueName: "time"),
+        help: .value("time", "Give up unsent recipients at this time; forms as for --at."),
         transform: GeneralJobOptions.time
     )
     var expiresAt: TimeArgument?
 
-    @Option(help: ArgumentHelp("0 to 9, higher first. Default: 5.", valueName: "n"))
+    @Option(help: .value("n", "0 to 9, higher first. Default: 5."))
     var priority: Int?
 
     @Option(
-        help: ArgumentHelp("Which results are written: all, failures or none.", valueName: "which"),
-        completion: Completion.words(["all", "failures", "none"]),
-        transform: GeneralJobOptions.policy
+        help: .value("which", "Which results are written: all, failures or none."),
+        completion: Self.policies.completion,
+        transform: Self.policies.value
     )
     var results: ResultsPolicy?
 
+    private static let policies = Words("all", "failures", "none")
+
     /// Refuses what a worker would reject, while the user is still present.
-    func check() throws {
+    func validate() throws {
+        guard !Fanfare.skipsValidation else { return }
         if let id { try Self.check(id: id) }
         if let priority, !(0...9).contains(priority) { throw ValidationError("--priority: 0 to 9") }
     }
@@ -60,12 +58,5 @@ struct GeneralJobOptions: ParsableArguments {
     private static func time(_ text: String) throws -> TimeArgument {
         guard let time = TimeArgument(text) else { throw ValidationError("must be \(TimeArgument.forms)") }
         return time
-    }
-
-    private static func policy(_ text: String) throws -> ResultsPolicy {
-        guard let policy = ResultsPolicy(rawValue: text), policy != .unsaid else {
-            throw ValidationError("must be all, failures or none")
-        }
-        return policy
     }
 }

@@ -1,4 +1,3 @@
-internal import ArgumentParser
 internal import Glibc
 
 /// Reads lines of a file or of standard input, trimmed of white space, without empty lines.

@@ -10,9 +10,9 @@ enum TimeArgument: Equatable {
         if text.hasPrefix("+") {
             guard let delay = Self.delay(text.dropFirst()) else { return nil }
             self = .after(milliseconds: delay)
-        } else if !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
+        } else if let number = Int64(text) {
             // Fewer than 12 digits would be a time before 1974: seconds, given by mistake.
-            guard let number = Int64(text), (100_000_000_000...99_999_999_999_999).contains(number) else { return nil }
+            guard (100_000_000_000...99_999_999_999_999).contains(number) else { return nil }
             self = .at(milliseconds: number)
         } else {
             guard let date = Self.date(text) else { return nil }

@@ -1,4 +1,3 @@
-internal import ArgumentParser
 internal import FanfareModel
 internal import Foundation
 internal import RedisTransport
@@ -8,8 +7,7 @@ internal import StreamWire
 /// that neither this process nor the stream entry grows with the audience.
 struct TokensFile {
     let path: String
-    let client: RedisClient
-    let keys: ProjectKeys
+    let session: ProjectSession
     let notBefore: TimeArgument?
 
     /// Maximum number of tokens in a stream entry, about 16 MB.
@@ -20,38 +18,34 @@ struct TokensFile {
 
     func load() async throws -> Target {
         let lines = try LineReader(path: path)
-        var tokens: [String] = []
-        while let token = try lines.next() {
-            tokens.append(token)
-            if tokens.count > Self.inlineLimit { return try await loadAudience(tokens, lines) }
-        }
-        guard !tokens.isEmpty else { throw Self.empty(path) }
-        return .tokens(tokens)
+        let tokens = try Self.first(lines, path)
+        return tokens.count > Self.inlineLimit ? try await loadAudience(tokens, lines) : .tokens(tokens)
     }
 
     /// Reads a file whose tokens must fit into one stream entry.
     static func read(_ path: String) throws -> [String] {
-        let lines = try LineReader(path: path)
-        var tokens: [String] = []
-        while let token = try lines.next() {
-            tokens.append(token)
-            guard tokens.count <= inlineLimit else {
-                let rule = "more than \(inlineLimit) tokens, the limit of a job; split the file"
-                throw Outcome.usage.because("--tokens-file: \(rule)")
-            }
+        let tokens = try first(try LineReader(path: path), path)
+        guard tokens.count <= inlineLimit else {
+            let rule = "more than \(inlineLimit) tokens, the limit of a job; split the file"
+            throw Outcome.usage.because("--tokens-file: \(rule)")
         }
-        guard !tokens.isEmpty else { throw Self.empty(path) }
         return tokens
     }
 
-    private static func empty(_ path: String) -> ExitCode {
-        let source = path == "-" ? "standard input" : "--tokens-file"
-        return Outcome.usage.because("\(source): no tokens; give one per line")
+    /// The first tokens: one more than ``inlineLimit`` if there are as many.
+    private static func first(_ lines: LineReader, _ path: String) throws -> [String] {
+        var tokens: [String] = []
+        while tokens.count <= inlineLimit, let token = try lines.next() { tokens.append(token) }
+        guard !tokens.isEmpty else {
+            let source = path == "-" ? "standard input" : "--tokens-file"
+            throw Outcome.usage.because("\(source): no tokens; give one per line")
+        }
+        return tokens
     }
 
     private func loadAudience(_ first: [String], _ lines: LineReader) async throws -> Target {
         // A unique name: a list that a job reads must never change.
-        let key = "audience:{\(keys.project)}:\(UUID().uuidString.lowercased())"
+        let key = "audience:{\(session.project)}:\(UUID().uuidString.lowercased())"
         Console.error("fanfare: more than \(Self.inlineLimit) tokens: writing them to the list \(key) first")
         var total = 0
         var piece = first
@@ -60,7 +54,7 @@ struct TokensFile {
                 let part = piece[start..<min(piece.count, start + Self.pieceSize)]
                 var command = RedisCommand("RPUSH", key)
                 for token in part { command.append(token) }
-                let length = try await client.send(command).integer ?? 0
+                let length = try await session.client.send(command).integer ?? 0
                 if total == 0 { try await expire(key) }
                 total += part.count
                 guard length == total else {
@@ -75,15 +69,15 @@ struct TokensFile {
     }
 
     private func expire(_ key: String) async throws {
-        let now = try await client.nowMs()
+        let now = try await session.client.nowMs()
         let start = max(now, notBefore?.milliseconds(nowMs: now) ?? now)
-        _ = try await client.send(RedisCommand("PEXPIREAT", key, "\(start + Self.keepMs)"))
+        _ = try await session.client.send(RedisCommand("PEXPIREAT", key, "\(start + Self.keepMs)"))
     }
 }
 
 extension RedisClient {
     /// The time of Redis' clock, which workers use, in Unix milliseconds.
-    func nowMs() async throws -> Int64 {
+    func nowMs() async throws(RedisError) -> Int64 {
         guard let milliseconds = JobInquiry.milliseconds(try await send(JobInquiry.time)) else {
             throw RedisError(.protocolError, "TIME did not answer with a time")
         }

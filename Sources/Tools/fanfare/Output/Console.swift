@@ -1,8 +1,16 @@
+internal import FanfareJSON
 internal import Glibc
 
 /// Writes lines to standard output and standard error, with control characters escaped.
 enum Console {
     static func line(_ text: String) { writeLine(text, to: STDOUT_FILENO) }
+    static func json(_ object: JSONObject) { line(JSONValue.object(object).jsonText) }
+
+    /// Prints a result as a line of text or as a JSON object.
+    static func result(_ text: String, _ object: JSONObject, isJSON: Bool) {
+        if isJSON { json(object) } else { line(text) }
+    }
+
     static func error(_ text: String) { writeLine(text, to: STDERR_FILENO) }
 
     private static func writeLine(_ text: String, to descriptor: Int32) {

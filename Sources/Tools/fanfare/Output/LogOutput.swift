@@ -1,7 +1,6 @@
 internal import FanfareConfiguration
 internal import FanfareJSON
 internal import Foundation
-internal import Glibc
 internal import Logging
 
 /// Writes log records to standard error, as text lines or as one JSON object per line. Each record is one write.
@@ -48,10 +47,9 @@ struct LogOutput: LogHandler {
         isJSON: Bool
     ) -> String {
         if isJSON {
-            var object = JSONObject([
-                .init(key: "time", value: .string(time)), .init(key: "level", value: .string(level.rawValue)),
-                .init(key: "message", value: .string(message)),
-            ])
+            var object: JSONObject = [
+                "time": .string(time), "level": .string(level.rawValue), "message": .string(message),
+            ]
             for (key, value) in values { object.members.append(.init(key: key, value: .string(value))) }
             return escaped(JSONValue.object(object).jsonText)
         }
@@ -64,9 +62,7 @@ struct LogOutput: LogHandler {
     private static func quoted(_ value: String) -> String {
         let isPlain = value.unicodeScalars.allSatisfy { $0 != " " && $0 != "\"" && !PrintableText.isUnsafe($0) }
         if isPlain, !value.isEmpty { return value }
-        var bytes: [UInt8] = []
-        bytes.appendJSONString(value)
-        return escaped(String(decoding: bytes, as: UTF8.self))
+        return escaped(JSONValue.string(value).jsonText)
     }
 
     /// JSON allows DEL, C1 controls and U+2028 unescaped.

@@ -20,9 +20,8 @@ enum PrintableText {
                 result.append(scalar)
             } else {
                 let digits = String(scalar.value, radix: 16)
-                result.append(contentsOf: "\\u".unicodeScalars)
-                result.append(contentsOf: String(repeating: "0", count: max(0, 4 - digits.count)).unicodeScalars)
-                result.append(contentsOf: digits.unicodeScalars)
+                let zeros = String(repeating: "0", count: max(0, 4 - digits.count))
+                result.append(contentsOf: "\\u\(zeros)\(digits)".unicodeScalars)
             }
         }
         return String(result)

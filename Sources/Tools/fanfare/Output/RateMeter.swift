@@ -1,6 +1,5 @@
 /// Rate of a counter over the last five seconds, in counts per second.
 struct RateMeter {
-    /// Length of the window.
     private static let windowMs: Int64 = 5_000
     /// Minimum time between two counts for a rate.
     private static let leastMs: Int64 = 500

@@ -13,9 +13,7 @@ struct TextTable {
 
     /// Replaces control characters: cells repeat text from outside.
     private static func visible(_ cell: String) -> String {
-        var text = String.UnicodeScalarView()
-        for scalar in cell.unicodeScalars { text.append(PrintableText.isUnsafe(scalar) ? "?" : scalar) }
-        return String(text)
+        String(String.UnicodeScalarView(cell.unicodeScalars.map { PrintableText.isUnsafe($0) ? "?" : $0 }))
     }
 
     var lines: [String] {

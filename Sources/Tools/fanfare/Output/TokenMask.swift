@@ -11,31 +11,16 @@ enum TokenMask {
 
     static func masked(_ text: String) -> String {
         if text.contains("PRIVATE KEY") { return "[masked]" }
-        var result = ""
-        var run = ""
-        for character in text {
-            if isPart(character) {
-                run.append(character)
-            } else {
-                result += shortened(run)
-                run = ""
-                result.append(character)
-            }
-        }
-        return withoutPassword(result + shortened(run))
+        // Runs of the characters that occur in tokens and keys.
+        return withoutPassword(text.replacing(/[A-Za-z0-9\-_.:~+=]+/) { shortened($0.output) })
     }
 
-    /// Whether a character occurs in tokens and keys.
-    private static func isPart(_ character: Character) -> Bool {
-        character.isASCII && (character.isLetter || character.isNumber || "-_.:~+=".contains(character))
-    }
-
-    private static func shortened(_ run: String) -> String {
-        guard isSecret(run) else { return run }
+    private static func shortened(_ run: Substring) -> String {
+        guard isSecret(run) else { return String(run) }
         return "\(run.prefix(shown))…[\(run.count) characters]"
     }
 
-    private static func isSecret(_ run: String) -> Bool {
+    private static func isSecret(_ run: Substring) -> Bool {
         run.count > longest || run.contains(":APA91b") || run.hasPrefix("ya29.")
             || (run.hasPrefix("AIza") && run.count >= 35)
             || (run.hasPrefix("eyJ") && run.count > 40 && run.contains("."))
@@ -43,18 +28,6 @@ enum TokenMask {
 
     /// `redis://user:password@host` without the password.
     private static func withoutPassword(_ text: String) -> String {
-        var rest = text[...]
-        var result = ""
-        while let scheme = rest.firstRange(of: "://") {
-            result += rest[..<scheme.upperBound]
-            rest = rest[scheme.upperBound...]
-            let authority = rest.prefix { !$0.isWhitespace && $0 != "/" && $0 != "?" && $0 != "\"" }
-            guard let at = authority.lastIndex(of: "@"), let colon = authority[..<at].firstIndex(of: ":") else {
-                continue
-            }
-            result += rest[...colon] + "…"
-            rest = rest[at...]
-        }
-        return result + rest
+        text.replacing(/(:\/\/[^\s\/?":]*:)[^\s\/?"]*@/) { "\($0.1)…@" }
     }
 }

@@ -7,27 +7,24 @@ internal import Synchronization
 /// The handler writes the signal's number to a pipe, so a signal that arrives before the source watches is not lost.
 final class StopSignals {
     private let source: any DispatchSourceRead
-    private let pipe: (read: Int32, write: Int32)
 
     /// - Parameter stop: called once, on a private queue.
     init(_ stop: @escaping @Sendable () -> Void) {
         var ends: [Int32] = [-1, -1]
-        guard Glibc.pipe(&ends) == 0 else { preconditionFailure("no descriptor is left for signals") }
-        let (input, output) = (ends[0], ends[1])
-        pipe = (input, output)
-        signalPipe.store(output, ordering: .releasing)
-        let source = DispatchSource.makeReadSource(
-            fileDescriptor: input,
-            queue: DispatchQueue(label: "fanfare.signals")
-        )
-        let seen = SignalCount()
+        guard pipe(&ends) == 0 else { preconditionFailure("no descriptor is left for signals") }
+        let input = ends[0]
+        signalPipe.store(ends[1], ordering: .releasing)
+        let queue = DispatchQueue(label: "fanfare.signals")
+        source = DispatchSource.makeReadSource(fileDescriptor: input, queue: queue)
+        var isStopping = false
         source.setEventHandler {
             var number: UInt8 = 0
             guard read(input, &number, 1) == 1 else { return }
-            if seen.next() == 1 { stop() } else { _exit(128 + Int32(number)) }
+            if isStopping { _exit(128 + Int32(number)) }
+            isStopping = true
+            stop()
         }
         source.resume()
-        self.source = source
         for number in [SIGTERM, SIGINT] {
             // A handler may only call async-signal-safe functions, such as write.
             signal(number) { number in
@@ -45,9 +42,3 @@ final class StopSignals {
 
 /// The descriptor that the handler writes to; set before the handler is installed.
 private let signalPipe = Atomic<Int32>(-1)
-
-private final class SignalCount: Sendable {
-    private let count = Atomic(0)
-
-    func next() -> Int { count.wrappingAdd(1, ordering: .relaxed).newValue }
-}

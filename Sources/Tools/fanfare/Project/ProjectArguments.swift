@@ -20,8 +20,8 @@ struct ProjectArguments: ParsableArguments {
     }
 
     /// Connects and runs the body, if the project is known.
-    /// - Parameter body: returns what was done, for the output.
-    func run(_ body: (FanfareOperator<RedisClient>) async throws -> String) async throws {
+    /// - Parameter done: the outcome in one word, for the output.
+    func run(_ done: String, _ body: (FanfareOperator<RedisClient>) async throws -> Void) async throws {
         let configuration = try options.load()
         try await RedisSession.run(configuration) { client in
             let projectOperator = FanfareOperator(redis: client, project: project, prefix: configuration.prefix)
@@ -35,13 +35,9 @@ struct ProjectArguments: ParsableArguments {
                     "project \(project): no job was pushed to it and no worker has served it\(names)"
                 )
             }
-            let done = try await body(projectOperator)
-            if json {
-                let object: JSONObject = ["project": .string(project), "outcome": .string(done)]
-                Console.line(JSONValue.object(object).jsonText)
-            } else {
-                Console.line("project \(project): \(done)")
-            }
+            try await body(projectOperator)
+            let object: JSONObject = ["project": .string(project), "outcome": .string(done)]
+            Console.result("project \(project): \(done)", object, isJSON: json)
         }
     }
 }

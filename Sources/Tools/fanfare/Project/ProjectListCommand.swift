@@ -2,7 +2,6 @@ internal import ArgumentParser
 internal import FanfareClient
 internal import FanfareConfiguration
 internal import FanfareJSON
-internal import RedisTransport
 internal import StreamWire
 
 struct ProjectListCommand: AsyncParsableCommand {
@@ -34,7 +33,7 @@ struct ProjectListCommand: AsyncParsableCommand {
                 rows.append((name, try await projectOperator.overview()))
             }
             if json {
-                for (name, overview) in rows { Console.line(Self.json(name, overview)) }
+                for (name, overview) in rows { Console.json(Self.json(name, overview)) }
             } else if rows.isEmpty {
                 Console.error("no project is configured or registered yet")
             } else {
@@ -77,7 +76,7 @@ struct ProjectListCommand: AsyncParsableCommand {
         return "\(job) (\(PaceText.duration(Double(leftMs) / 1_000)) left)"
     }
 
-    static func json(_ name: String, _ overview: OverviewReply) -> String {
+    static func json(_ name: String, _ overview: OverviewReply) -> JSONObject {
         let state = state(overview)
         var object: JSONObject = ["project": .string(name), "state": .string(state.word)]
         object["reason"] = state.reason.map { .string($0) }
@@ -94,6 +93,6 @@ struct ProjectListCommand: AsyncParsableCommand {
             overview.activeLeftMs[job].map { JSONObject.Member(key: job, value: .number(JSONNumber($0))) }
         }
         object["active_left_ms"] = .object(JSONObject(left))
-        return JSONValue.object(object).jsonText
+        return object
     }
 }

@@ -1,6 +1,5 @@
 internal import ArgumentParser
 internal import FanfareClient
-internal import StreamWire
 
 struct ProjectPauseCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -16,13 +15,10 @@ struct ProjectPauseCommand: AsyncParsableCommand {
 
     @OptionGroup var arguments: ProjectArguments
 
-    @Option(help: ArgumentHelp("Shown as the reason of the pause.", valueName: "text"))
+    @Option(help: .value("text", "Shown as the reason of the pause."))
     var reason = ""
 
     func run() async throws {
-        try await arguments.run { projectOperator in
-            try await projectOperator.pauseProject(reason: reason)
-            return "paused"
-        }
+        try await arguments.run("paused") { try await $0.pauseProject(reason: reason) }
     }
 }

@@ -1,6 +1,5 @@
 internal import ArgumentParser
 internal import FanfareClient
-internal import StreamWire
 
 struct ProjectResumeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -17,9 +16,6 @@ struct ProjectResumeCommand: AsyncParsableCommand {
     @OptionGroup var arguments: ProjectArguments
 
     func run() async throws {
-        try await arguments.run { projectOperator in
-            try await projectOperator.resumeProject()
-            return "resumed"
-        }
+        try await arguments.run("resumed") { try await $0.resumeProject() }
     }
 }

@@ -3,6 +3,9 @@ internal import OpenSSLKit
 internal import RedisTransport
 
 extension Configuration {
+    /// The address of Redis, with user and the passwords of the configuration.
+    func deployment() throws(ConfigurationError) -> RedisDeployment { try deployment(try redisPasswords()) }
+
     /// The address of Redis, with user and passwords.
     func deployment(_ passwords: RedisPasswords) throws(ConfigurationError) -> RedisDeployment {
         let named: RedisDeployment

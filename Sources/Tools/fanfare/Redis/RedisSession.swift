@@ -1,15 +1,13 @@
 internal import ArgumentParser
 internal import FanfareClient
 internal import FanfareConfiguration
-internal import OpenSSLKit
 internal import RedisTransport
-internal import StreamWire
 
 /// The Redis connection of a command.
 enum RedisSession {
     /// Connects, runs the body and closes. Prints errors of Redis and throws their exit code.
     static func run(_ configuration: Configuration, _ body: (RedisClient) async throws -> Void) async throws {
-        let deployment = try deployment(configuration)
+        let deployment = try configuration.deployment()
         do {
             let client = try await connect(deployment, configuration)
             defer { client.close() }
@@ -24,14 +22,6 @@ enum RedisSession {
             throw outcome(error).because("Redis at \(deployment): \(error)")
         } catch let error as FanfareClientError {
             throw Outcome.failed.because("\(error)")
-        }
-    }
-
-    static func deployment(_ configuration: Configuration) throws -> RedisDeployment {
-        do throws(ConfigurationError) {
-            return try configuration.deployment(try configuration.redisPasswords())
-        } catch {
-            throw ConfigurationOptions.report(error)
         }
     }
 

@@ -25,54 +25,46 @@ struct SandboxCommand: AsyncParsableCommand {
             """
     )
 
-    @Option(help: ArgumentHelp("The TLS port (HTTP/2 and HTTP/1.1); 0 takes a free port.", valueName: "n"))
+    @Option(help: .value("n", "The TLS port (HTTP/2 and HTTP/1.1); 0 takes a free port."))
     var port = 8443
 
-    @Option(help: ArgumentHelp("The control port, plain HTTP on loopback; 0 takes a free port.", valueName: "n"))
+    @Option(help: .value("n", "The control port, plain HTTP on loopback; 0 takes a free port."))
     var controlPort = 8480
 
     @Option(
-        help: ArgumentHelp(
-            "The XMPP port; 0 takes a free port. Default: \(SandboxOptions.defaultXMPPPort), or a free port with --port 0.",
-            valueName: "n"
+        help: .value(
+            "n",
+            "The XMPP port; 0 takes a free port. Default: \(SandboxOptions.defaultXMPPPort), or a free port with --port 0."
         )
     )
     var xmppPort: Int?
 
-    @Option(help: ArgumentHelp("The address of the TLS ports.", valueName: "address"))
+    @Option(help: .value("address", "The address of the TLS ports."))
     var listen = "127.0.0.1"
 
     @Option(
-        help: ArgumentHelp("The folder for certificates and credentials; created if missing.", valueName: "dir"),
+        help: .value("dir", "The folder for certificates and credentials; created if missing."),
         completion: .directory
     )
     var state: String
 
-    @Option(help: ArgumentHelp("A project id; may be repeated.", valueName: "id"))
+    @Option(help: .value("id", "A project id; may be repeated."))
     var project: [String]
 
-    @Option(help: ArgumentHelp("Seed of the random numbers.", valueName: "n"))
+    @Option(help: .value("n", "Seed of the random numbers."))
     var seed: UInt64 = 1
 
-    @Option(
-        help: ArgumentHelp(
-            "Send quota of each project, refilled in full every 60 seconds after its first send.",
-            valueName: "n"
-        )
-    )
+    @Option(help: .value("n", "Send quota of each project, refilled in full every 60 seconds after its first send."))
     var quotaPerMinute = 600_000
 
     @Flag(help: "Send retryable errors without Retry-After.")
     var bareErrors = false
 
-    @Option(help: ArgumentHelp("Lifetime of an access token in seconds, at most 3600.", valueName: "n"))
+    @Option(help: .value("n", "Lifetime of an access token in seconds, at most 3600."))
     var tokenLifetime = 3_600
 
     @Option(
-        help: ArgumentHelp(
-            "Rate of all topic, condition and group sends of a project together, in recipients a second.",
-            valueName: "n"
-        )
+        help: .value("n", "Rate of all topic, condition and group sends of a project together, in recipients a second.")
     )
     var fanoutRate = 10_000
 
@@ -101,19 +93,14 @@ struct SandboxCommand: AsyncParsableCommand {
         }
         let logger = LogOutput.logger(.warning)
         let sandbox = Sandbox(options: options, logger: logger)
-        let ports: SandboxPorts
         do {
-            ports = try await sandbox.start()
+            let ports = try await sandbox.start()
+            let signals = StopSignals { Task { await sandbox.stop() } }
+            defer { signals.cancel() }
+            report(ports)
+            try await sandbox.run()
         } catch let error as SandboxError where error.isUnavailable {
             throw Outcome.unavailable.because("sandbox: \(error)")
-        } catch {
-            throw Outcome.failed.because("sandbox: \(error)")
-        }
-        let signals = StopSignals { Task { await sandbox.stop() } }
-        defer { signals.cancel() }
-        report(ports)
-        do {
-            try await sandbox.run()
         } catch {
             throw Outcome.failed.because("sandbox: \(error)")
         }
@@ -121,13 +108,12 @@ struct SandboxCommand: AsyncParsableCommand {
 
     private func report(_ ports: SandboxPorts) {
         if json {
-            let object: JSONObject = [
+            Console.json([
                 "port": .number(JSONNumber(Int64(ports.data))),
                 "xmpp_port": .number(JSONNumber(Int64(ports.xmpp))),
                 "control_port": .number(JSONNumber(Int64(ports.control))),
                 "state": .string(state),
-            ]
-            Console.line(JSONValue.object(object).jsonText)
+            ])
         } else {
             Console.line("FCM: https://localhost:\(ports.data), its CA is \(state)/ca.pem")
             Console.line("XMPP: localhost:\(ports.xmpp), TLS from the first byte")

@@ -5,45 +5,32 @@ internal import FanfareModel
 /// Options of a job that sends a message.
 struct JobOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp(
-            "Delivery after an unknown outcome: at_least_once, at_most_once or replace.",
-            valueName: "mode"
-        ),
-        completion: Completion.words(["at_least_once", "at_most_once", "replace"]),
-        transform: JobOptions.delivery
+        help: .value("mode", "Delivery after an unknown outcome: at_least_once, at_most_once or replace."),
+        completion: Self.deliveries.completion,
+        transform: Self.deliveries.value
     )
     var delivery: DeliveryMode?
 
     @Option(
-        help: ArgumentHelp("Format of the message: v1 or legacy. Default: v1.", valueName: "format"),
-        completion: Completion.words(["v1", "legacy"]),
-        transform: JobOptions.format
+        help: .value("format", "Format of the message: v1 or legacy. Default: v1."),
+        completion: Self.formats.completion,
+        transform: Self.formats.value
     )
     var format: MessageFormat?
 
-    @Option(help: ArgumentHelp("Estimated number of a topic's subscribers.", valueName: "n"))
+    @Option(help: .value("n", "Estimated number of a topic's subscribers."))
     var audienceSize: Int64?
 
     @Flag(help: "Have FCM validate the message without delivering it.")
     var validateOnly = false
+
+    private static let deliveries = Words("at_least_once", "at_most_once", "replace")
+    private static let formats = Words("v1", "legacy")
 
     func apply(to job: inout PushJob) {
         job.format = format ?? .v1
         job.delivery = delivery
         job.audienceSize = audienceSize
         job.validateOnly = validateOnly
-    }
-
-    private static func delivery(_ text: String) throws -> DeliveryMode {
-        try choice(DeliveryMode(rawValue: text), "at_least_once, at_most_once or replace")
-    }
-
-    private static func format(_ text: String) throws -> MessageFormat {
-        try choice(MessageFormat(rawValue: text), "v1 or legacy")
-    }
-
-    private static func choice<Choice>(_ value: Choice?, _ names: String) throws -> Choice {
-        guard let value else { throw ValidationError("must be \(names)") }
-        return value
     }
 }

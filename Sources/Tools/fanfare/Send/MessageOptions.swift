@@ -5,25 +5,26 @@ internal import Foundation
 /// The message of a job: a file, or a notification and data from options.
 struct MessageOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp("The message (JSON), without its target; - reads standard input.", valueName: "file"),
-        completion: Completion.files
+        help: .value("file", "The message (JSON), without its target; - reads standard input."),
+        completion: .file()
     )
     var message: String?
 
-    @Option(help: ArgumentHelp("The notification's title.", valueName: "text"))
+    @Option(help: .value("text", "The notification's title."))
     var title: String?
 
-    @Option(help: ArgumentHelp("The notification's text.", valueName: "text"))
+    @Option(help: .value("text", "The notification's text."))
     var body: String?
 
-    @Option(help: ArgumentHelp("An entry of the data; may be repeated.", valueName: "key=value"))
+    @Option(help: .value("key=value", "An entry of the data; may be repeated."))
     var data: [String] = []
 
     var readsStandardInput: Bool { message == "-" }
 
     private static let maximumBytes = 1 << 20
 
-    func check() throws {
+    func validate() throws {
+        guard !Fanfare.skipsValidation else { return }
         let hasParts = title != nil || body != nil || !data.isEmpty
         guard (message != nil) != hasParts else {
             throw ValidationError("give a message: --message FILE, or --title, --body and --data")
@@ -37,21 +38,15 @@ struct MessageOptions: ParsableArguments {
 
     func bytes() throws -> [UInt8] {
         guard let message else { return build() }
-        do {
-            let file =
-                message == "-"
-                ? FileHandle.standardInput : try FileHandle(forReadingFrom: URL(fileURLWithPath: message))
-            // Read one byte more than allowed, to detect a larger file.
-            let bytes = [UInt8](try file.read(upToCount: Self.maximumBytes + 1) ?? Data())
-            guard bytes.count <= Self.maximumBytes else {
-                throw Outcome.usage.because("--message: more than \(Self.maximumBytes) bytes")
-            }
-            return bytes
-        } catch let error as ExitCode {
-            throw error
-        } catch {
+        let file = message == "-" ? FileHandle.standardInput : FileHandle(forReadingAtPath: message)
+        // Read one byte more than allowed, to detect a larger file.
+        guard let file, let bytes = try? file.read(upToCount: Self.maximumBytes + 1) ?? Data() else {
             throw Outcome.usage.because("--message: cannot be read; give a file of JSON, or - for standard input")
         }
+        guard bytes.count <= Self.maximumBytes else {
+            throw Outcome.usage.because("--message: more than \(Self.maximumBytes) bytes")
+        }
+        return [UInt8](bytes)
     }
 
     /// Builds `notification` and `data`, which are equal in both formats.

@@ -1,9 +1,5 @@
 internal import ArgumentParser
 internal import FanfareClient
-internal import FanfareConfiguration
-internal import FanfareModel
-internal import RedisTransport
-internal import StreamWire
 
 struct SendCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -36,26 +32,19 @@ struct SendCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard !Fanfare.skipsValidation else { return }
-        try target.check()
-        try message.check()
-        try general.check()
         if target.readsStandardInput, message.readsStandardInput {
             throw ValidationError("only one of --tokens-file and --message can read standard input")
         }
     }
 
     func run() async throws {
-        let configuration = try options.load()
-        let project = try project.resolveToPush(configuration)
         let message = try message.bytes()
-        try await RedisSession.run(configuration) { client in
-            let keys = ProjectKeys(prefix: configuration.prefix, project: project)
-            let target = try await target.resolve(client, keys, notBefore: general.at)
+        try await project.connect(options, pushes: true) { session in
+            let target = try await target.resolve(session, notBefore: general.at)
             var push = PushJob(target: target, message: message)
-            try await general.apply(to: &push, client)
+            try await general.apply(to: &push, session.client)
             job.apply(to: &push)
-            let submitter = JobSubmitter(client: client, project: project, prefix: configuration.prefix)
-            try await submitter.push(push, waits: wait, isJSON: json)
+            try await session.push(push, waits: wait, isJSON: json)
         }
     }
 }

@@ -1,38 +1,36 @@
 internal import ArgumentParser
 internal import FanfareModel
-internal import Foundation
-internal import RedisTransport
-internal import StreamWire
 
 /// The target of a job: exactly one of these options.
 struct TargetOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("A registration token; may be repeated.", valueName: "token"))
+    @Option(help: .value("token", "A registration token; may be repeated."))
     var token: [String] = []
 
-    @Option(help: ArgumentHelp("A Firebase installation id; may be repeated.", valueName: "fid"))
+    @Option(help: .value("fid", "A Firebase installation id; may be repeated."))
     var fid: [String] = []
 
     @Option(
-        help: ArgumentHelp("A file of tokens, one per line; - reads standard input.", valueName: "file"),
-        completion: Completion.files
+        help: .value("file", "A file of tokens, one per line; - reads standard input."),
+        completion: .file()
     )
     var tokensFile: String?
 
-    @Option(help: ArgumentHelp("A topic's name.", valueName: "name"))
+    @Option(help: .value("name", "A topic's name."))
     var topic: String?
 
-    @Option(help: ArgumentHelp("A topic condition: \"'a' in topics && 'b' in topics\".", valueName: "text"))
+    @Option(help: .value("text", "A topic condition: \"'a' in topics && 'b' in topics\"."))
     var condition: String?
 
-    @Option(help: ArgumentHelp("A device group's notification_key.", valueName: "key"))
+    @Option(help: .value("key", "A device group's notification_key."))
     var group: String?
 
-    @Option(help: ArgumentHelp("A Redis LIST or SET of tokens, with {project} in its name.", valueName: "key"))
+    @Option(help: .value("key", "A Redis LIST or SET of tokens, with {project} in its name."))
     var audience: String?
 
     var readsStandardInput: Bool { tokensFile == "-" }
 
-    func check() throws {
+    func validate() throws {
+        guard !Fanfare.skipsValidation else { return }
         let given = [
             !token.isEmpty, !fid.isEmpty, tokensFile != nil, topic != nil, condition != nil, group != nil,
             audience != nil,
@@ -46,9 +44,9 @@ struct TargetOptions: ParsableArguments {
 
     /// The target, after writing the tokens of a long file to a list in Redis.
     /// - Parameter notBefore: the start of the job; the list must outlive it.
-    func resolve(_ client: RedisClient, _ keys: ProjectKeys, notBefore: TimeArgument?) async throws -> Target {
+    func resolve(_ session: ProjectSession, notBefore: TimeArgument?) async throws -> Target {
         if let tokensFile {
-            return try await TokensFile(path: tokensFile, client: client, keys: keys, notBefore: notBefore).load()
+            return try await TokensFile(path: tokensFile, session: session, notBefore: notBefore).load()
         }
         if let topic { return .topic(topic) }
         if let condition { return .condition(condition) }

@@ -35,11 +35,7 @@ struct TerminalScreen {
     }
 
     static func styled(_ line: TopScreen.Line) -> String {
-        switch line.style {
-        case .plain: return line.text
-        case .heading: return "\u{1B}[1m\(line.text)\u{1B}[0m"
-        case .warning: return "\u{1B}[33m\(line.text)\u{1B}[0m"
-        }
+        line.style == .plain ? line.text : line.style.rawValue + line.text + "\u{1B}[0m"
     }
 
     private static var size: (columns: Int, rows: Int) {
@@ -51,23 +47,17 @@ struct TerminalScreen {
     }
 }
 
-/// Calls a closure for every key that is pressed.
-final class TerminalKeys {
-    private let source: any DispatchSourceRead
-
-    /// - Parameter onKey: called on a private queue.
-    init(_ onKey: @escaping @Sendable (UInt8) -> Void) {
-        source = DispatchSource.makeReadSource(
-            fileDescriptor: STDIN_FILENO,
-            queue: DispatchQueue(label: "fanfare.keys")
-        )
-        source.setEventHandler { [source] in
+extension TerminalScreen {
+    /// Calls a closure for every key that is pressed, on a private queue, until the source is cancelled.
+    static func watchKeys(_ onKey: @escaping @Sendable (UInt8) -> Void) -> any DispatchSourceRead {
+        let queue = DispatchQueue(label: "fanfare.keys")
+        let source = DispatchSource.makeReadSource(fileDescriptor: STDIN_FILENO, queue: queue)
+        source.setEventHandler {
             var key: UInt8 = 0
             // End of input: no more keys.
             if read(STDIN_FILENO, &key, 1) == 1 { onKey(key) } else { source.cancel() }
         }
         source.resume()
+        return source
     }
-
-    func cancel() { source.cancel() }
 }

@@ -1,8 +1,8 @@
 internal import ArgumentParser
+internal import Dispatch
 internal import FanfareClient
 internal import FanfareConfiguration
 internal import FanfareJSON
-internal import Foundation
 internal import Glibc
 internal import RedisTransport
 
@@ -55,7 +55,7 @@ struct TopCommand: AsyncParsableCommand {
     }
 
     private func print(_ snapshot: FleetSnapshot, _ meter: FleetMeter) {
-        if json { return Console.line(JSONValue.object(FleetJSON(meter).object(snapshot)).jsonText) }
+        if json { return Console.json(FleetJSON(meter).object(snapshot)) }
         let screen = TopScreen(snapshot: snapshot, meter: meter)
         for line in screen.lines(width: 160, height: nil) { Console.line(line.text) }
     }
@@ -85,8 +85,8 @@ struct TopCommand: AsyncParsableCommand {
             }
         }
         let signals = StopSignals { screen.cancel() }
-        let keys =
-            isLive ? TerminalKeys { if $0 == UInt8(ascii: "q") || $0 == UInt8(ascii: "Q") { screen.cancel() } } : nil
+        let quits = Array("qQ".utf8)
+        let keys = isLive ? TerminalScreen.watchKeys { if quits.contains($0) { screen.cancel() } } : nil
         defer {
             keys?.cancel()
             signals.cancel()

@@ -1,14 +1,14 @@
 internal import FanfareClient
-internal import Foundation
 internal import StreamWire
 
 /// A snapshot of the fleet as lines of text.
 struct TopScreen {
     struct Line: Equatable {
-        enum Style: Equatable {
-            case plain
-            case heading
-            case warning
+        /// The escape sequence of each style.
+        enum Style: String {
+            case plain = ""
+            case heading = "\u{1B}[1m"
+            case warning = "\u{1B}[33m"
         }
 
         var text: String

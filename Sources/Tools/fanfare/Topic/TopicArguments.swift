@@ -1,13 +1,11 @@
 internal import ArgumentParser
 internal import FanfareClient
-internal import FanfareConfiguration
-internal import RedisTransport
 
 /// Arguments of both topic commands, and their execution.
 struct TopicArguments: ParsableArguments {
     @OptionGroup var project: ProjectOption
 
-    @Option(help: ArgumentHelp("The topic's name.", valueName: "name"))
+    @Option(help: .value("name", "The topic's name."))
     var topic: String
 
     @OptionGroup(title: "Tokens") var members: MemberOptions
@@ -20,20 +18,11 @@ struct TopicArguments: ParsableArguments {
     @Flag(help: "Print JSON: the id, or with --wait the job as `job show --json` does.")
     var json = false
 
-    func check() throws {
-        guard !Fanfare.skipsValidation else { return }
-        try members.check()
-        try general.check()
-    }
-
     func run(_ make: ([String], String) -> PushJob) async throws {
-        let configuration = try options.load()
-        let project = try project.resolveToPush(configuration)
         var job = make(try members.tokens(), topic)
-        try await RedisSession.run(configuration) { client in
-            try await general.apply(to: &job, client)
-            let submitter = JobSubmitter(client: client, project: project, prefix: configuration.prefix)
-            try await submitter.push(job, waits: wait, isJSON: json)
+        try await project.connect(options, pushes: true) { session in
+            try await general.apply(to: &job, session.client)
+            try await session.push(job, waits: wait, isJSON: json)
         }
     }
 }

@@ -17,7 +17,5 @@ struct TopicSubscribeCommand: AsyncParsableCommand {
 
     @OptionGroup var arguments: TopicArguments
 
-    func validate() throws { try arguments.check() }
-
     func run() async throws { try await arguments.run { .subscribe($0, to: $1) } }
 }

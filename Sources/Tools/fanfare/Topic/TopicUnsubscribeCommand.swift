@@ -16,7 +16,5 @@ struct TopicUnsubscribeCommand: AsyncParsableCommand {
 
     @OptionGroup var arguments: TopicArguments
 
-    func validate() throws { try arguments.check() }
-
     func run() async throws { try await arguments.run { .unsubscribe($0, from: $1) } }
 }

@@ -19,15 +19,12 @@ extension Configuration {
     }
 
     private static func keyProblem(of file: [UInt8]) -> String? {
-        let account: ServiceAccount
-        do throws(ServiceAccountError) {
-            account = try ServiceAccount.parse(file)
-        } catch {
-            return error.description
-        }
-        do throws(OpenSSLError) {
+        do {
+            let account = try ServiceAccount.parse(file)
             _ = try RS256Signer(pem: account.privateKey)
             return nil
+        } catch let error as ServiceAccountError {
+            return error.description
         } catch {
             return "private_key: cannot sign (\(error)); use the file as the Firebase console gives it, with "
                 + "line breaks as \\n"

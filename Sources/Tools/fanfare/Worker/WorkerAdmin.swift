@@ -8,42 +8,33 @@ internal import Logging
 
 /// The admin server of a worker. The worker runs without it if its address is unavailable.
 struct WorkerAdmin: Sendable {
-    private let server: AdminServer
-    private let address: AdminAddress
-    private let logger: Logger
+    let token: SecretText?
+    let status: WorkerStatus
+    let registry: MetricRegistry
+    let logger: Logger
 
     /// A loop that was silent for longer is stalled: it reports four times a second.
-    static let stalledMs: Int64 = 10_000
+    private static let stalledMs: Int64 = 10_000
 
-    /// nil if no address is configured.
-    init?(
-        _ configuration: Configuration.Admin,
-        token: SecretText?,
-        status: WorkerStatus,
-        registry: MetricRegistry,
-        logger: Logger
-    ) {
-        switch configuration.listen {
-        case nil: return nil
+    /// Serves until the process ends. Returns if no address is configured, or after logging that it is unavailable.
+    func run(_ settings: Configuration.Admin) async {
+        let address: AdminAddress
+        switch settings.listen {
+        case nil: return
         case .tcp(let host, let port)?: address = .tcp(host: host, port: port)
         case .unix(let path)?: address = .unix(path: path)
         }
-        self.logger = logger
-        server = AdminServer(
+        let server = AdminServer(
             address: address,
             token: token.map { BearerToken($0.value) },
             probes: AdminProbes(
-                metrics: { PrometheusText.render(registry) },
+                metrics: { [registry] in PrometheusText.render(registry) },
                 metricsType: PrometheusText.contentType,
-                health: { Self.health(silentMs: status.silentMs) },
-                readiness: { Self.readiness(status.current) }
+                health: health,
+                readiness: readiness
             ),
             logger: logger
         )
-    }
-
-    /// Serves until the process ends. If the address is unavailable, logs that once and returns.
-    func run() async {
         do {
             try await server.run { [logger] address in
                 logger.info("The admin address listens.", metadata: ["address": "\(address)"])
@@ -56,22 +47,19 @@ struct WorkerAdmin: Sendable {
         }
     }
 
-    static func health(silentMs: Int64) -> AdminReport {
-        AdminReport(
-            isGood: silentMs < stalledMs,
-            details: ["silent_ms": .number(JSONNumber(silentMs))]
-        )
+    private func health() -> AdminReport {
+        let silentMs = status.silentMs
+        return AdminReport(isGood: silentMs < Self.stalledMs, details: ["silent_ms": .number(JSONNumber(silentMs))])
     }
 
-    static func readiness(_ status: WorkerStatus.Snapshot) -> AdminReport {
-        var projects = JSONObject()
-        for project in status.projects {
-            projects[project.id] = .string(project.state)
-        }
+    private func readiness() -> AdminReport {
+        let status = status.current
+        let projects = status.projects.map { JSONObject.Member(key: $0.id, value: .string($0.state)) }
         return AdminReport(
             isGood: status.isReady,
             details: [
-                "redis": .string(status.redis), "draining": .bool(status.isDraining), "projects": .object(projects),
+                "redis": .string(status.redis), "draining": .bool(status.isDraining),
+                "projects": .object(JSONObject(projects)),
             ]
         )
     }

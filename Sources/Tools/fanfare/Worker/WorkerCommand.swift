@@ -28,22 +28,22 @@ struct WorkerCommand: AsyncParsableCommand {
 
     @OptionGroup var options: ConfigurationOptions
 
-    @Option(help: ArgumentHelp("Name of this process among the workers; unique in the fleet.", valueName: "text"))
+    @Option(help: .value("text", "Name of this process among the workers; unique in the fleet."))
     var name: String?
 
-    @Option(help: ArgumentHelp("Sends in flight at once, per project.", valueName: "n"))
+    @Option(help: .value("n", "Sends in flight at once, per project."))
     var maxInFlight: String?
 
     @Option(
-        help: ArgumentHelp("Lowest level: trace, debug, info, notice, warning, error or critical.", valueName: "level"),
-        completion: Completion.words(["trace", "debug", "info", "notice", "warning", "error", "critical"])
+        help: .value("level", "Lowest level: trace, debug, info, notice, warning, error or critical."),
+        completion: Words.logLevels.completion
     )
     var logLevel: String?
 
-    @Option(help: ArgumentHelp("text or json.", valueName: "format"), completion: Completion.words(["text", "json"]))
+    @Option(help: .value("format", "text or json."), completion: .list(["text", "json"]))
     var logFormat: String?
 
-    @Option(help: ArgumentHelp("Address of /metrics, /healthz and /readyz.", valueName: "host:port"))
+    @Option(help: .value("host:port", "Address of /metrics, /healthz and /readyz."))
     var adminListen: String?
 
     @Flag(help: "Drain and exit once every job is over; for scripts.")
@@ -56,19 +56,9 @@ struct WorkerCommand: AsyncParsableCommand {
         ])
         let logger = LogOutput.logger(configuration.log)
         ProcessMemory.makePrivate()
-        let secrets: Secrets
-        do throws(ConfigurationError) {
-            secrets = try configuration.loadCheckedSecrets()
-        } catch {
-            throw ConfigurationOptions.report(error)
-        }
-        let redis: RedisDeployment
-        do throws(ConfigurationError) {
-            redis = try configuration.deployment(secrets.redis)
-        } catch {
-            throw ConfigurationOptions.report(error)
-        }
-        let concerns = RedisExposure.concerns(redis).map { "redis.url: \($0.text); \($0.remedy)" }
+        let secrets = try configuration.loadCheckedSecrets()
+        let redis = try configuration.deployment(secrets.redis)
+        let concerns = redis.concerns().map { "redis.url: \($0.text); \($0.remedy)" }
         for warning in configuration.warnings + secrets.warnings + concerns {
             logger.warning("Configuration warning; run `fanfare config check`.", metadata: ["what": "\(warning)"])
         }
@@ -76,43 +66,31 @@ struct WorkerCommand: AsyncParsableCommand {
         // Metrics of the process's libraries go into the same registry.
         MetricsSystem.bootstrap(RegistryMetricsFactory(registry: registry))
         ProcessMeters.register(in: registry, version: FanfareVersion.current)
+        let settings = WorkerConfiguration(configuration, secrets: secrets, redis: redis, exitWhenIdle: exitWhenIdle)
         let worker = Worker(
-            configuration: WorkerConfiguration(
-                configuration,
-                secrets: secrets,
-                redis: redis,
-                exitWhenIdle: exitWhenIdle
-            ),
+            configuration: settings,
             logger: logger,
             registry: registry,
             notifier: ServiceNotifier(environment: ProcessInfo.processInfo.environment)
         )
-        let admin = WorkerAdmin(
-            configuration.admin,
-            token: secrets.adminToken,
-            status: worker.status,
-            registry: registry,
-            logger: logger
-        )
+        let admin = WorkerAdmin(token: secrets.adminToken, status: worker.status, registry: registry, logger: logger)
         // Runs until the process ends.
-        Task { await admin?.run() }
+        Task { await admin.run(configuration.admin) }
         let signals = StopSignals { worker.drain() }
         defer { signals.cancel() }
-        switch try await start(worker) {
-        case .drained: logger.info("The worker has drained.")
-        case .timedOut: logger.warning("The drain timed out; other workers take over the sends in flight.")
-        case .failed(let reason): throw Outcome.unavailable.because(reason)
-        }
-    }
-
-    private func start(_ worker: Worker) async throws -> WorkerEnd {
+        let end: WorkerEnd
         do {
-            return try await worker.run()
+            end = try await worker.run()
         } catch let error as RedisError {
             throw RedisSession.outcome(error).because("Redis: \(error)")
         } catch {
             // A worker that refuses to start always has a wrong setting.
             throw Outcome.configuration.because("\(error)")
+        }
+        switch end {
+        case .drained: logger.info("The worker has drained.")
+        case .timedOut: logger.warning("The drain timed out; other workers take over the sends in flight.")
+        case .failed(let reason): throw Outcome.unavailable.because(reason)
         }
     }
 }

@@ -45,10 +45,10 @@ import Testing
         defer { folder.remove() }
         let file = folder.file("token")
         try "a-token-of-some-length\n".write(toFile: file, atomically: false, encoding: .utf8)
-        #expect(try DashboardToken.read(file: file) == "a-token-of-some-length")
+        #expect(try DashboardCommand.token(file: file) == "a-token-of-some-length")
         try "\n".write(toFile: file, atomically: false, encoding: .utf8)
-        #expect(throws: (any Error).self) { try DashboardToken.read(file: file) }
+        #expect(throws: (any Error).self) { try DashboardCommand.token(file: file) }
         try "two words\n".write(toFile: file, atomically: false, encoding: .utf8)
-        #expect(throws: (any Error).self) { try DashboardToken.read(file: file) }
+        #expect(throws: (any Error).self) { try DashboardCommand.token(file: file) }
     }
 }

@@ -104,7 +104,7 @@ import Testing
         try await withClient { client in
             try await intake(client, "j", .tokens(["a"]))
             _ = try await CommandRun(["job", "pause", "j"] + flags)
-            let wait = JobWait(projectOperator: FanfareOperator(redis: client, project: "demo"), job: "j")
+            let wait = JobWait(session: ProjectSession(client: client, project: "demo", prefix: "fanfare"), job: "j")
             var looks = 0
             var notes: [String] = []
             let end = try await wait.run(

@@ -38,7 +38,8 @@ import Testing
         var facts = RedisFacts()
         facts.projects = projects
         let configuration = try Configuration.load(file: nil, environment: environment, flags: flags)
-        var subject = Check.Subject(configuration: configuration, redisName: "redis://h", redis: facts)
+        let deployment = try RedisDeployment(url: "redis://h")
+        var subject = Check.Subject(configuration: configuration, deployment: deployment, redis: facts)
         change(&subject)
         let findings = await check.examine(subject)
         for finding in findings { #expect((finding.remedy == nil) == (finding.severity == .ok), "\(finding.line)") }
@@ -117,18 +118,23 @@ import Testing
 
     @Test func machineChecksReportLimitsLibrariesAndVariables() async throws {
         let environment = ["FANFARE_PROJECTS": "a,b,c", "FANFARE_WORKER_MAX_LANES": "100"]
-        let configuration = try Configuration.load(file: nil, environment: environment)
-        #expect(Check.descriptors(limit: 664, configuration).map(\.severity) == [.ok])
-        #expect(Check.descriptors(limit: 663, configuration).map(\.severity) == [.fail])
+        func descriptors(_ limit: UInt64) async throws -> [String] {
+            try await examine(.descriptors, [], environment: environment) { $0.fileLimit = limit }
+        }
+        #expect(try await descriptors(664) == ["ok descriptors: at most 664 open files, a worker needs about 664"])
+        #expect(try await descriptors(663).first?.hasPrefix("fail descriptors: at most 663 open files, ") == true)
         let fine = CurlLibrary(version: "7.88.1", tls: "OpenSSL/3.0.15", hasHTTP2: true, looksUpNamesAside: true)
-        #expect(Check.libraries(fine).map(\.severity) == [.ok])
-        #expect(Check.libraries(CurlLibrary.current).map(\.severity) == [.ok], "\(CurlLibrary.current)")
-        for (change, severity) in [(0, Finding.Severity.fail), (1, .warn), (2, .warn)] {
+        func libraries(_ curl: CurlLibrary) async throws -> [String] {
+            try await examine(.libraries, []) { $0.curl = curl }
+        }
+        #expect(try await libraries(fine) == ["ok libcurl: 7.88.1 with OpenSSL/3.0.15, HTTP/2"])
+        #expect(try await libraries(.current).first?.hasPrefix("ok ") == true, "\(CurlLibrary.current)")
+        for (change, severity) in [(0, "fail"), (1, "warn"), (2, "warn")] {
             var odd = fine
             if change == 0 { odd.hasHTTP2 = false }
             if change == 1 { odd.tls = "GnuTLS/3.7.9" }
             if change == 2 { odd.looksUpNamesAside = false }
-            #expect(Check.libraries(odd).map(\.severity) == [severity])
+            #expect(try await libraries(odd).first?.hasPrefix("\(severity) libcurl: ") == true)
         }
         let ignored = try await examine(.environment, []) { $0.ignoredVariables = ["https_proxy", "SSL_CERT_FILE"] }
         #expect(
@@ -159,8 +165,11 @@ import Testing
     }
 
     @Test func findingEscapesForeignTextToOneLine() {
-        let finding = Finding.warn("project demo", "paused: a\nok    redis: fine\u{1B}[2J", "r")
-        #expect(finding.line == #"warn  project demo: paused: a\u000aok    redis: fine\u001b[2J"# + "\n      remedy: r")
-        #expect(Finding.ok("c", String(repeating: "x", count: 1_000)).line.count < 450)
+        var report = Report("project demo")
+        report.warn("paused: a\nok    redis: fine\u{1B}[2J", "r")
+        report.ok(String(repeating: "x", count: 1_000))
+        let lines = report.findings.map(\.line)
+        #expect(lines[0] == #"warn  project demo: paused: a\u000aok    redis: fine\u001b[2J"# + "\n      remedy: r")
+        #expect(lines[1].count < 450)
     }
 }

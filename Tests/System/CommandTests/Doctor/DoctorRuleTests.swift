@@ -8,8 +8,11 @@ import Testing
 
 /// Checks of Redis, as rules over its facts.
 @Suite struct DoctorRuleTests {
-    private func configuration(_ flags: [String: String] = [:]) throws -> Configuration {
-        try Configuration.load(file: nil, environment: [:], flags: flags)
+    private func subject() throws -> Check.Subject {
+        Check.Subject(
+            configuration: try Configuration.load(file: nil, environment: [:]),
+            deployment: try RedisDeployment(url: "redis://h")
+        )
     }
 
     private func examine(
@@ -20,7 +23,8 @@ import Testing
     ) async throws -> [Finding] {
         var facts = RedisFacts(info: info, settings: settings)
         change(&facts)
-        var subject = Check.Subject(configuration: try configuration(), redisName: "redis://h", redis: facts)
+        var subject = try subject()
+        subject.redis = facts
         if let replicas = settings["safe"].flatMap({ Int($0) }) {
             subject.configuration.redis.durability = .safe
             subject.configuration.redis.replicas = replicas
@@ -29,8 +33,8 @@ import Testing
     }
 
     @Test func findingsNamePrimariesThatDiffer() async throws {
-        func primaries(_ policies: [String]) -> [RedisFacts.Primary] {
-            policies.enumerated().map { .init(name: "n\($0)", facts: RedisFacts(info: ["maxmemory_policy": $1])) }
+        func primaries(_ policies: [String]) -> [(name: String, facts: RedisFacts)] {
+            policies.enumerated().map { ("n\($0)", RedisFacts(info: ["maxmemory_policy": $1])) }
         }
         func verdicts(_ policies: [String]) async throws -> [String] {
             try await examine(.evictionPolicy, info: ["maxmemory_policy": policies[0]]) {
@@ -274,7 +278,7 @@ import Testing
             .connectionLost, .timeout, .noAuth, .wrongPass, .noPerm, .tls, .loading, .misconf, .nameResolution, .busy,
         ]
         for code in codes {
-            var subject = Check.Subject(configuration: try configuration(), redisName: "redis://h")
+            var subject = try subject()
             subject.redisError = RedisError(code, "x")
             for check in Check.all {
                 for finding in await check.examine(subject) where finding.check == "redis" {

@@ -1,6 +1,7 @@
 import FanfareConfiguration
 import FanfareJSON
 import Foundation
+import RedisTransport
 import TestSupport
 import Testing
 
@@ -127,7 +128,8 @@ import Testing
         } catch {
             said += error.problems
         }
-        let subject = Check.Subject(configuration: configuration, redisName: "redis")
+        guard let deployment = try? RedisDeployment(url: "redis://h") else { return ["no deployment"] }
+        let subject = Check.Subject(configuration: configuration, deployment: deployment)
         for finding in await Check.files.examine(subject) { said += [finding.line, "\(finding.json)"] }
         return said
     }

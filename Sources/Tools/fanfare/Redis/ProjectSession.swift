@@ -1,18 +1,23 @@
 internal import FanfareClient
 internal import FanfareJSON
-internal import FanfareModel
 internal import RedisTransport
 internal import StreamWire
 
-/// Pushes jobs of a project and follows them, for the commands that create jobs.
-struct JobSubmitter {
+/// The Redis connection of a command on one project.
+struct ProjectSession {
     let client: RedisClient
     let project: String
     let prefix: String
 
+    var projectOperator: FanfareOperator<RedisClient> {
+        FanfareOperator(redis: client, project: project, prefix: prefix)
+    }
+
     var producer: FanfareProducer<RedisClient> {
         FanfareProducer(redis: client, project: project, prefix: prefix)
     }
+
+    // MARK: Pushing
 
     /// Pushes a job and prints its id.
     /// - Parameters:
@@ -23,19 +28,14 @@ struct JobSubmitter {
         let id = try await push(job)
         guard waits else { return printID(id, isJSON: isJSON) }
         if !isJSON { Console.line(id) }
-        try await wait(id).follow(isJSON: isJSON)
+        try await JobWait(session: self, job: id).follow(isJSON: isJSON)
     }
 
     func printID(_ id: String, isJSON: Bool) {
-        Console.line(isJSON ? JSONValue.object(["id": .string(id), "project": .string(project)]).jsonText : id)
+        Console.result(id, ["id": .string(id), "project": .string(project)], isJSON: isJSON)
     }
 
-    func wait(_ id: String) -> JobWait {
-        JobWait(projectOperator: FanfareOperator(redis: client, project: project, prefix: prefix), job: id)
-    }
-
-    /// Pushes a job.
-    /// - Returns: the job's id.
+    /// Pushes a job and returns its id.
     func push(_ job: PushJob) async throws -> String {
         // The register only serves operators, so a user that may not write it may still push.
         _ = try? await client.send(RedisCommand("SADD", ProjectKeys.projects(prefix: prefix), project))
