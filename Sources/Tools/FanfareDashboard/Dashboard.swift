@@ -2,20 +2,15 @@ public import FanfareClient
 internal import FanfareHTTP
 internal import HTTPTypes
 internal import Hummingbird
-internal import HummingbirdCore
 public import Logging
 internal import NIOCore
-internal import StreamWire
 
 /// Serves a web page that shows and controls a fleet.
 ///
 /// The page is plain HTTP/1.1: if other machines can reach its address, put a TLS proxy before it.
 public struct Dashboard<Redis: RedisSending>: Sendable {
-    private let options: DashboardOptions
     private let routes: DashboardRoutes<LazyRedis<Redis>>
-    private let poller: FleetPoller<LazyRedis<Redis>>
-    private let hub: FleetHub
-    private let logger: Logger
+    private let reader: FleetReader<LazyRedis<Redis>>
 
     /// Idle connections above this limit are closed.
     private static var maxConnections: Int { 256 }
@@ -33,35 +28,19 @@ public struct Dashboard<Redis: RedisSending>: Sendable {
         explain: @escaping @Sendable (any Error) -> String
     ) {
         precondition(options.refusal == nil, "the caller checks options.refusal first")
-        self.options = options
-        self.logger = logger
         let redis = LazyRedis(connect: connect)
-        hub = FleetHub(maxBrowsers: Self.maxBrowsers)
         let clock = ContinuousClock()
         let start = clock.now
         routes = DashboardRoutes(
             options: options,
-            hub: hub,
+            hub: FleetHub(maxBrowsers: Self.maxBrowsers),
             redis: redis,
+            logger: logger,
             explain: explain,
-            onAction: { action, project, target in
-                logger.notice(
-                    "An operator acted on the dashboard.",
-                    metadata: ["action": "\(action)", "project": "\(project)", "target": "\(target)"]
-                )
-            },
-            onWrongToken: { peer, isTooMany in
-                logger.warning(
-                    isTooMany
-                        ? "The dashboard refused too many wrong tokens; it logs no more of them for a minute."
-                        : "The dashboard refused a wrong token.",
-                    metadata: ["peer": "\(peer)"]
-                )
-            },
+            sessions: Sessions(logger: logger),
             now: { start.duration(to: clock.now) }
         )
-        let reader = FleetReader(redis: redis, prefix: options.prefix, projects: options.projects)
-        poller = FleetPoller(reader: reader, hub: hub, explain: explain)
+        reader = FleetReader(redis: redis, prefix: options.prefix, projects: options.projects)
     }
 
     /// Serves until the task is cancelled.
@@ -70,9 +49,10 @@ public struct Dashboard<Redis: RedisSending>: Sendable {
     /// - Throws: a `ListenError` if it cannot listen.
     public func run(onListening: @escaping @Sendable (Int) -> Void) async throws {
         // Suppress the server's log record of every connection.
-        var quiet = logger
+        var quiet = routes.logger
         quiet.logLevel = .critical
-        let responder = CallbackResponder<PeerContext> { [routes, hub] request, context in
+        let (options, hub) = (routes.options, routes.hub)
+        let responder = CallbackResponder<PeerContext> { [routes] request, context in
             do {
                 return Self.response(await routes.answer(try await Self.request(request, from: context.peer)), hub)
             } catch is NIOTooManyBytesError {
@@ -89,8 +69,8 @@ public struct Dashboard<Redis: RedisSending>: Sendable {
             logger: quiet
         )
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { [poller] in await poller.run() }
-            group.addTask { [options] in
+            group.addTask { await poll() }
+            group.addTask {
                 do {
                     try await application.run()
                 } catch {
@@ -102,6 +82,23 @@ public struct Dashboard<Redis: RedisSending>: Sendable {
             defer { group.cancelAll() }
             try await group.next()
         }
+    }
+
+    /// Reads the fleet each second and publishes it to all browsers, until the task is cancelled.
+    private func poll() async {
+        var meter = FleetMeter()
+        while !Task.isCancelled {
+            let start = ContinuousClock.now
+            do {
+                let snapshot = try await reader.read()
+                meter.add(snapshot)
+                await routes.hub.publish(snapshot, meter)
+            } catch {
+                await routes.hub.publish(trouble: routes.explain(error))
+            }
+            try? await Task.sleep(until: start + .seconds(1))
+        }
+        await routes.hub.close()
     }
 
     // MARK: Conversion of requests and replies
@@ -130,11 +127,8 @@ public struct Dashboard<Redis: RedisSending>: Sendable {
         for (name, value) in WebReply.securityHeaders + [("Content-Type", reply.type)] + reply.headers {
             if let name = HTTPField.Name(name) { fields.append(HTTPField(name: name, value: value)) }
         }
-        let body: ResponseBody
-        switch reply.body {
-        case .bytes(let bytes): body = ResponseBody(byteBuffer: ByteBuffer(bytes: bytes))
-        case .events(let slot): body = ResponseBody { writer in try await stream(hub, slot, to: &writer) }
-        }
+        var body = ResponseBody(byteBuffer: ByteBuffer(bytes: reply.bytes))
+        if let slot = reply.slot { body = ResponseBody { writer in try await stream(hub, slot, to: &writer) } }
         return Response(status: HTTPResponse.Status(code: reply.status), headers: fields, body: body)
     }
 
@@ -143,11 +137,12 @@ public struct Dashboard<Redis: RedisSending>: Sendable {
         async throws
     {
         defer { withExtendedLifetime(slot) {} }
-        try await writer.write(ByteBuffer(bytes: EventStream.opening))
+        // The browser reconnects after 2 s.
+        try await writer.write(ByteBuffer(string: "retry: 2000\n\n"))
         var seen = 0
         while let update = await hub.next(after: seen) {
             seen = update.version
-            try await writer.write(ByteBuffer(bytes: EventStream.event(update)))
+            try await writer.write(ByteBuffer(bytes: update.bytes))
         }
         try await writer.finish(nil)
     }

@@ -3,40 +3,24 @@ internal import FanfareModel
 /// The address of the dashboard, and who may use it.
 public struct DashboardOptions: Equatable, Sendable {
     /// A host name or address; an IPv6 address without brackets.
-    public var host: String
+    public var host = "127.0.0.1"
     /// 0 takes a free port.
-    public var port: Int
+    public var port = 8_490
     /// Whether the server refuses all actions.
-    public var isReadOnly: Bool
+    public var isReadOnly = false
     /// The access token; nil if none is required.
     public var token: String?
     /// Host names that a proxy may put into `Host`, besides those of this machine.
-    public var allowedHosts: [String]
+    public var allowedHosts: [String] = []
     /// The prefix of every Redis key.
-    public var prefix: String
+    public var prefix = "fanfare"
     /// Projects that are shown even if they are not registered in Redis.
-    public var projects: [String]
+    public var projects: [String] = []
 
-    public init(
-        host: String = "127.0.0.1",
-        port: Int = 8_490,
-        isReadOnly: Bool = false,
-        token: String? = nil,
-        allowedHosts: [String] = [],
-        prefix: String = "fanfare",
-        projects: [String] = []
-    ) {
-        self.host = host
-        self.port = port
-        self.isReadOnly = isReadOnly
-        self.token = token
-        self.allowedHosts = allowedHosts
-        self.prefix = prefix
-        self.projects = projects
-    }
+    public init() {}
 
     /// Minimum length of the token, so that it cannot be guessed.
-    public static let leastTokenBytes = 16
+    private static let leastTokenBytes = 16
 
     /// Whether only this machine can reach the address.
     public var isLoopback: Bool { Loopback.names(host) }

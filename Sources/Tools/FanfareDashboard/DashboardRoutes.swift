@@ -1,39 +1,27 @@
 internal import FanfareClient
 internal import FanfareJSON
 internal import FanfareModel
-internal import StreamWire
+internal import Logging
 
 /// Routes a request and replies to it. Independent of the server, so that tests can call it directly.
 struct DashboardRoutes<Redis: RedisSending>: Sendable {
     let options: DashboardOptions
     let hub: FleetHub
-    let queries: DashboardQueries<Redis>
-    let actions: DashboardActions<Redis>
+    let redis: Redis
+    let logger: Logger
+    /// The text of an error for users.
     let explain: @Sendable (any Error) -> String
+    let sessions: Sessions
     /// The time since a fixed moment.
     let now: @Sendable () -> Duration
-    private let sessions: Sessions
 
-    init(
-        options: DashboardOptions,
-        hub: FleetHub,
-        redis: Redis,
-        explain: @escaping @Sendable (any Error) -> String,
-        onAction: @escaping @Sendable (String, String, String) -> Void,
-        onWrongToken: @escaping @Sendable (_ peer: String, _ isTooMany: Bool) -> Void,
-        now: @escaping @Sendable () -> Duration
-    ) {
-        self.options = options
-        self.hub = hub
-        queries = DashboardQueries(redis: redis, prefix: options.prefix, projects: options.projects)
-        actions = DashboardActions(redis: redis, prefix: options.prefix, projects: options.projects, onAction: onAction)
-        sessions = Sessions(onWrongToken: onWrongToken)
-        self.explain = explain
-        self.now = now
+    private var authorizer: RequestAuthorizer { RequestAuthorizer(options: options) }
+
+    func projectOperator(_ project: String) -> FanfareOperator<Redis> {
+        FanfareOperator(redis: redis, project: project, prefix: options.prefix)
     }
 
     func answer(_ request: WebRequest) async -> WebReply {
-        let authorizer = RequestAuthorizer(options: options)
         if let refusal = await authorizer.refusal(of: request, sessions: sessions, now: now()) { return refusal }
         guard let parts = request.parts else { return .error(400, "bad_path", "The path is not valid.") }
         do {
@@ -53,39 +41,31 @@ struct DashboardRoutes<Redis: RedisSending>: Sendable {
 
     private func get(_ request: WebRequest, _ parts: [String]) async throws -> WebReply? {
         if let file = PageAssets.file(request.path) { return file }
-        switch parts.first {
-        case "session" where parts.count == 1: return await session(request)
-        case "api": break
-        default: return nil
-        }
-        switch parts.count {
-        case 2 where parts[1] == "events":
+        switch parts {
+        case ["session"]: return await session(request)
+        case ["api", "events"]:
             if let slot = hub.slots.acquire() { return .events(slot) }
-            var reply = WebReply.error(503, "full", "Too many browsers follow this dashboard.")
-            reply.headers.append(("Retry-After", "30"))
-            return reply
-        case 2 where parts[1] == "fleet":
+            return .error(503, "full", "Too many browsers follow this dashboard.", headers: [("Retry-After", "30")])
+        case ["api", "fleet"]:
             let (fleet, trouble) = await hub.current()
             if let fleet { return .json(fleet) }
             return .error(503, "unavailable", trouble ?? "The fleet has not been read yet.")
-        case 2 where parts[1] == "jobs":
+        case ["api", "jobs"]:
             guard let id = request.query["id"], Identifiers.isJob(id) else { return Self.badID }
-            return try await queries.search(id)
+            return try await search(id)
         default: break
         }
-        guard parts.count >= 4, parts[1] == "projects" else { return nil }
-        guard ProjectID.isValid(parts[2]) else { return Self.badID }
+        guard isInProject(parts) else { return nil }
+        guard hasValidIDs(parts) else { return Self.badID }
         switch (parts[3], parts.count) {
-        case ("jobs", 4): return try await queries.jobs(in: parts[2], state: request.query["state"])
+        case ("jobs", 4): return try await listJobs(in: parts[2], state: request.query["state"])
         case ("dead", 4):
             let before = request.query["before"]
             guard before.map(Identifiers.isEntry) ?? true else { return Self.badID }
-            return try await queries.dead(in: parts[2], before: before)
-        case ("jobs", 5), ("jobs", 6):
-            guard Identifiers.isJob(parts[4]) else { return Self.badID }
-            if parts.count == 5 { return try await queries.job(parts[4], in: parts[2]) }
-            guard parts[5] == "results" else { return nil }
-            return try await queries.results(
+            return try await listDead(in: parts[2], before: before)
+        case ("jobs", 5): return try await showJob(parts[4], in: parts[2])
+        case ("jobs", 6) where parts[5] == "results":
+            return try await results(
                 of: parts[4],
                 in: parts[2],
                 after: request.query["after"],
@@ -95,15 +75,22 @@ struct DashboardRoutes<Redis: RedisSending>: Sendable {
         }
     }
 
+    private func isInProject(_ parts: [String]) -> Bool { parts.count >= 4 && parts.starts(with: ["api", "projects"]) }
+
+    /// Checks the ids of the project and of the job or the entry of `dead`.
+    private func hasValidIDs(_ parts: [String]) -> Bool {
+        guard ProjectID.isValid(parts[2]) else { return false }
+        guard parts.count > 4 else { return true }
+        return parts[3] == "dead" ? Identifiers.isEntry(parts[4]) : Identifiers.isJob(parts[4])
+    }
+
     private static var badID: WebReply {
         .error(400, "bad_id", "That is not a valid id of a project, a job or an entry.")
     }
 
     /// What the page needs before it logs in; needs no token.
     private func session(_ request: WebRequest) async -> WebReply {
-        let isKnown =
-            await RequestAuthorizer(options: options).authentication(of: request, sessions: sessions, now: now())
-            == .authenticated
+        let isKnown = await authorizer.loginRefusal(of: request, sessions: sessions, now: now()) == nil
         var object: JSONObject = [
             "needs_token": .bool(options.token != nil), "known": .bool(isKnown), "read_only": .bool(options.isReadOnly),
         ]
@@ -125,36 +112,27 @@ struct DashboardRoutes<Redis: RedisSending>: Sendable {
             return await login(body, peer: request.peer, isSecure: isSecure)
         case ["logout"]:
             if let name = request.cookie(RequestAuthorizer.cookie) { await sessions.close(name) }
-            var reply = WebReply.json(["outcome": "closed"])
-            reply.headers = [("Set-Cookie", Self.cookie("", seconds: 0))]
-            return reply
+            return .json(["outcome": "closed"], headers: [("Set-Cookie", Self.cookie("", seconds: 0))])
         default: break
         }
-        guard parts.count >= 4, parts[0] == "api", parts[1] == "projects" else { return nil }
-        guard ProjectID.isValid(parts[2]) else { return Self.badID }
-        if parts.count == 4 { return try await actions.project(parts[3], parts[2], body) }
-        guard parts.count == 6 else { return nil }
-        switch parts[3] {
-        case "jobs":
-            guard Identifiers.isJob(parts[4]) else { return Self.badID }
-            return try await actions.job(parts[5], parts[4], in: parts[2])
-        case "dead":
-            guard Identifiers.isEntry(parts[4]) else { return Self.badID }
-            return try await actions.dead(parts[5], parts[4], in: parts[2])
+        guard isInProject(parts) else { return nil }
+        guard hasValidIDs(parts) else { return Self.badID }
+        switch (parts[3], parts.count) {
+        case (let action, 4): return try await changeProject(action, parts[2], body)
+        case ("jobs", 6): return try await changeJob(parts[5], parts[4], in: parts[2])
+        case ("dead", 6): return try await treatEntry(parts[5], parts[4], in: parts[2])
         default: return nil
         }
     }
 
     private func login(_ body: JSONObject, peer: String, isSecure: Bool) async -> WebReply {
-        var reply = WebReply.json(["outcome": "open"])
-        guard let token = options.token else { return reply }
+        guard let token = options.token else { return .json(["outcome": "open"]) }
         guard BearerToken(token).accepts(body["token"]?.string ?? "") else {
             let isCounted = await sessions.refuse(peer: peer, now: now())
             return isCounted ? .error(401, "wrong_token", "That is not the token.") : .tooManyTokens
         }
-        let session = await sessions.open(now: now())
-        reply.headers = [("Set-Cookie", Self.cookie(session, seconds: 12 * 3_600) + (isSecure ? "; Secure" : ""))]
-        return reply
+        let cookie = Self.cookie(await sessions.open(now: now()), seconds: 12 * 3_600) + (isSecure ? "; Secure" : "")
+        return .json(["outcome": "open"], headers: [("Set-Cookie", cookie)])
     }
 
     /// A cookie that scripts cannot read and other sites do not send.

@@ -6,54 +6,42 @@ struct FleetHistory: Sendable {
     /// Five minutes at one sample a second.
     static let maxSamples = 300
 
-    /// Rates a second since the previous sample (sent, failed, unknown, retries), and the number of waiting recipients.
-    private struct Sample {
-        var atMs: Int64
-        var rates: [Double]
-        var waiting: Int64
-
-        var json: JSONValue {
-            let numbers = rates.map { JSONNumber(tenths: Int64(($0 * 10).rounded())) } + [JSONNumber(waiting)]
-            return .array([.number(JSONNumber(atMs))] + numbers.map { .number($0) })
-        }
-    }
-
-    private var samples: [String: [Sample]] = [:]
-    private var last: [String: (atMs: Int64, tally: ResultTally)] = [:]
+    /// By project: time, rates a second since the previous sample (sent, failed, unknown, retries), and waiting
+    /// recipients.
+    private var samples: [String: [JSONValue]] = [:]
+    private var last: [String: ProjectSnapshot] = [:]
 
     mutating func add(_ snapshot: FleetSnapshot) {
         let ids = Set(snapshot.projects.map(\.id))
         samples = samples.filter { ids.contains($0.key) }
         last = last.filter { ids.contains($0.key) }
         for project in snapshot.projects {
-            let atMs = project.askedMs
-            defer { last[project.id] = (atMs, project.tally) }
-            guard let before = last[project.id], atMs > before.atMs else { continue }
-            let seconds = Double(atMs - before.atMs) / 1_000
-            func rate(_ count: (ResultTally) -> Int64) -> Double {
+            defer { last[project.id] = project }
+            guard let before = last[project.id], project.askedMs > before.askedMs else { continue }
+            let seconds = Double(project.askedMs - before.askedMs) / 1_000
+            func rate(_ count: (ResultTally) -> Int64) -> JSONNumber {
                 // After a failover Redis may have older counts.
-                min(1e9, max(0, Double(count(project.tally) - count(before.tally)) / seconds))
+                let rate = min(1e9, max(0, Double(count(project.tally) - count(before.tally)) / seconds))
+                return JSONNumber(tenths: Int64((rate * 10).rounded()))
             }
-            let rates = [rate(\.sent), rate(\.failed), rate(\.unknown), rate(\.retries)]
-            samples[project.id, default: []].append(
-                Sample(atMs: atMs, rates: rates, waiting: project.recipientsWaiting)
-            )
-            if let count = samples[project.id]?.count, count > Self.maxSamples { samples[project.id]?.removeFirst() }
+            let numbers = [
+                JSONNumber(project.askedMs), rate(\.sent), rate(\.failed), rate(\.unknown), rate(\.retries),
+                JSONNumber(project.recipientsWaiting),
+            ]
+            let recent = samples[project.id, default: []].suffix(Self.maxSamples - 1)
+            samples[project.id] = recent + [.array(numbers.map { .number($0) })]
         }
     }
 
     /// The newest sample of each project.
-    var latest: JSONObject {
-        JSONObject(
-            samples.sorted { $0.key < $1.key }.compactMap { id, samples in
-                samples.last.map { .init(key: id, value: $0.json) }
-            }
-        )
-    }
+    var latest: JSONObject { object { $0.last } }
 
-    var all: JSONObject {
-        JSONObject(
-            samples.sorted { $0.key < $1.key }.map { id, samples in .init(key: id, value: .array(samples.map(\.json))) }
-        )
+    var all: JSONObject { object { .array($0) } }
+
+    private func object(_ value: ([JSONValue]) -> JSONValue?) -> JSONObject {
+        let members = samples.sorted { $0.key < $1.key }.compactMap { id, samples in
+            value(samples).map { JSONObject.Member(key: id, value: $0) }
+        }
+        return JSONObject(members)
     }
 }

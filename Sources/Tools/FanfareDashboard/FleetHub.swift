@@ -11,6 +11,9 @@ actor FleetHub {
         /// does not answer.
         var event: String
         var json: [UInt8]
+
+        /// A server-sent event with its JSON on one `data` line.
+        var bytes: [UInt8] { Array("id: \(version)\nevent: \(event)\ndata: ".utf8) + json + Array("\n\n".utf8) }
     }
 
     private(set) var version = 0
@@ -32,14 +35,12 @@ actor FleetHub {
     func publish(_ snapshot: FleetSnapshot, _ meter: FleetMeter) {
         let json = FleetJSON(meter)
         var changed: [JSONValue] = []
-        var present: Set<String> = []
         for project in snapshot.projects {
-            present.insert(project.id)
             let value = JSONValue.object(json.object(project))
             if projects[project.id] != value { changed.append(value) }
             projects[project.id] = value
         }
-        let gone = projects.keys.filter { !present.contains($0) }.sorted()
+        let gone = Set(projects.keys).subtracting(snapshot.projects.map(\.id)).sorted()
         for id in gone { projects[id] = nil }
         history.add(snapshot)
         let newWorkers = JSONValue.array(snapshot.workers.map { .object(json.object($0)) })

@@ -2,19 +2,19 @@
 enum PageAssets {
     static func file(_ path: String) -> WebReply? {
         switch path {
-        case "/", "/index.html": return WebReply(200, "text/html; charset=utf-8", PackageResources.index_html)
-        case "/app.css": return WebReply(200, "text/css; charset=utf-8", PackageResources.app_css)
-        case "/app.js": return script(PackageResources.app_js)
-        case "/views.js": return script(PackageResources.views_js)
-        case "/details.js": return script(PackageResources.details_js)
-        case "/charts.js": return script(PackageResources.charts_js)
-        case "/dom.js": return script(PackageResources.dom_js)
-        case "/icon.svg": return WebReply(200, "image/svg+xml", PackageResources.icon_svg)
+        case "/", "/index.html": return file("text/html", PackageResources.index_html)
+        case "/app.css": return file("text/css", PackageResources.app_css)
+        case "/app.js": return file("text/javascript", PackageResources.app_js)
+        case "/views.js": return file("text/javascript", PackageResources.views_js)
+        case "/details.js": return file("text/javascript", PackageResources.details_js)
+        case "/charts.js": return file("text/javascript", PackageResources.charts_js)
+        case "/dom.js": return file("text/javascript", PackageResources.dom_js)
+        case "/icon.svg": return WebReply(status: 200, type: "image/svg+xml", bytes: PackageResources.icon_svg)
         default: return nil
         }
     }
 
-    private static func script(_ bytes: [UInt8]) -> WebReply {
-        WebReply(200, "text/javascript; charset=utf-8", bytes)
+    private static func file(_ type: String, _ bytes: [UInt8]) -> WebReply {
+        WebReply(status: 200, type: "\(type); charset=utf-8", bytes: bytes)
     }
 }

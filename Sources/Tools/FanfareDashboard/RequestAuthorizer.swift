@@ -19,42 +19,28 @@ struct RequestAuthorizer: Sendable {
         if isChange, let refusal = forgeryRefusal(request) { return refusal }
         // Check the decoded parts, which are routed: a path can spell them differently (`//api`, `/%61pi`).
         let isGuarded = request.parts.map { $0.first == "api" } ?? true
-        if isGuarded {
-            switch await authentication(of: request, sessions: sessions, now: now) {
-            case .authenticated: break
-            case .unauthenticated:
-                var reply = WebReply.error(401, "unauthorized", "Log in first.")
-                reply.headers.append(("WWW-Authenticate", "Bearer realm=\"fanfare\""))
-                return reply
-            case .rateLimited: return .tooManyTokens
-            }
-        }
+        if isGuarded, let refusal = await loginRefusal(of: request, sessions: sessions, now: now) { return refusal }
         if isChange, options.isReadOnly, isGuarded {
             return .error(403, "read_only", "This dashboard is read-only.")
         }
         return nil
     }
 
-    enum Authentication {
-        /// Gave the token with this request or at the login of its session.
-        case authenticated
-        case unauthenticated
-        /// Gave a wrong token after too many others.
-        case rateLimited
-    }
-
-    func authentication(of request: WebRequest, sessions: Sessions, now: Duration) async -> Authentication {
-        guard let token = options.token else { return .authenticated }
+    /// The refusal of a request that neither gives the token nor has a session that began with it; nil if it may read.
+    func loginRefusal(of request: WebRequest, sessions: Sessions, now: Duration) async -> WebReply? {
+        guard let token = options.token else { return nil }
+        let headers = [(name: "WWW-Authenticate", value: #"Bearer realm="fanfare""#)]
+        let unauthenticated = WebReply.error(401, "unauthorized", "Log in first.", headers: headers)
         if let header = request.headers["authorization"] {
-            if BearerToken(token).accepts(authorization: header) { return .authenticated }
-            return await sessions.refuse(peer: request.peer, now: now) ? .unauthenticated : .rateLimited
+            if BearerToken(token).accepts(authorization: header) { return nil }
+            return await sessions.refuse(peer: request.peer, now: now) ? unauthenticated : .tooManyTokens
         }
-        guard let session = request.cookie(Self.cookie) else { return .unauthenticated }
-        return await sessions.isOpen(session, now: now) ? .authenticated : .unauthenticated
+        guard let session = request.cookie(Self.cookie) else { return unauthenticated }
+        return await sessions.isOpen(session, now: now) ? nil : unauthenticated
     }
 
     private func hostRefusal(_ request: WebRequest) -> WebReply? {
-        guard let host = request.host, let name = Self.name(ofAuthority: host) else {
+        guard let host = request.headers["host"], let name = Self.name(ofAuthority: host) else {
             return .error(400, "bad_host", "The request names no host.")
         }
         // On other addresses the token protects, and a browser sends no cookie to a rebound name.
@@ -69,7 +55,7 @@ struct RequestAuthorizer: Sendable {
         let forged = WebReply.error(403, "forged", "The request does not come from this page.")
         guard request.headers[Self.header] == "1" else { return forged }
         if let site = request.headers["sec-fetch-site"], site != "same-origin", site != "none" { return forged }
-        if let origin = request.headers["origin"]?.lowercased(), let host = request.host?.lowercased() {
+        if let origin = request.headers["origin"]?.lowercased(), let host = request.headers["host"]?.lowercased() {
             guard origin == "http://\(host)" || origin == "https://\(host)" else { return forged }
         }
         let type = request.headers["content-type"]?.split(separator: ";").first.map { $0.lowercased() }
@@ -81,16 +67,7 @@ struct RequestAuthorizer: Sendable {
 
     /// The host of `host[:port]`, in lower case and without an IPv6 address's brackets.
     static func name(ofAuthority authority: String) -> String? {
-        var name = authority[...]
-        if name.hasPrefix("[") {
-            guard let end = name.firstIndex(of: "]") else { return nil }
-            let port = name[name.index(after: end)...]
-            guard port.isEmpty || port.hasPrefix(":") else { return nil }
-            name = name[name.index(after: name.startIndex)..<end]
-        } else if let colon = name.firstIndex(of: ":") {
-            guard name[name.index(after: colon)...].utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
-            name = name[..<colon]
-        }
-        return name.isEmpty ? nil : name.lowercased()
+        let match = authority.wholeMatch(of: /\[([^\]]+)\](?::.*)?|([^:\[]+)(?::[0-9]*)?/)
+        return (match?.1 ?? match?.2)?.lowercased()
     }
 }

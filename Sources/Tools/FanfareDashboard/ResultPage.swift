@@ -17,16 +17,6 @@ struct ResultPage: Sendable {
         var entry: String
         var given: Int
 
-        init(entry: String, given: Int) { (self.entry, self.given) = (entry, given) }
-
-        init?(_ text: String) {
-            let parts = text.split(separator: "/", omittingEmptySubsequences: false)
-            guard parts.count == 2, Identifiers.isEntry(String(parts[0])), let given = Int(parts[1]), given >= 0 else {
-                return nil
-            }
-            self.init(entry: String(parts[0]), given: given)
-        }
-
         var text: String { "\(entry)/\(given)" }
     }
 
@@ -66,8 +56,12 @@ struct ResultPage: Sendable {
                     page.unreadable.append(entry.id)
                     continue
                 }
-                page.append(readable, from: given, failedOnly: failedOnly)
-                if page.results.count >= pageSize { return page }
+                for (index, result) in readable.results.enumerated().dropFirst(given) {
+                    if failedOnly, result.status == .sent { continue }
+                    page.results.append(.object(result.json))
+                    page.next = Cursor(entry: entry.id, given: index + 1)
+                    if page.results.count >= pageSize { return page }
+                }
             }
             if values.count < entriesAtOnce {
                 page.next = nil
@@ -76,13 +70,14 @@ struct ResultPage: Sendable {
         }
         return page
     }
+}
 
-    private mutating func append(_ entry: ResultEntry, from given: Int, failedOnly: Bool) {
-        for (index, result) in entry.results.enumerated().dropFirst(given) {
-            if failedOnly, result.status == .sent { continue }
-            results.append(.object(result.json))
-            next = Cursor(entry: entry.id, given: index + 1)
-            if results.count >= Self.pageSize { return }
+extension ResultPage.Cursor {
+    init?(_ text: String) {
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 2, Identifiers.isEntry(String(parts[0])), let given = Int(parts[1]), given >= 0 else {
+            return nil
         }
+        self.init(entry: String(parts[0]), given: given)
     }
 }

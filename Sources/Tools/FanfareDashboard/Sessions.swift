@@ -1,3 +1,5 @@
+internal import Logging
+
 /// The open sessions, and the recent wrong tokens. Kept in memory: after a restart users log in again.
 actor Sessions {
     private static let maxSessions = 256
@@ -9,10 +11,9 @@ actor Sessions {
     private var ends: [String: Duration] = [:]
     private var failures: [Duration] = []
     private var isTooMany = false
-    /// Called for a wrong token with its peer. `isTooMany` is true once, when further ones are no longer logged.
-    private let onWrongToken: @Sendable (_ peer: String, _ isTooMany: Bool) -> Void
+    private let logger: Logger
 
-    init(onWrongToken: @escaping @Sendable (String, Bool) -> Void) { self.onWrongToken = onWrongToken }
+    init(logger: Logger) { self.logger = logger }
 
     /// Counts a wrong token.
     ///
@@ -21,13 +22,18 @@ actor Sessions {
     func refuse(peer: String, now: Duration) -> Bool {
         failures.removeAll { $0 + Self.window <= now }
         guard failures.count < Self.maxFailures else {
-            if !isTooMany { onWrongToken(peer, true) }
+            if !isTooMany {
+                logger.warning(
+                    "The dashboard refused too many wrong tokens; it logs no more of them for a minute.",
+                    metadata: ["peer": "\(peer)"]
+                )
+            }
             isTooMany = true
             return false
         }
         isTooMany = false
         failures.append(now)
-        onWrongToken(peer, false)
+        logger.warning("The dashboard refused a wrong token.", metadata: ["peer": "\(peer)"])
         return true
     }
 
@@ -35,11 +41,7 @@ actor Sessions {
     func open(now: Duration) -> String {
         ends = ends.filter { $0.value > now }
         if ends.count >= Self.maxSessions, let oldest = ends.min(by: { $0.value < $1.value }) { ends[oldest.key] = nil }
-        var generator = SystemRandomNumberGenerator()
-        let name = (0..<4).map { _ in
-            let word = String(UInt64.random(in: 0 ... .max, using: &generator), radix: 16)
-            return String(repeating: "0", count: 16 - word.count) + word
-        }.joined()
+        let name = String((0..<64).compactMap { _ in "0123456789abcdef".randomElement() })
         ends[name] = now + Self.lifetime
         return name
     }

@@ -11,12 +11,11 @@ final class StreamSlots: Sendable {
 
     /// Acquires a slot; nil if none is free.
     func acquire() -> StreamSlot? {
-        let isFree = taken.withLock { taken in
-            guard taken < limit else { return false }
+        taken.withLock { taken in
+            guard taken < limit else { return nil }
             taken += 1
-            return true
+            return StreamSlot(self)
         }
-        return isFree ? StreamSlot(self) : nil
     }
 
     fileprivate func release() { taken.withLock { $0 -= 1 } }

@@ -2,46 +2,40 @@ internal import FanfareJSON
 
 /// The reply to a request.
 struct WebReply: Sendable {
-    enum Body: Sendable {
-        case bytes([UInt8])
-        /// Server-sent events, until the browser disconnects.
-        case events(StreamSlot)
-    }
-
     var status: Int
     var type: String
+    var bytes: [UInt8] = []
     var headers: [(name: String, value: String)] = []
-    var body: Body
+    /// The slot of server-sent events, which follow until the browser disconnects; nil for any other reply.
+    var slot: StreamSlot?
 
-    init(_ status: Int, _ type: String, _ bytes: [UInt8]) {
-        self.status = status
-        self.type = type
-        body = .bytes(bytes)
+    static func json(
+        _ object: JSONObject,
+        status: Int = 200,
+        headers: [(name: String, value: String)] = []
+    ) -> WebReply {
+        let bytes = JSONValue.object(object).jsonBytes
+        return WebReply(status: status, type: "application/json; charset=utf-8", bytes: bytes, headers: headers)
     }
 
-    static func json(_ object: JSONObject, status: Int = 200) -> WebReply {
-        WebReply(status, "application/json; charset=utf-8", JSONValue.object(object).jsonBytes)
-    }
-
-    /// - Parameters:
-    ///   - code: the error code for programs.
-    ///   - message: a sentence for users.
-    static func error(_ status: Int, _ code: String, _ message: String) -> WebReply {
-        json(["error": .string(code), "message": .string(message)], status: status)
+    /// An error with a code for programs and a sentence for users.
+    static func error(
+        _ status: Int,
+        _ code: String,
+        _ message: String,
+        headers: [(name: String, value: String)] = []
+    ) -> WebReply {
+        json(["error": .string(code), "message": .string(message)], status: status, headers: headers)
     }
 
     static var tooManyTokens: WebReply {
-        var reply = error(429, "too_many", "Too many wrong tokens; wait a minute.")
-        reply.headers = [("Retry-After", "60")]
-        return reply
+        error(429, "too_many", "Too many wrong tokens; wait a minute.", headers: [("Retry-After", "60")])
     }
 
     static func events(_ slot: StreamSlot) -> WebReply {
-        var reply = WebReply(200, "text/event-stream; charset=utf-8", [])
-        reply.body = .events(slot)
         // A proxy must not buffer events.
-        reply.headers = [("X-Accel-Buffering", "no")]
-        return reply
+        let headers = [(name: "X-Accel-Buffering", value: "no")]
+        return WebReply(status: 200, type: "text/event-stream; charset=utf-8", headers: headers, slot: slot)
     }
 
     /// Headers of every reply. Scripts and styles load from this server only and never inline, so text from jobs cannot

@@ -13,16 +13,10 @@ struct WebRequest: Sendable {
     /// The address of the connection's peer, which may be a proxy.
     var peer = ""
 
-    var host: String? { headers["host"] }
-
     /// The decoded parts of the path; nil if one is not valid.
     var parts: [String]? {
-        var parts: [String] = []
-        for part in path.split(separator: "/") {
-            guard let decoded = Self.decode(part.utf8) else { return nil }
-            parts.append(decoded)
-        }
-        return parts
+        let parts = path.split(separator: "/").map { Self.decode($0.utf8) }
+        return parts.contains(nil) ? nil : parts.compactMap { $0 }
     }
 
     /// The value of a cookie.

@@ -97,7 +97,8 @@ func withDashboard(
     _ = try await client.send(RedisCommand("SADD", ProjectKeys.projects(), "demo"))
     _ = try await client.send(JobStream.createGroup(keys))
     _ = try await client.send(FunctionLibrary.register(keys, worker: "w.x.1"))
-    var options = DashboardOptions(port: 0)
+    var options = DashboardOptions()
+    options.port = 0
     change(&options)
     var logger = Logger(label: "dashboard")
     logger.logLevel = .critical

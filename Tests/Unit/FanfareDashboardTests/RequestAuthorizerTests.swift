@@ -199,7 +199,10 @@ import Testing
         ] as [(String, String?, [String], Bool)]
     )
     func publicAddressNeedsAToken(host: String, token: String?, allowed: [String], isFine: Bool) {
-        let options = DashboardOptions(host: host, token: token, allowedHosts: allowed)
+        var options = DashboardOptions()
+        options.host = host
+        options.token = token
+        options.allowedHosts = allowed
         #expect((options.refusal == nil) == isFine)
         #expect(options.refusal?.contains(token ?? "no token") != true)
     }

@@ -1,5 +1,6 @@
 import FanfareClient
 import FanfareModel
+import Logging
 import StreamWire
 import Synchronization
 import Testing
@@ -14,15 +15,40 @@ import Testing
         func reply(to command: RedisCommand) async throws -> RedisValue { .null }
     }
 
+    /// Records each line with its peer.
+    private final class RecordingLog: LogHandler {
+        let lines = Mutex<[String]>([])
+        var metadata: Logger.Metadata {
+            get { [:] }
+            set {}
+        }
+        var logLevel: Logger.Level {
+            get { .info }
+            set {}
+        }
+
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { nil }
+            set {}
+        }
+
+        func log(event: LogEvent) {
+            lines.withLock { $0.append("\(event.metadata?["peer"] ?? "-"): \(event.message)") }
+        }
+    }
+
     @Test func wrongTokensOfAllPathsCountTogether() async {
-        let heard = Mutex<[String]>([])
+        let log = RecordingLog()
+        let logger = Logger(label: "test") { _ in log }
+        var options = DashboardOptions()
+        options.token = Self.token
         let routes = DashboardRoutes(
-            options: DashboardOptions(token: Self.token),
+            options: options,
             hub: FleetHub(maxBrowsers: 1),
             redis: NoRedis(),
+            logger: logger,
             explain: { "\($0)" },
-            onAction: { _, _, _ in },
-            onWrongToken: { peer, isTooMany in heard.withLock { $0.append("\(peer) \(isTooMany)") } },
+            sessions: Sessions(logger: logger),
             now: { .zero }
         )
         func status(_ token: String, login: Bool) async -> Int {
@@ -42,7 +68,9 @@ import Testing
             let answer = await status("wrong", login: index % 2 == 0)
             #expect(answer == (index < 10 ? 401 : 429))
         }
-        #expect(heard.withLock { $0 } == Array(repeating: "192.0.2.7 false", count: 10) + ["192.0.2.7 true"])
+        let single = "192.0.2.7: The dashboard refused a wrong token."
+        let last = "192.0.2.7: The dashboard refused too many wrong tokens; it logs no more of them for a minute."
+        #expect(log.lines.withLock { $0 } == Array(repeating: single, count: 10) + [last])
         let (login, fleet) = (await status(Self.token, login: true), await status(Self.token, login: false))
         // There is no picture yet, but the request is authenticated.
         #expect(login == 200 && fleet == 503)

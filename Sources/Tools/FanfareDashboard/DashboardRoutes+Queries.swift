@@ -3,56 +3,41 @@ internal import FanfareJSON
 internal import StreamWire
 
 /// The queries of the page, besides the live view.
-struct DashboardQueries<Redis: RedisSending>: Sendable {
-    let redis: Redis
-    let prefix: String
-    let projects: [String]
-
-    private func projectOperator(_ project: String) -> FanfareOperator<Redis> {
-        FanfareOperator(redis: redis, project: project, prefix: prefix)
-    }
-
+extension DashboardRoutes {
     /// Finds a job by its id in all projects.
     func search(_ id: String) async throws -> WebReply {
         var found: [JSONValue] = []
-        let seen = try await FanfareOperator.projects(redis: redis, prefix: prefix)
-        for project in Set(seen + projects).sorted() {
+        let seen = try await FanfareOperator.projects(redis: redis, prefix: options.prefix)
+        for project in Set(seen + options.projects).sorted() {
             guard let progress = try await projectOperator(project).progress(of: id) else { continue }
             found.append(.object(Self.object(progress, project)))
         }
         return .json(["jobs": .array(found)])
     }
 
-    func job(_ id: String, in project: String) async throws -> WebReply {
+    func showJob(_ id: String, in project: String) async throws -> WebReply {
         guard let progress = try await projectOperator(project).progress(of: id) else { return Self.noSuchJob }
         return .json(Self.object(progress, project))
     }
 
     /// Lists up to 100 jobs.
     /// - Parameter state: lists only jobs in this state; nil for all that are not over.
-    func jobs(in project: String, state: String?) async throws -> WebReply {
-        let list = try await projectOperator(project).jobs(
-            state: state.map { JobStatus.State(rawValue: $0) },
-            limit: 100
-        )
+    func listJobs(in project: String, state: String?) async throws -> WebReply {
+        let state = state.map { JobStatus.State(rawValue: $0) }
+        let list = try await projectOperator(project).jobs(state: state, limit: 100)
         return .json([
             "jobs": .array(list.jobs.map { .object(FleetJSON.object($0)) }), "whole": .bool(list.isWhole),
         ])
     }
 
     func results(of id: String, in project: String, after cursor: String?, failedOnly: Bool) async throws -> WebReply {
-        guard cursor == nil || cursor.flatMap({ ResultPage.Cursor($0) }) != nil else {
+        let start = cursor.flatMap { ResultPage.Cursor($0) }
+        guard cursor == nil || start != nil else {
             return .error(400, "bad_cursor", "The page cursor is not valid.")
         }
-        let producer = FanfareProducer(redis: redis, project: project, prefix: prefix)
+        let producer = FanfareProducer(redis: redis, project: project, prefix: options.prefix)
         guard let status = try await producer.status(of: id) else { return Self.noSuchJob }
-        let page = try await ResultPage.read(
-            redis,
-            producer.keys,
-            of: status,
-            after: cursor.flatMap { ResultPage.Cursor($0) },
-            failedOnly: failedOnly
-        )
+        let page = try await ResultPage.read(redis, producer.keys, of: status, after: start, failedOnly: failedOnly)
         var object: JSONObject = ["results": .array(page.results)]
         object["next"] = page.next.map { .string($0.text) }
         if !page.unreadable.isEmpty { object["unreadable"] = .array(page.unreadable.map { .string($0) }) }
@@ -60,7 +45,7 @@ struct DashboardQueries<Redis: RedisSending>: Sendable {
     }
 
     /// The newest entries of `dead`. Pushed fields are listed by name and size only: they may be private, and large.
-    func dead(in project: String, before: String?) async throws -> WebReply {
+    func listDead(in project: String, before: String?) async throws -> WebReply {
         let pageSize = 50
         let entries = try await projectOperator(project).deadEntries(limit: pageSize, before: before)
         let list = entries.map { entry -> JSONValue in

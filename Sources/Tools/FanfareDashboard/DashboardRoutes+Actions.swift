@@ -1,29 +1,19 @@
 internal import FanfareClient
 internal import FanfareJSON
+internal import Logging
 internal import StreamWire
 
 /// The actions of the page. They have the same effects and replies as the commands.
-struct DashboardActions<Redis: RedisSending>: Sendable {
-    let redis: Redis
-    let prefix: String
-    /// Configured projects, which are known even if not registered in Redis.
-    let projects: [String]
-    /// Called before each action, for the log.
-    let onAction: @Sendable (_ action: String, _ project: String, _ target: String) -> Void
-
-    private func projectOperator(_ project: String) -> FanfareOperator<Redis> {
-        FanfareOperator(redis: redis, project: project, prefix: prefix)
-    }
-
+extension DashboardRoutes {
     /// Pauses or resumes a project; nil for any other action.
-    func project(_ action: String, _ project: String, _ body: JSONObject) async throws -> WebReply? {
+    func changeProject(_ action: String, _ project: String, _ body: JSONObject) async throws -> WebReply? {
         guard ["pause", "resume"].contains(action) else { return nil }
-        var isKnown = projects.contains(project)
+        var isKnown = options.projects.contains(project)
         if !isKnown { isKnown = try await projectOperator(project).isKnown() }
         guard isKnown else {
             return .error(404, "no_such_project", "No job was pushed to that project and no worker has served it.")
         }
-        onAction(action, project, "")
+        log(action, project)
         if action == "resume" {
             try await projectOperator(project).resumeProject()
             return .json(["outcome": "resumed"])
@@ -33,7 +23,7 @@ struct DashboardActions<Redis: RedisSending>: Sendable {
         return .json(["outcome": "paused"])
     }
 
-    func job(_ action: String, _ id: String, in project: String) async throws -> WebReply? {
+    func changeJob(_ action: String, _ id: String, in project: String) async throws -> WebReply? {
         let change: (FanfareOperator<Redis>) async throws -> JobControlReply
         switch action {
         case "pause": change = { try await $0.pause(id) }
@@ -41,20 +31,20 @@ struct DashboardActions<Redis: RedisSending>: Sendable {
         case "cancel": change = { try await $0.cancel(id) }
         default: return nil
         }
-        onAction(action, project, id)
+        log(action, project, id)
         switch try await change(projectOperator(project)) {
         case .ok(let state): return .json(["outcome": "ok", "state": .string(state)])
         case .over(let state): return .error(409, "over", "The job is over already, or ending: \(state).")
-        case .missing: return DashboardQueries<Redis>.noSuchJob
+        case .missing: return Self.noSuchJob
         case .parked:
             return .error(409, "parked", "The job needs an operator: replay or drop its entry among the dead jobs.")
         }
     }
 
-    func dead(_ action: String, _ entry: String, in project: String) async throws -> WebReply? {
+    func treatEntry(_ action: String, _ entry: String, in project: String) async throws -> WebReply? {
         switch action {
         case "replay":
-            onAction(action, project, entry)
+            log(action, project, entry)
             switch try await projectOperator(project).replay(entry) {
             case .resumed(let job): return .json(["outcome": "resumed", "job": .string(job)])
             case .pushed(let entryID): return .json(["outcome": "pushed", "entry_id": .string(entryID)])
@@ -64,13 +54,20 @@ struct DashboardActions<Redis: RedisSending>: Sendable {
                 return .error(409, "busy", "A job with the same id is not over yet; replay this one when it is.")
             }
         case "drop":
-            onAction(action, project, entry)
+            log(action, project, entry)
             switch try await projectOperator(project).drop(entry) {
             case .dropped(let job): return .json(["outcome": "dropped", "job": .string(job)])
             case .missing: return Self.noSuchEntry
             }
         default: return nil
         }
+    }
+
+    private func log(_ action: String, _ project: String, _ target: String = "") {
+        logger.notice(
+            "An operator acted on the dashboard.",
+            metadata: ["action": "\(action)", "project": "\(project)", "target": "\(target)"]
+        )
     }
 
     private static var noSuchEntry: WebReply { .error(404, "no_such_entry", "That entry no longer exists.") }
