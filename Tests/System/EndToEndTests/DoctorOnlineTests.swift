@@ -85,4 +85,21 @@ import Testing
             #expect(lost.map(\.verdict) == ["fail"] && lost[0].remedy?.contains("firewall") == true, "\(lost)")
         }
     }
+
+    /// XMPP never uses the configured proxy; HTTP does.
+    @Test func proxyIsUsedForHTTPOnly() async throws {
+        try await withRig { rig in
+            try await rig.startSandbox()
+            let proxy = "proxy: http://127.0.0.1:1"
+            let direct = try rig.configuration(transport: "xmpp", project: try rig.xmppSettings, extra: proxy)
+            #expect(try await doctor(direct).findings("XMPP of demo").map(\.verdict) == ["ok"])
+            let proxied = try await doctor(try rig.configuration(transport: "legacy", extra: proxy))
+            let found = proxied.findings("FCM of demo")
+            #expect(found.map(\.verdict) == ["fail"] && found[0].remedy?.contains("proxy") == true, "\(found)")
+            let closed = (try rig.xmppSettings).replacingOccurrences(of: "port: \(rig.xmppPort)", with: "port: 1")
+            let lost = try await doctor(try rig.configuration(transport: "xmpp", project: closed, extra: proxy))
+            let remedy = lost.findings("XMPP of demo").first?.remedy
+            #expect(remedy?.contains("XMPP uses no proxy and needs outbound 1") == true, "\(lost)")
+        }
+    }
 }

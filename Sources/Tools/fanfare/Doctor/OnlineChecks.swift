@@ -125,6 +125,7 @@ struct OnlineProbe {
         }
     }
 
+    /// Connects directly, as workers do: the probe never uses the configured proxy for XMPP.
     private mutating func testXMPP() {
         report.check = "XMPP of \(project.id)"
         let (host, port) = (project.xmppHost, project.xmppPort)
@@ -132,13 +133,16 @@ struct OnlineProbe {
             try EndpointProbe.connect(host: host, port: port, configuration: origin)
             report.ok("\(host):\(port) answers over verified TLS")
         } catch {
-            report.fail("\(host):\(port) cannot be reached: \(error.reason)", Self.remedy(error))
+            let route = "check the address, name service and firewall: XMPP uses no proxy and needs outbound \(port)"
+            report.fail("\(host):\(port) cannot be reached: \(error.reason)", Self.remedy(error, route))
         }
     }
 
-    private static func remedy(_ failure: EndpointProbe.Failure) -> String {
+    private static func remedy(
+        _ failure: EndpointProbe.Failure,
+        _ route: String = "check the address, name service, firewall and proxy: workers need outbound 443"
+    ) -> String {
         failure.isAboutTLS
-            ? "check the address; if the authority is private, name its certificate in tls.ca_file"
-            : "check the address, name service, firewall and proxy: workers need outbound 443"
+            ? "check the address; if the authority is private, name its certificate in tls.ca_file" : route
     }
 }
