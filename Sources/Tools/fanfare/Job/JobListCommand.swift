@@ -73,16 +73,7 @@ struct JobListCommand: AsyncParsableCommand {
         return table.lines.joined(separator: "\n")
     }
 
-    private static let states = Words(
-        "scheduled",
-        "waiting",
-        "active",
-        "retrying",
-        "paused",
-        "parked",
-        "done",
-        "cancelled",
-        "expired",
-        "rejected"
-    )
+    private static let states = Words(list: [
+        "scheduled", "waiting", "active", "retrying", "paused", "parked", "done", "cancelled", "expired", "rejected",
+    ])
 }

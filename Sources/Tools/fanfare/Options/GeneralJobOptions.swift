@@ -30,7 +30,7 @@ struct GeneralJobOptions: ParsableArguments {
     )
     var results: ResultsPolicy?
 
-    private static let policies = Words("all", "failures", "none")
+    private static let policies = Words(list: ["all", "failures", "none"])
 
     /// Refuses what a worker would reject, while the user is still present.
     func validate() throws {

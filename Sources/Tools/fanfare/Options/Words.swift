@@ -4,10 +4,8 @@ internal import ArgumentParser
 struct Words {
     let list: [String]
 
-    init(_ list: String...) { self.list = list }
-
-    static let deadKinds = Words("rejected", "parked")
-    static let logLevels = Words("trace", "debug", "info", "notice", "warning", "error", "critical")
+    static let deadKinds = Words(list: ["rejected", "parked"])
+    static let logLevels = Words(list: ["trace", "debug", "info", "notice", "warning", "error", "critical"])
 
     var completion: CompletionKind { .list(list) }
 

@@ -24,8 +24,8 @@ struct JobOptions: ParsableArguments {
     @Flag(help: "Have FCM validate the message without delivering it.")
     var validateOnly = false
 
-    private static let deliveries = Words("at_least_once", "at_most_once", "replace")
-    private static let formats = Words("v1", "legacy")
+    private static let deliveries = Words(list: ["at_least_once", "at_most_once", "replace"])
+    private static let formats = Words(list: ["v1", "legacy"])
 
     func apply(to job: inout PushJob) {
         job.format = format ?? .v1
