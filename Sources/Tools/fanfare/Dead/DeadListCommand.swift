@@ -30,25 +30,21 @@ struct DeadListCommand: AsyncParsableCommand {
     @Option(help: .value("n", "Maximum number of entries."))
     var limit = 100
 
-    @OptionGroup var project: ProjectOption
-    @OptionGroup var options: ConfigurationOptions
-
-    @Flag(help: "Print one JSON object per line.")
-    var json = false
+    @OptionGroup var listing: ListingOptions
 
     func validate() throws {
         if !(1...1_000_000).contains(limit) { throw ValidationError("--limit: 1 to 1000000") }
     }
 
     func run() async throws {
-        try await project.connect(options) { session in
+        try await listing.connect { session in
             var table = TextTable(["entry", "kind", "job", "at", "reason"])
             var count = 0
             try await session.projectOperator.eachDeadEntry(newestFirst: true) { entry in
                 guard kind == nil || entry.kind == kind, job == nil || entry.job == job else { return true }
                 count += 1
                 // Print each entry at once: an entry holds a whole job, and all of them may not fit into memory.
-                if json {
+                if listing.json {
                     Console.json(Self.json(entry))
                 } else {
                     let time = entry.atMs.map(JobRendering.timestamp) ?? "-"
@@ -56,7 +52,7 @@ struct DeadListCommand: AsyncParsableCommand {
                 }
                 return count < limit
             }
-            if json { return }
+            if listing.json { return }
             if count == 0 {
                 Console.error("no matching entries in project \(session.project)")
             } else {

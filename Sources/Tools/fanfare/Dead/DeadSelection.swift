@@ -20,11 +20,7 @@ struct DeadSelection: ParsableArguments {
     )
     var kind: DeadEntry.Kind?
 
-    @OptionGroup var project: ProjectOption
-    @OptionGroup var options: ConfigurationOptions
-
-    @Flag(help: "Print one JSON object per line.")
-    var json = false
+    @OptionGroup var listing: ListingOptions
 
     func validate() throws {
         guard !Fanfare.skipsValidation else { return }
@@ -59,7 +55,7 @@ struct DeadSelection: ParsableArguments {
         confirm: ([DeadEntry]) throws -> Void = { _ in },
         process: (ProjectSession, DeadEntry) async throws -> Treatment
     ) async throws {
-        try await project.connect(options) { session in
+        try await listing.connect { session in
             let items = try await find(session)
             if items.isEmpty, all {
                 Console.error("no matching entries in project \(session.project)")
@@ -82,7 +78,7 @@ struct DeadSelection: ParsableArguments {
     }
 
     private func show(_ treatment: Treatment, _ item: DeadEntry) {
-        if json {
+        if listing.json {
             var object: JSONObject = [
                 "entry": .string(item.id), "job": .string(item.job), "outcome": .string(treatment.outcome),
             ]
@@ -91,7 +87,7 @@ struct DeadSelection: ParsableArguments {
         }
         if !treatment.isDone {
             Console.error("fanfare: \(item.id): \(treatment.text)")
-        } else if !json {
+        } else if !listing.json {
             Console.line("\(item.id): \(treatment.text)")
         }
     }

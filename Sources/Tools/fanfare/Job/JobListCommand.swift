@@ -30,22 +30,18 @@ struct JobListCommand: AsyncParsableCommand {
     @Flag(help: "Also jobs that are over and still kept; scans every key in Redis.")
     var all = false
 
-    @OptionGroup var project: ProjectOption
-    @OptionGroup var options: ConfigurationOptions
-
-    @Flag(help: "Print one JSON object per line.")
-    var json = false
+    @OptionGroup var listing: ListingOptions
 
     func validate() throws {
         if !(1...1_000_000).contains(limit) { throw ValidationError("--limit: 1 to 1000000") }
     }
 
     func run() async throws {
-        try await project.connect(options) { session in
+        try await listing.connect { session in
             let list = try await session.projectOperator.jobs(state: state, includingOver: all, limit: limit)
             let now = try await session.client.nowMs()
             let jobs = list.jobs.map { JobProgress(status: $0, nowMs: now) }
-            if json {
+            if listing.json {
                 for job in jobs { Console.json(JobRendering.json(job, session.project)) }
             } else if jobs.isEmpty {
                 let hint = all || state != nil ? "" : "; --all also lists jobs that are over"
