@@ -88,7 +88,7 @@ struct DashboardRoutes<Redis: RedisSending>: Sendable {
         .error(400, "bad_id", "That is not a valid id of a project, a job or an entry.")
     }
 
-    /// What the page needs before it logs in; needs no token.
+    /// The state of the login and the options, which the page reads before it logs in. Needs no token.
     private func session(_ request: WebRequest) async -> WebReply {
         let isKnown = await authorizer.loginRefusal(of: request, sessions: sessions, now: now()) == nil
         var object: JSONObject = [

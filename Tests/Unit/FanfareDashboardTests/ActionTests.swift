@@ -126,7 +126,7 @@ import Testing
             let entry = try #require((list.json["entries"] as? [[String: Any]])?.first)
             #expect(entry["reason"] as? String == "token: <script>alert(1)</script>")
             #expect(list.headers["content-type"] == "application/json; charset=utf-8")
-            // What was pushed may be private: its size is told, not what it is.
+            // Pushed fields may be private: the reply has their sizes, not their values.
             #expect((entry["fields"] as? [[String: Any]])?.first?["bytes"] as? Int == 3 && !list.body.contains("a b"))
             let path = "/api/projects/demo/dead/\(entry["entry"] as? String ?? "")"
             #expect(try await bench.web.post("\(path)/replay").json["outcome"] as? String == "pushed")

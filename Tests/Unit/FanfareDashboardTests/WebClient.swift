@@ -87,7 +87,7 @@ final class WebSocketBytes: Sendable {
                 connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
             }
         }
-        guard isConnected else { throw TestFailure("nobody listens on \(port)") }
+        guard isConnected else { throw TestFailure("no server listens on \(port)") }
     }
 
     deinit { close(descriptor) }

@@ -20,7 +20,7 @@ extension Check {
 }
 
 extension RedisDeployment {
-    /// What others could do with Redis or on the route to it. A Redis on this machine has no concerns.
+    /// Risks from other users of Redis and of the route to it. A Redis on this machine has none.
     func concerns(user: String? = nil) -> [(text: String, remedy: String)] {
         guard !isLoopback else { return [] }
         var concerns: [(text: String, remedy: String)] = []

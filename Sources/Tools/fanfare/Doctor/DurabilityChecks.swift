@@ -39,7 +39,7 @@ extension Check {
         }
     }
 
-    /// What each failure can lose. The page Guarantees has the table.
+    /// The loss that each failure can cause. The page Guarantees has the table.
     static let durability = Check.server("durability") { facts, configuration, report in
         guard facts.keepsAppendOnlyFile, let fsync = facts.appendFsync, ["always", "everysec"].contains(fsync) else {
             let text = "without the append-only file, a stop of Redis or its machine can lose every job"

@@ -3,7 +3,7 @@ internal import FanfareConfiguration
 internal import StreamWire
 
 extension Check {
-    /// What stops a project, or will stop it soon.
+    /// Conditions that stop a project or will stop it soon.
     static let projectStates = Check.redis("project") { facts, configuration, report in
         for project in facts.projects {
             let id = project.id

@@ -1,7 +1,7 @@
 internal import FanfareClient
 internal import StreamWire
 
-/// What the doctor read from a Redis server.
+/// Facts that the doctor read from a Redis server.
 struct RedisFacts: Sendable {
     enum Functions: Equatable, Sendable {
         case same

@@ -36,7 +36,7 @@ struct JobWait {
         if let end = Self.shortfall(progress.status) { throw Outcome.failed.because(end) }
     }
 
-    /// What a finished job did not achieve; nil if FCM accepted every recipient.
+    /// The shortfall of a finished job, as a sentence; nil if FCM accepted every recipient.
     static func shortfall(_ status: JobStatus) -> String? {
         if status.isSuccess { return nil }
         if status.state == .rejected { return "job \(status.id) was rejected; nothing was sent" }

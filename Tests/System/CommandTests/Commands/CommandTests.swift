@@ -162,7 +162,7 @@ import Testing
             let run = try await CommandRun(["config", "check", "-c", file])
             #expect(run.status == 78 && run.err.contains(problem), "\(run.err)")
         }
-        // A pipe that nobody writes to is an empty file, not one that is waited for.
+        // A pipe without a writer counts as an empty file; the command does not wait.
         let run = try await CommandRun(["config", "check", "-c", pipe])
         #expect(run.status == 78, "\(run.out)\(run.err)")
     }

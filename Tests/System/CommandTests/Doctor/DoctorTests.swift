@@ -55,7 +55,7 @@ import Testing
         for project in ["demmo", "demo"] {
             _ = try redis.cli("XADD", "fanfare:{\(project)}:jobs", "*", "token", "a", "message", "{}")
         }
-        // Nobody's project.
+        // Not a valid project id.
         _ = try redis.cli("XADD", "fanfare:{De mo}:jobs", "*", "token", "a")
         let run = try await CommandRun(["doctor", "-c", file, "--online"])
         let named = run.out.split(separator: "\n").filter { $0.contains("this configuration does not name it") }
