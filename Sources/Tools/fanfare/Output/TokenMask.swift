@@ -11,13 +11,18 @@ enum TokenMask {
 
     static func masked(_ text: String) -> String {
         if text.contains("PRIVATE KEY") { return "[masked]" }
-        // Runs of the characters that occur in tokens and keys.
-        return withoutPassword(text.replacing(/[A-Za-z0-9\-_.:~+=]+/) { shortened($0.output) })
+        var result = ""
+        var end = text.startIndex
+        for run in text.split(whereSeparator: { !isPart($0) }) where isSecret(run) {
+            result += text[end..<run.startIndex] + "\(run.prefix(shown))…[\(run.count) characters]"
+            end = run.endIndex
+        }
+        return withoutPassword(result + text[end...])
     }
 
-    private static func shortened(_ run: Substring) -> String {
-        guard isSecret(run) else { return String(run) }
-        return "\(run.prefix(shown))…[\(run.count) characters]"
+    /// Whether a character occurs in tokens and keys.
+    private static func isPart(_ character: Character) -> Bool {
+        character.isASCII && (character.isLetter || character.isNumber || "-_.:~+=".contains(character))
     }
 
     private static func isSecret(_ run: Substring) -> Bool {
@@ -28,6 +33,7 @@ enum TokenMask {
 
     /// `redis://user:password@host` without the password.
     private static func withoutPassword(_ text: String) -> String {
-        text.replacing(/(:\/\/[^\s\/?":]*:)[^\s\/?"]*@/) { "\($0.1)…@" }
+        guard text.contains("://") else { return text }
+        return text.replacing(/(:\/\/[^\s\/?":]*:)[^\s\/?"]*@/) { "\($0.1)…@" }
     }
 }
