@@ -257,7 +257,10 @@ let package = Package(
         // The other end of the wire, for trials and tests.
         .target(
             name: "FCMSimulator",
-            dependencies: ["FanfareModel", "FanfareJSON", "FanfareXML"],
+            dependencies: [
+                "FanfareModel", "FanfareJSON", "FanfareXML",
+                .product(name: "HeapModule", package: "swift-collections"),
+            ],
             path: "Sources/Simulator/FCMSimulator",
             swiftSettings: pure
         ),

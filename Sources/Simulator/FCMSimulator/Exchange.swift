@@ -68,6 +68,18 @@ public struct SimulatorReply: Equatable, Sendable {
         self.init(status: status, headers: [Header("content-type", "application/json; charset=UTF-8")], body: body)
     }
 
+    /// A page of Google's front end.
+    init(page status: Int, _ sentence: String) {
+        let text = """
+            <!DOCTYPE html>
+            <html lang=en><title>Error \(status)</title>
+            <p><b>\(status).</b> <ins>That's an error.</ins>
+            <p>\(sentence) <ins>That's all we know.</ins>
+
+            """
+        self.init(status: status, contentType: "text/html; charset=UTF-8", text: text)
+    }
+
     /// A listing, one JSON object a line.
     init(lines body: [UInt8]) {
         self.init(status: 200, headers: [Header("content-type", "application/x-ndjson")], body: body)
@@ -94,18 +106,4 @@ public enum WireFault: Equatable, Sendable {
     case truncate(bytes: Int)
     /// SETTINGS_MAX_CONCURRENT_STREAMS for this connection; the request itself is answered.
     case maxConcurrentStreams(Int)
-}
-
-/// The pages of Google's front end.
-enum Pages {
-    static func html(_ status: Int, _ sentence: String) -> SimulatorReply {
-        let text = """
-            <!DOCTYPE html>
-            <html lang=en><title>Error \(status)</title>
-            <p><b>\(status).</b> <ins>That's an error.</ins>
-            <p>\(sentence) <ins>That's all we know.</ins>
-
-            """
-        return SimulatorReply(status: status, contentType: "text/html; charset=UTF-8", text: text)
-    }
 }

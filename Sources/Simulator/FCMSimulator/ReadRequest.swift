@@ -31,21 +31,21 @@ public struct ReadRequest: Equatable, Sendable {
         switch request.path {
         case "/fcm/send":
             guard request.method == "POST" else { return .wrongMethod(allowed: "POST") }
-            let type = (request.contentType ?? "").prefix { $0 != ";" }.lowercased()
+            let isJSON = request.contentType?.lowercased().hasPrefix("application/json") == true
             return .legacy(
-                type.hasPrefix("application/json")
-                    ? LegacyRequest.read(request.body) : PlainTextRequest.read(request.body)
+                isJSON ? Result(try LegacyRequest.read(request.body)) : Result(try PlainTextRequest.read(request.body))
             )
         case "/token":
             guard request.method == "POST" else { return .wrongMethod(allowed: "POST") }
-            return .token(TokenRequest.read(request.body))
+            return .token(Result(try TokenRequest.read(request.body)))
         case "/iid/v1:batchAdd", "/iid/v1:batchRemove":
             guard request.method == "POST" else { return .wrongMethod(allowed: "POST") }
-            return .topics(TopicRequest.read(request.body, isAdding: request.path == "/iid/v1:batchAdd"))
+            let isAdding = request.path == "/iid/v1:batchAdd"
+            return .topics(Result(try TopicRequest.read(request.body, isAdding: isAdding)))
         case "/fcm/notification":
             switch request.method {
-            case "GET": return .group(GroupRequest.read(query: request.query))
-            case "POST": return .group(GroupRequest.read(request.body))
+            case "GET": return .group(Result(try GroupRequest.read(query: request.query)))
+            case "POST": return .group(Result(try GroupRequest.read(request.body)))
             default: return .wrongMethod(allowed: "GET, POST")
             }
         default: break
@@ -55,7 +55,7 @@ public struct ReadRequest: Equatable, Sendable {
         guard parts.count >= 5, parts[1] == "v1", parts[2] == "projects" else { return .notFound }
         if parts.count == 5, parts[4] == "messages:send" {
             guard request.method == "POST" else { return .wrongMethod(allowed: "POST") }
-            return .v1(project: String(parts[3]), V1Request.read(request.body))
+            return .v1(project: String(parts[3]), Result(try V1Request.read(request.body)))
         }
         guard parts[4] == "registrations", let found = SubscriptionRequest.read(request, path: parts[5...]) else {
             return .notFound
@@ -76,13 +76,13 @@ public struct ReadRequest: Equatable, Sendable {
         case .v1(_, .success(let send)):
             switch send.target {
             case .token(let name), .fid(let name): return name.hasPrefix(prefix)
-            case .topic, .condition: return false
+            case .audience: return false
             }
         case .legacy(.success(let send)):
             switch send.target {
             case .single(let token): return token.hasPrefix(prefix)
             case .multicast(let tokens): return tokens.contains { $0.hasPrefix(prefix) }
-            case .topic, .condition: return false
+            case .audience: return false
             }
         case .topics(.success(let change)): return change.tokens.contains { $0.hasPrefix(prefix) }
         case .group(.success(let change)): return change.tokens.contains { $0.hasPrefix(prefix) }
@@ -91,4 +91,9 @@ public struct ReadRequest: Equatable, Sendable {
         default: return false
         }
     }
+}
+
+extension Result {
+    /// The value of an expression, or the error it throws.
+    fileprivate init(_ value: @autoclosure () throws(Failure) -> Success) { self.init(catching: value) }
 }

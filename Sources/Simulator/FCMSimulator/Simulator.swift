@@ -20,7 +20,7 @@ public struct Simulator: Sendable {
 
     public init(configuration: SimulatorConfiguration) {
         self.configuration = configuration
-        credentials = Credentials(projects: Projects(configuration.projects))
+        credentials = Credentials(configuration)
         quotas = SendQuotas(perMinute: configuration.quotaPerMinute)
         groups = Groups(seed: configuration.seed)
         fanouts = Fanouts(rate: configuration.fanoutRate, defers: configuration.defersFanouts)
@@ -28,28 +28,16 @@ public struct Simulator: Sendable {
         ids = IdentifierSource(seed: configuration.seed)
     }
 
-    /// Values that the `aud` of an assertion may have.
-    public var tokenAudiences: Set<String> {
-        get { credentials.audiences }
-        set { credentials.audiences = newValue }
-    }
-
-    /// Seconds that a new access token lives, by the caller's clock.
-    public var tokenLifetimeSeconds: Int64 {
-        get { credentials.lifetimeSeconds }
-        set { credentials.lifetimeSeconds = newValue }
-    }
-
     /// - Parameters:
     ///   - nowMs: Unix milliseconds.
-    ///   - proof: needed by requests that have a ``ReadRequest/tokenRequest``.
-    public mutating func respond(to read: ReadRequest, nowMs: Int64, proof: TokenProof? = nil) -> SimulatorReply {
+    ///   - newToken: the access token to issue for a ``ReadRequest/tokenRequest``; nil if its signature is not valid.
+    public mutating func respond(to read: ReadRequest, nowMs: Int64, newToken: String? = nil) -> SimulatorReply {
         let now = nowMs &+ clockOffsetMs
         advance(to: now)
-        statistics.countRequest()
+        statistics.requests += 1
         let action = faults.hit(path: read.request.path, random: &ids.random) { read.hasToken(prefix: $0) }
         if let action, action.replaces { return action.reply }
-        var reply = answer(read, now: now, proof: proof)
+        var reply = answer(read, now: now, newToken: newToken)
         if let action {
             reply.delayMs += action.delayMs
             reply.wire = reply.wire ?? action.wire
@@ -57,7 +45,7 @@ public struct Simulator: Sendable {
         return reply
     }
 
-    private mutating func answer(_ read: ReadRequest, now: Int64, proof: TokenProof?) -> SimulatorReply {
+    private mutating func answer(_ read: ReadRequest, now: Int64, newToken: String?) -> SimulatorReply {
         let projects = credentials.projects
         switch read.kind {
         case .v1(let id, let send): return answerV1(read.request, project: projects[id], send: send, now: now)
@@ -68,12 +56,16 @@ public struct Simulator: Sendable {
             return answerSubscriptions(read.request, project: projects[id], change: change, now: now)
         case .info(let token, let details):
             return answerInfo(read.request, token: token, details: details, now: now)
-        case .token(.failure(let refusal)): return refusal.reply
-        case .token(.success(let request)):
-            return credentials.exchange(request, proof: proof, nowMs: callersTime(now))
-        case .notFound: return Pages.html(404, "The requested URL was not found on this server.")
+        case .token(let request):
+            do throws(TokenRefusal) {
+                return try credentials.exchange(try request.get(), newToken: newToken, nowMs: callersTime(now))
+            } catch {
+                return error.reply
+            }
+        case .notFound: return SimulatorReply(page: 404, "The requested URL was not found on this server.")
         case .wrongMethod(let allowed):
-            return Pages.html(405, "The request method is inappropriate for the URL.").adding("allow", allowed)
+            let reply = SimulatorReply(page: 405, "The request method is inappropriate for the URL.")
+            return reply.adding("allow", allowed)
         }
     }
 
@@ -87,13 +79,12 @@ public struct Simulator: Sendable {
     /// The time without what `/clock` added, by which ``Credentials`` go.
     func callersTime(_ now: Int64) -> Int64 { now &- clockOffsetMs }
 
-    /// Performs what was due by then, each thing at its own time: fan-outs end, stored messages are delivered or
-    /// expire, and XMPP connections go on.
+    /// Performs what was due by then, each thing at its own time: fan-outs, stored messages, XMPP.
     mutating func advance(to now: Int64) {
-        for (fanout, message) in fanouts.advance(to: now) {
+        for fanout in fanouts.advance(to: now) {
             let endMs = fanout.finishedMs ?? now
             messages.advance(to: endMs, devices: &devices, ids: &ids)
-            if let message { finish(fanout, message, now: endMs) }
+            if let message = fanout.message { finish(fanout, message, now: endMs) }
         }
         messages.advance(to: now, devices: &devices, ids: &ids)
         advanceXMPP(to: now)
@@ -119,7 +110,8 @@ public struct Simulator: Sendable {
         xmpp.reset()
         faults.removeAll()
         statistics.reset()
-        ids.restart(seed: configuration.seed)
+        // Message ids still differ from the earlier ones.
+        ids.random = RandomStream(seed: configuration.seed)
         clockOffsetMs = 0
     }
 
@@ -131,8 +123,10 @@ public struct Simulator: Sendable {
         return faults.streamLimit
     }
 
-    public mutating func connectionClosed() { statistics.connectionClosed() }
+    public mutating func connectionClosed() { statistics.openConnections -= 1 }
 
     /// - Parameter count: streams open on one connection, each time they reach a new height.
-    public mutating func streamsOpened(_ count: Int) { statistics.streamsOpened(count) }
+    public mutating func streamsOpened(_ count: Int) {
+        statistics.maxConcurrentStreams = max(statistics.maxConcurrentStreams, count)
+    }
 }

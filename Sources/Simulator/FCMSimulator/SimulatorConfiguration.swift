@@ -3,39 +3,27 @@ public struct SimulatorConfiguration: Equatable, Sendable {
     /// The only projects that exist.
     public var projects: [SimulatedProject]
     /// Decides every random choice, such as message ids and the fraction of a fault.
-    public var seed: UInt64
+    public var seed: UInt64 = 1
     /// Messages a project may send in 60 seconds; none for 0 and less.
-    public var quotaPerMinute: Int
+    public var quotaPerMinute = 600_000
     /// Retryable errors come without `Retry-After`.
-    public var bareErrors: Bool
+    public var bareErrors = false
     /// Bad options of a legacy request are answered as the live server was observed to (400 and a sentence), not as its
     /// reference promises (200 and a code per token).
-    public var observedLegacyErrors: Bool
+    public var observedLegacyErrors = false
     /// Deliveries that are kept for reading; all of them are counted.
-    public var deliveryLimit: Int
+    public var deliveryLimit = 100_000
     /// Recipients a second, over all topic, condition and group sends of a project together.
-    public var fanoutRate: Int
+    public var fanoutRate = 10_000
     /// A project may have a thousand active fan-outs. A further one waits instead of being refused.
-    public var defersFanouts: Bool
+    public var defersFanouts = false
+    /// Values that the `aud` of an assertion may have.
+    public var tokenAudiences: Set<String> = []
+    /// Seconds that a new access token lives, by the caller's clock.
+    public var tokenLifetimeSeconds: Int64 = 3_600
 
-    public init(
-        projects: [SimulatedProject],
-        seed: UInt64 = 1,
-        quotaPerMinute: Int = 600_000,
-        bareErrors: Bool = false,
-        observedLegacyErrors: Bool = false,
-        deliveryLimit: Int = 100_000,
-        fanoutRate: Int = 10_000,
-        defersFanouts: Bool = false
-    ) {
+    public init(projects: [SimulatedProject]) {
         self.projects = projects
-        self.seed = seed
-        self.quotaPerMinute = quotaPerMinute
-        self.bareErrors = bareErrors
-        self.observedLegacyErrors = observedLegacyErrors
-        self.deliveryLimit = deliveryLimit
-        self.fanoutRate = fanoutRate
-        self.defersFanouts = defersFanouts
     }
 }
 
@@ -64,4 +52,9 @@ public struct SimulatedProject: Equatable, Sendable {
         self.serviceAccountEmail = serviceAccountEmail
         self.appKeys = appKeys
     }
+}
+
+extension [SimulatedProject] {
+    /// - Parameter name: a project id or a sender id.
+    subscript(name: String) -> SimulatedProject? { first { $0.id == name || $0.senderID == name } }
 }

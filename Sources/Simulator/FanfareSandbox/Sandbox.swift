@@ -126,26 +126,22 @@ public actor Sandbox {
             projects.append(credentials.project)
             keys[credentials.project.serviceAccountEmail] = credentials.publicKey
         }
-        var simulator = Simulator(
-            configuration: SimulatorConfiguration(
-                projects: projects,
-                seed: options.seed,
-                quotaPerMinute: options.quotaPerMinute,
-                bareErrors: options.bareErrors,
-                fanoutRate: options.fanoutRate,
-                defersFanouts: options.deferFanouts
-            )
-        )
-        simulator.tokenLifetimeSeconds = Int64(options.tokenLifetimeSeconds)
+        var configuration = SimulatorConfiguration(projects: projects)
+        configuration.seed = options.seed
+        configuration.quotaPerMinute = options.quotaPerMinute
+        configuration.bareErrors = options.bareErrors
+        configuration.fanoutRate = options.fanoutRate
+        configuration.defersFanouts = options.deferFanouts
+        configuration.tokenLifetimeSeconds = Int64(options.tokenLifetimeSeconds)
         // Google's libraries put Google's own names into an assertion, whatever the file says.
-        simulator.tokenAudiences = [
+        configuration.tokenAudiences = [
             tokenURI, "https://127.0.0.1:\(port)/token", "https://[::1]:\(port)/token",
             "https://oauth2.googleapis.com/token", "https://www.googleapis.com/oauth2/v4/token",
             "https://accounts.google.com/o/oauth2/token",
         ]
         return SimulatorHost(
-            simulator: simulator,
-            verifier: SignatureVerifier(keys: keys),
+            simulator: Simulator(configuration: configuration),
+            keys: keys,
             timers: MultiThreadedEventLoopGroup.singleton.next()
         )
     }

@@ -1,3 +1,5 @@
+import Crypto
+import CryptoExtras
 import FCMSimulator
 import FanfareXML
 import Foundation
@@ -18,22 +20,31 @@ final class SimulatorHost: Sendable {
     }
 
     private let state: Mutex<State>
-    private let verifier: SignatureVerifier
+    /// The public keys of the service accounts by their email.
+    private let keys: [String: _RSA.Signing.PublicKey]
     private let timers: any EventLoop
 
-    init(simulator: consuming Simulator, verifier: SignatureVerifier, timers: any EventLoop) {
+    init(simulator: consuming Simulator, keys: [String: _RSA.Signing.PublicKey], timers: any EventLoop) {
         state = Mutex(State(simulator: simulator))
-        self.verifier = verifier
+        self.keys = keys
         self.timers = timers
     }
 
     func respond(to request: SimulatorRequest) -> SimulatorReply {
         // Reading and verifying are the costly part and happen outside the lock.
         let read = ReadRequest(request)
-        let proof = read.tokenRequest.map { token in
-            TokenProof(isSignatureValid: verifier.isValid(token), newToken: Self.newAccessToken())
-        }
-        return with { $0.respond(to: read, nowMs: $1, proof: proof) }
+        let newToken = read.tokenRequest.flatMap { isSignatureValid($0) ? Self.newAccessToken() : nil }
+        return with { $0.respond(to: read, nowMs: $1, newToken: newToken) }
+    }
+
+    /// Checks the RS256 signature of an assertion against the key of the account it names.
+    private func isSignatureValid(_ request: TokenRequest) -> Bool {
+        guard let key = keys[request.email] else { return false }
+        return key.isValidSignature(
+            _RSA.Signing.RSASignature(rawRepresentation: Data(request.signature)),
+            for: SHA256.hash(data: request.signingInput),
+            padding: .insecurePKCS1v1_5
+        )
     }
 
     func control(_ request: SimulatorRequest) -> SimulatorReply {

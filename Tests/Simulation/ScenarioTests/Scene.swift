@@ -46,15 +46,12 @@ struct Scene {
     var messageCount = 0
 
     init(fanoutRate: Int = 10_000, defersFanouts: Bool = false, bareErrors: Bool = false) throws {
-        simulator = Simulator(
-            configuration: SimulatorConfiguration(
-                projects: [Self.project, Self.other],
-                bareErrors: bareErrors,
-                fanoutRate: fanoutRate,
-                defersFanouts: defersFanouts
-            )
-        )
-        simulator.tokenAudiences = [Self.tokenURI]
+        var configuration = SimulatorConfiguration(projects: [Self.project, Self.other])
+        configuration.bareErrors = bareErrors
+        configuration.fanoutRate = fanoutRate
+        configuration.defersFanouts = defersFanouts
+        configuration.tokenAudiences = [Self.tokenURI]
+        simulator = Simulator(configuration: configuration)
         accessToken = try requestToken(for: Self.project).value
     }
 
@@ -78,8 +75,8 @@ struct Scene {
             path: "/token",
             body: FCMWire.TokenRequest.body(signingInput: input, signature: [1, 2, 3])
         )
-        let proof = TokenProof(isSignatureValid: isSigned, newToken: "ya29.\(project.id).\(nowMs)")
-        reply = simulator.respond(to: ReadRequest(request), nowMs: nowMs, proof: proof)
+        let newToken = isSigned ? "ya29.\(project.id).\(nowMs)" : nil
+        reply = simulator.respond(to: ReadRequest(request), nowMs: nowMs, newToken: newToken)
         return try FCMWire.TokenRequest.parse(reply.answer).get()
     }
 

@@ -30,19 +30,16 @@ struct Trial {
         fanoutRate: Int = 10_000,
         defersFanouts: Bool = false
     ) {
-        simulator = Simulator(
-            configuration: SimulatorConfiguration(
-                projects: [Self.project, Self.other],
-                seed: seed,
-                quotaPerMinute: quotaPerMinute,
-                bareErrors: bareErrors,
-                observedLegacyErrors: observedLegacyErrors,
-                deliveryLimit: deliveryLimit,
-                fanoutRate: fanoutRate,
-                defersFanouts: defersFanouts
-            )
-        )
-        simulator.tokenAudiences = ["https://localhost:1/token"]
+        var configuration = SimulatorConfiguration(projects: [Self.project, Self.other])
+        configuration.seed = seed
+        configuration.quotaPerMinute = quotaPerMinute
+        configuration.bareErrors = bareErrors
+        configuration.observedLegacyErrors = observedLegacyErrors
+        configuration.deliveryLimit = deliveryLimit
+        configuration.fanoutRate = fanoutRate
+        configuration.defersFanouts = defersFanouts
+        configuration.tokenAudiences = ["https://localhost:1/token"]
+        simulator = Simulator(configuration: configuration)
         let token = "ya29.trial"
         _ = self.exchange(TokenText.body(nowMs: nowMs), newToken: token)
         authorization = "Bearer " + token
@@ -54,11 +51,7 @@ struct Trial {
         newToken: String = "ya29.next"
     ) -> SimulatorReply {
         let read = ReadRequest(SimulatorRequest(method: "POST", path: "/token", body: Array(body.utf8)))
-        return simulator.respond(
-            to: read,
-            nowMs: nowMs,
-            proof: TokenProof(isSignatureValid: isSignatureValid, newToken: newToken)
-        )
+        return simulator.respond(to: read, nowMs: nowMs, newToken: isSignatureValid ? newToken : nil)
     }
 
     mutating func v1(_ body: String, project: String = "demo") -> SimulatorReply {

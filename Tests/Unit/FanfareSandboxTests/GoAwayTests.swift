@@ -22,7 +22,7 @@ import Testing
         )
         host = SimulatorHost(
             simulator: Simulator(configuration: SimulatorConfiguration(projects: [project])),
-            verifier: SignatureVerifier(keys: [:]),
+            keys: [:],
             timers: loop
         )
         channel = EmbeddedChannel(handler: HTTP2Connection(host: host), loop: loop)

@@ -26,18 +26,16 @@ struct SendQuotas: Equatable, Sendable {
     func secondsLeft(project: String, nowMs: Int64) -> Int64 { windows[project]?.secondsLeft(nowMs: nowMs) ?? 1 }
 
     /// `GET /quota`: the windows of each project, oldest first.
-    var report: JSONValue {
-        func number(_ value: Int64) -> JSONValue { .number(JSONNumber(value)) }
+    var report: JSONObject {
         let members = windows.sorted { $0.key < $1.key }.map { (project, quota) -> JSONObject.Member in
             let uses = quota.uses.map { use -> JSONValue in
                 .object([
-                    "started_ms": number(use.startedMs), "used": number(Int64(use.used)),
-                    "refused": number(Int64(use.refused)),
+                    "started_ms": .integer(use.startedMs), "used": .integer(use.used), "refused": .integer(use.refused),
                 ])
             }
-            let report: JSONObject = ["limit": number(Int64(quota.limit)), "windows": .array(uses)]
+            let report: JSONObject = ["limit": .integer(quota.limit), "windows": .array(uses)]
             return JSONObject.Member(key: project, value: .object(report))
         }
-        return .object(JSONObject(members))
+        return JSONObject(members)
     }
 }

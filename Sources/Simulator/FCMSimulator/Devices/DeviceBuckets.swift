@@ -1,10 +1,8 @@
-/// Limits the messages to each Android device: 240 in 60 seconds and 5,000 in an hour. Whether FCM's windows are fixed
-/// or sliding is not known. Here each starts at its first message and ends after its length, as the project's quota
-/// does.
+/// Limits the messages to each Android device: 240 in 60 seconds and 5,000 in an hour. FCM does not say how its windows
+/// lie; here each starts at its first message.
 ///
-/// A token is remembered by its hash, while one of its windows is open. An hour with more than 5,000 messages has a
-/// minute with more than 83, so a token's hour is counted from its first such minute; a token without one needs no
-/// hour.
+/// A token is remembered by its hash while a window of it is open. An hour with more than 5,000 messages has a minute
+/// with more than 83, so a token's hour is counted from its first minute of that kind.
 struct DeviceBuckets: Equatable, Sendable {
     static let perMinute = 240
     static let perHour = 5_000
@@ -25,9 +23,7 @@ struct DeviceBuckets: Equatable, Sendable {
 
     var watchedCount: Int { minutes.count + hours.count }
 
-    /// Counts one message against both windows of the token.
-    ///
-    /// - Returns: nil, or the whole seconds, at least 1, until the exhausted window ends.
+    /// Counts one message; returns nil, or the whole seconds, at least 1, until the token's exhausted window ends.
     mutating func consume(_ token: String, nowMs: Int64) -> Int64? {
         sweep(nowMs)
         let hash = TokenHash.of(token)

@@ -2,14 +2,6 @@ import FanfareJSON
 
 /// The request `POST /devices` about one token. A field that is not named keeps its value.
 struct DeviceRequest: Equatable, Sendable {
-    struct Refusal: Error, Equatable, Sendable {
-        var reason: String
-
-        init(_ reason: String) {
-            self.reason = reason
-        }
-    }
-
     static let names: Set<String> = [
         "token", "platform", "state", "package", "bundle", "senders", "app_state", "online", "inactive_days",
         "normal_delay_ms", "lowers_priority", "rate_per_minute", "channels", "topics", "refreshed_to",
@@ -29,143 +21,103 @@ struct DeviceRequest: Equatable, Sendable {
     private let fields: JSONObject
 
     /// - Parameter object: all its names are in ``names``.
-    init(_ object: JSONObject) throws(Refusal) {
-        guard let token = object["token"]?.string, Recipients.isToken(token) else { throw Refusal("token: a token") }
+    init(_ object: JSONObject) throws(ControlRefusal) {
+        guard let token = object["token"]?.string, Recipients.isToken(token) else {
+            throw ControlRefusal("token: a token")
+        }
         self.token = token
         fields = object
-        if object["package"] != nil, object["bundle"] != nil { throw Refusal("bundle: the same as package") }
-        if let value = object["topics"] {
-            topics = try Self.strings(value, most: Subscriptions.mostTopics, "topics: at most 2000 topic names") {
-                Recipients.isTopic($0)
-            }
-        }
+        if object["package"] != nil, object["bundle"] != nil { throw ControlRefusal("bundle: the same as package") }
+        let most = Subscriptions.mostTopics
+        topics = try object.strings(
+            "topics",
+            most: most,
+            orElse: "topics: at most \(most) topic names",
+            Recipients.isTopic
+        ).map { Set($0) }
         if let value = object["refreshed_to"] {
             guard let new = value.string, Recipients.isToken(new), new != token else {
-                throw Refusal("refreshed_to: another token")
+                throw ControlRefusal("refreshed_to: another token")
             }
             refreshedTo = new
         }
-        if let value = object["old_token_works_ms"] {
-            guard refreshedTo != nil, let grace = value.number?.int64, grace >= 0, grace <= Self.longestDelayMs else {
-                throw Refusal("old_token_works_ms: with refreshed_to, 0 to 28 days")
-            }
+        let rule = "old_token_works_ms: with refreshed_to, 0 to 28 days"
+        if let grace = try object.integer("old_token_works_ms", 0...Self.longestDelayMs, orElse: rule) {
+            guard refreshedTo != nil else { throw ControlRefusal(rule) }
             oldTokenWorksMs = grace
         }
     }
 
     /// - Returns: the device after the change.
-    func applied(to device: Devices.Device, nowMs: Int64) throws(Refusal) -> Devices.Device {
+    func applied(to device: Devices.Device, nowMs: Int64) throws(ControlRefusal) -> Devices.Device {
         var device = device
-        if let value = fields["platform"] {
-            device.platform = try Self.word(value, "platform: android, apple or web")
-            if !device.appState.exists(on: device.platform) { device.appState = .foreground }
-            if device.platform != .apple { device.rate = nil }
+        if let platform: Platform = try fields.word("platform", orElse: "platform: android, apple or web") {
+            device.platform = platform
+            if !device.appState.exists(on: platform) { device.appState = .foreground }
+            if platform != .apple { device.rate = nil }
         }
-        if let value = fields["state"] {
-            device.state = try Self.word(value, "state: healthy, unregistered, disabled or uninstalled")
-        }
-        if let value = fields["app_state"] {
-            let states = "app_state: foreground or background, on android doze, on apple force_quit or low_power"
-            let state: AppState = try Self.word(value, states)
-            guard state.exists(on: device.platform) else { throw Refusal(states) }
+        let states = "state: healthy, unregistered, disabled or uninstalled"
+        device.state = try fields.word("state", orElse: states) ?? device.state
+        let appStates = "app_state: foreground or background, on android doze, on apple force_quit or low_power"
+        if let state: AppState = try fields.word("app_state", orElse: appStates) {
+            guard state.exists(on: device.platform) else { throw ControlRefusal(appStates) }
             device.appState = state
         }
         try applyConnection(to: &device, nowMs: nowMs)
         try applyApp(to: &device)
-        if let value = fields["normal_delay_ms"] {
-            guard let delay = value.number?.int64, delay >= 0, delay <= Self.longestDelayMs else {
-                throw Refusal("normal_delay_ms: 0 to 28 days")
-            }
-            device.normalDelayMs = delay
-        }
-        if let value = fields["lowers_priority"] {
-            guard let lowers = value.bool else { throw Refusal("lowers_priority: true or false") }
-            device.isHighLowered = lowers
-        }
-        if let value = fields["receipts"] { device.receipts = try Self.word(value, "receipts: object or string") }
+        let delayRule = "normal_delay_ms: 0 to 28 days"
+        device.normalDelayMs =
+            try fields.integer("normal_delay_ms", 0...Self.longestDelayMs, orElse: delayRule) ?? device.normalDelayMs
+        device.isHighLowered = try fields.bool("lowers_priority") ?? device.isHighLowered
+        device.receipts = try fields.word("receipts", orElse: "receipts: object or string") ?? device.receipts
         if let value = fields["rate_per_minute"] {
-            guard device.platform == .apple else { throw Refusal("rate_per_minute: of an apple device only") }
-            device.rate = nil
-            if value != .null {
-                guard let limit = value.number?.int64, limit >= 0, limit <= 1_000_000 else {
-                    throw Refusal("rate_per_minute: 0 to 1000000, or null")
-                }
-                device.rate = QuotaWindow(limit: Int(limit))
-            }
+            guard device.platform == .apple else { throw ControlRefusal("rate_per_minute: of an apple device only") }
+            let rule = "rate_per_minute: 0 to 1000000, or null"
+            let limit = value == .null ? nil : try fields.integer("rate_per_minute", 0...1_000_000, orElse: rule)
+            device.rate = limit.map { QuotaWindow(limit: Int($0)) }
         }
         return device
     }
 
-    private func applyConnection(to device: inout Devices.Device, nowMs: Int64) throws(Refusal) {
+    private func applyConnection(to device: inout Devices.Device, nowMs: Int64) throws(ControlRefusal) {
         // The token may have expired since the last request about it.
         if fields["state"] == nil, DevicePolicy.isExpired(device, nowMs: nowMs) { device.state = .unregistered }
-        if let value = fields["online"] {
-            guard let isOnline = value.bool else { throw Refusal("online: true or false") }
-            if isOnline {
-                device.connection = .online
-            } else if device.isOnline {
-                device.connection = .offline(sinceMs: nowMs)
-            }
+        let isOnline = try fields.bool("online")
+        if isOnline == true {
+            device.connection = .online
+        } else if isOnline == false, device.isOnline {
+            device.connection = .offline(sinceMs: nowMs)
         }
-        guard let value = fields["inactive_days"] else { return }
-        guard device.platform == .android else { throw Refusal("inactive_days: of an android device only") }
-        guard fields["online"]?.bool != true, let days = value.number?.int64, days >= 0, days <= 36_500 else {
-            throw Refusal("inactive_days: 0 to 36500, of a device that is not online")
+        guard fields["inactive_days"] != nil else { return }
+        guard device.platform == .android else { throw ControlRefusal("inactive_days: of an android device only") }
+        let rule = "inactive_days: 0 to 36500, of a device that is not online"
+        guard let days = try fields.integer("inactive_days", 0...36_500, orElse: rule), isOnline != true else {
+            throw ControlRefusal(rule)
         }
         device.connection = .offline(sinceMs: nowMs - days * DevicePolicy.dayMs)
     }
 
-    private func applyApp(to device: inout Devices.Device) throws(Refusal) {
+    private func applyApp(to device: inout Devices.Device) throws(ControlRefusal) {
         for name in ["package", "bundle"] {
             guard let value = fields[name] else { continue }
-            if value == .null {
-                device.package = nil
-                continue
+            guard value == .null || (1...255).contains(value.string?.utf8.count ?? 0) else {
+                throw ControlRefusal("\(name): 1 to 255 bytes, or null")
             }
-            guard let package = value.string, (1...255).contains(package.utf8.count) else {
-                throw Refusal("\(name): 1 to 255 bytes, or null")
-            }
-            device.package = package
+            device.package = value.string
         }
-        if let value = fields["senders"] {
+        if fields["senders"] == .null {
+            device.senders = nil
+        } else {
             let rule = "senders: at most \(Self.mostSenders) sender ids, or null"
-            device.senders = try Self.orNull(value) { (value) throws(Refusal) in
-                try Self.strings(value, most: Self.mostSenders, rule) { Recipients.isToken($0) }
-            }
+            let ids = try fields.strings("senders", most: Self.mostSenders, orElse: rule, Recipients.isToken)
+            if let ids { device.senders = Set(ids) }
         }
-        if let value = fields["channels"] {
+        if fields["channels"] == .null {
+            device.channels = nil
+        } else {
             let rule = "channels: at most \(Self.mostChannels) channel ids, or null"
-            device.channels = try Self.orNull(value) { (value) throws(Refusal) in
-                try Self.strings(value, most: Self.mostChannels, rule) { $0.utf8.count <= 1_000 }
-            }
+            let ids = try fields.strings("channels", most: Self.mostChannels, orElse: rule) { $0.utf8.count <= 1_000 }
+            if let ids { device.channels = Set(ids) }
         }
-    }
-
-    // MARK: Values
-
-    private static func orNull(
-        _ value: JSONValue,
-        _ read: (JSONValue) throws(Refusal) -> Set<String>
-    ) throws(Refusal) -> Set<String>? {
-        value == .null ? nil : try read(value)
-    }
-
-    private static func word<Word: RawRepresentable>(_ value: JSONValue, _ rule: String) throws(Refusal) -> Word
-    where Word.RawValue == String {
-        guard let word = value.string.flatMap(Word.init(rawValue:)) else { throw Refusal(rule) }
-        return word
-    }
-
-    private static func strings(
-        _ value: JSONValue,
-        most: Int,
-        _ rule: String,
-        _ fits: (String) -> Bool
-    ) throws(Refusal) -> Set<String> {
-        let names = value.array?.compactMap(\.string) ?? []
-        guard let array = value.array, names.count == array.count, names.count <= most, names.allSatisfy(fits) else {
-            throw Refusal(rule)
-        }
-        return Set(names)
     }
 }

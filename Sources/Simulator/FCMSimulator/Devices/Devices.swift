@@ -17,7 +17,7 @@ struct Devices: Equatable, Sendable {
     static let mostFormer = 16
 
     private var described: [String: Device] = [:]
-    private var buckets = DeviceBuckets()
+    private(set) var buckets = DeviceBuckets()
     private var failures = RepeatedFailures()
 
     /// nil for a token that was never described, and for one that was replaced.
@@ -52,9 +52,6 @@ struct Devices: Equatable, Sendable {
 
     func isTaken(_ token: String) -> Bool { described[token] != nil }
 
-    /// Messages that the token was sent in its open windows.
-    func used(_ token: String, nowMs: Int64) -> (minute: Int, hour: Int) { buckets.used(token, nowMs: nowMs) }
-
     // MARK: Changes
 
     /// - Returns: false if there are too many devices already.
@@ -64,9 +61,7 @@ struct Devices: Equatable, Sendable {
         return true
     }
 
-    /// The app behind `old` gets the token `new`, which is not taken yet.
-    ///
-    /// - Returns: false if there are too many devices already.
+    /// Gives the app behind `old` the token `new`, which is not taken yet; false if there are too many devices.
     mutating func replace(_ old: String, by new: String, worksUntilMs: Int64) -> Bool {
         guard var device = self[old], described.count < Self.most, described[new] == nil else { return false }
         var former = device.formerTokens + [old]
@@ -101,10 +96,7 @@ struct Devices: Equatable, Sendable {
         var isLost = false
         switch TokenBehaviour(token) {
         case .healthy(let own): platform = own
-        case .unregistered: return .refused(.unregistered)
-        case .invalid: return .refused(.invalid)
-        case .mismatch: return .refused(.mismatch)
-        case .auth: return .refused(.auth)
+        case .refused(let refusal): return .refused(refusal)
         case .canonical(let name): canonical = name
         case .retryable(let error, let times):
             if failures.fails(token, times: times) { return .refused(.retryable(error)) }
@@ -130,9 +122,7 @@ struct Devices: Equatable, Sendable {
         return .accepted(platform, canonical: canonical, delayMs: delayMs, isLost: isLost)
     }
 
-    /// Counts one message against the rate of its device.
-    ///
-    /// - Returns: nil, or the whole seconds until the device takes another message.
+    /// Counts one message; returns nil, or the whole seconds until the device accepts another one.
     private mutating func consumeRate(_ instance: String, _ platform: Platform, nowMs: Int64) -> Int64? {
         switch platform {
         case .android: return buckets.consume(instance, nowMs: nowMs)

@@ -1,7 +1,9 @@
+import FanfareModel
+
 /// The behaviour that a token's prefix `sbx-` asks for.
 enum TokenBehaviour: Equatable, Sendable {
     case healthy(Platform)
-    case unregistered, invalid, mismatch, auth
+    case refused(DeviceRefusal)
     case canonical(String)
     case retryable(RetryableError, times: Int)
     case slow(milliseconds: Int64)
@@ -28,10 +30,10 @@ enum TokenBehaviour: Equatable, Sendable {
         guard parts.count == 2 else { return nil }
         let rest = String(parts[1]) ?? ""
         switch String(parts[0]) ?? "" {
-        case "unregistered": return .unregistered
-        case "invalid": return .invalid
-        case "mismatch": return .mismatch
-        case "auth": return .auth
+        case "unregistered": return .refused(.unregistered)
+        case "invalid": return .refused(.invalid)
+        case "mismatch": return .refused(.mismatch)
+        case "auth": return .refused(.auth)
         case "canonical": return .canonical("canon-" + rest)
         case "apple": return .healthy(.apple)
         case "web": return .healthy(.web)
@@ -49,7 +51,7 @@ enum TokenBehaviour: Equatable, Sendable {
     static func number(_ text: String) -> Int? {
         let digits = text.utf8.prefix { $0 != UInt8(ascii: "-") }
         guard digits.count < text.utf8.count, digits.count <= 9,
-            digits.allSatisfy({ $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") })
+            digits.allSatisfy(\.isASCIIDigit)
         else { return nil }
         return String(digits).flatMap { Int($0) }
     }

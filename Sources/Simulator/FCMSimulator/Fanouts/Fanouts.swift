@@ -4,7 +4,7 @@ import FanfareJSON
 struct Fanout: Equatable, Sendable {
     enum Kind: String, Equatable, Sendable { case topic, condition, group }
 
-    /// Grows with every send; ``Fanouts/start(_:message:)`` sets it.
+    /// Grows with every send; ``Fanouts/start(_:)`` sets it.
     var id: UInt64 = 0
     var project: String
     var kind: Kind
@@ -18,29 +18,15 @@ struct Fanout: Equatable, Sendable {
     var startedMs: Int64?
     /// nil while it is active or waits.
     var finishedMs: Int64?
-
-    init(
-        _ project: String,
-        _ kind: Kind,
-        _ target: String,
-        messageID: String,
-        recipients: Int,
-        acceptedMs: Int64
-    ) {
-        self.project = project
-        self.kind = kind
-        self.target = target
-        self.messageID = messageID
-        self.recipients = recipients
-        self.acceptedMs = acceptedMs
-    }
+    /// nil if the recipients have the message already.
+    var message: FanoutMessage?
 
     /// Its line in `GET /fanouts`.
     var line: [UInt8] {
-        func time(_ value: Int64?) -> JSONValue { value.map { .number(JSONNumber($0)) } ?? .null }
+        func time(_ value: Int64?) -> JSONValue { value.map { .integer($0) } ?? .null }
         let object: JSONObject = [
             "project": .string(project), kind.rawValue: .string(target), "message_id": .string(messageID),
-            "recipients": .number(JSONNumber(Int64(recipients))), "accepted_ms": time(acceptedMs),
+            "recipients": .integer(recipients), "accepted_ms": .integer(acceptedMs),
             "started_ms": time(startedMs), "finished_ms": time(finishedMs),
         ]
         return JSONValue.object(object).jsonBytes + [UInt8(ascii: "\n")]
@@ -49,8 +35,6 @@ struct Fanout: Equatable, Sendable {
 
 /// What the subscribers get when their fan-out ends.
 struct FanoutMessage: Equatable, Sendable {
-    enum Audience: Equatable, Sendable { case topic(String), condition(Condition) }
-
     var audience: Audience
     var send: Send
 }
@@ -62,8 +46,8 @@ struct Fanouts: Sendable {
     private let rate: Int
     private let defers: Bool
     private var meters: [String: FanoutMeter] = [:]
-    private var open: [UInt64: (Fanout, FanoutMessage?)] = [:]
-    /// Oldest first; cut back to ``mostFinished`` when there are twice as many.
+    private var open: [UInt64: Fanout] = [:]
+    /// Without their messages, oldest first; cut back to ``mostFinished`` when there are twice as many.
     private var finished: [Fanout] = []
     private var lastID: UInt64 = 0
     /// The most fan-outs of one project that were active at once.
@@ -74,11 +58,8 @@ struct Fanouts: Sendable {
         self.defers = defers
     }
 
-    /// Starts a fan-out, or lets it wait. Call ``advance(to:)`` with the same time before.
-    ///
-    /// - Parameter message: nil if the recipients have the message already.
-    /// - Returns: false if the project has too many active fan-outs.
-    mutating func start(_ fanout: Fanout, message: FanoutMessage?) -> Bool {
+    /// Starts a fan-out, or lets it wait; false if the project has too many. Call ``advance(to:)`` before.
+    mutating func start(_ fanout: Fanout) -> Bool {
         lastID += 1
         var fanout = fanout
         fanout.id = lastID
@@ -87,38 +68,36 @@ struct Fanouts: Sendable {
             .add(id: lastID, recipients: fanout.recipients, nowMs: now)
         guard isAccepted else { return false }
         if isStarted { fanout.startedMs = now }
-        open[lastID] = (fanout, message)
+        open[lastID] = fanout
         mostActive = max(mostActive, meters[fanout.project]?.activeCount ?? 0)
         return true
     }
 
-    /// - Returns: the fan-outs that ended since the last call, in the order of their ends, with what they deliver.
-    mutating func advance(to nowMs: Int64) -> [(Fanout, FanoutMessage?)] {
+    /// - Returns: the fan-outs that ended since the last call, in the order of their ends.
+    mutating func advance(to nowMs: Int64) -> [Fanout] {
         guard !open.isEmpty else { return [] }
-        var ended: [(Fanout, FanoutMessage?)] = []
+        var ended: [Fanout] = []
         for project in meters.keys.sorted() {
             for event in meters[project]?.advance(to: nowMs) ?? [] {
                 switch event {
-                case .started(let id, let atMs): open[id]?.0.startedMs = atMs
+                case .started(let id, let atMs): open[id]?.startedMs = atMs
                 case .finished(let id, let atMs):
-                    guard let (begun, message) = open.removeValue(forKey: id) else { continue }
-                    var fanout = begun
+                    guard var fanout = open.removeValue(forKey: id) else { continue }
                     fanout.finishedMs = atMs
+                    ended.append(fanout)
+                    fanout.message = nil
                     finished.append(fanout)
-                    ended.append((fanout, message))
                 }
             }
         }
         if finished.count > 2 * Self.mostFinished { finished.removeFirst(finished.count - Self.mostFinished) }
         // Only each project's fan-outs are in order yet.
-        return ended.sorted { ($0.0.finishedMs ?? 0, $0.0.id) < ($1.0.finishedMs ?? 0, $1.0.id) }
+        return ended.sorted { ($0.finishedMs ?? 0, $0.id) < ($1.finishedMs ?? 0, $1.id) }
     }
 
-    /// In the order of their acceptance.
-    ///
-    /// - Parameter project: nil for all.
+    /// The fan-outs of one project, or of all, in the order of their acceptance.
     func list(project: String?) -> [Fanout] {
-        (finished.suffix(Self.mostFinished) + open.values.map(\.0))
+        (finished.suffix(Self.mostFinished) + open.values)
             .filter { project == nil || $0.project == project }
             .sorted { $0.id < $1.id }
     }

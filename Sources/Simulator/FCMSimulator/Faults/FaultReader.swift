@@ -2,89 +2,89 @@ import FanfareJSON
 
 /// Reads the JSON of `POST /faults`. Unknown names are refused: a fault that silently does nothing proves nothing.
 enum FaultReader {
-    static func read(_ source: JSONObject) throws(FaultRefusal) -> Fault {
-        try known(source, ["match", "action", "times"], "")
+    private static let xmppOnly: Set<String> = ["nack", "draining"]
+    private static let xmppToo: Set<String> = ["close", "delay_ms"]
+
+    static func read(_ source: JSONObject, id: String) throws(ControlRefusal) -> Fault {
+        try source.refuseNames(except: ["match", "action", "times"])
         let match = source["match"]?.object ?? JSONObject()
-        try known(match, ["path", "token_prefix", "fraction"], "match.")
-        guard let given = source["action"]?.object else { throw FaultRefusal(reason: "action: an object") }
-        var times: Int?
-        if let value = source["times"] {
-            guard let number = value.number?.int64, number > 0, let small = Int(exactly: number) else {
-                throw FaultRefusal(reason: "times: a positive integer")
-            }
-            times = small
-        }
-        var fraction = 1.0
-        if let value = match["fraction"] {
-            guard let number = value.number?.double, number >= 0, number <= 1 else {
-                throw FaultRefusal(reason: "match.fraction: 0 to 1")
-            }
-            fraction = number
-        }
+        try match.refuseNames(except: ["path", "token_prefix", "fraction"], path: "match.")
+        guard let given = source["action"]?.object else { throw ControlRefusal("action: an object") }
+        let times = try source.integer("times", 1...Int64.max, orElse: "times: a positive integer")
+        let fraction = match["fraction"].map { $0.number?.double } ?? 1
+        guard let fraction, fraction >= 0, fraction <= 1 else { throw ControlRefusal("match.fraction: 0 to 1") }
         let path = match["path"]?.string ?? "/"
-        guard path.hasPrefix("/") || path == XMPPFault.path else {
-            throw FaultRefusal(reason: "match.path: a path, or \(XMPPFault.path)")
+        guard path.hasPrefix("/") || path == Faults.xmppPath else {
+            throw ControlRefusal("match.path: a path, or \(Faults.xmppPath)")
         }
-        try XMPPFault.check(given, isXMPP: path == XMPPFault.path)
         return Fault(
-            id: "",
+            id: id,
             path: path,
             tokenPrefix: match["token_prefix"]?.string,
             fraction: fraction,
-            action: try action(given),
-            timesLeft: times,
+            action: try action(given, isXMPP: path == Faults.xmppPath),
+            timesLeft: times.map { Int($0) },
             source: source
         )
     }
 
-    private static func action(_ given: JSONObject) throws(FaultRefusal) -> FaultAction {
+    private static func action(_ given: JSONObject, isXMPP: Bool) throws(ControlRefusal) -> FaultAction {
+        // An action of the other kind would silently do nothing.
+        for name in given.members.map(\.key) {
+            if isXMPP, !xmppOnly.contains(name), !xmppToo.contains(name) {
+                throw ControlRefusal("action.\(name): not an action on \(Faults.xmppPath)")
+            }
+            if !isXMPP, xmppOnly.contains(name) { throw ControlRefusal("action.\(name): only on \(Faults.xmppPath)") }
+        }
         var action = FaultAction()
-        for member in given.members {
-            let number = member.value.number?.int64
-            switch member.key {
-            case "status": action.status = Int(try range(number, 200...599, "action.status"))
-            case "html": action.html = Int(try range(number, 200...599, "action.html"))
-            case "delay_ms": action.delayMs = try range(number, 0...600_000, "action.delay_ms")
-            case "truncate": action.wire = .truncate(bytes: Int(try range(number, 0...10_000_000, "action.truncate")))
+        for (name, value) in given.members.map({ ($0.key, $0.value) }) {
+            switch name {
+            case "status": action.status = Int(try integer(value, 200...599, name))
+            case "html": action.html = Int(try integer(value, 200...599, name))
+            case "delay_ms": action.delayMs = try integer(value, 0...600_000, name)
+            case "truncate": action.wire = .truncate(bytes: Int(try integer(value, 0...10_000_000, name)))
             case "max_concurrent_streams":
-                action.wire = .maxConcurrentStreams(Int(try range(number, 0...1_000_000, "action." + member.key)))
-            case "retry_after": action.retryAfter = try headerValue(member.value, "action.retry_after")
-            case "body":
-                guard let text = member.value.string else { throw FaultRefusal(reason: "action.body: a string") }
-                action.body = text
-            case "reset": action.wire = .reset(code: try code(member.value, "action.reset"))
-            case "goaway": action.wire = .goAway(code: try code(member.value, "action.goaway"))
-            case "refuse_stream" where member.value == .bool(true): action.wire = .refuseStream
-            case "close" where member.value == .bool(true): action.wire = .close
-            case "draining" where member.value == .bool(true): action.isDraining = true
-            case "nack": action.nack = try XMPPFault.code(member.value)
-            default: throw FaultRefusal(reason: "action.\(member.key): not an action")
+                action.wire = .maxConcurrentStreams(Int(try integer(value, 0...1_000_000, name)))
+            case "retry_after":
+                // A control character would end the header early.
+                action.retryAfter = try string(value, name, rule: "a string of printable ASCII") {
+                    $0.utf8.count <= 200 && $0.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F }
+                }
+            case "body": action.body = try string(value, name, rule: "a string") { _ in true }
+            case "reset": action.wire = .reset(code: try code(value, name))
+            case "goaway": action.wire = .goAway(code: try code(value, name))
+            case "refuse_stream" where value == .bool(true): action.wire = .refuseStream
+            case "close" where value == .bool(true): action.wire = .close
+            case "draining" where value == .bool(true): action.isDraining = true
+            case "nack":
+                action.nack = try string(value, name, rule: "a code, such as SERVICE_UNAVAILABLE") {
+                    (1...64).contains($0.utf8.count) && $0.utf8.allSatisfy { $0 == 0x5F || (0x41...0x5A).contains($0) }
+                }
+            default: throw ControlRefusal("action.\(name): not an action")
             }
         }
-        guard !given.isEmpty else { throw FaultRefusal(reason: "action: at least one") }
+        guard !given.isEmpty else { throw ControlRefusal("action: at least one") }
         return action
     }
 
-    private static func known(_ object: JSONObject, _ names: Set<String>, _ path: String) throws(FaultRefusal) {
-        if let stranger = object.members.first(where: { !names.contains($0.key) }) {
-            throw FaultRefusal(reason: "\(path)\(stranger.key): unknown")
+    private static func integer(
+        _ value: JSONValue,
+        _ range: ClosedRange<Int64>,
+        _ name: String
+    ) throws(ControlRefusal) -> Int64 {
+        guard let number = value.number?.int64, range.contains(number) else {
+            throw ControlRefusal("action.\(name): an integer from \(range.lowerBound) to \(range.upperBound)")
         }
+        return number
     }
 
-    private static func range(_ value: Int64?, _ range: ClosedRange<Int64>, _ name: String) throws(FaultRefusal)
-        -> Int64
-    {
-        guard let value, range.contains(value) else {
-            throw FaultRefusal(reason: "\(name): an integer from \(range.lowerBound) to \(range.upperBound)")
-        }
-        return value
-    }
-
-    /// Refuses control characters, which would end the header early.
-    private static func headerValue(_ value: JSONValue, _ name: String) throws(FaultRefusal) -> String {
-        guard let text = value.string, text.utf8.count <= 200, text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) else {
-            throw FaultRefusal(reason: "\(name): a string of printable ASCII")
-        }
+    private static func string(
+        _ value: JSONValue,
+        _ name: String,
+        rule: String,
+        _ fits: (String) -> Bool
+    ) throws(ControlRefusal) -> String {
+        guard let text = value.string, fits(text) else { throw ControlRefusal("action.\(name): \(rule)") }
         return text
     }
 
@@ -94,9 +94,9 @@ enum FaultReader {
         "CONNECT_ERROR": 10, "ENHANCE_YOUR_CALM": 11, "INADEQUATE_SECURITY": 12, "HTTP_1_1_REQUIRED": 13,
     ]
 
-    private static func code(_ value: JSONValue, _ name: String) throws(FaultRefusal) -> UInt32 {
+    private static func code(_ value: JSONValue, _ name: String) throws(ControlRefusal) -> UInt32 {
         guard let code = value.string.flatMap({ codes[$0] }) else {
-            throw FaultRefusal(reason: "\(name): an error code of HTTP/2, such as CANCEL")
+            throw ControlRefusal("action.\(name): an error code of HTTP/2, such as CANCEL")
         }
         return code
     }

@@ -26,7 +26,8 @@ struct FaultAction: Equatable, Sendable {
     var reply: SimulatorReply {
         var reply: SimulatorReply
         if let html {
-            reply = Pages.html(html, "The server encountered a temporary error. Please try again in 30 seconds.")
+            let sentence = "The server encountered a temporary error. Please try again in 30 seconds."
+            reply = SimulatorReply(page: html, sentence)
         } else {
             let isJSON = body?.hasPrefix("{") ?? false
             reply = SimulatorReply(
@@ -59,22 +60,20 @@ struct Fault: Equatable, Sendable {
 /// The rules in force. The oldest rule that fits a request is applied to it.
 struct Faults: Equatable, Sendable {
     static let most = 1_000
+    /// The path of a fault on XMPP, which has no paths of its own.
+    static let xmppPath = "xmpp"
 
     /// Oldest first.
     private(set) var all: [Fault] = []
     private var lastID = 0
 
-    mutating func add(_ source: JSONObject) -> Result<String, FaultRefusal> {
-        guard all.count < Self.most else { return .failure(FaultRefusal(reason: "at most \(Self.most) faults")) }
-        do throws(FaultRefusal) {
-            var fault = try FaultReader.read(source)
-            lastID += 1
-            fault.id = "f\(lastID)"
-            all.append(fault)
-            return .success(fault.id)
-        } catch {
-            return .failure(error)
-        }
+    /// - Returns: the fault's id.
+    mutating func add(_ source: JSONObject) throws(ControlRefusal) -> String {
+        guard all.count < Self.most else { throw ControlRefusal("at most \(Self.most) faults") }
+        let fault = try FaultReader.read(source, id: "f\(lastID + 1)")
+        lastID += 1
+        all.append(fault)
+        return fault.id
     }
 
     mutating func remove(_ id: String) -> Bool {
@@ -98,11 +97,7 @@ struct Faults: Equatable, Sendable {
     /// Applies the first rule that fits, and counts it.
     ///
     /// - Parameter hasToken: whether one of the request's tokens has this prefix.
-    mutating func hit(
-        path: String,
-        random: inout RandomStream,
-        hasToken: (String) -> Bool
-    ) -> FaultAction? {
+    mutating func hit(path: String, random: inout RandomStream, hasToken: (String) -> Bool) -> FaultAction? {
         for index in all.indices {
             let fault = all[index]
             guard fault.timesLeft != 0, path.hasPrefix(fault.path) else { continue }
@@ -120,15 +115,10 @@ struct Faults: Equatable, Sendable {
         let list = all.map { fault -> JSONValue in
             var object = fault.source
             object["id"] = .string(fault.id)
-            object["hits"] = .number(JSONNumber(Int64(fault.hits)))
-            if let left = fault.timesLeft { object["times_left"] = .number(JSONNumber(Int64(left))) }
+            object["hits"] = .integer(fault.hits)
+            if let left = fault.timesLeft { object["times_left"] = .integer(left) }
             return .object(object)
         }
         return .array(list)
     }
-}
-
-/// Why a fault is not added.
-struct FaultRefusal: Error, Equatable, Sendable {
-    var reason: String
 }

@@ -2,14 +2,7 @@
 enum GroupOutcome: Equatable, Sendable {
     /// The project has too many active fan-outs.
     case tooMany
-    /// The group has no members.
-    case empty
-    /// No member accepted the message.
-    ///
-    /// - Parameters:
-    ///   - failed: all members, in the group's order.
-    ///   - areGone: the registrations of all of them have ended.
-    ///   - areNamed: the answer names them.
+    /// No member accepted it. `areGone`: all registrations have ended; `areNamed`: the answer names the members.
     case failed([String], areGone: Bool, areNamed: Bool)
     /// - Parameter failed: the members that refused it, in the group's order.
     case sent(success: Int, failed: [String])

@@ -9,37 +9,32 @@ struct GroupRequest: Equatable, Sendable {
     var tokens: [String]
 
     /// - Parameter query: the query of a GET, whose body is ignored.
-    static func read(query: String) -> Result<GroupRequest, GroupRefusal> {
+    static func read(query: String) throws(GroupRefusal) -> GroupRequest {
         let name = FormText.value("notification_key_name", in: query)
-        guard let name, isName(name) else { return .failure(.missing("notification_key_name")) }
-        return .success(GroupRequest(operation: .get, name: name, tokens: []))
+        guard let name, isName(name) else { throw .missing("notification_key_name") }
+        return GroupRequest(operation: .get, name: name, tokens: [])
     }
 
-    static func read(_ body: [UInt8]) -> Result<GroupRequest, GroupRefusal> {
-        let object: JSONObject
-        do throws(JSONError) {
-            let value = try JSONParser.parse(body, limits: JSONLimits(maxDepth: 8, maxBytes: 1 << 20))
-            guard case .object(let root) = value else { return .failure(GroupRefusal("JSON_PARSING_ERROR")) }
-            object = root
-        } catch {
-            return .failure(GroupRefusal("JSON_PARSING_ERROR: position \(error.offset)"))
+    static func read(_ body: [UInt8]) throws(GroupRefusal) -> GroupRequest {
+        let object = try JSONObject(body, limits: JSONLimits(maxDepth: 8, maxBytes: 1 << 20)) { error in
+            GroupRefusal("JSON_PARSING_ERROR" + (error.map { ": position \($0.offset)" } ?? ""))
         }
         guard let name = object["notification_key_name"]?.string, isName(name) else {
-            return .failure(.missing("notification_key_name"))
+            throw .missing("notification_key_name")
         }
-        let tokens = object["registration_ids"]?.array ?? []
-        guard tokens.allSatisfy({ $0.string != nil }) else { return .failure(.noValidTokens) }
-        let key = object["notification_key"]?.string
+        let list = object["registration_ids"]?.array ?? []
+        let tokens = list.compactMap(\.string)
+        guard tokens.count == list.count else { throw .noValidTokens }
         let operation: Operation
         switch object["operation"]?.string {
         case "create": operation = .create
         case "add", "remove":
-            guard let key, !key.isEmpty else { return .failure(.missing("notification_key")) }
+            guard let key = object["notification_key"]?.nonEmptyString else { throw .missing("notification_key") }
             operation = object["operation"] == "add" ? .add(key: key) : .remove(key: key)
-        default: return .failure(GroupRefusal("invalid operation"))
+        default: throw GroupRefusal("invalid operation")
         }
-        guard !tokens.isEmpty else { return .failure(.noValidTokens) }
-        return .success(GroupRequest(operation: operation, name: name, tokens: tokens.compactMap(\.string)))
+        guard !tokens.isEmpty else { throw .noValidTokens }
+        return GroupRequest(operation: operation, name: name, tokens: tokens)
     }
 
     private static func isName(_ text: String) -> Bool {
@@ -62,19 +57,10 @@ struct GroupRefusal: Error, Equatable, Sendable {
         "notification_key_name doesn't match the group name of the notification_key"
     )
 
+    static let tooManyMembers = GroupRefusal("too many registration ids: at most \(Groups.mostMembers)")
+    static let tooManyGroups = GroupRefusal("too many groups: at most \(Groups.most) in this simulator")
+
     static func missing(_ field: String) -> GroupRefusal { GroupRefusal("missing " + field) }
 
-    init(_ refusal: Groups.Refusal) {
-        switch refusal {
-        case .exists: self = .exists
-        case .notFound: self = .notFound
-        case .nameMismatch: self = .nameMismatch
-        case .tooManyMembers: self.init("too many registration ids: at most \(Groups.mostMembers)")
-        case .tooManyGroups: self.init("too many groups: at most \(Groups.most) in this simulator")
-        }
-    }
-
-    var reply: SimulatorReply {
-        SimulatorReply(status: 400, json: JSONValue.object(["error": .string(sentence)]).jsonBytes)
-    }
+    var reply: SimulatorReply { SimulatorReply(status: 400, object: ["error": .string(sentence)]) }
 }

@@ -22,8 +22,6 @@ struct Groups: Equatable, Sendable {
         case foreign
     }
 
-    enum Refusal: Error, Equatable, Sendable { case exists, notFound, nameMismatch, tooManyMembers, tooManyGroups }
-
     static let most = 100_000
     static let mostMembers = 20
 
@@ -54,13 +52,9 @@ struct Groups: Equatable, Sendable {
         return true
     }
 
-    // MARK: Management. Each answer is a key that was never given before.
+    // MARK: Management
 
-    /// Performs a request to `/fcm/notification`.
-    ///
-    /// - Parameters:
-    ///   - project: the project's id.
-    ///   - nonce: makes the key differ from every earlier one.
+    /// Performs a request to `/fcm/notification`, and returns a key of the group that `nonce` makes a new one.
     mutating func perform(
         _ request: GroupRequest,
         project: String,
@@ -69,89 +63,57 @@ struct Groups: Equatable, Sendable {
         nowMs: Int64
     ) throws(GroupRefusal) -> String {
         let name = request.name
-        do throws(Refusal) {
-            switch request.operation {
-            case .get: return try key(project: project, name: name, nonce: nonce)
-            case .remove(let key):
-                // A member whose registration has ended can still be removed.
-                return try remove(request.tokens, project: project, key: key, name: name, nonce: nonce)
-            case .create:
-                let members = Self.members(request.tokens, devices: devices, nowMs: nowMs)
-                guard !members.isEmpty else { break }
-                return try create(project: project, name: name, members: members, nonce: nonce)
-            case .add(let key):
-                let members = Self.members(request.tokens, devices: devices, nowMs: nowMs)
-                guard !members.isEmpty else { break }
-                return try add(members, project: project, key: key, name: name, nonce: nonce)
+        let id: UInt64
+        switch request.operation {
+        case .get:
+            guard let known = ids[project]?[name] else { throw .notFound }
+            id = known
+        case .create:
+            let members = try Self.members(request.tokens, devices: devices, nowMs: nowMs)
+            guard ids[project]?[name] == nil else { throw .exists }
+            guard members.count <= Self.mostMembers else { throw .tooManyMembers }
+            guard made.count < Self.most else { throw .tooManyGroups }
+            lastID += 1
+            id = lastID
+            made[id] = Group(project: project, name: name, members: members)
+            ids[project, default: [:]][name] = id
+        case .add(let key):
+            let members = try Self.members(request.tokens, devices: devices, nowMs: nowMs)
+            id = try self.id(project: project, key: key, name: name)
+            let old = made[id]?.members ?? []
+            let all = old + members.filter { !old.contains($0) }
+            guard all.count <= Self.mostMembers else { throw .tooManyMembers }
+            made[id]?.members = all
+        case .remove(let key):
+            id = try self.id(project: project, key: key, name: name)
+            // A member whose registration has ended can still be removed.
+            made[id]?.members.removeAll { request.tokens.contains($0) }
+            if made[id]?.members.isEmpty == true {
+                made[id] = nil
+                ids[project]?[name] = nil
             }
-        } catch {
-            throw GroupRefusal(error)
         }
-        throw .noValidTokens
+        return GroupKey.make(id: id, nonce: nonce, secret: secret)
     }
 
     /// The tokens that can join, each once. The others are dropped without an error.
-    private static func members(_ tokens: [String], devices: Devices, nowMs: Int64) -> [String] {
+    private static func members(
+        _ tokens: [String],
+        devices: Devices,
+        nowMs: Int64
+    ) throws(GroupRefusal) -> [String] {
         var members: [String] = []
         for token in tokens where canJoin(token, devices: devices, nowMs: nowMs) && !members.contains(token) {
             members.append(token)
         }
+        guard !members.isEmpty else { throw .noValidTokens }
         return members
     }
 
     private static func canJoin(_ token: String, devices: Devices, nowMs: Int64) -> Bool {
         guard Recipients.isToken(token) else { return false }
-        switch TokenBehaviour(token) {
-        case .unregistered, .invalid, .mismatch: return false
-        case .healthy, .auth, .canonical, .retryable, .slow, .lost: return !devices.isGone(token, nowMs: nowMs)
-        }
-    }
-
-    mutating func create(project: String, name: String, members: [String], nonce: UInt64) throws(Refusal) -> String {
-        guard ids[project]?[name] == nil else { throw .exists }
-        guard members.count <= Self.mostMembers else { throw .tooManyMembers }
-        guard made.count < Self.most else { throw .tooManyGroups }
-        lastID += 1
-        made[lastID] = Group(project: project, name: name, members: members)
-        ids[project, default: [:]][name] = lastID
-        return GroupKey.make(id: lastID, nonce: nonce, secret: secret)
-    }
-
-    mutating func add(
-        _ members: [String],
-        project: String,
-        key: String,
-        name: String,
-        nonce: UInt64
-    ) throws(Refusal) -> String {
-        let id = try id(project: project, key: key, name: name)
-        let old = made[id]?.members ?? []
-        let all = old + members.filter { !old.contains($0) }
-        guard all.count <= Self.mostMembers else { throw .tooManyMembers }
-        made[id]?.members = all
-        return GroupKey.make(id: id, nonce: nonce, secret: secret)
-    }
-
-    /// Ignores tokens that are no members. Without its last member a group is gone, and its name is free.
-    mutating func remove(
-        _ members: [String],
-        project: String,
-        key: String,
-        name: String,
-        nonce: UInt64
-    ) throws(Refusal) -> String {
-        let id = try id(project: project, key: key, name: name)
-        made[id]?.members.removeAll { members.contains($0) }
-        if let group = made[id], group.members.isEmpty {
-            made[id] = nil
-            if let name = group.name { ids[project]?[name] = nil }
-        }
-        return GroupKey.make(id: id, nonce: nonce, secret: secret)
-    }
-
-    func key(project: String, name: String, nonce: UInt64) throws(Refusal) -> String {
-        guard let id = ids[project]?[name] else { throw .notFound }
-        return GroupKey.make(id: id, nonce: nonce, secret: secret)
+        if case .refused(let refusal) = TokenBehaviour(token), refusal != .auth { return false }
+        return !devices.isGone(token, nowMs: nowMs)
     }
 
     mutating func removeAll() {
@@ -160,12 +122,11 @@ struct Groups: Equatable, Sendable {
         described = [:]
     }
 
-    private func id(project: String, key: String, name: String) throws(Refusal) -> UInt64 {
+    private func id(project: String, key: String, name: String) throws(GroupRefusal) -> UInt64 {
         guard let id = GroupKey.id(in: key, secret: secret), let group = made[id], group.project == project else {
             throw .notFound
         }
-        // A described group has no name.
-        guard group.name == nil || name == group.name else { throw .nameMismatch }
+        guard group.name == name else { throw .nameMismatch }
         return id
     }
 }

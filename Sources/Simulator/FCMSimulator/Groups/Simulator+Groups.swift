@@ -15,7 +15,7 @@ extension Simulator {
             let change = try change.get()
             let nonce = ids.random.next()
             let key = try groups.perform(change, project: project.id, devices: devices, nonce: nonce, nowMs: now)
-            return SimulatorReply(status: 200, json: JSONValue.object(["notification_key": .string(key)]).jsonBytes)
+            return SimulatorReply(object: ["notification_key": .string(key)])
         } catch {
             return error.reply
         }

@@ -14,7 +14,7 @@ enum LegacyOptions {
         if let seconds = object["time_to_live"]?.number?.int64 { options.lifetime = .span(seconds * 1_000) }
         options.collapse = .init(key: object["collapse_key"]?.string)
         var traits = MessageTraits(
-            restrictedPackage: object["restricted_package_name"]?.string.flatMap { $0.isEmpty ? nil : $0 },
+            restrictedPackage: object["restricted_package_name"]?.nonEmptyString,
             android: options,
             apple: options,
             web: options
@@ -28,15 +28,5 @@ enum LegacyOptions {
             traits.android.collapse = .underPackage
         }
         return traits
-    }
-
-    /// The form-encoded variant has no priority and no notification.
-    static func plainText(collapseKey: String?, lifetimeSeconds: Int64?, restrictedPackage: String?) -> MessageTraits {
-        var options = DeliveryOptions()
-        if let seconds = lifetimeSeconds { options.lifetime = .span(seconds * 1_000) }
-        options.collapse = .init(key: collapseKey)
-        var apple = options
-        apple.isSilent = true
-        return MessageTraits(restrictedPackage: restrictedPackage, android: options, apple: apple, web: options)
     }
 }

@@ -39,25 +39,16 @@ enum LegacyReply {
         return SimulatorReply(status: 200, json: body)
     }
 
-    static func topic(messageID: Int64) -> SimulatorReply {
-        SimulatorReply(status: 200, json: Array(#"{"message_id":\#(messageID)}"#.utf8))
-    }
-
-    static func topic(error: String) -> SimulatorReply {
-        SimulatorReply(status: 200, json: JSONValue.object(["error": .string(error)]).jsonBytes)
-    }
+    static func topic(error: String) -> SimulatorReply { SimulatorReply(object: ["error": .string(error)]) }
 
     static func group(success: Int, failed: [String]) -> SimulatorReply {
-        let body = groupCounts(success: success, failed: failed)
-        return SimulatorReply(status: 200, json: JSONValue.object(body).jsonBytes)
+        SimulatorReply(object: groupCounts(success: success, failed: failed))
     }
 
     /// - Parameter failed: the members that did not get the message.
     static func groupCounts(success: Int, failed: [String]) -> JSONObject {
-        var body: JSONObject = [
-            "success": .number(JSONNumber(Int64(success))), "failure": .number(JSONNumber(Int64(failed.count))),
-        ]
-        if !failed.isEmpty { body["failed_registration_ids"] = .array(failed.map { .string($0) }) }
+        var body: JSONObject = ["success": .integer(success), "failure": .integer(failed.count)]
+        if !failed.isEmpty { body["failed_registration_ids"] = .strings(failed) }
         return body
     }
 

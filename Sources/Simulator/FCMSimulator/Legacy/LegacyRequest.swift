@@ -6,13 +6,14 @@ struct LegacySend: Equatable, Sendable {
         /// `to`: a token or a group's key.
         case single(String)
         case multicast([String])
-        case topic(String)
-        case condition(Condition)
+        case audience(Audience)
 
-        var isTopics: Bool {
+        /// The recipients that the answer lists; nil for topics and conditions, whose answer has no list.
+        var listedCount: Int? {
             switch self {
-            case .topic, .condition: return true
-            case .single, .multicast: return false
+            case .single: return 1
+            case .multicast(let tokens): return tokens.count
+            case .audience: return nil
             }
         }
     }
@@ -22,59 +23,44 @@ struct LegacySend: Equatable, Sendable {
     var traits: MessageTraits
     var isPlainText = false
     var body: [UInt8]
-
-    var recipientCount: Int {
-        if case .multicast(let tokens) = target { return tokens.count }
-        return 1
-    }
 }
 
 /// Why a legacy request is refused before any device is asked.
 enum LegacyRefusal: Error, Equatable, Sendable {
     /// Status 400 and a sentence.
     case sentence(String)
-    /// Status 200 and this code for each of so many recipients; nil recipients for a topic's answer. `observed` is the
-    /// sentence that the live server was observed to answer instead.
+    /// Status 200 and this code for each recipient, nil for a topic; `observed` is the live server's sentence instead.
     case code(String, recipients: Int?, isPlainText: Bool = false, observed: String)
 }
 
 enum LegacyRequest {
     static let mostTokens = 1_000
 
-    static func read(_ body: [UInt8]) -> Result<LegacySend, LegacyRefusal> {
-        let object: JSONObject
-        do throws(JSONError) {
-            guard
-                case .object(let root) = try JSONParser.parse(body, limits: JSONLimits(maxDepth: 32, maxBytes: 4 << 20))
-            else { return .failure(.sentence("JSON_PARSING_ERROR: Expected an object at position 0.")) }
-            object = root
-        } catch {
-            let what =
+    static func read(_ body: [UInt8]) throws(LegacyRefusal) -> LegacySend {
+        let object = try JSONObject(body, limits: JSONLimits(maxDepth: 32, maxBytes: 4 << 20)) { error in
+            guard let error else {
+                return LegacyRefusal.sentence("JSON_PARSING_ERROR: Expected an object at position 0.")
+            }
+            let found =
                 error.offset >= body.count
                 ? "Unexpected token END OF FILE"
                 : "Unexpected character (\(String(decoding: [body[max(error.offset, 0)]], as: UTF8.self)))"
-            return .failure(.sentence("JSON_PARSING_ERROR: \(what) at position \(error.offset)."))
+            return .sentence("JSON_PARSING_ERROR: \(found) at position \(error.offset).")
         }
-        return read(object, body: body)
+        return try read(object, body: body)
     }
 
     /// - Parameter body: the bytes of the request, from which a delivery's content is read on request.
-    static func read(_ object: JSONObject, body: [UInt8]) -> Result<LegacySend, LegacyRefusal> {
-        if let sentence = LegacySchema.firstBroken(by: object) { return .failure(.sentence(sentence)) }
-        do throws(LegacyRefusal) {
-            let target = try target(of: object)
-            try LegacyRules.check(object, target: target)
-            return .success(
-                LegacySend(
-                    target: target,
-                    dryRun: object["dry_run"]?.bool ?? false,
-                    traits: LegacyOptions.traits(of: object, isForTopics: target.isTopics),
-                    body: body
-                )
-            )
-        } catch {
-            return .failure(error)
-        }
+    static func read(_ object: JSONObject, body: [UInt8]) throws(LegacyRefusal) -> LegacySend {
+        if let sentence = LegacySchema.firstBroken(by: object) { throw .sentence(sentence) }
+        let target = try target(of: object)
+        try LegacyRules.check(object, target: target)
+        return LegacySend(
+            target: target,
+            dryRun: object["dry_run"]?.bool ?? false,
+            traits: LegacyOptions.traits(of: object, isForTopics: target.listedCount == nil),
+            body: body
+        )
     }
 
     private static func target(of object: JSONObject) throws(LegacyRefusal) -> LegacySend.Target {
@@ -99,7 +85,7 @@ enum LegacyRequest {
             guard let parsed = Condition(condition), parsed.topics.count <= 3 else {
                 throw .sentence("InvalidParameters: Invalid value for \"condition\"")
             }
-            return .condition(parsed)
+            return .audience(.condition(parsed))
         }
         guard let to, !to.isEmpty else {
             throw .code("MissingRegistration", recipients: 1, observed: "Missing \"registration_ids\" field")
@@ -107,7 +93,7 @@ enum LegacyRequest {
         guard to.hasPrefix("/topics/") else { return .single(to) }
         let topic = String(to.dropFirst("/topics/".count))
         guard Recipients.isTopic(topic) else { throw .sentence("InvalidParameters: Invalid topic name in \"to\"") }
-        return .topic(topic)
+        return .audience(.topic(topic))
     }
 }
 

@@ -3,23 +3,17 @@ import FanfareJSON
 /// The legacy reference's rules for a message's values.
 enum LegacyRules {
     static func check(_ object: JSONObject, target: LegacySend.Target) throws(LegacyRefusal) {
-        let recipients = count(target)
+        let recipients = target.listedCount
         if let priority = object["priority"]?.string, priority != "normal", priority != "high" {
             throw .sentence("InvalidParameters: Invalid value (\(priority)) for \"priority\"")
         }
         if let lifetime = object["time_to_live"]?.number, !isTTL(lifetime.int64) {
-            throw .code(
-                "InvalidTtl",
-                recipients: recipients,
-                observed: ttlSentence(lifetime.text)
-            )
+            let sentence = "Invalid value (\(lifetime.text)) for \"time_to_live\": must be between 0 and 2419200"
+            throw .code("InvalidTtl", recipients: recipients, observed: sentence)
         }
         if let key = object["data"]?.object?.members.first(where: { V1Rules.isReserved($0.key) })?.key {
-            throw .code(
-                "InvalidDataKey",
-                recipients: recipients,
-                observed: "\"data\" key \"\(key)\" is a reserved keyword"
-            )
+            let sentence = "\"data\" key \"\(key)\" is a reserved keyword"
+            throw .code("InvalidDataKey", recipients: recipients, observed: sentence)
         }
         let size = PayloadSize.of(object["data"]) + PayloadSize.of(object["notification"])
         let limit = recipients == nil ? 2_048 : 4_096
@@ -31,18 +25,5 @@ enum LegacyRules {
     static func isTTL(_ seconds: Int64?) -> Bool {
         guard let seconds else { return false }
         return seconds >= 0 && seconds <= V1Rules.longestTTLSeconds
-    }
-
-    static func ttlSentence(_ text: String) -> String {
-        "Invalid value (\(text)) for \"time_to_live\": must be between 0 and 2419200"
-    }
-
-    /// The recipients; nil for topics and conditions, whose answer has no list.
-    private static func count(_ target: LegacySend.Target) -> Int? {
-        switch target {
-        case .single: return 1
-        case .multicast(let tokens): return tokens.count
-        case .topic, .condition: return nil
-        }
     }
 }

@@ -11,7 +11,7 @@ extension Simulator {
         }
         let count: Int
         switch send {
-        case .success(let send): count = send.recipientCount
+        case .success(let send): count = send.target.listedCount ?? 1
         case .failure(.code(_, let recipients, _, _)): count = recipients ?? 1
         case .failure(.sentence): count = 1
         }
@@ -19,7 +19,7 @@ extension Simulator {
             let reply = SimulatorReply(status: 503, contentType: LegacyReply.plainType, text: "Unavailable\n")
             return retryable(reply, seconds: quotas.secondsLeft(project: project.id, nowMs: now))
         }
-        statistics.countSends(count)
+        statistics.sends += count
         switch send {
         case .failure(let refusal): return refuse(refusal)
         case .success(let send): return answer(send, project: project, now: now)
@@ -61,11 +61,11 @@ extension Simulator {
             }
             return sendToGroup(send, key: to, group, now: now)
         case .multicast(let tokens):
-            statistics.countMulticast()
+            statistics.multicasts += 1
             return sendToDevices(send, tokens, isPlainText: false, now: now)
-        case .topic(let topic):
-            return topics.refusesSend(to: topic) ? topicRate() : fanOutLegacy(send, to: .topic(topic), now: now)
-        case .condition(let condition): return fanOutLegacy(send, to: .condition(condition), now: now)
+        case .audience(let audience):
+            guard let id = fanOut(send, to: audience, isNumbered: true, now: now) else { return topicRate() }
+            return SimulatorReply(status: 200, json: Array(#"{"message_id":\#(send.isTrial ? "1" : id)}"#.utf8))
         }
     }
 
@@ -102,20 +102,6 @@ extension Simulator {
         return reply
     }
 
-    private mutating func fanOutLegacy(
-        _ send: Send,
-        to audience: FanoutMessage.Audience,
-        now: Int64
-    ) -> SimulatorReply {
-        var id: Int64 = 1
-        if !send.isTrial {
-            id = ids.topicMessage()
-            guard fanOut(send, to: audience, messageID: String(id), now: now) else { return topicRate() }
-        }
-        statistics.countAccepted()
-        return LegacyReply.topic(messageID: id)
-    }
-
     private mutating func sendToGroup(_ send: Send, key: String, _ group: Groups.Group, now: Int64) -> SimulatorReply {
         switch deliver(send, toGroup: key, group, now: now) {
         case .tooMany: return topicRate()
@@ -125,11 +111,8 @@ extension Simulator {
         case .failed:
             statistics.countRejected("Unavailable")
             return SimulatorReply(status: 503, contentType: LegacyReply.plainType, text: "")
-        case .empty:
-            statistics.countAccepted()
-            return LegacyReply.group(success: 0, failed: [])
         case .sent(let success, let failed):
-            statistics.countAccepted()
+            statistics.accepted += 1
             return LegacyReply.group(success: success, failed: failed)
         }
     }

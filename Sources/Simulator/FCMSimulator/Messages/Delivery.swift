@@ -14,56 +14,18 @@ struct Delivery: Equatable, Sendable {
         case deletedMessages(count: Int)
     }
 
-    var token: String
+    /// For an event, a message of FCM's own.
+    var accepted: AcceptedMessage
     var platform: Platform
     /// When the device got it, Unix milliseconds.
     var timeMs: Int64
-    /// When the send was answered, Unix milliseconds.
-    var acceptedMs: Int64
-    var messageID: String
-    var senderID: String
-    /// `/topics/x` for a topic's subscriber.
-    var from: String?
-    var source: Source
-    var event: Event
+    var event = Event.message
     /// The app's package or bundle; nil where none was described.
     var package: String?
     /// The app's state at ``timeMs``; a device that was woken for the message still says `doze`.
-    var appState: AppState
-    /// The priority that the sender asked for.
-    var originalPriority: MessagePriority
+    var appState = AppState.foreground
     /// The priority it was delivered with; FCM may lower it.
-    var deliveredPriority: MessagePriority
-
-    init(
-        token: String,
-        platform: Platform,
-        timeMs: Int64,
-        acceptedMs: Int64? = nil,
-        messageID: String,
-        senderID: String,
-        from: String? = nil,
-        source: Source,
-        event: Event = .message,
-        package: String? = nil,
-        appState: AppState = .foreground,
-        originalPriority: MessagePriority = .normal,
-        deliveredPriority: MessagePriority? = nil
-    ) {
-        self.token = token
-        self.platform = platform
-        self.timeMs = timeMs
-        self.acceptedMs = acceptedMs ?? timeMs
-        self.messageID = messageID
-        self.senderID = senderID
-        self.from = from
-        self.source = source
-        self.event = event
-        self.package = package
-        self.appState = appState
-        self.originalPriority = originalPriority
-        self.deliveredPriority = deliveredPriority ?? originalPriority
-    }
+    var priority = MessagePriority.normal
 }
 
 extension Delivery.Source {

@@ -19,12 +19,12 @@ struct DeliveryStore: Equatable, Sendable {
 
     mutating func add(_ delivery: Delivery) {
         // The deliveries of a multicast share one body; counting it for each errs on the safe side.
-        places[TokenHash.of(delivery.token), default: []].append(moved + kept.count)
+        places[TokenHash.of(delivery.accepted.token), default: []].append(moved + kept.count)
         kept.append(delivery)
-        bytes += delivery.source.size
+        bytes += delivery.accepted.source.size
         while kept.count - first > limit || bytes > Self.mostBytes, first < kept.count {
-            bytes -= kept[first].source.size
-            forget(kept[first].token)
+            bytes -= kept[first].accepted.source.size
+            forget(kept[first].accepted.token)
             first += 1
         }
         // Each delivery is moved once on average.
@@ -38,7 +38,7 @@ struct DeliveryStore: Equatable, Sendable {
     /// Oldest first.
     func list(token: String?) -> [Delivery] {
         guard let token else { return Array(kept[first...]) }
-        return (places[TokenHash.of(token)] ?? []).map { kept[$0 - moved] }.filter { $0.token == token }
+        return (places[TokenHash.of(token)] ?? []).map { kept[$0 - moved] }.filter { $0.accepted.token == token }
     }
 
     /// Drops the oldest position of the token.

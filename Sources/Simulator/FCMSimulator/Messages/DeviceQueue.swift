@@ -21,12 +21,8 @@ struct DeviceQueue: Equatable, Sendable {
     var isEmpty: Bool { messages.isEmpty && discarded == 0 && missed == 0 }
     var size: Int { messages.reduce(256) { $0 + $1.size } }
 
-    /// Stores a message by FCM's rules.
-    ///
-    /// - Parameters:
-    ///   - isAndroid: on the other platforms the oldest message gives way, and the device is not told.
-    ///   - random: chooses which of five keys goes, since FCM does not promise which four stay.
-    /// - Returns: what was dropped to make room.
+    /// Stores a message by FCM's rules, and returns what was dropped to make room. FCM does not promise which four of
+    /// five keys stay, so `random` chooses.
     mutating func add(
         _ message: StoredMessage,
         isAndroid: Bool,
@@ -49,6 +45,7 @@ struct DeviceQueue: Equatable, Sendable {
             messages.append(message)
             return []
         }
+        // On the other platforms the oldest message gives way, and the device is not told.
         guard isAndroid else {
             messages.remove(at: plain[0])
             messages.append(message)
@@ -60,29 +57,23 @@ struct DeviceQueue: Equatable, Sendable {
         return [(.tooManyPending, count)]
     }
 
-    /// Drops the stored message with this key, because a newer one has been delivered.
-    ///
-    /// - Returns: false if no message has this key.
+    /// Drops the stored message with this key, because a newer one has been delivered; false without one.
     mutating func collapse(_ key: String) -> Bool {
         guard let place = messages.firstIndex(where: { $0.collapseKey == key }) else { return false }
         messages.remove(at: place)
         return true
     }
 
-    /// - Returns: how many messages expired.
+    /// Drops the expired messages, and returns how many they were.
     mutating func expire(nowMs: Int64) -> Int {
         let before = messages.count
         messages.removeAll { $0.expiresMs <= nowMs }
         return before - messages.count
     }
 
-    /// Removes and returns the first message that can be delivered.
-    mutating func removeFirst(where isReady: (StoredMessage) -> Bool) -> StoredMessage? {
-        guard let place = messages.firstIndex(where: isReady) else { return nil }
-        return messages.remove(at: place)
-    }
+    mutating func remove(at place: Int) -> StoredMessage { messages.remove(at: place) }
 
-    /// - Returns: how many messages were removed.
+    /// Drops all messages, and returns how many they were.
     mutating func removeAll() -> Int {
         defer { messages = [] }
         return messages.count
@@ -104,9 +95,7 @@ struct DeviceQueue: Equatable, Sendable {
         lastMissedMs = nil
     }
 
-    /// Forgets the discarded messages, of which the device is told now.
-    ///
-    /// - Returns: how many they were.
+    /// Forgets the discarded messages when the device is told of them, and returns how many they were.
     mutating func removeDiscarded() -> Int {
         defer { discarded = 0 }
         return discarded

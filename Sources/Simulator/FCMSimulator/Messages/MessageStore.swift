@@ -1,5 +1,4 @@
-/// Carries accepted messages to their devices: it delivers each, stores it or drops it, and remembers what it
-/// delivered.
+/// Delivers, stores or drops each accepted message, and remembers what it delivered.
 struct MessageStore: Sendable {
     /// Messages that reached a device, and those that never will.
     struct Counts: Equatable, Sendable {
@@ -14,8 +13,8 @@ struct MessageStore: Sendable {
 
     private(set) var deliveries: DeliveryStore
     private(set) var counts = Counts()
-    private var queues = DeviceQueues()
-    private var throttle = Throttle()
+    private(set) var queues = DeviceQueues()
+    private(set) var throttle = Throttle()
     /// Deliveries whose sender wants a receipt, until ``removeConfirmed()``.
     private var confirmed: [Delivery] = []
 
@@ -25,14 +24,6 @@ struct MessageStore: Sendable {
     }
 
     var storedCount: Int { queues.messageCount }
-
-    func queue(of instance: String) -> DeviceQueue? { queues[instance] }
-
-    /// Collapsible messages that the instance may still get at once.
-    func collapsibleLeft(_ instance: String, nowMs: Int64) -> Int { throttle.left(instance, nowMs: nowMs) }
-
-    /// When the instance may get its next collapsible message, Unix milliseconds.
-    func collapsibleSlotMs(_ instance: String, nowMs: Int64) -> Int64 { throttle.slotMs(instance, nowMs: nowMs) }
 
     // MARK: Events
 
@@ -57,7 +48,12 @@ struct MessageStore: Sendable {
         let slotMs = message.isThrottled ? throttle.slotMs(instance, nowMs: nowMs) : nowMs
         if let readyMs = DevicePolicy.readyMs(message, on: device, slotMs: slotMs), readyMs <= nowMs {
             dropOlder(than: message, instance, device, nowMs: nowMs)
-            _ = handOver(message, to: instance, device, of: &devices, nowMs: nowMs)
+            if device.state == .uninstalled {
+                devices.markUnregistered(instance)
+                counts.drop(.uninstalled)
+            } else {
+                handOver(message, to: instance, device, nowMs: nowMs)
+            }
         } else if message.isNowOrNever {
             counts.drop(.nowOrNever)
         } else if message.expiresMs <= nowMs {
@@ -84,27 +80,33 @@ struct MessageStore: Sendable {
             return
         }
         if device.isOnline { queue.endSilence(nowMs: nowMs) }
-        var isInstalled = true
-        if queue.discarded > 0, DevicePolicy.acceptsEvents(device) {
-            isInstalled = reportDiscarded(in: &queue, to: token, device, of: &devices, ids: &ids, nowMs: nowMs)
-        }
-        while isInstalled {
-            let slotMs = throttle.slotMs(token, nowMs: nowMs)
-            let message = queue.removeFirst { message in
-                DevicePolicy.readyMs(message, on: device, slotMs: slotMs).map { $0 <= nowMs } ?? false
-            }
-            guard let message else { break }
-            isInstalled = handOver(message, to: token, device, of: &devices, nowMs: nowMs)
-        }
-        guard isInstalled else {
+        let hasEvent = queue.discarded > 0 && DevicePolicy.acceptsEvents(device)
+        if device.state == .uninstalled, hasEvent || firstReady(in: queue, of: token, device, nowMs: nowMs) != nil {
+            devices.markUnregistered(token)
             counts.drop(.uninstalled, times: queue.removeAll())
             return
+        }
+        if hasEvent { reportDiscarded(in: &queue, to: token, device, ids: &ids, nowMs: nowMs) }
+        while let place = firstReady(in: queue, of: token, device, nowMs: nowMs) {
+            handOver(queue.remove(at: place), to: token, device, nowMs: nowMs)
         }
         put(queue, of: token, device, nowMs: nowMs)
     }
 
-    /// Moves everything that is kept of an app instance to its new token. Call ``flush(_:of:ids:nowMs:)`` next: the
-    /// moved queue has no due time yet.
+    /// The place of the first message that the device can take now.
+    private func firstReady(
+        in queue: DeviceQueue,
+        of instance: String,
+        _ device: Devices.Device,
+        nowMs: Int64
+    ) -> Int? {
+        let slotMs = throttle.slotMs(instance, nowMs: nowMs)
+        return queue.messages.firstIndex { message in
+            DevicePolicy.readyMs(message, on: device, slotMs: slotMs).map { $0 <= nowMs } ?? false
+        }
+    }
+
+    /// Moves an app instance to its new token. Call ``flush(_:of:ids:nowMs:)`` next, which sets its due time.
     mutating func rename(_ old: String, to new: String) {
         throttle.rename(old, to: new)
         if let queue = queues.remove(old) { queues.put(new, queue, dueMs: nil) }
@@ -165,76 +167,51 @@ struct MessageStore: Sendable {
 
     // MARK: Delivering
 
-    /// Hands a message to its device.
-    ///
-    /// - Returns: false if the attempt shows that the app was uninstalled.
     private mutating func handOver(
         _ message: StoredMessage,
         to instance: String,
         _ device: Devices.Device,
-        of devices: inout Devices,
         nowMs: Int64
-    ) -> Bool {
-        guard device.state != .uninstalled else {
-            devices.markUnregistered(instance)
-            counts.drop(.uninstalled)
-            return false
-        }
+    ) {
         if message.isThrottled { throttle.consume(instance, nowMs: nowMs) }
-        guard !DevicePolicy.losesSilently(message, on: device) else {
-            counts.drop(.silent)
-            return true
-        }
-        let accepted = message.accepted
+        guard !DevicePolicy.losesSilently(message, on: device) else { return counts.drop(.silent) }
         let delivery = Delivery(
-            token: accepted.token,
+            accepted: message.accepted,
             platform: device.platform,
             timeMs: nowMs,
-            acceptedMs: accepted.acceptedMs,
-            messageID: accepted.messageID,
-            senderID: accepted.senderID,
-            from: accepted.from,
-            source: accepted.source,
             package: device.package,
             appState: device.appState,
-            originalPriority: accepted.priority,
-            deliveredPriority: DevicePolicy.priority(accepted.priority, on: device)
+            priority: DevicePolicy.priority(message.accepted.priority, on: device)
         )
         record(delivery)
-        if accepted.wantsReceipt { confirmed.append(delivery) }
-        return true
+        if message.accepted.wantsReceipt { confirmed.append(delivery) }
     }
 
-    /// Tells the device how many of its messages were thrown away.
-    ///
-    /// - Returns: false if the attempt shows that the app was uninstalled.
+    /// Delivers the event with the number of messages that were thrown away.
     private mutating func reportDiscarded(
         in queue: inout DeviceQueue,
         to instance: String,
         _ device: Devices.Device,
-        of devices: inout Devices,
         ids: inout IdentifierSource,
         nowMs: Int64
-    ) -> Bool {
-        let count = queue.removeDiscarded()
-        guard device.state != .uninstalled else {
-            devices.markUnregistered(instance)
-            return false
-        }
+    ) {
+        let own = AcceptedMessage(
+            token: instance,
+            messageID: ids.message(device.platform, nowMs: nowMs),
+            senderID: queue.senderID,
+            source: .none,
+            acceptedMs: nowMs
+        )
         record(
             Delivery(
-                token: instance,
+                accepted: own,
                 platform: device.platform,
                 timeMs: nowMs,
-                messageID: ids.message(device.platform, nowMs: nowMs),
-                senderID: queue.senderID,
-                source: .none,
-                event: .deletedMessages(count: count),
+                event: .deletedMessages(count: queue.removeDiscarded()),
                 package: device.package,
                 appState: device.appState
             )
         )
-        return true
     }
 
     private mutating func record(_ delivery: Delivery) {

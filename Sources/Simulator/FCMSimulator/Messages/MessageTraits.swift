@@ -44,9 +44,6 @@ struct DeliveryOptions: Equatable, Sendable {
             case .until(let time): return time
             }
         }
-
-        /// True if the message is delivered at once or dropped.
-        func isNowOrNever(acceptedMs: Int64) -> Bool { expiryMs(acceptedMs: acceptedMs) <= acceptedMs }
     }
 
     var priority = MessagePriority.normal

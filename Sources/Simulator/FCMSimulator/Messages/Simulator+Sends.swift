@@ -20,12 +20,10 @@ extension Simulator {
         )
     }
 
-    /// Counts a send that its device accepted, and delivers the message.
-    ///
-    /// - Returns: the message's id.
+    /// Counts a send that its device accepted, delivers the message and returns its id.
     mutating func accept(_ send: Send, for token: String, on platform: Platform, now: Int64) -> String {
         guard !send.isTrial else {
-            statistics.countAccepted()
+            statistics.accepted += 1
             return Send.trialID
         }
         let id = ids.message(platform, nowMs: now)
@@ -34,9 +32,7 @@ extension Simulator {
         return id
     }
 
-    /// Delivers a send to each token whose device accepts it.
-    ///
-    /// - Returns: the devices that refused, in the order of their tokens.
+    /// Delivers a send to each token whose device accepts it, and returns the refusals in the order of the tokens.
     mutating func deliver(
         _ send: Send,
         to tokens: some Sequence<String>,
@@ -77,25 +73,38 @@ extension Simulator {
 
     /// Starts the fan-out of a send to a topic or a condition.
     ///
-    /// - Returns: false if the project has too many active fan-outs.
-    mutating func fanOut(_ send: Send, to audience: FanoutMessage.Audience, messageID: String, now: Int64) -> Bool {
+    /// - Parameter isNumbered: the message's id is a number.
+    /// - Returns: the message's id; nil if the topic refuses sends, or the project has too many active fan-outs.
+    mutating func fanOut(_ send: Send, to audience: Audience, isNumbered: Bool, now: Int64) -> String? {
         var send = send
-        let fanout: Fanout
-        let count = topics.recipientCount(audience, devices: devices)
-        let project = send.project.id
-        switch audience {
-        case .topic(let topic):
-            fanout = Fanout(project, .topic, topic, messageID: messageID, recipients: count, acceptedMs: now)
+        var id = Send.trialID
+        if case .topic(let topic) = audience {
+            if topics.refusesSend(to: topic) { return nil }
             send.from = "/topics/" + topic
-        case .condition(let condition):
-            let text = condition.text
-            fanout = Fanout(project, .condition, text, messageID: messageID, recipients: count, acceptedMs: now)
         }
-        return fanouts.start(fanout, message: FanoutMessage(audience: audience, send: send))
+        if !send.isTrial {
+            id = isNumbered ? String(ids.topicMessage()) : ids.message(.android, nowMs: now)
+            let (kind, target): (Fanout.Kind, String) =
+                switch audience {
+                case .topic(let topic): (.topic, topic)
+                case .condition(let condition): (.condition, condition.text)
+                }
+            let fanout = Fanout(
+                project: send.project.id,
+                kind: kind,
+                target: target,
+                messageID: id,
+                recipients: topics.recipientCount(audience, devices: devices),
+                acceptedMs: now,
+                message: FanoutMessage(audience: audience, send: send)
+            )
+            guard fanouts.start(fanout) else { return nil }
+        }
+        statistics.accepted += 1
+        return id
     }
 
-    /// Delivers the message of a fan-out that has ended to those subscribed now: nothing is kept of a large audience in
-    /// the meantime.
+    /// Delivers the message of a fan-out that has ended to the present subscribers, so that no audience is stored.
     mutating func finish(_ fanout: Fanout, _ message: FanoutMessage, now: Int64) {
         let tokens = topics.tokens(message.audience, devices: devices)
         // More deliveries than are kept for reading need not be made.
@@ -110,20 +119,24 @@ extension Simulator {
 
     // MARK: Groups
 
-    /// Delivers a send to the members of a group at once, because the answer tells how many accepted it. The group
-    /// still counts as a fan-out against the project's capacity.
+    /// Delivers a send to a group at once, because the answer counts the members. It is still a fan-out of its project.
     mutating func deliver(_ send: Send, toGroup key: String, _ group: Groups.Group, now: Int64) -> GroupOutcome {
         let members = group.members
         var id = Send.trialID
         if !send.isTrial {
             id = ids.message(.android, nowMs: now)
-            let project = send.project.id
-            let fanout = Fanout(project, .group, key, messageID: id, recipients: members.count, acceptedMs: now)
-            guard fanouts.start(fanout, message: nil) else { return .tooMany }
+            let fanout = Fanout(
+                project: send.project.id,
+                kind: .group,
+                target: key,
+                messageID: id,
+                recipients: members.count,
+                acceptedMs: now
+            )
+            guard fanouts.start(fanout) else { return .tooMany }
         }
         let refused = deliver(send, to: members, messageID: id, acceptedMs: now, now: now)
-        if members.isEmpty { return .empty }
-        guard refused.count < members.count else {
+        guard members.isEmpty || refused.count < members.count else {
             let areGone = refused.allSatisfy(\.reason.isUnregistered)
             return .failed(members, areGone: areGone, areNamed: group.namesAll)
         }

@@ -13,6 +13,9 @@ struct AcceptedMessage: Equatable, Sendable {
     var priority = MessagePriority.normal
     /// The sender is told when the device gets it.
     var wantsReceipt = false
+
+    /// What the message names as its sender.
+    var sender: String { from ?? senderID }
 }
 
 /// A message that cannot be delivered yet, with its delivery options.
@@ -41,7 +44,7 @@ struct StoredMessage: Equatable, Sendable {
         case .under(let key): collapseKey = key
         }
         expiresMs = options.lifetime.expiryMs(acceptedMs: accepted.acceptedMs)
-        isNowOrNever = options.lifetime.isNowOrNever(acceptedMs: accepted.acceptedMs)
+        isNowOrNever = expiresMs <= accepted.acceptedMs
         isSilent = options.isSilent
         isData = !options.isNotification
     }

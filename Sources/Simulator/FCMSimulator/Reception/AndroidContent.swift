@@ -19,7 +19,7 @@ struct AndroidContent {
         if v2?["backgroundSync"] == nil {
             notification = message["notification"]?.object ?? JSONObject()
             let own = block["notification"]?.object ?? v2?["remoteNotification"]?.object?["notification"]?.object
-            for member in own?.members ?? [] { notification[member.key] = member.value }
+            notification.merge(own)
         }
         for (field, name) in [("priority", "priority"), ("ttl", "ttl"), ("collapseKey", "collapse_key")] {
             if let value = block[field] { options[name] = value }
@@ -27,7 +27,7 @@ struct AndroidContent {
         if let nanoseconds = block["ttl"]?.string.flatMap(DurationText.nanoseconds) {
             lifetimeSeconds = nanoseconds / 1_000_000_000
         }
-        collapseKey = block["collapseKey"]?.string.flatMap { $0.isEmpty ? nil : $0 }
+        collapseKey = block["collapseKey"]?.nonEmptyString
         analyticsLabel =
             block["fcmOptions"]?.object?["analyticsLabel"] ?? message["fcmOptions"]?.object?["analyticsLabel"]
     }

@@ -5,34 +5,34 @@ enum AndroidReception {
     static let onMessageReceived = "onMessageReceived"
     static let onDeletedMessages = "onDeletedMessages"
 
-    static func receive(_ content: AndroidContent, _ delivery: Delivery, app: AppTraits) -> Reception {
+    static func receive(_ content: AndroidContent, _ delivery: Delivery, app: Devices.Device) -> Reception {
         var result = Reception()
         result.headers = content.options
         let isShown = !content.notification.isEmpty
         // FCM's own keys come last: they replace data of the same name.
         result.payload = content.data
         var own = common(of: delivery)
-        own["google.ttl"] = .number(JSONNumber(content.lifetimeSeconds))
-        own["google.original_priority"] = .string(delivery.originalPriority.rawValue)
-        own["google.delivered_priority"] = .string(delivery.deliveredPriority.rawValue)
+        own["google.ttl"] = .integer(content.lifetimeSeconds)
+        own["google.original_priority"] = .string(delivery.accepted.priority.rawValue)
+        own["google.delivered_priority"] = .string(delivery.priority.rawValue)
         // A notification collapses by the app's package and ignores the key it was given.
         if let key = isShown ? delivery.package ?? content.collapseKey : content.collapseKey {
             own["collapse_key"] = .string(key)
         }
         if let label = content.analyticsLabel { own["google.c.a.m_l"] = label }
         if isShown { own["notification"] = .object(content.notification) }
-        for member in own.members { result.payload[member.key] = member.value }
+        result.payload.merge(own)
 
         let data: [Callback.Part] = content.data.isEmpty ? [] : [.data]
         switch (isShown, delivery.appState == .foreground) {
-        case (false, _): result.callbacks = [Callback(onMessageReceived, at: .arrival, carries: data)]
+        case (false, _): result.callbacks = [Callback(name: onMessageReceived, when: .arrival, carries: data)]
         case (true, true):
-            result.callbacks = [Callback(onMessageReceived, at: .arrival, carries: [.notification] + data)]
+            result.callbacks = [Callback(name: onMessageReceived, when: .arrival, carries: [.notification] + data)]
         case (true, false):
             let action = content.notification["clickAction"]?.string
             result.callbacks = [
-                Callback("tray", at: .arrival, carries: [.notification]),
-                Callback("intent", at: .tap, carries: data, opens: action ?? "android.intent.action.MAIN"),
+                Callback(name: "tray", when: .arrival, carries: [.notification]),
+                Callback(name: "intent", when: .tap, carries: data, opens: action ?? "android.intent.action.MAIN"),
             ]
             result.shown = shown(content.notification, app: app)
         }
@@ -44,22 +44,20 @@ enum AndroidReception {
         result.payload = common(of: delivery)
         result.payload["message_type"] = "deleted_messages"
         result.payload["total_deleted"] = .string(String(count))
-        result.callbacks = [Callback(onDeletedMessages, at: .arrival, carries: [])]
+        result.callbacks = [Callback(name: onDeletedMessages, when: .arrival, carries: [])]
         return result
     }
 
     private static func common(of delivery: Delivery) -> JSONObject {
         [
-            "from": .string(delivery.from ?? delivery.senderID), "google.message_id": .string(delivery.messageID),
-            "google.sent_time": .number(JSONNumber(delivery.acceptedMs)),
-            "google.c.sender.id": .string(delivery.senderID),
+            "from": .string(delivery.accepted.sender), "google.message_id": .string(delivery.accepted.messageID),
+            "google.sent_time": .integer(delivery.accepted.acceptedMs),
+            "google.c.sender.id": .string(delivery.accepted.senderID),
         ]
     }
 
-    private static func shown(_ notification: JSONObject, app: AppTraits) -> ShownNotification {
-        func text(_ name: String) -> String? {
-            notification[name]?.string.flatMap { $0.isEmpty ? nil : $0 }
-        }
+    private static func shown(_ notification: JSONObject, app: Devices.Device) -> ShownNotification {
+        func text(_ name: String) -> String? { notification[name]?.nonEmptyString }
         var shown = ShownNotification()
         shown.title = text("title") ?? text("titleLocKey")
         shown.body = text("body") ?? text("bodyLocKey")
@@ -67,10 +65,11 @@ enum AndroidReception {
         let number = notification["id"]?.number?.wholeInt64
         // Tag and number together name a notification; without both nothing replaces it.
         if shown.tag != nil || number != nil { shown.key = "\(number ?? 0):" + (shown.tag ?? "") }
-        let channel = text("channelId")
-        let exists = channel.map { app.channels?.contains($0) ?? true } ?? false
-        shown.channel = exists ? channel : AppTraits.ownDefault
-        shown.icon = text("icon") ?? AppTraits.ownDefault
+        // The app's own default channel or icon.
+        let ownDefault = "default"
+        let channel = text("channelId").flatMap { app.channels?.contains($0) == false ? nil : $0 }
+        shown.channel = channel ?? ownDefault
+        shown.icon = text("icon") ?? ownDefault
         shown.image = text("image")
         // A missing or non-positive count is one.
         shown.count = max(1, notification["notificationCount"]?.number?.wholeInt64 ?? 1)

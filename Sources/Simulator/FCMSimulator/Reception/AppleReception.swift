@@ -33,11 +33,11 @@ enum AppleReception {
         let label = apns["fcmOptions"]?.object?["analyticsLabel"] ?? message["fcmOptions"]?.object?["analyticsLabel"]
         if let label { payload["google.c.a.m_l"] = label }
         result.payload = payload
-        result.liveActivityToken = apns["liveActivityToken"]?.string.flatMap { $0.isEmpty ? nil : $0 }
+        result.liveActivityToken = apns["liveActivityToken"]?.nonEmptyString
         fill(
             &result,
-            priority: nil,
-            expiration: delivery.acceptedMs / 1_000 + defaultExpirationSeconds,
+            priority: "10",
+            expiration: delivery.accepted.acceptedMs / 1_000 + defaultExpirationSeconds,
             of: delivery
         )
         return result
@@ -50,7 +50,7 @@ enum AppleReception {
         let alert = alert(shown)
         if !alert.isEmpty { aps["alert"] = .object(alert) }
         if let sound = shown["sound"] { aps["sound"] = sound }
-        if let badge = badge(shown["badge"]) { aps["badge"] = .number(JSONNumber(badge)) }
+        if let badge = badge(shown["badge"]) { aps["badge"] = .integer(badge) }
         if let category = shown["click_action"] { aps["category"] = category }
         if message.isContentAvailable { aps["content-available"] = 1 }
         if message.isMutable { aps["mutable-content"] = 1 }
@@ -64,7 +64,7 @@ enum AppleReception {
         fill(
             &result,
             priority: message.isHigh ? "10" : "5",
-            expiration: lifetime == 0 ? 0 : delivery.acceptedMs / 1_000 + lifetime,
+            expiration: lifetime == 0 ? 0 : delivery.accepted.acceptedMs / 1_000 + lifetime,
             of: delivery
         )
         return result
@@ -95,7 +95,7 @@ enum AppleReception {
     /// Adds FCM's own headers and keys.
     ///
     /// - Parameter priority: of a message that is seen or heard. Any other has 5, because APNs accepts nothing else.
-    private static func fill(_ result: inout Reception, priority: String?, expiration: Int64, of delivery: Delivery) {
+    private static func fill(_ result: inout Reception, priority: String, expiration: Int64, of delivery: Delivery) {
         var aps = result.payload["aps"]?.object ?? JSONObject()
         let isNoticed = ["alert", "badge", "sound"].contains { aps[$0] != nil }
         let isForActivity = result.liveActivityToken != nil
@@ -103,7 +103,7 @@ enum AppleReception {
         result.payload["aps"] = .object(aps)
         let kind = isForActivity ? "liveactivity" : isNoticed ? "alert" : "background"
         var defaults: JSONObject = [
-            "apns-priority": .string(isNoticed || isForActivity ? priority ?? "10" : "5"),
+            "apns-priority": .string(isNoticed || isForActivity ? priority : "5"),
             "apns-expiration": .string(String(expiration)), "apns-push-type": .string(kind),
         ]
         if let bundle = delivery.package {
@@ -112,9 +112,9 @@ enum AppleReception {
         for member in defaults.members where result.headers[member.key] == nil {
             result.headers[member.key] = member.value
         }
-        result.payload["gcm.message_id"] = .string(delivery.messageID)
-        result.payload["google.c.sender.id"] = .string(delivery.senderID)
-        result.payload["google.c.fid"] = .string(InstallationID.of(delivery.token))
+        result.payload["gcm.message_id"] = .string(delivery.accepted.messageID)
+        result.payload["google.c.sender.id"] = .string(delivery.accepted.senderID)
+        result.payload["google.c.fid"] = .string(InstallationID.of(delivery.accepted.token))
         result.payload["google.c.a.e"] = "1"
         AppleScreen.complete(&result, state: delivery.appState)
     }

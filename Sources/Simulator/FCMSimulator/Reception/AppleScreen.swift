@@ -7,6 +7,8 @@ enum AppleScreen {
     static let didReceiveRemote = "application(_:didReceiveRemoteNotification:fetchCompletionHandler:)"
     static let extensionDidReceive = "UNNotificationServiceExtension.didReceive(_:withContentHandler:)"
 
+    private static let whole: [Callback.Part] = [.notification, .data]
+
     /// Adds the callbacks and what is shown; both follow from the complete payload.
     static func complete(_ result: inout Reception, state: AppState) {
         guard result.liveActivityToken == nil, let aps = result.payload["aps"]?.object else { return }
@@ -17,26 +19,26 @@ enum AppleScreen {
         guard isNoticed else {
             // Nothing is shown that a user could tap, so the app is called at arrival or not at all.
             guard wakes, state == .foreground || state == .background else { return }
-            result.callbacks = [Callback(didReceiveRemote, at: .arrival, carries: [.data])]
+            result.callbacks = [Callback(name: didReceiveRemote, when: .arrival, carries: [.data])]
             return
         }
         let shown = notification(aps["alert"], of: result, isMutable: isMutable)
         if shown != nil, isMutable {
-            result.callbacks.append(Callback(extensionDidReceive, at: .arrival, carries: [.notification, .data]))
+            result.callbacks.append(Callback(name: extensionDidReceive, when: .arrival, carries: whole))
         }
         if state == .foreground {
-            result.callbacks.append(Callback(willPresent, at: .arrival, carries: [.notification, .data]))
+            result.callbacks.append(Callback(name: willPresent, when: .arrival, carries: whole))
         }
         let wakesNow = wakes && (state == .foreground || state == .background)
         if wakesNow {
-            result.callbacks.append(Callback(didReceiveRemote, at: .arrival, carries: [.notification, .data]))
+            result.callbacks.append(Callback(name: didReceiveRemote, when: .arrival, carries: whole))
         }
         // The app is taken to answer `willPresent` with list, banner, sound and badge.
         result.shown = shown
         guard shown != nil else { return }
-        result.callbacks.append(Callback(didReceive, at: .tap, carries: [.notification, .data]))
+        result.callbacks.append(Callback(name: didReceive, when: .tap, carries: whole))
         if !wakesNow, state != .foreground {
-            result.callbacks.append(Callback(didReceiveRemote, at: .tap, carries: [.notification, .data]))
+            result.callbacks.append(Callback(name: didReceiveRemote, when: .tap, carries: whole))
         }
     }
 

@@ -44,7 +44,7 @@ struct LegacyMessage {
     }
 
     var isHigh: Bool { options["priority"] == "high" }
-    var collapseKey: String? { options["collapse_key"]?.string.flatMap { $0.isEmpty ? nil : $0 } }
+    var collapseKey: String? { options["collapse_key"]?.nonEmptyString }
 
     /// Seconds; nil if the sender gave none.
     var givenLifetime: Int64? {

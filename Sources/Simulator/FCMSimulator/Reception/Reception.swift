@@ -28,46 +28,28 @@ struct Callback: Equatable, Sendable {
     enum Part: String, Equatable, Sendable { case notification, data }
 
     var name: String
-    var moment: Moment
+    var when: Moment
     var carries: [Part]
     /// The Android activity or the web page that a tap opens.
     var opens: String?
 
-    init(_ name: String, at moment: Moment, carries: [Part], opens: String? = nil) {
-        self.name = name
-        self.moment = moment
-        self.carries = carries
-        self.opens = opens
-    }
-
     var json: JSONValue {
         var object: JSONObject = [
-            "name": .string(name), "when": .string(moment.rawValue),
-            "carries": .array(carries.map { .string($0.rawValue) }),
+            "name": .string(name), "when": .string(when.rawValue),
+            "carries": .strings(carries.map(\.rawValue)),
         ]
         if let opens { object["opens"] = .string(opens) }
         return .object(object)
     }
 }
 
-/// What is known of the app on a device and changes its screen.
-struct AppTraits: Equatable, Sendable {
-    /// The Android channels it created; nil if they were not described, and then every channel exists.
-    var channels: Set<String>?
-    /// Its earlier tokens, oldest first. Their deliveries are on the same screen.
-    var formerTokens: [String] = []
-
-    /// Stands for the app's own default channel or icon.
-    static let ownDefault = "default"
-}
-
 extension Reception {
-    init(_ delivery: Delivery, app: AppTraits) {
+    init(_ delivery: Delivery, app: Devices.Device) {
         if case .deletedMessages(let count) = delivery.event {
             self = AndroidReception.deletedMessages(count, of: delivery)
             return
         }
-        switch delivery.source {
+        switch delivery.accepted.source {
         case .v1(let body): self.init(v1: V1Request.message(in: body) ?? JSONObject(), of: delivery, app: app)
         case .legacy(let body): self.init(legacy: LegacyMessage(json: body), of: delivery, app: app)
         case .plainText(let body): self.init(legacy: LegacyMessage(plainText: body), of: delivery, app: app)
@@ -75,7 +57,7 @@ extension Reception {
         }
     }
 
-    private init(v1 message: JSONObject, of delivery: Delivery, app: AppTraits) {
+    private init(v1 message: JSONObject, of delivery: Delivery, app: Devices.Device) {
         switch delivery.platform {
         case .android: self = AndroidReception.receive(AndroidContent(v1: message), delivery, app: app)
         case .apple: self = AppleReception.receive(v1: message, delivery)
@@ -83,15 +65,11 @@ extension Reception {
         }
     }
 
-    private init(legacy message: LegacyMessage, of delivery: Delivery, app: AppTraits) {
+    private init(legacy message: LegacyMessage, of delivery: Delivery, app: Devices.Device) {
         switch delivery.platform {
         case .android: self = AndroidReception.receive(AndroidContent(legacy: message), delivery, app: app)
         case .apple: self = AppleReception.receive(legacy: message, delivery)
         case .web: self = WebReception.receive(WebContent(legacy: message), delivery)
         }
     }
-}
-
-extension Devices.Device {
-    var app: AppTraits { AppTraits(channels: channels, formerTokens: formerTokens) }
 }

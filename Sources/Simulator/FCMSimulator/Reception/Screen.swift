@@ -40,8 +40,7 @@ struct Screen: Equatable, Sendable {
         if notifications.count > Self.most { notifications.removeFirst() }
     }
 
-    /// The number on the icon: the last one given on Apple, the sum over the notifications on Android; nil for a web
-    /// page.
+    /// The number on the icon: the last one given on Apple, the sum of the notifications on Android, nil on the web.
     func badge(_ platform: Platform) -> Int64? {
         switch platform {
         case .apple: return iconNumber
@@ -53,7 +52,7 @@ struct Screen: Equatable, Sendable {
     /// Oldest notification first.
     func json(_ platform: Platform) -> JSONValue {
         var object: JSONObject = ["notifications": .array(notifications.map(\.json))]
-        if let badge = badge(platform) { object["badge"] = .number(JSONNumber(badge)) }
+        if let badge = badge(platform) { object["badge"] = .integer(badge) }
         return .object(object)
     }
 }

@@ -14,7 +14,7 @@ struct WebContent {
             headers[Self.spelling(member.key)] = member.value
         }
         notification = message["notification"]?.object ?? JSONObject()
-        for member in block["notification"]?.object?.members ?? [] { notification[member.key] = member.value }
+        notification.merge(block["notification"]?.object)
         data = block["data"]?.object ?? message["data"]?.object
         let options = block["fcmOptions"]?.object
         link = options?["link"]
@@ -24,7 +24,7 @@ struct WebContent {
     init(legacy message: LegacyMessage) {
         headers["TTL"] = .string(String(message.lifetimeSeconds))
         headers["Urgency"] = message.isHigh ? "high" : "normal"
-        if let key = message.collapseKey, Self.isTopic(key) { headers["Topic"] = .string(key) }
+        if let key = message.collapseKey, Recipients.isPushTopic(key) { headers["Topic"] = .string(key) }
         for name in ["title", "body"] {
             if let value = message.notification[name] { notification[name] = value }
         }
@@ -35,8 +35,7 @@ struct WebContent {
         link = message.notification["click_action"].flatMap { Self.isAddress($0) ? $0 : nil }
     }
 
-    /// Whether a browser may use the address: it is HTTPS, or relative to a page, which a service worker has over
-    /// HTTPS.
+    /// Whether a browser may use the address: it is HTTPS, or relative to the service worker's page.
     private static func isAddress(_ value: JSONValue) -> Bool {
         guard let text = value.string else { return false }
         let scheme = text.prefix { $0 != ":" && $0 != "/" && $0 != "?" && $0 != "#" }
@@ -46,19 +45,6 @@ struct WebContent {
     /// Header names ignore case; each has one spelling here.
     private static func spelling(_ name: String) -> String {
         ["TTL", "Urgency", "Topic"].first { $0.lowercased() == name.lowercased() } ?? name
-    }
-
-    /// Whether a push service accepts the topic: at most 32 characters of base64url.
-    private static func isTopic(_ text: String) -> Bool {
-        !text.isEmpty && text.utf8.count <= 32
-            && text.utf8.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-                    UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "-"), UInt8(ascii: "_"):
-                    return true
-                default: return false
-                }
-            }
     }
 }
 
@@ -72,7 +58,7 @@ enum WebReception {
             result.headers["TTL"] = .string(String(LegacyMessage.defaultLifetimeSeconds))
         }
         result.payload = [
-            "from": .string(delivery.from ?? delivery.senderID), "fcmMessageId": .string(delivery.messageID),
+            "from": .string(delivery.accepted.sender), "fcmMessageId": .string(delivery.accepted.messageID),
         ]
         let isShown = !content.notification.isEmpty
         if isShown { result.payload["notification"] = .object(content.notification) }
@@ -84,26 +70,24 @@ enum WebReception {
 
         let parts: [Callback.Part] = (isShown ? [.notification] : []) + (content.data == nil ? [] : [.data])
         guard delivery.appState != .foreground else {
-            result.callbacks = [Callback("onMessage", at: .arrival, carries: parts)]
+            result.callbacks = [Callback(name: "onMessage", when: .arrival, carries: parts)]
             return result
         }
         if isShown {
-            result.callbacks.append(Callback("shown", at: .arrival, carries: [.notification]))
+            result.callbacks.append(Callback(name: "shown", when: .arrival, carries: [.notification]))
             result.shown = shown(content.notification)
         }
-        result.callbacks.append(Callback("onBackgroundMessage", at: .arrival, carries: parts))
+        result.callbacks.append(Callback(name: "onBackgroundMessage", when: .arrival, carries: parts))
         if isShown {
             result.callbacks.append(
-                Callback("notificationclick", at: .tap, carries: parts, opens: content.link?.string)
+                Callback(name: "notificationclick", when: .tap, carries: parts, opens: content.link?.string)
             )
         }
         return result
     }
 
     private static func shown(_ notification: JSONObject) -> ShownNotification {
-        func text(_ name: String) -> String? {
-            notification[name]?.string.flatMap { $0.isEmpty ? nil : $0 }
-        }
+        func text(_ name: String) -> String? { notification[name]?.nonEmptyString }
         var shown = ShownNotification()
         shown.title = text("title")
         shown.body = text("body")

@@ -5,45 +5,40 @@ import FanfareJSON
 /// All times are the caller's, without what `/clock` added: the other end is a real client, which signs with its own
 /// clock and renews its token by it. Judged by the moved clock, no token would ever be valid again.
 struct Credentials: Sendable {
-    let projects: Projects
+    let projects: [SimulatedProject]
     /// Values that the `aud` of an assertion may have.
-    var audiences: Set<String> = []
+    let audiences: Set<String>
     /// How long a new access token lives.
-    var lifetimeSeconds: Int64 = 3_600
+    let lifetimeSeconds: Int64
     private var tokens = AccessTokens()
 
-    init(projects: Projects) {
-        self.projects = projects
+    init(_ configuration: SimulatorConfiguration) {
+        projects = configuration.projects
+        audiences = configuration.tokenAudiences
+        lifetimeSeconds = configuration.tokenLifetimeSeconds
     }
 
     // MARK: Access tokens
 
     /// `POST /token`: exchanges a signed assertion for an access token.
-    mutating func exchange(_ request: TokenRequest, proof: TokenProof?, nowMs: Int64) -> SimulatorReply {
-        guard projects.project(serviceAccount: request.email) != nil else {
-            return TokenRefusal("invalid_grant", "Invalid grant: account not found").reply
+    ///
+    /// - Parameter newToken: the token to issue; nil if the assertion's signature is not valid.
+    mutating func exchange(
+        _ request: TokenRequest,
+        newToken: String?,
+        nowMs: Int64
+    ) throws(TokenRefusal) -> SimulatorReply {
+        guard projects.contains(where: { $0.serviceAccountEmail == request.email }) else {
+            throw TokenRefusal("invalid_grant", "Invalid grant: account not found")
         }
-        guard let proof, proof.isSignatureValid else {
-            return TokenRefusal("invalid_grant", "Invalid JWT Signature.").reply
-        }
-        switch request.scope(audiences: audiences, nowMs: nowMs) {
-        case .failure(let refusal): return refusal.reply
-        case .success(let maySend):
-            tokens.issue(
-                proof.newToken,
-                AccessTokens.Grant(
-                    email: request.email,
-                    maySend: maySend,
-                    expiresMs: nowMs + lifetimeSeconds * 1_000
-                ),
-                nowMs: nowMs
-            )
-            let body: JSONObject = [
-                "access_token": .string(proof.newToken),
-                "expires_in": .number(JSONNumber(max(1, lifetimeSeconds - 1))), "token_type": "Bearer",
-            ]
-            return SimulatorReply(status: 200, json: JSONValue.object(body).jsonBytes)
-        }
+        guard let newToken else { throw TokenRefusal("invalid_grant", "Invalid JWT Signature.") }
+        let maySend = try request.scope(audiences: audiences, nowMs: nowMs)
+        let expiresMs = nowMs + lifetimeSeconds * 1_000
+        tokens.issue(newToken, .init(email: request.email, maySend: maySend, expiresMs: expiresMs), nowMs: nowMs)
+        return SimulatorReply(object: [
+            "access_token": .string(newToken), "expires_in": .integer(max(1, lifetimeSeconds - 1)),
+            "token_type": "Bearer",
+        ])
     }
 
     // MARK: What a request may do
@@ -60,15 +55,14 @@ struct Credentials: Sendable {
         }
     }
 
-    /// Legacy sends and groups: the project that the server key or the access token belongs to; nil without such a
-    /// credential, or if the header `project_id` names another project.
+    /// Legacy sends and groups: the project of the server key or access token; nil if `project_id` names another one.
     func legacyProject(of request: SimulatorRequest, nowMs: Int64) -> SimulatedProject? {
         guard let authorization = request.authorization else { return nil }
         var project: SimulatedProject?
         if let key = Self.serverKey(authorization) {
-            project = projects.project(serverKey: key)
+            project = projects.first { $0.serverKey == key }
         } else if case .valid(let grant) = accessToken(of: request, nowMs: nowMs), grant.maySend {
-            project = projects.project(serviceAccount: grant.email)
+            project = projects.first { $0.serviceAccountEmail == grant.email }
         }
         if let sender = request.projectIDHeader, sender != project?.senderID { return nil }
         return project
@@ -76,11 +70,9 @@ struct Credentials: Sendable {
 
     /// The answer to a legacy request without a valid credential. Its page tells whether the key is one for apps.
     func unauthorized(_ request: SimulatorRequest) -> SimulatorReply {
-        let isAppKey = projects.all.contains { project in
-            project.appKeys.contains { request.authorization == "key=" + $0 }
-        }
-        return Pages.html(
-            401,
+        let isAppKey = projects.flatMap(\.appKeys).contains { request.authorization == "key=" + $0 }
+        return SimulatorReply(
+            page: 401,
             isAppKey ? "This key is one for apps. Use a server key." : "The request was not authorized."
         )
     }
@@ -88,11 +80,12 @@ struct Credentials: Sendable {
     /// The Instance ID API: the project that the request acts for.
     func topicProject(of request: SimulatorRequest, nowMs: Int64) throws(TopicRefusal) -> SimulatedProject {
         if let key = request.authorization.flatMap(Self.serverKey) {
-            guard let project = projects.project(serverKey: key) else { throw .unauthenticated }
+            guard let project = projects.first(where: { $0.serverKey == key }) else { throw .unauthenticated }
             return project
         }
         guard case .valid(let grant) = accessToken(of: request, nowMs: nowMs) else { throw .unauthenticated }
-        guard grant.maySend, let project = projects.project(serviceAccount: grant.email) else { throw .forbidden }
+        let project = projects.first { $0.serviceAccountEmail == grant.email }
+        guard grant.maySend, let project else { throw .forbidden }
         return project
     }
 

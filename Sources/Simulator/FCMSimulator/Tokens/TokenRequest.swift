@@ -9,36 +9,33 @@ public struct TokenRequest: Equatable, Sendable {
     public var signature: [UInt8]
     var claims: JSONObject
 
-    static func read(_ body: [UInt8]) -> Result<TokenRequest, TokenRefusal> {
-        guard let pairs = FormText.pairs(body) else { return .failure(.init("invalid_request", "Bad Request")) }
+    static func read(_ body: [UInt8]) throws(TokenRefusal) -> TokenRequest {
+        guard let pairs = FormText.pairs(body) else { throw TokenRefusal("invalid_request", "Bad Request") }
         let grant = pairs.last { $0.name == "grant_type" }?.value ?? ""
         guard grant == "urn:ietf:params:oauth:grant-type:jwt-bearer" else {
-            return .failure(.init("unsupported_grant_type", "Invalid grant_type: \(grant.prefix(100))"))
+            throw TokenRefusal("unsupported_grant_type", "Invalid grant_type: \(grant.prefix(100))")
         }
         guard let assertion = pairs.last(where: { $0.name == "assertion" })?.value else {
-            return .failure(.init("invalid_request", "Missing required parameter: assertion"))
+            throw TokenRefusal("invalid_request", "Missing required parameter: assertion")
         }
-        let malformed = TokenRefusal("invalid_grant", "Invalid JWT: malformed.")
         let parts = assertion.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard parts.count == 3, let header = object(parts[0]), let claims = object(parts[1]),
             let signature = Base64Text.decodeURL(parts[2])
-        else { return .failure(malformed) }
+        else { throw TokenRefusal("invalid_grant", "Invalid JWT: malformed.") }
         guard header["alg"] == "RS256" else {
-            return .failure(.init("invalid_grant", "Invalid JWT: only RS256 is accepted."))
+            throw TokenRefusal("invalid_grant", "Invalid JWT: only RS256 is accepted.")
         }
-        guard let email = claims["iss"]?.string, !email.isEmpty else {
-            return .failure(.init("invalid_grant", "Invalid JWT: Missing 'iss'."))
+        guard let email = claims["iss"]?.nonEmptyString else {
+            throw TokenRefusal("invalid_grant", "Invalid JWT: Missing 'iss'.")
         }
         let input = Array(assertion.utf8.prefix(parts[0].count + 1 + parts[1].count))
-        return .success(TokenRequest(email: email, signingInput: input, signature: signature, claims: claims))
+        return TokenRequest(email: email, signingInput: input, signature: signature, claims: claims)
     }
 
-    /// Checks audience, times and scope.
-    ///
-    /// - Returns: whether the scope allows sending.
-    func scope(audiences: Set<String>, nowMs: Int64) -> Result<Bool, TokenRefusal> {
+    /// Checks audience, times and scope; returns whether the scope allows sending.
+    func scope(audiences: Set<String>, nowMs: Int64) throws(TokenRefusal) -> Bool {
         guard let audience = claims["aud"]?.string, audiences.contains(audience) else {
-            return .failure(.init("invalid_grant", "Invalid JWT: Failed audience check."))
+            throw TokenRefusal("invalid_grant", "Invalid JWT: Failed audience check.")
         }
         let now = nowMs / 1_000
         let skew: Int64 = 600
@@ -46,21 +43,17 @@ public struct TokenRequest: Equatable, Sendable {
             issued <= now + skew, issued > now - 3_600 - skew, expires > now - skew, expires > issued,
             expires - issued <= 3_600
         else {
-            return .failure(
-                .init(
-                    "invalid_grant",
-                    "Invalid JWT: Token must be a short-lived token (60 minutes) and in a reasonable timeframe. "
-                        + "Check your iat and exp values in the JWT claim."
-                )
+            throw TokenRefusal(
+                "invalid_grant",
+                "Invalid JWT: Token must be a short-lived token (60 minutes) and in a reasonable timeframe. "
+                    + "Check your iat and exp values in the JWT claim."
             )
         }
         let scopes = (claims["scope"]?.string ?? "").split(separator: " ")
         guard !scopes.isEmpty, scopes.allSatisfy({ $0.hasPrefix("https://www.googleapis.com/auth/") }) else {
-            return .failure(.init("invalid_scope", "Invalid OAuth scope or ID token audience provided."))
+            throw TokenRefusal("invalid_scope", "Invalid OAuth scope or ID token audience provided.")
         }
-        return .success(
-            scopes.contains { $0.hasSuffix("/firebase.messaging") || $0.hasSuffix("/cloud-platform") }
-        )
+        return scopes.contains { $0.hasSuffix("/firebase.messaging") || $0.hasSuffix("/cloud-platform") }
     }
 
     private static func object(_ part: some Collection<UInt8>) -> JSONObject? {
@@ -80,7 +73,6 @@ struct TokenRefusal: Error, Equatable, Sendable {
     }
 
     var reply: SimulatorReply {
-        let body: JSONObject = ["error": .string(error), "error_description": .string(description)]
-        return SimulatorReply(status: 400, json: JSONValue.object(body).jsonBytes)
+        SimulatorReply(status: 400, object: ["error": .string(error), "error_description": .string(description)])
     }
 }

@@ -1,3 +1,6 @@
+/// The subscribers that a message is for.
+enum Audience: Equatable, Sendable { case topic(String), condition(Condition) }
+
 /// A topic condition: `'a' in topics && ('b' in topics || 'c' in topics)`. Parentheses come first, then operators from
 /// left to right: `&&` does not bind tighter than `||`.
 struct Condition: Equatable, Sendable {
@@ -6,6 +9,15 @@ struct Condition: Equatable, Sendable {
         case not(Node)
         case both(Node, Node)
         case either(Node, Node)
+
+        func matches(_ subscribed: Set<String>) -> Bool {
+            switch self {
+            case .topic(let name): return subscribed.contains(name)
+            case .not(let inner): return !inner.matches(subscribed)
+            case .both(let left, let right): return left.matches(subscribed) && right.matches(subscribed)
+            case .either(let left, let right): return left.matches(subscribed) || right.matches(subscribed)
+            }
+        }
     }
 
     let text: String
@@ -27,18 +39,7 @@ struct Condition: Equatable, Sendable {
     }
 
     /// - Parameter subscribed: the topics of one device.
-    func matches(_ subscribed: Set<String>) -> Bool {
-        Self.holds(root, subscribed)
-    }
-
-    private static func holds(_ node: Node, _ subscribed: Set<String>) -> Bool {
-        switch node {
-        case .topic(let name): return subscribed.contains(name)
-        case .not(let inner): return !holds(inner, subscribed)
-        case .both(let left, let right): return holds(left, subscribed) && holds(right, subscribed)
-        case .either(let left, let right): return holds(left, subscribed) || holds(right, subscribed)
-        }
-    }
+    func matches(_ subscribed: Set<String>) -> Bool { root.matches(subscribed) }
 }
 
 /// A recursive descent parser. Its depth is bounded, because a hostile text may be all parentheses.
@@ -99,15 +100,10 @@ private struct ConditionParser {
 
     private mutating func consume(_ word: String) -> Bool {
         skipSpace()
-        let expected = Array(word.utf8)
-        guard bytes.count - next >= expected.count else { return false }
-        for (offset, byte) in expected.enumerated() where lower(bytes[next + offset]) != byte { return false }
-        next += expected.count
+        let found = bytes[next...].prefix(word.utf8.count)
+        guard String(decoding: found, as: UTF8.self).lowercased() == word else { return false }
+        next += found.count
         return true
-    }
-
-    private func lower(_ byte: UInt8) -> UInt8 {
-        byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z") ? byte | 0x20 : byte
     }
 
     private mutating func skipSpace() {

@@ -17,8 +17,7 @@ extension Simulator {
             guard allowed > 0 else { throw .rate }
             return perform(change, allowed: allowed, now: now)
         } catch {
-            let reply = error.reply
-            return error == .rate && !configuration.bareErrors ? reply.adding("retry-after", "1") : reply
+            return error == .rate ? retryable(error.reply, seconds: 1) : error.reply
         }
     }
 
@@ -36,11 +35,11 @@ extension Simulator {
                 delayMs = max(delayMs, disturbance.delayMs)
                 isLost = isLost || disturbance.isLost
                 let refusal = topics.refusal(of: token, isGone: devices.isGone(token, nowMs: now))
-                error = refusal?.word ?? perform(change, on: token, now: now)
+                error = refusal?.topicWord ?? perform(change, on: token, now: now)
             }
             results.append(.object(error.map { ["error": .string($0)] } ?? JSONObject()))
         }
-        var reply = SimulatorReply(status: 200, json: JSONValue.object(["results": .array(results)]).jsonBytes)
+        var reply = SimulatorReply(object: ["results": .array(results)])
         reply.delayMs = delayMs
         if isLost { reply.wire = .reset(code: 2) }
         return reply
@@ -49,17 +48,14 @@ extension Simulator {
     /// - Returns: the word for a limit that is reached; nil once the change is done.
     private mutating func perform(_ change: TopicRequest, on token: String, now: Int64) -> String? {
         guard change.isAdding else {
-            topics.unsubscribe(token, from: change.topic)
+            topics.subscriptions.unsubscribe(token, from: change.topic)
             return nil
         }
         do throws(Subscriptions.Refusal) {
-            try topics.subscribe(token, to: change.topic, nowMs: now)
+            try topics.subscriptions.subscribe(token, to: change.topic, nowMs: now)
             return nil
         } catch {
-            switch error {
-            case .tooManyTopics: return "TOO_MANY_TOPICS"
-            case .tooManyTokens: return "INTERNAL"
-            }
+            return error == .tooManyTopics ? "TOO_MANY_TOPICS" : "INTERNAL"
         }
     }
 
@@ -78,22 +74,21 @@ extension Simulator {
             let change = try change.get()
             if change.operation.isChange {
                 guard topics.admit(1, project: project.id, nowMs: now) > 0 else {
-                    throw APIError.subscriptionQuota(senderID: project.senderID, limit: Topics.operationsPerSecond)
+                    throw .subscriptionQuota(senderID: project.senderID)
                 }
             }
             let token = change.registration
             if let refusal = topics.refusal(of: token, isGone: devices.isGone(token, nowMs: now)) {
-                throw refusal.apiError
+                throw refusal.apiError(token: token, field: "name")
             }
-            let json = try topics.perform(change, project: project.id, nowMs: now)
-            var reply = SimulatorReply(status: 200, json: json.jsonBytes)
+            var reply = SimulatorReply(object: try topics.perform(change, project: project.id, nowMs: now))
             let disturbance = topics.disturbance(of: token)
             reply.delayMs = disturbance.delayMs
             if disturbance.isLost { reply.wire = .reset(code: 2) }
             return reply
         } catch {
-            let isRetryable = error.code == 429 || error.code >= 500
-            return isRetryable && !configuration.bareErrors ? error.reply.adding("retry-after", "1") : error.reply
+            let isRetryable = error.status.code == 429 || error.status.code >= 500
+            return isRetryable ? retryable(error.reply, seconds: 1) : error.reply
         }
     }
 
@@ -122,14 +117,12 @@ extension Simulator {
             ]
             if details {
                 let names = topics.subscriptions.topics(of: token).sorted().map { topic -> JSONObject.Member in
-                    let added =
-                        topics.subscriptions.createdMs(token, topic).map { CalendarTime(unixMs: $0).date }
-                        ?? "1970-01-01"
+                    let added = CalendarTime(unixMs: topics.subscriptions.createdMs(token, topic) ?? 0).date
                     return JSONObject.Member(key: topic, value: .object(["addDate": .string(added)]))
                 }
                 body["rel"] = .object(["topics": .object(JSONObject(names))])
             }
-            return SimulatorReply(status: 200, json: JSONValue.object(body).jsonBytes)
+            return SimulatorReply(object: body)
         } catch {
             return error.reply
         }

@@ -1,39 +1,43 @@
 /// The errors of topic subscriptions over HTTP v1.
 extension APIError {
-    static let subscriptionExists = APIError(
-        code: 409,
-        status: "ALREADY_EXISTS",
-        message: "Requested entity already exists"
-    )
+    static let subscriptionExists = APIError(.alreadyExists, "Requested entity already exists")
 
-    static let subscriptionNotFound = APIError(
-        code: 404,
-        status: "NOT_FOUND",
-        message: "Requested entity was not found."
-    )
+    static let subscriptionNotFound = APIError(.notFound, "Requested entity was not found.")
 
     /// The wording is ours, since the live one is not known; the reason is the Instance ID API's.
     static let tooManyTopics = APIError(
-        code: 400,
-        status: "FAILED_PRECONDITION",
-        message: "The registration has too many topic subscriptions.",
-        info: Info(reason: "TOO_MANY_TOPICS", domain: "fcm.googleapis.com")
+        .failedPrecondition,
+        "The registration has too many topic subscriptions.",
+        info: Info(reason: "TOO_MANY_TOPICS", domain: "fcm.googleapis.com", metadata: [:])
     )
 
-    static func subscriptionQuota(senderID: String, limit: Int) -> APIError {
-        APIError(
-            code: 429,
-            status: "RESOURCE_EXHAUSTED",
-            message: "Quota exceeded for quota metric 'Topic subscription requests' and limit 'Topic subscription "
-                + "requests per second' of service 'fcm.googleapis.com' for consumer 'project_number:\(senderID)'.",
-            info: Info(
-                reason: "RATE_LIMIT_EXCEEDED",
-                metadata: [
-                    "consumer": "projects/" + senderID, "service": "fcm.googleapis.com",
-                    "quota_metric": "fcm.googleapis.com/topic_subscription_requests",
-                    "quota_limit_value": String(limit),
-                ]
-            )
-        )
+    static func subscriptionQuota(senderID: String) -> APIError {
+        quota("Topic subscription requests", per: "second", senderID: senderID, limit: Topics.operationsPerSecond)
+    }
+}
+
+/// Refusals of a registration token by the Instance ID API.
+extension DeviceRefusal {
+    /// The error of a token in a batch.
+    var topicWord: String {
+        switch self {
+        case .invalid, .package, .urgentAppleData: return "INVALID_ARGUMENT"
+        case .unregistered, .appleUnregistered, .appleDisabled: return "NOT_FOUND"
+        case .mismatch, .auth: return "PERMISSION_DENIED"
+        case .retryable(.unavailable): return "DEADLINE_EXCEEDED"
+        case .retryable(.internalError): return "INTERNAL"
+        case .retryable(.quota), .retryable(.deviceRate), .tooOften: return "RESOURCE_EXHAUSTED"
+        }
+    }
+
+    /// The answer to a question about one token.
+    var infoRefusal: TopicRefusal {
+        switch topicWord {
+        case "INVALID_ARGUMENT": return TopicRefusal(status: 400, word: "InvalidToken")
+        case "NOT_FOUND": return TopicRefusal(status: 404, word: "No information found about this instance id.")
+        case "PERMISSION_DENIED": return .forbidden
+        case "RESOURCE_EXHAUSTED": return .rate
+        default: return TopicRefusal(status: 500, word: "INTERNAL")
+        }
     }
 }

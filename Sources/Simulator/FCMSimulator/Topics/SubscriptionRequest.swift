@@ -25,12 +25,8 @@ struct SubscriptionRequest: Equatable, Sendable {
     var registration: String
     var operation: Operation
 
-    /// Reads a request from its path, query and body.
-    ///
-    /// - Parameter path: the segments after `registrations`, still encoded: the registration, `topicSubscriptions`, and
-    ///   maybe a topic.
-    /// - Returns: nil if there is no such path; otherwise the methods of the path, and the request if its method is
-    ///   one.
+    /// - Parameter path: the segments after `registrations`, still encoded: registration, `topicSubscriptions`, topic.
+    /// - Returns: nil if there is no such path; otherwise its methods, and the request if it has one of them.
     static func read(
         _ request: SimulatorRequest,
         path: ArraySlice<Substring>
@@ -66,7 +62,7 @@ private struct QueryReader {
 
     init(_ query: String) throws(APIError) {
         guard let pairs = FormText.pairs(Array(query.utf8)) else {
-            throw .schema([.init(field: "", description: "Invalid query.")])
+            throw .schema("Invalid query.")
         }
         self.pairs = pairs
     }
@@ -99,9 +95,8 @@ private struct QueryReader {
     /// Accepts an empty object, or the subscription itself; its other fields are output only.
     private func checkBody(_ body: [UInt8], topic: String) throws(APIError) {
         guard !body.isEmpty else { return }
-        let limits = JSONLimits(maxDepth: 8, maxBytes: 65_536)
-        guard let object = (try? JSONParser.parse(body, limits: limits))?.object else {
-            throw .schema([.init(field: "", description: "Invalid JSON payload received.")])
+        let object = try JSONObject(body, limits: JSONLimits(maxDepth: 8, maxBytes: 65_536)) { _ in
+            APIError.schema("Invalid JSON payload received.")
         }
         for member in object.members {
             switch member.key {
@@ -115,7 +110,7 @@ private struct QueryReader {
                 let text =
                     "Invalid JSON payload received. Unknown name \"\(member.key)\" at 'topic_subscription': "
                     + "Cannot find field."
-                throw .schema([.init(field: "topic_subscription", description: text)])
+                throw .schema(text, field: "topic_subscription")
             }
         }
     }

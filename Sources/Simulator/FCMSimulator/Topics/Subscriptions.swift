@@ -22,6 +22,7 @@ struct Subscriptions: Equatable, Sendable {
     /// When the subscription was made, Unix milliseconds; nil for a described one.
     func createdMs(_ token: String, _ topic: String) -> Int64? { created[Self.pair(token, topic)] }
 
+    /// - Parameter nowMs: when the subscription is made, Unix milliseconds; nil for a described one.
     mutating func subscribe(_ token: String, to topic: String, nowMs: Int64? = nil) throws(Refusal) {
         guard topics[token] != nil || topics.count < Self.mostTokens else { throw .tooManyTokens }
         guard topics(of: token).count < Self.mostTopics || topics(of: token).contains(topic) else {
@@ -54,8 +55,7 @@ struct Subscriptions: Equatable, Sendable {
 
     func anonymousCount(topic: String) -> Int { anonymous[topic] ?? 0 }
 
-    /// The anonymous subscribers that meet a condition. Each has one topic, so `||` adds both sides up and `&&` of two
-    /// topics finds none.
+    /// The anonymous subscribers that meet a condition. Each has one topic, so `&&` of two topics finds none.
     func anonymousCount(matching condition: Condition) -> Int {
         // Subscribers of topics that the condition does not name meet a negation.
         let candidates = condition.isNegating ? Array(anonymous.keys) : Array(Set(condition.topics))

@@ -9,17 +9,17 @@ struct TopicRequest: Equatable, Sendable {
     var topic: String
     var tokens: [String]
 
-    static func read(_ body: [UInt8], isAdding: Bool) -> Result<TopicRequest, TopicRefusal> {
+    static func read(_ body: [UInt8], isAdding: Bool) throws(TopicRefusal) -> TopicRequest {
         guard let value = try? JSONParser.parse(body, limits: JSONLimits(maxDepth: 8, maxBytes: 4 << 20)),
             let to = value.object?["to"]?.string, to.hasPrefix("/topics/"),
             let list = value.object?["registration_tokens"]?.array
-        else { return .failure(.badRequest) }
+        else { throw .badRequest }
         let topic = String(to.dropFirst("/topics/".count))
         let tokens = list.compactMap(\.string)
         guard Recipients.isTopic(topic), tokens.count == list.count, (1...mostTokens).contains(tokens.count) else {
-            return .failure(.badRequest)
+            throw .badRequest
         }
-        return .success(TopicRequest(isAdding: isAdding, topic: topic, tokens: tokens))
+        return TopicRequest(isAdding: isAdding, topic: topic, tokens: tokens)
     }
 }
 
@@ -33,7 +33,5 @@ struct TopicRefusal: Error, Equatable, Sendable {
     static let forbidden = TopicRefusal(status: 403, word: "PERMISSION_DENIED")
     static let rate = TopicRefusal(status: 429, word: "RESOURCE_EXHAUSTED")
 
-    var reply: SimulatorReply {
-        SimulatorReply(status: status, json: JSONValue.object(["error": .string(word)]).jsonBytes)
-    }
+    var reply: SimulatorReply { SimulatorReply(status: status, object: ["error": .string(word)]) }
 }

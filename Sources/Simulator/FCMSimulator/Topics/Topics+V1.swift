@@ -8,7 +8,7 @@ extension Topics {
         _ request: SubscriptionRequest,
         project: String,
         nowMs: Int64
-    ) throws(APIError) -> JSONValue {
+    ) throws(APIError) -> JSONObject {
         let token = request.registration
         let subscribed = subscriptions.topics(of: token)
         switch request.operation {
@@ -21,21 +21,20 @@ extension Topics {
             return try create(token, topic, project: project, nowMs: nowMs)
         case .delete(let topic, let allowMissing):
             guard allowMissing || subscribed.contains(topic) else { throw .subscriptionNotFound }
-            unsubscribe(token, from: topic)
-            return .object(JSONObject())
+            subscriptions.unsubscribe(token, from: topic)
+            return JSONObject()
         case .get(let topic):
             guard subscribed.contains(topic) else { throw .subscriptionNotFound }
             return view(token, topic, project: project)
         case .list(let size, let after):
             let rest = subscribed.filter { topic in after.map { topic > $0 } ?? true }.sorted()
             let page = rest.prefix(size)
-            var body: JSONObject = [
-                "topicSubscriptions": .array(page.map { view(token, $0, project: project) })
-            ]
+            let views = page.map { JSONValue.object(view(token, $0, project: project)) }
+            var body: JSONObject = ["topicSubscriptions": .array(views)]
             if let last = page.last, rest.count > page.count {
                 body["nextPageToken"] = .string(PageToken.make(after: last))
             }
-            return .object(body)
+            return body
         }
     }
 
@@ -44,16 +43,16 @@ extension Topics {
         _ topic: String,
         project: String,
         nowMs: Int64
-    ) throws(APIError) -> JSONValue {
+    ) throws(APIError) -> JSONObject {
         do throws(Subscriptions.Refusal) {
-            try subscribe(token, to: topic, nowMs: nowMs)
+            try subscriptions.subscribe(token, to: topic, nowMs: nowMs)
         } catch {
             throw error == .tooManyTopics ? .tooManyTopics : .internalError
         }
         return view(token, topic, project: project)
     }
 
-    private func view(_ token: String, _ topic: String, project: String) -> JSONValue {
+    private func view(_ token: String, _ topic: String, project: String) -> JSONObject {
         var object: JSONObject = [
             "name": .string("projects/\(project)/registrations/\(token)/topicSubscriptions/\(topic)"),
             "topicName": .string(topic),
@@ -61,6 +60,6 @@ extension Topics {
         if let time = subscriptions.createdMs(token, topic) {
             object["createTime"] = .string(CalendarTime(unixMs: time).rfc3339)
         }
-        return .object(object)
+        return object
     }
 }

@@ -2,6 +2,32 @@ import FanfareJSON
 
 /// An error of HTTP v1: its envelope, with the details of the live service.
 struct APIError: Error, Equatable, Sendable {
+    enum Status: String, Equatable, Sendable {
+        case invalidArgument = "INVALID_ARGUMENT"
+        case failedPrecondition = "FAILED_PRECONDITION"
+        case unauthenticated = "UNAUTHENTICATED"
+        case permissionDenied = "PERMISSION_DENIED"
+        case notFound = "NOT_FOUND"
+        case alreadyExists = "ALREADY_EXISTS"
+        case resourceExhausted = "RESOURCE_EXHAUSTED"
+        case `internal` = "INTERNAL"
+        case unavailable = "UNAVAILABLE"
+
+        /// The status of HTTP.
+        var code: Int {
+            switch self {
+            case .invalidArgument, .failedPrecondition: return 400
+            case .unauthenticated: return 401
+            case .permissionDenied: return 403
+            case .notFound: return 404
+            case .alreadyExists: return 409
+            case .resourceExhausted: return 429
+            case .internal: return 500
+            case .unavailable: return 503
+            }
+        }
+    }
+
     struct Violation: Equatable, Sendable {
         var field: String
         var description: String
@@ -10,16 +36,15 @@ struct APIError: Error, Equatable, Sendable {
     struct Info: Equatable, Sendable {
         var reason: String
         var domain = "googleapis.com"
-        var metadata: [String: String] = [:]
+        var metadata: [String: String] = ["service": "fcm.googleapis.com"]
     }
 
     struct Apple: Equatable, Sendable {
-        var statusCode: Int64
+        var statusCode: Int
         var reason: String
     }
 
-    var code: Int
-    var status: String
+    var status: Status
     var message: String
     /// The `errorCode` of an FcmError; nil for an error without one.
     var fcmError: String?
@@ -29,60 +54,61 @@ struct APIError: Error, Equatable, Sendable {
     var quotaFailure: Violation?
     var hasEmptyHelp = false
 
+    init(_ status: Status, _ message: String, fcmError: String? = nil, apple: Apple? = nil, info: Info? = nil) {
+        self.status = status
+        self.message = message
+        self.fcmError = fcmError
+        self.apple = apple
+        self.info = info
+    }
+
     /// The name under which the statistics count it.
-    var statisticsKey: String { fcmError ?? info?.reason ?? status }
+    var statisticsKey: String { fcmError ?? info?.reason ?? status.rawValue }
 
     var reply: SimulatorReply {
+        var error: JSONObject = [
+            "code": .integer(status.code), "message": .string(message), "status": .string(status.rawValue),
+        ]
+        let details = details
+        if !details.isEmpty { error["details"] = .array(details) }
+        let reply = SimulatorReply(status: status.code, object: ["error": .object(error)])
+        return status == .unauthenticated
+            ? reply.adding("www-authenticate", "Bearer realm=\"https://accounts.google.com/\"") : reply
+    }
+
+    private var details: [JSONValue] {
         var details: [JSONValue] = []
-        if let fcmError {
-            details.append(detail("google.firebase.fcm.v1.FcmError", ["errorCode": .string(fcmError)]))
+        func add(_ type: String, _ fields: JSONObject) {
+            let type = JSONObject.Member(key: "@type", value: .string("type.googleapis.com/google." + type))
+            details.append(.object(JSONObject([type] + fields.members)))
         }
+        if let fcmError { add("firebase.fcm.v1.FcmError", ["errorCode": .string(fcmError)]) }
         if let apple {
-            details.append(
-                detail(
-                    "google.firebase.fcm.v1.ApnsError",
-                    ["statusCode": .number(JSONNumber(apple.statusCode)), "reason": .string(apple.reason)]
-                )
-            )
+            let fields: JSONObject = ["statusCode": .integer(apple.statusCode), "reason": .string(apple.reason)]
+            add("firebase.fcm.v1.ApnsError", fields)
         }
         if !violations.isEmpty {
-            let list = violations.map { pair("field", $0.field, $0.description) }
-            details.append(detail("google.rpc.BadRequest", ["fieldViolations": .array(list)]))
+            add("rpc.BadRequest", ["fieldViolations": .array(violations.map { Self.json($0, named: "field") })])
         }
         if let quotaFailure {
-            let list = [pair("subject", quotaFailure.field, quotaFailure.description)]
-            details.append(detail("google.rpc.QuotaFailure", ["violations": .array(list)]))
+            add("rpc.QuotaFailure", ["violations": .array([Self.json(quotaFailure, named: "subject")])])
         }
         if let info {
             let metadata = info.metadata.sorted { $0.key < $1.key }
                 .map { JSONObject.Member(key: $0.key, value: .string($0.value)) }
-            details.append(
-                detail(
-                    "google.rpc.ErrorInfo",
-                    [
-                        "reason": .string(info.reason), "domain": .string(info.domain),
-                        "metadata": .object(JSONObject(metadata)),
-                    ]
-                )
+            add(
+                "rpc.ErrorInfo",
+                [
+                    "reason": .string(info.reason), "domain": .string(info.domain),
+                    "metadata": .object(JSONObject(metadata)),
+                ]
             )
         }
-        if hasEmptyHelp { details.append(detail("google.rpc.Help", ["links": .array([])])) }
-        var error: JSONObject = [
-            "code": .number(JSONNumber(Int64(code))), "message": .string(message), "status": .string(status),
-        ]
-        if !details.isEmpty { error["details"] = .array(details) }
-        let reply = SimulatorReply(status: code, json: JSONValue.object(["error": .object(error)]).jsonBytes)
-        return code == 401
-            ? reply.adding("www-authenticate", "Bearer realm=\"https://accounts.google.com/\"") : reply
+        if hasEmptyHelp { add("rpc.Help", ["links": .array([])]) }
+        return details
     }
 
-    private func detail(_ type: String, _ fields: JSONObject) -> JSONValue {
-        var members = [JSONObject.Member(key: "@type", value: .string("type.googleapis.com/" + type))]
-        members += fields.members
-        return .object(JSONObject(members))
-    }
-
-    private func pair(_ name: String, _ value: String, _ description: String) -> JSONValue {
-        .object([name: .string(value), "description": .string(description)])
+    private static func json(_ violation: Violation, named name: String) -> JSONValue {
+        .object([name: .string(violation.field), "description": .string(violation.description)])
     }
 }

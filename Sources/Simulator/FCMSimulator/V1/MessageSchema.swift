@@ -20,9 +20,10 @@ struct MessageSchema: Sendable {
 
     let fields: [String: Field]
 
-    init(_ types: [String: FieldType]) {
+    /// - Parameter more: the fields of one type, beside those that it shares with others.
+    init(_ types: [String: FieldType], _ more: [String: FieldType] = [:]) {
         var fields: [String: Field] = [:]
-        for (name, type) in types {
+        for (name, type) in Array(types) + more {
             fields[name] = Field(name: name, type: type)
             fields[FieldName.snake(name)] = Field(name: name, type: type)
         }
@@ -49,40 +50,32 @@ extension MessageSchema {
     ]
 
     private static let android = MessageSchema(
-        androidShared.merging(
-            [
-                "priority": .enumeration(["NORMAL", "HIGH"]),
-                "notification": .message(
-                    MessageSchema(
-                        androidNotification.merging(
-                            [
-                                "bypassProxyNotification": .bool,
-                                "proxy": .enumeration(["PROXY_UNSPECIFIED", "ALLOW", "DENY", "IF_PRIORITY_LOWERED"]),
-                            ],
-                            uniquingKeysWith: { $1 }
-                        )
-                    )
-                ),
-            ],
-            uniquingKeysWith: { $1 }
-        )
+        androidShared,
+        [
+            "priority": .enumeration(["NORMAL", "HIGH"]),
+            "notification": .message(
+                MessageSchema(
+                    androidNotification,
+                    [
+                        "bypassProxyNotification": .bool,
+                        "proxy": .enumeration(["PROXY_UNSPECIFIED", "ALLOW", "DENY", "IF_PRIORITY_LOWERED"]),
+                    ]
+                )
+            ),
+        ]
     )
 
     private static let androidV2 = MessageSchema(
-        androidShared.merging(
-            [
-                "backgroundSync": .message(MessageSchema([:])),
-                "remoteNotification": .message(
-                    MessageSchema([
-                        "mutableContent": .bool, "useAsV1DataMessage": .bool,
-                        "notification": .message(
-                            MessageSchema(androidNotification.merging(["id": .int32], uniquingKeysWith: { $1 }))
-                        ),
-                    ])
-                ),
-            ],
-            uniquingKeysWith: { $1 }
-        )
+        androidShared,
+        [
+            "backgroundSync": .message(MessageSchema([:])),
+            "remoteNotification": .message(
+                MessageSchema([
+                    "mutableContent": .bool, "useAsV1DataMessage": .bool,
+                    "notification": .message(MessageSchema(androidNotification, ["id": .int32])),
+                ])
+            ),
+        ]
     )
 
     private static let androidNotification: [String: FieldType] = [
@@ -100,9 +93,7 @@ extension MessageSchema {
         "notificationCount": .int32,
         "lightSettings": .message(
             MessageSchema([
-                "color": .message(
-                    MessageSchema(["red": .float, "green": .float, "blue": .float, "alpha": .float])
-                ),
+                "color": .message(MessageSchema(["red": .float, "green": .float, "blue": .float, "alpha": .float])),
                 "lightOnDuration": .duration, "lightOffDuration": .duration,
             ])
         ),

@@ -1,4 +1,5 @@
 import FanfareJSON
+import FanfareModel
 
 /// Reads a request body against a schema as Google's JSON front end does. It lists unknown names and wrong types as
 /// violations, accepts both spellings of a field, takes null for absent, and lets the last of equal names win. Its
@@ -12,11 +13,8 @@ struct SchemaReader {
         var result = JSONObject()
         for member in object.members {
             guard let field = schema.fields[member.key] else {
-                let place = path.isEmpty ? "" : " at '\(path)'"
-                report(
-                    path,
-                    "Invalid JSON payload received. Unknown name \"\(member.key)\"\(place): Cannot find field."
-                )
+                let place = "\"\(member.key)\"" + (path.isEmpty ? "" : " at '\(path)'")
+                report(path, "Invalid JSON payload received. Unknown name \(place): Cannot find field.")
                 continue
             }
             if member.value == .null { continue }
@@ -100,10 +98,10 @@ enum DurationText {
         let negative = bytes.first == UInt8(ascii: "-")
         if negative { bytes.removeFirst() }
         let parts = bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-        guard parts.count <= 2, let whole = digits(parts[0], most: 9) else { return nil }
+        guard parts.count <= 2, let whole = number(parts[0]) else { return nil }
         var nanos: Int64 = 0
         if parts.count == 2 {
-            guard let fraction = digits(parts[1], most: 9) else { return nil }
+            guard let fraction = number(parts[1]) else { return nil }
             nanos = fraction
             for _ in parts[1].count..<9 { nanos *= 10 }
         }
@@ -111,13 +109,8 @@ enum DurationText {
         return negative ? -total : total
     }
 
-    private static func digits(_ bytes: ArraySlice<UInt8>, most: Int) -> Int64? {
-        guard !bytes.isEmpty, bytes.count <= most else { return nil }
-        var value: Int64 = 0
-        for byte in bytes {
-            guard byte >= UInt8(ascii: "0"), byte <= UInt8(ascii: "9") else { return nil }
-            value = value * 10 + Int64(byte - UInt8(ascii: "0"))
-        }
-        return value
+    private static func number(_ digits: ArraySlice<UInt8>) -> Int64? {
+        guard digits.count <= 9, digits.allSatisfy(\.isASCIIDigit) else { return nil }
+        return Int64(String(decoding: digits, as: UTF8.self))
     }
 }

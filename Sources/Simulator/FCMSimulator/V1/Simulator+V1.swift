@@ -15,7 +15,7 @@ extension Simulator {
             let error = APIError.projectQuota(senderID: project.senderID, limit: configuration.quotaPerMinute)
             return retryable(error.reply, seconds: quotas.secondsLeft(project: project.id, nowMs: now))
         }
-        statistics.countSends(1)
+        statistics.sends += 1
         let reply: SimulatorReply
         switch send {
         case .failure(let error): reply = refuse(error)
@@ -39,13 +39,14 @@ extension Simulator {
             }
             // The answer about a group names no message and no counts.
             if deliver(send, toGroup: token, group, now: now) == .tooMany { return refuse(.topicQuota, retryAfter: 1) }
-            statistics.countAccepted()
+            statistics.accepted += 1
             return SimulatorReply(status: 200, json: Array("{}\n".utf8))
         case .fid(let fid): return sendToDevice(send, token: fid, field: "message.fid", now: now)
-        case .topic(let topic):
-            if topics.refusesSend(to: topic) { return refuse(.topicQuota, retryAfter: 1) }
-            return fanOutV1(send, to: .topic(topic), now: now)
-        case .condition(let condition): return fanOutV1(send, to: .condition(condition), now: now)
+        case .audience(let audience):
+            guard let id = fanOut(send, to: audience, isNumbered: false, now: now) else {
+                return refuse(.topicQuota, retryAfter: 1)
+            }
+            return Self.accepted(send, id)
         }
     }
 
@@ -60,16 +61,6 @@ extension Simulator {
             if isLost { reply.wire = .reset(code: 2) }
             return reply
         }
-    }
-
-    private mutating func fanOutV1(_ send: Send, to audience: FanoutMessage.Audience, now: Int64) -> SimulatorReply {
-        var id = Send.trialID
-        if !send.isTrial {
-            id = ids.message(.android, nowMs: now)
-            guard fanOut(send, to: audience, messageID: id, now: now) else { return refuse(.topicQuota, retryAfter: 1) }
-        }
-        statistics.countAccepted()
-        return Self.accepted(send, id)
     }
 
     private mutating func refuse(_ error: APIError, retryAfter seconds: Int64? = nil) -> SimulatorReply {

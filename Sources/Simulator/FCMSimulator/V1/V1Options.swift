@@ -7,7 +7,7 @@ enum V1Options {
         let block = message["android"]?.object ?? message["androidV2"]?.object
         let apple = apple(message)
         return MessageTraits(
-            restrictedPackage: block?["restrictedPackageName"]?.string.flatMap { $0.isEmpty ? nil : $0 },
+            restrictedPackage: block?["restrictedPackageName"]?.nonEmptyString,
             isUrgentAppleData: apple.isSilent && header("apns-priority", of: message["apns"]) == "10",
             android: android(message, isForTopics: isForTopics),
             apple: apple,

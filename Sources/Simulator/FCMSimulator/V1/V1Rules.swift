@@ -106,7 +106,7 @@ enum V1Rules {
 
     /// Checks the UTF-8 bytes of keys and values, as each platform gets them.
     private static func size(_ message: JSONObject, target: V1Send.Target) -> APIError? {
-        let limit = target.isTopics ? 2_048 : 4_096
+        let limit = target.isAudience ? 2_048 : 4_096
         let shown = PayloadSize.of(message["notification"])
         let data = PayloadSize.of(message["data"])
         var sizes = [shown + data]

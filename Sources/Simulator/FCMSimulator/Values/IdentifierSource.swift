@@ -8,11 +8,6 @@ struct IdentifierSource: Equatable, Sendable {
         random = RandomStream(seed: seed)
     }
 
-    /// Starts the random choices anew. Message ids still differ from the earlier ones.
-    mutating func restart(seed: UInt64) {
-        random = RandomStream(seed: seed)
-    }
-
     /// `0:<microseconds>%<hex>`, or for Apple devices the bare number.
     mutating func message(_ platform: Platform, nowMs: Int64) -> String {
         messageCount += 1

@@ -36,9 +36,7 @@ struct QuotaWindow: Equatable, Sendable {
         return true
     }
 
-    /// Uses `count` of the quota, or as much as is left.
-    ///
-    /// - Returns: how much was used.
+    /// Uses `count` of the quota, or as much as is left; returns how much was used.
     mutating func consume(upTo count: Int, nowMs: Int64) -> Int {
         var use = window(nowMs)
         defer { current = use }

@@ -13,6 +13,11 @@ enum Recipients {
         isMade(text, most: 50, extra: "-_.~%")
     }
 
+    /// Whether a push service accepts the topic: at most 32 characters of base64url.
+    static func isPushTopic(_ text: String) -> Bool {
+        isMade(text, most: 32, extra: "-_")
+    }
+
     private static func isMade(_ text: String, most: Int, extra: String) -> Bool {
         guard !text.isEmpty, text.utf8.count <= most else { return false }
         return text.utf8.allSatisfy { byte in

@@ -3,15 +3,13 @@ public import FanfareXML
 
 /// XMPP. A server passes on what it read, and after every call of any kind carries out ``removeXMPPOutput()``.
 extension Simulator {
-    /// A client has connected over TLS.
-    ///
-    /// - Returns: the connection's number; nil if there are too many.
+    /// Returns the number of a new connection; nil if there are too many.
     public mutating func openXMPP() -> UInt64? { xmpp.open() }
 
     public mutating func receiveXMPP(_ event: XMLStreamEvent, on id: UInt64, nowMs: Int64) {
         let now = nowMs &+ clockOffsetMs
         advance(to: now)
-        let isHandshake = !xmpp.isBound(id)
+        let isHandshake = xmpp.connections[id]?.stage != .bound
         let input = xmpp.receive(event, on: id, projects: credentials.projects, ids: &ids, nowMs: now)
         if let input { answer(input, on: id, now: now) }
         // Upstream messages follow the handshake with the next call.
@@ -40,8 +38,7 @@ extension Simulator {
     /// Returns the instructions to the server since the last call. It skips those for a connection that is gone.
     public mutating func removeXMPPOutput() -> [XMPPOutput] { xmpp.removeOutput() }
 
-    /// Does what XMPP has to do by then by itself: delayed answers, stanzas that waited for room, receipts, upstream
-    /// messages and the ends of draining connections.
+    /// Performs what is due: delayed answers, stanzas that waited for room, ends of connections, receipts, upstream.
     mutating func advanceXMPP(to now: Int64) {
         for id in xmpp.timedConnections {
             xmpp.writeDueAnswers(on: id, nowMs: now)
@@ -49,7 +46,7 @@ extension Simulator {
             xmpp.finish(id, nowMs: now)
         }
         for delivery in messages.removeConfirmed() {
-            xmpp.upstream.addReceipt(for: delivery, form: devices[delivery.token]?.receipts ?? .object)
+            xmpp.upstream.addReceipt(for: delivery, form: devices[delivery.accepted.token]?.receipts ?? .object)
         }
         xmpp.distributeUpstream(nowMs: now)
     }
@@ -57,7 +54,7 @@ extension Simulator {
     // MARK: Downstream messages
 
     private mutating func answer(_ input: XMPPInput, on id: UInt64, now: Int64) {
-        statistics.countRequest()
+        statistics.requests += 1
         switch input {
         case .malformed(let code): statistics.countRejected(code)
         case .downstream(let message): answer(message, on: id, now: now)
@@ -66,9 +63,11 @@ extension Simulator {
 
     private mutating func answer(_ message: XMPPSend, on id: UInt64, now: Int64) {
         // A draining connection refuses messages unread, so they count for nothing.
-        guard !xmpp.isDraining(id) else { return xmpp.refuse(message, "CONNECTION_DRAINING", on: id, nowMs: now) }
+        guard let connection = xmpp.connections[id], !connection.isDraining else {
+            return xmpp.refuse(message, "CONNECTION_DRAINING", on: id, nowMs: now)
+        }
         var delayMs: Int64 = 0
-        if let fault = faults.hit(path: XMPPFault.path, random: &ids.random, hasToken: message.hasToken) {
+        if let fault = faults.hit(path: Faults.xmppPath, random: &ids.random, hasToken: message.hasToken) {
             if case .close? = fault.wire { return xmpp.end(id) }
             if fault.isDraining {
                 xmpp.drain(id, nowMs: now)
@@ -77,15 +76,15 @@ extension Simulator {
             delayMs = fault.delayMs
             if let code = fault.nack { return xmpp.refuse(message, code, delayMs: delayMs, on: id, nowMs: now) }
         }
-        guard !xmpp.isUnanswered(message.messageID, on: id) else {
+        guard !connection.isUnanswered(message.messageID) else {
             statistics.countRejected("INVALID_JSON")
             let text = "InvalidJson: message_id is in use by a message without an answer"
             return xmpp.refuse(message, "INVALID_JSON", text: text, on: id, nowMs: now)
         }
-        guard let project = xmpp.project(of: id), quotas.consume(1, project: project.id, nowMs: now) else {
+        guard let project = connection.project, quotas.consume(1, project: project.id, nowMs: now) else {
             return xmpp.refuse(message, "SERVICE_UNAVAILABLE", delayMs: delayMs, on: id, nowMs: now)
         }
-        statistics.countSends(1)
+        statistics.sends += 1
         switch perform(message, project: project, now: now) {
         case .refused(let code, let more):
             statistics.countRejected(code)
@@ -119,10 +118,9 @@ extension Simulator {
                 return sendToDevice(send, to, messageID: message.messageID, now: now)
             }
             return sendToGroup(send, key: to, group, now: now)
-        case .topic(let topic):
-            guard !topics.refusesSend(to: topic) else { return .refused("TOPICS_MESSAGE_RATE_EXCEEDED") }
-            return fanOutXMPP(send, to: .topic(topic), now: now)
-        case .condition(let condition): return fanOutXMPP(send, to: .condition(condition), now: now)
+        case .audience(let audience):
+            let id = fanOut(send, to: audience, isNumbered: true, now: now)
+            return id == nil ? .refused("TOPICS_MESSAGE_RATE_EXCEEDED") : .accepted(JSONObject(), delayMs: 0)
         // XMPPReader refuses it.
         case .multicast: return .refused("INVALID_JSON")
         }
@@ -135,12 +133,9 @@ extension Simulator {
             let id = accept(send, for: token, on: platform, now: now)
             // APNs does not tell when a message arrives.
             if send.wantsReceipt, !send.isTrial, platform != .apple {
-                let wish = ReceiptWishes.Wish(
-                    project: send.project.id,
-                    original: messageID,
-                    expiresMs: now + UpstreamQueue.longestMs
-                )
-                xmpp.upstream.awaitReceipt(wish, messageID: id, nowMs: now)
+                let expiresMs = now + UpstreamQueue.longestMs
+                let receipt = AwaitedReceipt(project: send.project.id, original: messageID, expiresMs: expiresMs)
+                xmpp.upstream.awaitReceipt(receipt, messageID: id, nowMs: now)
             }
             guard !isLost else { return .lost }
             var more = JSONObject()
@@ -156,23 +151,10 @@ extension Simulator {
         case .failed(let members, _, areNamed: true):
             return .refused("SERVICE_UNAVAILABLE", more: LegacyReply.groupCounts(success: 0, failed: members))
         case .failed(_, let areGone, _): return .refused(areGone ? "DEVICE_UNREGISTERED" : "SERVICE_UNAVAILABLE")
-        case .empty:
-            statistics.countAccepted()
-            return .accepted(LegacyReply.groupCounts(success: 0, failed: []), delayMs: 0)
         case .sent(let success, let failed):
-            statistics.countAccepted()
+            statistics.accepted += 1
             return .accepted(LegacyReply.groupCounts(success: success, failed: failed), delayMs: 0)
         }
-    }
-
-    private mutating func fanOutXMPP(_ send: Send, to audience: FanoutMessage.Audience, now: Int64) -> Answer {
-        if !send.isTrial {
-            guard fanOut(send, to: audience, messageID: String(ids.topicMessage()), now: now) else {
-                return .refused("TOPICS_MESSAGE_RATE_EXCEEDED")
-            }
-        }
-        statistics.countAccepted()
-        return .accepted(JSONObject(), delayMs: 0)
     }
 }
 

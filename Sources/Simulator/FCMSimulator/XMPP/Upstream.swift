@@ -14,61 +14,40 @@ struct Upstream: Equatable, Sendable {
     /// Sent on a connection that is there, or dropped.
     var isNowOrNever = false
 
-    var isReceipt: Bool { device != nil }
-
     func isFor(_ to: String) -> Bool { to == from || to == device }
 
-    static func message(
-        id: String,
-        from: String,
-        category: String,
-        data: JSONValue,
-        expiresMs: Int64,
-        isNowOrNever: Bool
-    ) -> Upstream {
-        let object: JSONObject = [
-            "from": .string(from), "category": .string(category), "message_id": .string(id), "data": data,
-        ]
-        return Upstream(
-            messageID: id,
-            from: from,
-            json: JSONValue.object(object).jsonBytes,
-            expiresMs: expiresMs,
-            isNowOrNever: isNowOrNever
-        )
-    }
-
-    /// - Parameters:
-    ///   - original: the `message_id` of the message that arrived.
-    ///   - sentMs: when it arrived, Unix milliseconds.
-    ///   - form: how `data` is written.
-    static func receipt(
-        of original: String,
-        token: String,
-        category: String,
-        sentMs: Int64,
-        form: ReceiptForm = .object
-    ) -> Upstream {
-        let data: JSONObject = [
+    /// The receipt for a message that its device has; `original` is the `message_id` that the sender chose.
+    static func receipt(for delivery: Delivery, original: String, form: ReceiptForm) -> Upstream {
+        let token = delivery.accepted.token
+        let data: JSONValue = .object([
             "message_status": "MESSAGE_SENT_TO_DEVICE", "original_message_id": .string(original),
-            "device_registration_id": .string(token), "message_sent_timestamp": .string(String(sentMs)),
-        ]
-        let json = JSONValue.object(data)
+            "device_registration_id": .string(token), "message_sent_timestamp": .string(String(delivery.timeMs)),
+        ])
         let id = "dr2:" + original
         let object: JSONObject = [
             "message_type": "receipt", "from": .string(XMPPNames.domains[0]), "message_id": .string(id),
-            "category": .string(category),
-            "data": form == .object ? json : .string(String(decoding: json.jsonBytes, as: UTF8.self)),
+            "category": .string(delivery.package ?? "com.example.app"),
+            "data": form == .object ? data : .string(data.jsonText),
         ]
         return Upstream(
             messageID: id,
             from: XMPPNames.domains[0],
             device: token,
             json: JSONValue.object(object).jsonBytes,
-            expiresMs: sentMs + UpstreamQueue.longestMs
+            expiresMs: delivery.timeMs + UpstreamQueue.longestMs
         )
     }
 }
 
 /// How the `data` of a receipt is written. The XMPP reference types it as a string; its samples show an object.
 enum ReceiptForm: String, Equatable, Sendable { case object, string }
+
+/// A message whose sender wants a receipt.
+struct AwaitedReceipt: Equatable, Sendable {
+    /// Project id.
+    var project: String
+    /// The `message_id` that the sender chose.
+    var original: String
+    /// Unix milliseconds.
+    var expiresMs: Int64
+}

@@ -1,5 +1,4 @@
-/// The messages to app servers that wait for a connection of their project, the limits on them, and the receipts that
-/// are awaited.
+/// The messages to app servers that wait for a connection of their project, their limits, and the awaited receipts.
 struct UpstreamQueue: Equatable, Sendable {
     static let most = 100_000
     static let longestMs = V1Rules.longestTTLSeconds * 1_000
@@ -7,10 +6,13 @@ struct UpstreamQueue: Equatable, Sendable {
     static let perProjectMinute = 1_500_000
     /// Devices that are watched at once.
     private static let mostDevices = 1_000_000
+    /// Further receipts are not awaited, unless earlier ones have expired.
+    private static let mostAwaited = 1_000_000
 
     /// By project id, oldest first.
     private var waiting: [String: [Upstream]] = [:]
-    private var wishes = ReceiptWishes()
+    /// By FCM's id of the message.
+    private var awaited: [String: AwaitedReceipt] = [:]
     /// By the hash of the token.
     private var devices: [UInt64: QuotaWindow] = [:]
     /// By project id.
@@ -18,17 +20,15 @@ struct UpstreamQueue: Equatable, Sendable {
     private var sweptMs: Int64 = 0
     /// No message expires before, Unix milliseconds; nil without one.
     private(set) var nextExpiryMs: Int64?
-    private(set) var expiredCount = 0
+    var expiredCount = 0
     private(set) var receiptCount = 0
 
     var count: Int { waiting.values.reduce(0) { $0 + $1.count } }
 
     var projectsWaiting: [String] { waiting.keys.sorted() }
-    var awaitsReceipts: Bool { !wishes.isEmpty }
+    var awaitsReceipts: Bool { !awaited.isEmpty }
 
-    /// Counts one message of a device against the limits.
-    ///
-    /// - Returns: nil, or whose limit is reached.
+    /// Counts one message of a device; returns nil, or whose limit is reached.
     mutating func reachedLimit(device: String, project: String, nowMs: Int64) -> String? {
         if nowMs - sweptMs >= QuotaWindow.minuteMs || nowMs < sweptMs {
             sweptMs = nowMs
@@ -72,9 +72,6 @@ struct UpstreamQueue: Equatable, Sendable {
         expiredCount += before - count
     }
 
-    /// Counts a message that expired before it could wait.
-    mutating func expireOne() { expiredCount += 1 }
-
     /// Removes and returns the oldest messages.
     mutating func removeFirst(_ most: Int, project: String) -> [Upstream] {
         guard let items = waiting[project], most > 0 else { return [] }
@@ -85,24 +82,18 @@ struct UpstreamQueue: Equatable, Sendable {
 
     // MARK: Receipts
 
-    /// The sender of a message wants to know when its device gets it.
-    ///
     /// - Parameter messageID: FCM's id of the message.
-    mutating func awaitReceipt(_ wish: ReceiptWishes.Wish, messageID: String, nowMs: Int64) {
-        wishes.add(wish, messageID: messageID, nowMs: nowMs)
+    mutating func awaitReceipt(_ receipt: AwaitedReceipt, messageID: String, nowMs: Int64) {
+        if awaited.count >= Self.mostAwaited { awaited = awaited.filter { $0.value.expiresMs > nowMs } }
+        guard awaited.count < Self.mostAwaited else { return }
+        awaited[messageID] = receipt
     }
 
     /// Adds the receipt for a message that its device has, if one is awaited.
     mutating func addReceipt(for delivery: Delivery, form: ReceiptForm) {
-        guard let wish = wishes.remove(delivery.messageID) else { return }
-        let receipt = Upstream.receipt(
-            of: wish.original,
-            token: delivery.token,
-            category: delivery.package ?? "com.example.app",
-            sentMs: delivery.timeMs,
-            form: form
-        )
-        if add(receipt, project: wish.project) { receiptCount += 1 }
+        guard let receipt = awaited.removeValue(forKey: delivery.accepted.messageID) else { return }
+        let message = Upstream.receipt(for: delivery, original: receipt.original, form: form)
+        if add(message, project: receipt.project) { receiptCount += 1 }
     }
 }
 
@@ -110,34 +101,5 @@ extension QuotaWindow {
     /// Whether the latest window still counts.
     fileprivate func isOpen(nowMs: Int64) -> Bool {
         uses.last.map { nowMs - $0.startedMs < Self.minuteMs && nowMs >= $0.startedMs } ?? false
-    }
-}
-
-/// The awaited receipts, by FCM's id of their message.
-struct ReceiptWishes: Equatable, Sendable {
-    struct Wish: Equatable, Sendable {
-        /// Project id.
-        var project: String
-        /// The `message_id` that the sender chose.
-        var original: String
-        /// Unix milliseconds.
-        var expiresMs: Int64
-    }
-
-    /// Further wishes are forgotten, unless earlier ones have expired.
-    static let most = 1_000_000
-
-    private var wishes: [String: Wish] = [:]
-
-    var isEmpty: Bool { wishes.isEmpty }
-
-    mutating func add(_ wish: Wish, messageID: String, nowMs: Int64) {
-        if wishes.count >= Self.most { wishes = wishes.filter { $0.value.expiresMs > nowMs } }
-        guard wishes.count < Self.most else { return }
-        wishes[messageID] = wish
-    }
-
-    mutating func remove(_ messageID: String) -> Wish? {
-        wishes.isEmpty ? nil : wishes.removeValue(forKey: messageID)
     }
 }

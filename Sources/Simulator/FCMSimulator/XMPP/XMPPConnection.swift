@@ -45,12 +45,12 @@ struct XMPPConnection: Equatable, Sendable {
     /// In the order of their messages.
     private(set) var answers: [Answer] = []
     /// Stanzas that were read before the server stopped reading.
-    private var backlog: [XMLElement] = []
+    var backlog: [XMLElement] = []
     private(set) var isReading = true
     /// When the server ends a draining connection, Unix milliseconds.
-    private(set) var drainEndsMs: Int64?
+    var drainEndsMs: Int64?
     /// Upstream messages and receipts without an ack, in the order in which they were sent.
-    private(set) var unacked: [Upstream] = []
+    var unacked: [Upstream] = []
 
     init(id: UInt64) {
         self.id = id
@@ -81,7 +81,7 @@ struct XMPPConnection: Equatable, Sendable {
         return .write(XMPPText.header(id: ids.stream(), domain: to) + offer)
     }
 
-    mutating func negotiate(_ element: XMLElement, projects: Projects, ids: inout IdentifierSource) -> Step {
+    mutating func negotiate(_ element: XMLElement, projects: [SimulatedProject], ids: inout IdentifierSource) -> Step {
         switch stage {
         case .authenticating: return Self.judgeCredential(element, projects: projects)
         case .binding: return bind(element, ids: &ids)
@@ -94,7 +94,7 @@ struct XMPPConnection: Equatable, Sendable {
         stage = .reopening
     }
 
-    private static func judgeCredential(_ element: XMLElement, projects: Projects) -> Step {
+    private static func judgeCredential(_ element: XMLElement, projects: [SimulatedProject]) -> Step {
         guard element.name.namespace == XMPPNames.sasl else {
             return .fail("not-authorized", text: "expected authentication")
         }
@@ -106,7 +106,7 @@ struct XMPPConnection: Equatable, Sendable {
         }
         guard let bytes = Base64Text.decodePadded(element.text) else { return .refuse("incorrect-encoding") }
         let parts = bytes.split(separator: 0, maxSplits: 2, omittingEmptySubsequences: false)
-        guard parts.count == 3, let project = projects.project(serverKey: String(decoding: parts[2], as: UTF8.self)),
+        guard parts.count == 3, let project = projects.first(where: { parts[2].elementsEqual($0.serverKey.utf8) }),
             XMPPNames.domains.contains(where: { parts[1].elementsEqual("\(project.senderID)@\($0)".utf8) })
         else { return .refuse("not-authorized") }
         return .admit(project)
@@ -127,9 +127,7 @@ struct XMPPConnection: Equatable, Sendable {
 
     func isUnanswered(_ messageID: String) -> Bool { answers.contains { $0.messageID == messageID } }
 
-    /// Keeps an answer until it is due.
-    ///
-    /// - Returns: false if the server has to stop reading now.
+    /// Stores an answer until it is due; false if the server has to stop reading now.
     mutating func append(_ answer: Answer) -> Bool {
         answers.append(answer)
         guard isReading, answers.count >= Self.window else { return true }
@@ -143,8 +141,6 @@ struct XMPPConnection: Equatable, Sendable {
         return due
     }
 
-    mutating func appendBacklog(_ element: XMLElement) { backlog.append(element) }
-
     /// - Returns: the next stanza of the backlog; nil without one, or while too many messages have no answer.
     mutating func nextOfBacklog() -> XMLElement? {
         guard !isReading, answers.count < Self.window, !backlog.isEmpty else { return nil }
@@ -157,21 +153,6 @@ struct XMPPConnection: Equatable, Sendable {
         isReading = true
         return true
     }
-
-    // MARK: Upstream messages
-
-    mutating func appendUnacked(_ items: [Upstream]) { unacked += items }
-
-    /// - Returns: the message that an ack names, if it was sent on this connection and has none yet.
-    func unacked(_ messageID: String) -> Upstream? { unacked.first { $0.messageID == messageID } }
-
-    mutating func removeUnacked(_ messageID: String) {
-        if let place = unacked.firstIndex(where: { $0.messageID == messageID }) { unacked.remove(at: place) }
-    }
-
-    mutating func forgetUnacked() { unacked = [] }
-
-    mutating func startDraining(untilMs: Int64) { drainEndsMs = untilMs }
 }
 
 /// An instruction to the server about one connection. Instructions are carried out in their order.

@@ -97,30 +97,30 @@ enum XMPPReader {
         var message = object
         message["message_id"] = nil
         message["delivery_receipt_requested"] = nil
-        switch LegacyRequest.read(message, body: json) {
-        case .success(let send):
+        do throws(LegacyRefusal) {
+            let send = try LegacyRequest.read(message, body: json)
             return XMPPSend(messageID: id, to: to ?? "", wantsReceipt: wish == true, send: send)
-        case .failure(.sentence(let sentence)): throw invalid("JSON_TYPE_ERROR : " + sentence)
-        case .failure(.code(_, _, _, let sentence)): throw invalid(sentence)
+        } catch {
+            switch error {
+            case .sentence(let sentence): throw invalid("JSON_TYPE_ERROR : " + sentence)
+            case .code(_, _, _, let sentence): throw invalid(sentence)
+            }
         }
     }
 }
 
 extension DeviceRefusal {
     /// The XMPP code for the same refusal.
-    var nackCode: String { Self.nackCode(legacyCode) }
-
-    static func nackCode(_ legacyCode: String) -> String {
-        switch legacyCode {
-        case "NotRegistered": return "DEVICE_UNREGISTERED"
-        case "InvalidRegistration": return "BAD_REGISTRATION"
-        case "MismatchSenderId": return "SENDER_ID_MISMATCH"
-        case "InvalidApnsCredential": return "INVALID_APNS_CREDENTIAL"
-        case "Unavailable": return "SERVICE_UNAVAILABLE"
-        case "InternalServerError": return "INTERNAL_SERVER_ERROR"
-        case "DeviceMessageRateExceeded": return "DEVICE_MESSAGE_RATE_EXCEEDED"
-        case "TopicsMessageRateExceeded": return "TOPICS_MESSAGE_RATE_EXCEEDED"
-        default: return "INVALID_JSON"
+    var nackCode: String {
+        switch self {
+        case .unregistered, .appleUnregistered, .appleDisabled: return "DEVICE_UNREGISTERED"
+        case .invalid: return "BAD_REGISTRATION"
+        case .mismatch: return "SENDER_ID_MISMATCH"
+        case .auth: return "INVALID_APNS_CREDENTIAL"
+        case .retryable(.unavailable): return "SERVICE_UNAVAILABLE"
+        case .retryable(.internalError): return "INTERNAL_SERVER_ERROR"
+        case .retryable(.quota), .retryable(.deviceRate), .tooOften: return "DEVICE_MESSAGE_RATE_EXCEEDED"
+        case .package, .urgentAppleData: return "INVALID_JSON"
         }
     }
 

@@ -3,8 +3,7 @@ import FanfareXML
 
 /// What a stanza asks of the simulator.
 enum XMPPInput: Equatable, Sendable {
-    /// To be answered with ``XMPPService/acknowledge(_:more:delayMs:on:nowMs:)`` or
-    /// ``XMPPService/refuse(_:_:text:more:delayMs:on:nowMs:)``.
+    /// The simulator acknowledges or refuses it.
     case downstream(XMPPSend)
     /// A message that was refused for its JSON, with the code that the statistics count.
     case malformed(String)
@@ -21,13 +20,27 @@ struct XMPPService: Sendable {
     /// For so long a draining connection stays open for acks.
     static let drainMs: Int64 = 10_000
 
-    private var connections: [UInt64: XMPPConnection] = [:]
+    /// The counts of `GET /stats` since the last reset.
+    private struct Statistics {
+        /// Connections that were authenticated.
+        var accepted = 0
+        /// Connections refused because a limit was reached.
+        var refused = 0
+        var acks = 0
+        var nacks = 0
+        var badAcks = 0
+        /// Messages written to the app server; a message without an ack is written again.
+        var upstreamSent = 0
+        var upstreamAcked = 0
+    }
+
+    private(set) var connections: [UInt64: XMPPConnection] = [:]
     /// The connections to which something happens by itself: an answer is due later, or they drain.
     private var timed: Set<UInt64> = []
     private var outbox: [XMPPOutput] = []
     /// What waits for a connection of its project.
     var upstream = UpstreamQueue()
-    private var statistics = XMPPStatistics()
+    private var statistics = Statistics()
     /// By project id.
     private var connects: [String: QuotaWindow] = [:]
     private var lastID: UInt64 = 0
@@ -42,13 +55,11 @@ struct XMPPService: Sendable {
         return lastID
     }
 
-    /// Handles an event of a client's stream.
-    ///
-    /// - Returns: what the simulator has to answer; nil if nothing.
+    /// Handles an event of a client's stream, and returns the input that the simulator has to answer.
     mutating func receive(
         _ event: XMLStreamEvent,
         on id: UInt64,
-        projects: Projects,
+        projects: [SimulatedProject],
         ids: inout IdentifierSource,
         nowMs: Int64
     ) -> XMPPInput? {
@@ -65,7 +76,7 @@ struct XMPPService: Sendable {
                 return nil
             }
             guard connection.isReading else {
-                connections[id]?.appendBacklog(element)
+                connections[id]?.backlog.append(element)
                 return nil
             }
             return handle(element, on: id, ids: &ids, nowMs: nowMs)
@@ -97,9 +108,9 @@ struct XMPPService: Sendable {
     /// Forgets everything but the connections.
     mutating func reset() {
         upstream = UpstreamQueue()
-        statistics = XMPPStatistics()
+        statistics = Statistics()
         connects = [:]
-        for id in connections.keys { connections[id]?.forgetUnacked() }
+        for id in connections.keys { connections[id]?.unacked = [] }
     }
 
     /// Returns the instructions to the server since the last call. It skips those for a connection that is gone.
@@ -201,27 +212,19 @@ struct XMPPService: Sendable {
 
     /// An ack counts only on the connection that carried the message. A second ack is ignored.
     private mutating func handleAck(of messageID: String, to: String, on id: UInt64, nowMs: Int64) {
-        guard let item = connections[id]?.unacked(messageID) else { return }
-        guard item.isFor(to) else {
+        guard let connection = connections[id],
+            let place = connection.unacked.firstIndex(where: { $0.messageID == messageID })
+        else { return }
+        guard connection.unacked[place].isFor(to) else {
             statistics.badAcks += 1
             let text = "The ack's to is not the sender of the message"
             return refuse(XMPPNack(messageID: messageID, from: to, error: "BAD_ACK", text: text), on: id, nowMs: nowMs)
         }
-        connections[id]?.removeUnacked(messageID)
+        connections[id]?.unacked.remove(at: place)
         statistics.upstreamAcked += 1
     }
 
     // MARK: Answers to downstream messages
-
-    func isBound(_ id: UInt64) -> Bool { connections[id]?.stage == .bound }
-
-    /// The project of an authenticated connection.
-    func project(of id: UInt64) -> SimulatedProject? { connections[id]?.project }
-
-    func isDraining(_ id: UInt64) -> Bool { connections[id]?.isDraining ?? true }
-
-    /// True while the connection carries a message of this id without an answer.
-    func isUnanswered(_ messageID: String, on id: UInt64) -> Bool { connections[id]?.isUnanswered(messageID) ?? false }
 
     /// - Parameter more: further members of the ack.
     mutating func acknowledge(_ message: XMPPSend, more: JSONObject, delayMs: Int64, on id: UInt64, nowMs: Int64) {
@@ -324,16 +327,13 @@ struct XMPPService: Sendable {
     /// Tells a client to go elsewhere. Its further messages on this connection are refused.
     mutating func drain(_ id: UInt64, nowMs: Int64) {
         guard let connection = connections[id], connection.stage == .bound, !connection.isDraining else { return }
-        connections[id]?.startDraining(untilMs: nowMs + Self.drainMs)
+        connections[id]?.drainEndsMs = nowMs + Self.drainMs
         timed.insert(id)
         let control: JSONObject = ["message_type": "control", "control_type": "CONNECTION_DRAINING"]
         write(XMPPText.message(JSONValue.object(control).jsonBytes, to: connection.jid), on: id)
     }
 
-    /// Drains the bound connections.
-    ///
-    /// - Parameter project: nil for all projects.
-    /// - Returns: how many began to drain.
+    /// Drains the bound connections of one project, or of all, and returns how many began to drain.
     mutating func drainAll(project: String?, nowMs: Int64) -> Int {
         let found = connections.values.filter { connection in
             connection.stage == .bound && !connection.isDraining
@@ -345,13 +345,11 @@ struct XMPPService: Sendable {
 
     // MARK: Upstream messages
 
-    /// Queues a message of a device. A message that is never stored expires at once without a free connection.
-    ///
-    /// - Returns: false if too many messages wait.
+    /// Queues a message of a device, or lets one that is never stored expire; false if too many messages wait.
     mutating func sendUpstream(_ message: Upstream, project: String) -> Bool {
         let hasConnection = connections.values.contains { $0.project?.id == project && $0.acceptsUpstream }
         guard !message.isNowOrNever || hasConnection else {
-            upstream.expireOne()
+            upstream.expiredCount += 1
             return true
         }
         return upstream.add(message, project: project)
@@ -373,18 +371,22 @@ struct XMPPService: Sendable {
             guard !items.isEmpty else { return }
             for item in items { write(XMPPText.message(item.json, to: target.jid), on: target.id) }
             statistics.upstreamSent += items.count
-            connections[target.id]?.appendUnacked(items)
+            connections[target.id]?.unacked += items
         }
     }
 
     /// The `xmpp` object of `GET /stats`.
     var report: JSONValue {
         let open = connections.values
-        return statistics.json(
-            open: open.count { $0.stage == .bound },
-            draining: open.count(where: \.isDraining),
-            unacked: open.reduce(0) { $0 + $1.unacked.count },
-            upstream: upstream
-        )
+        return .object([
+            "open": .integer(open.count { $0.stage == .bound }), "draining": .integer(open.count(where: \.isDraining)),
+            "accepted": .integer(statistics.accepted), "refused": .integer(statistics.refused),
+            "acks": .integer(statistics.acks), "nacks": .integer(statistics.nacks),
+            "bad_acks": .integer(statistics.badAcks), "receipts": .integer(upstream.receiptCount),
+            "upstream_sent": .integer(statistics.upstreamSent), "upstream_acked": .integer(statistics.upstreamAcked),
+            "upstream_expired": .integer(upstream.expiredCount),
+            "upstream_unacked": .integer(open.reduce(0) { $0 + $1.unacked.count }),
+            "upstream_waiting": .integer(upstream.count),
+        ])
     }
 }

@@ -27,7 +27,7 @@ import Testing
         var quotas = SendQuotas(perMinute: 1)
         for nowMs in [Int64(0), 1, 60_000] { _ = quotas.consume(1, project: "a", nowMs: nowMs) }
         #expect(
-            quotas.report.jsonText
+            JSONValue.object(quotas.report).jsonText
                 == #"{"a":{"limit":1,"windows":[{"started_ms":0,"used":1,"refused":1},"#
                 + #"{"started_ms":60000,"used":1,"refused":0}]}}"#
         )
@@ -36,10 +36,7 @@ import Testing
     @Test func `a reset of the statistics keeps the open connections`() {
         var statistics = Statistics()
         for _ in 0..<3 { statistics.connectionOpened() }
-        statistics.connectionClosed()
-        statistics.streamsOpened(7)
-        statistics.streamsOpened(3)
-        #expect(statistics.maxConcurrentStreams == 7)
+        statistics.openConnections -= 1
         statistics.reset()
         #expect(statistics.openConnections == 2)
         #expect(statistics.connections == 0)
@@ -48,8 +45,7 @@ import Testing
     @Test func `an accepted send to a token after its first is a duplicate`() {
         var statistics = Statistics()
         for token in ["a", "b", "a", "a"] { statistics.countAccepted(token: token) }
-        statistics.countAccepted()
-        #expect(statistics.accepted == 5)
+        #expect(statistics.accepted == 4)
         #expect(statistics.duplicates == 2)
     }
 }

@@ -97,7 +97,7 @@ import Testing
         var devices = Self.described { _ in }
         for _ in 0..<200 { _ = Self.admit(&devices) }
         for _ in 0..<200 { _ = Self.admit(&devices, isTrial: true) }
-        #expect(devices.used("t", nowMs: 0).minute == 200)
+        #expect(devices.buckets.used("t", nowMs: 0).minute == 200)
         #expect(devices.replace("t", by: "new", worksUntilMs: 100) == true)
         for _ in 0..<40 { _ = Self.admit(&devices) }
         #expect(Self.admit(&devices, "new") == .refused(.tooOften(seconds: 60)))

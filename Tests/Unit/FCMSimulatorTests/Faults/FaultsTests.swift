@@ -9,7 +9,7 @@ import Testing
         var faults = Faults()
         for text in texts {
             let object = try #require(try JSONParser.parse(Array(text.utf8)).object)
-            _ = try faults.add(object).get()
+            _ = try faults.add(object)
         }
         return faults
     }
@@ -36,14 +36,14 @@ import Testing
         #expect(faults.remove("f1") == true)
         #expect(faults.remove("f1") == false)
         #expect(Self.hit(&faults, "/") == nil)
-        #expect(try faults.add(["action": .object(["status": 500])]).get() == "f2")
+        #expect(try faults.add(["action": .object(["status": 500])]) == "f2")
     }
 
     @Test func `a rule of XMPP hits no path`() throws {
         var faults = try Self.faults(#"{"match":{"path":"xmpp"},"action":{"nack":"SERVICE_UNAVAILABLE"}}"#)
         #expect(Self.hit(&faults, "/v1/x") == nil)
         var random = RandomStream(seed: 1)
-        let action = faults.hit(path: XMPPFault.path, random: &random) { _ in true }
+        let action = faults.hit(path: Faults.xmppPath, random: &random) { _ in true }
         #expect(action?.nack == "SERVICE_UNAVAILABLE")
     }
 

@@ -113,7 +113,7 @@ import Testing
         try trial.device(#"{"token":"a","online":true}"#)
         let received = trial.received("a")
         #expect(received.map(\.event) == [.deletedMessages(count: 102), .message])
-        #expect(received.first?.senderID == Trial.project.senderID)
+        #expect(received.first?.accepted.senderID == Trial.project.senderID)
         #expect(received.last?.mark == "after")
         // Once is enough.
         try trial.device(#"{"token":"a","online":false}"#)

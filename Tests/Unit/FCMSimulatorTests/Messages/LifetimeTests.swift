@@ -15,7 +15,7 @@ import Testing
         try trial.device(#"{"token":"a","online":true}"#)
         #expect(trial.received("a").map(\.mark) == ["1", "2", "3"])
         #expect(trial.times("a") == [day, day, day])
-        #expect(trial.received("a").map { $0.timeMs - $0.acceptedMs } == [day, day, day])
+        #expect(trial.received("a").map { $0.timeMs - $0.accepted.acceptedMs } == [day, day, day])
         #expect(try trial.statistic("stored") == 0)
         #expect(try trial.statistic("delivered") == 3)
     }

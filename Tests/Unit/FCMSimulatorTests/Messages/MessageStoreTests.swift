@@ -42,7 +42,7 @@ import Testing
             store.advance(to: nowMs, devices: &devices, ids: &ids)
         }
 
-        var received: [String] { store.deliveries.list(token: "t").map(\.messageID) }
+        var received: [String] { store.deliveries.list(token: "t").map(\.accepted.messageID) }
     }
 
     private static func options(_ change: (inout DeliveryOptions) -> Void) -> DeliveryOptions {
@@ -167,8 +167,8 @@ import Testing
         stage.deliver("m")
         #expect(stage.devices.replace("t", by: "new", worksUntilMs: stage.nowMs + 1) == true)
         stage.store.rename("t", to: "new")
-        #expect(stage.store.queue(of: "t") == nil)
-        #expect(stage.store.queue(of: "new")?.messages.count == 1)
+        #expect(stage.store.queues["t"] == nil)
+        #expect(stage.store.queues["new"]?.messages.count == 1)
         var device = stage.devices["new"] ?? Devices.Device()
         device.connection = .online
         #expect(stage.devices.put("new", device) == true)
@@ -180,7 +180,7 @@ import Testing
         var stage = Stage()
         stage.deliver("quiet")
         stage.deliver("loud", wantsReceipt: true)
-        #expect(stage.store.removeConfirmed().map(\.messageID) == ["loud"])
+        #expect(stage.store.removeConfirmed().map(\.accepted.messageID) == ["loud"])
         #expect(stage.store.removeConfirmed() == [])
     }
 
@@ -189,8 +189,8 @@ import Testing
         let options = Self.options { $0.collapse = .under("k") }
         for index in 1...21 { stage.deliver("m\(index)", options: options) }
         #expect(stage.received.count == 20)
-        #expect(stage.store.collapsibleLeft("t", nowMs: stage.nowMs) == 0)
-        #expect(stage.store.collapsibleSlotMs("t", nowMs: stage.nowMs) == stage.nowMs + 180_000)
+        #expect(stage.store.throttle.left("t", nowMs: stage.nowMs) == 0)
+        #expect(stage.store.throttle.slotMs("t", nowMs: stage.nowMs) == stage.nowMs + 180_000)
         stage.advance(byMs: 180_000)
         #expect(stage.received.count == 21)
     }

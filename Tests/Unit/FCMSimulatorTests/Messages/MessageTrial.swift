@@ -46,7 +46,7 @@ let day: Int64 = 86_400_000
 extension Delivery {
     /// The value of the data key `k` in the request, which tells one message from another.
     var mark: String? {
-        switch source {
+        switch accepted.source {
         case .v1(let body): return V1Request.message(in: body)?["data"]?.object?["k"]?.string
         case .legacy(let body): return (try? JSONParser.parse(body))?.object?["data"]?.object?["k"]?.string
         default: return nil

@@ -21,7 +21,7 @@ import Testing
         try trial.device(#"{"token":"a","app_state":"background"}"#)
         let delivery = try #require(trial.received("a").first)
         #expect(delivery.appState == (wakes ? .doze : .background))
-        #expect(delivery.originalPriority == (wakes ? .high : .normal))
+        #expect(delivery.accepted.priority == (wakes ? .high : .normal))
         #expect(trial.times("a") == [wakes ? 0 : minute])
     }
 
@@ -68,8 +68,8 @@ import Testing
         #expect(trial.received("a").isEmpty)
         try trial.device(#"{"token":"a","app_state":"foreground"}"#)
         let delivery = try #require(trial.received("a").first)
-        #expect(delivery.originalPriority == .high)
-        #expect(delivery.deliveredPriority == .normal)
+        #expect(delivery.accepted.priority == .high)
+        #expect(delivery.priority == .normal)
     }
 
     @Test(arguments: [

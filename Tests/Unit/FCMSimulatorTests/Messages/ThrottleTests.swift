@@ -45,7 +45,7 @@ import Testing
         try trial.advance(1_000)
         #expect(trial.received("a").last?.mark == "21")
         #expect(trial.times("a").last == 180_000)
-        #expect(trial.received("a").last?.acceptedMs == trial.nowMs)
+        #expect(trial.received("a").last?.accepted.acceptedMs == trial.nowMs)
     }
 
     @Test func `throttled messages collapse by key, and keys are delivered in turn`() throws {

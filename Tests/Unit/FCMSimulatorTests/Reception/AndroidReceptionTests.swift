@@ -24,9 +24,9 @@ import Testing
     @Test func `the sent time is the acceptance, and a lowered priority is told`() {
         var delivery = Receiver(.android).delivery(.legacy(Array(#"{"data":{}}"#.utf8)))
         delivery.timeMs += 60_000
-        delivery.deliveredPriority = .normal
-        delivery.from = "/topics/news"
-        let payload = Reception(delivery, app: AppTraits()).payload
+        delivery.priority = .normal
+        delivery.accepted.from = "/topics/news"
+        let payload = Reception(delivery, app: Devices.Device()).payload
         #expect(payload["google.sent_time"]?.number?.int64 == Receiver.nowMs)
         #expect(payload["google.original_priority"] == "high" && payload["google.delivered_priority"] == "normal")
         #expect(payload["google.ttl"] == 2_419_200)
@@ -159,7 +159,7 @@ import Testing
         receiver.keep(v1: Self.both)
         var delivery = receiver.delivery(.none, id: "")
         delivery.event = .deletedMessages(count: 101)
-        let result = Reception(delivery, app: AppTraits())
+        let result = Reception(delivery, app: Devices.Device())
         #expect(result.calls == ["onDeletedMessages@arrival"])
         #expect(result.payload["message_type"] == "deleted_messages")
         #expect(result.payload["total_deleted"] == "101")

@@ -119,7 +119,7 @@ import Testing
     @Test func `a lifetime counts from the acceptance, however late it comes`() {
         var delivery = Receiver(.apple).delivery(.legacy(Array(#"{"data":{},"time_to_live":60}"#.utf8)))
         delivery.timeMs += 50_000
-        let headers = Reception(delivery, app: AppTraits()).headers
+        let headers = Reception(delivery, app: Devices.Device()).headers
         #expect(headers["apns-expiration"]?.string == "\(Self.nowSeconds + 60)")
     }
 }

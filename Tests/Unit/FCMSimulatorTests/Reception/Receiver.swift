@@ -11,7 +11,7 @@ struct Receiver {
     var state = AppState.background
     var token = "t"
     var package: String?
-    var app = AppTraits()
+    var app = Devices.Device()
     private(set) var store = DeliveryStore(limit: 10_000)
 
     init(_ platform: Platform, _ state: AppState = .background) {
@@ -21,15 +21,19 @@ struct Receiver {
 
     func delivery(_ source: Delivery.Source, id: String = "1581529388050227") -> Delivery {
         Delivery(
-            token: token,
+            accepted: AcceptedMessage(
+                token: token,
+                messageID: id,
+                senderID: "1234567890",
+                source: source,
+                acceptedMs: Self.nowMs,
+                priority: .high
+            ),
             platform: platform,
             timeMs: Self.nowMs,
-            messageID: id,
-            senderID: "1234567890",
-            source: source,
             package: package,
             appState: state,
-            originalPriority: .high
+            priority: .high
         )
     }
 
@@ -57,7 +61,10 @@ struct Receiver {
     }
 
     func lines(most: Int = 1_000) throws -> [JSONObject] {
-        try DeliveryLines(store) { [app] _ in app }.text(token: token, most: most).split(separator: 10).map { line in
+        var devices = Devices()
+        #expect(devices.put(token, app) == true)
+        let lines = DeliveryLines(store: store, devices: devices)
+        return try lines.text(token: token, most: most).split(separator: 10).map { line in
             try #require(try JSONParser.parse(Array(line)).object)
         }
     }
@@ -76,7 +83,7 @@ extension Reception {
     var aps: JSONObject { payload["aps"]?.object ?? JSONObject() }
 
     /// As `name@moment`, in their order.
-    var calls: [String] { callbacks.map { "\($0.name)@\($0.moment.rawValue)" } }
+    var calls: [String] { callbacks.map { "\($0.name)@\($0.when.rawValue)" } }
 
     func carries(_ name: String) -> [Callback.Part]? {
         callbacks.first { $0.name == name }?.carries

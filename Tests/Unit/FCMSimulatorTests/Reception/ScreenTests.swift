@@ -9,7 +9,9 @@ import Testing
         (screen["notifications"]?.array ?? []).map { $0.object?["title"]?.string ?? "-" }
     }
 
-    @Test(arguments: [Platform.android, .web]) func `the same tag replaces and none adds`(platform: Platform) throws {
+    @Test(arguments: [Platform.android, .web]) func `the same tag replaces and none adds`(
+        platform: Platform
+    ) throws {
         var receiver = Receiver(platform)
         func message(_ title: String, tag: String?) -> String {
             let tag = tag.map { #","tag":"\#($0)""# } ?? ""

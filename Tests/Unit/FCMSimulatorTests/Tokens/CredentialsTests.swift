@@ -15,16 +15,16 @@ import Testing
     private static let nowMs: Int64 = 1_800_000_000_000
 
     private static func credentials(scope: String = "firebase.messaging") throws -> Credentials {
-        var credentials = Credentials(projects: Projects([project, other]))
-        credentials.audiences = ["https://localhost:1/token"]
+        var configuration = SimulatorConfiguration(projects: [project, other])
+        configuration.tokenAudiences = ["https://localhost:1/token"]
+        var credentials = Credentials(configuration)
         let body = TokenText.body(
             nowMs: nowMs,
             issuer: project.serviceAccountEmail,
             scope: "https://www.googleapis.com/auth/" + scope
         )
-        let request = try TokenRequest.read(Array(body.utf8)).get()
-        let proof = TokenProof(isSignatureValid: true, newToken: "token")
-        #expect(credentials.exchange(request, proof: proof, nowMs: nowMs).status == 200)
+        let request = try TokenRequest.read(Array(body.utf8))
+        #expect(try credentials.exchange(request, newToken: "token", nowMs: nowMs).status == 200)
         return credentials
     }
 
@@ -48,8 +48,11 @@ import Testing
         ("key=key", 0, .badCredential(reason: "ACCESS_TOKEN_TYPE_UNSUPPORTED")),
         ("Bearer token", 3_600_000, .badCredential(reason: "ACCESS_TOKEN_EXPIRED")), ("Bearer token", 3_599_999, nil),
     ])
-    func `HTTP v1 takes a bearer token while it lives`(authorization: String?, ageMs: Int64, refusal: APIError?) throws
-    {
+    func `HTTP v1 takes a bearer token while it lives`(
+        authorization: String?,
+        ageMs: Int64,
+        refusal: APIError?
+    ) throws {
         let credentials = try Self.credentials()
         let request = Self.request(authorization)
         #expect(credentials.refusal(of: request, project: Self.project, nowMs: Self.nowMs + ageMs) == refusal)
@@ -94,16 +97,16 @@ import Testing
     @Test func `an assertion needs an account that exists and a valid signature`() throws {
         var credentials = try Self.credentials()
         let stranger = TokenText.body(nowMs: Self.nowMs, issuer: "x@y.example")
-        let valid = TokenProof(isSignatureValid: true, newToken: "n")
-        let unknown = try TokenRequest.read(Array(stranger.utf8)).get()
-        #expect(credentials.exchange(unknown, proof: valid, nowMs: Self.nowMs).status == 400)
+        let unknown = try TokenRequest.read(Array(stranger.utf8))
+        #expect(throws: TokenRefusal("invalid_grant", "Invalid grant: account not found")) {
+            try credentials.exchange(unknown, newToken: "n", nowMs: Self.nowMs)
+        }
         let known = try TokenRequest.read(
             Array(TokenText.body(nowMs: Self.nowMs, issuer: Self.project.serviceAccountEmail).utf8)
-        ).get()
-        let forged = TokenProof(isSignatureValid: false, newToken: "n")
-        for proof in [forged, nil] {
-            #expect(credentials.exchange(known, proof: proof, nowMs: Self.nowMs).status == 400)
+        )
+        #expect(throws: TokenRefusal("invalid_grant", "Invalid JWT Signature.")) {
+            try credentials.exchange(known, newToken: nil, nowMs: Self.nowMs)
         }
-        #expect(credentials.exchange(known, proof: valid, nowMs: Self.nowMs).status == 200)
+        #expect(try credentials.exchange(known, newToken: "n", nowMs: Self.nowMs).status == 200)
     }
 }

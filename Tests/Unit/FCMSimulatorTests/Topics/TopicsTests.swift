@@ -14,21 +14,22 @@ import Testing
     }
 
     @Test(arguments: [
-        ("sbx-unregistered-1", false, RegistrationRefusal.unregistered), ("t", true, .unregistered),
+        ("sbx-unregistered-1", false, DeviceRefusal.unregistered), ("t", true, .unregistered),
         ("not a token", false, .invalid), ("sbx-invalid-1", false, .invalid), ("sbx-mismatch-1", false, .mismatch),
         ("sbx-auth-1", false, .auth), ("sbx-internal-1-x", false, .retryable(.internalError)),
+        ("sbx-devicerate-1-x", false, .retryable(.quota)),
     ])
     func `a token is refused by its prefix and its registration`(
         token: String,
         isGone: Bool,
-        refusal: RegistrationRefusal
+        refusal: DeviceRefusal
     ) {
         var topics = Topics()
         #expect(topics.refusal(of: token, isGone: isGone) == refusal)
     }
 
     @Test func `a refusal has a word for each of the three APIs`() {
-        let table: [(RegistrationRefusal, String, Int, Int)] = [
+        let table: [(DeviceRefusal, String, Int, Int)] = [
             (.invalid, "INVALID_ARGUMENT", 400, 400), (.unregistered, "NOT_FOUND", 404, 404),
             (.mismatch, "PERMISSION_DENIED", 403, 403), (.auth, "PERMISSION_DENIED", 401, 403),
             (.retryable(.unavailable), "DEADLINE_EXCEEDED", 503, 500),
@@ -36,8 +37,8 @@ import Testing
             (.retryable(.deviceRate), "RESOURCE_EXHAUSTED", 429, 429),
         ]
         for (refusal, word, v1, info) in table {
-            #expect(refusal.word == word)
-            #expect(refusal.apiError.code == v1, "\(refusal)")
+            #expect(refusal.topicWord == word)
+            #expect(refusal.apiError(token: "t", field: "name").status.code == v1, "\(refusal)")
             #expect(refusal.infoRefusal.status == info, "\(refusal)")
         }
     }
@@ -46,8 +47,8 @@ import Testing
         var topics = Topics()
         var devices = Devices()
         for token in ["a", "b"] { #expect(devices.put(token, Devices.Device()) == true) }
-        try topics.subscribe("a", to: "news", nowMs: nil)
-        #expect(topics.addAnonymous(10, to: "sport") == true)
+        try topics.subscriptions.subscribe("a", to: "news", nowMs: nil)
+        #expect(topics.subscriptions.addAnonymous(10, to: "sport") == true)
         let either = try #require(Condition("'news' in topics || 'sport' in topics"))
         #expect(topics.recipientCount(.condition(either), devices: devices) == 11)
         let negation = try #require(Condition("!('news' in topics)"))
@@ -74,7 +75,7 @@ import Testing
             try topics.perform(request(.get(topic: "news")), project: "p", nowMs: 0)
         }
         let made = try topics.perform(request(.create(topic: "news")), project: "p", nowMs: 0)
-        #expect(made.object?["createTime"] == "1970-01-01T00:00:00.000Z")
+        #expect(made["createTime"] == "1970-01-01T00:00:00.000Z")
         #expect(throws: APIError.subscriptionExists) {
             try topics.perform(request(.create(topic: "news")), project: "p", nowMs: 0)
         }

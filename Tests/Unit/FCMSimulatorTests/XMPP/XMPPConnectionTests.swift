@@ -7,7 +7,7 @@ import Testing
 @Suite struct XMPPConnectionTests {
     enum Event: CaseIterable { case stream, credential, bind }
 
-    private static let projects = Projects([Trial.project])
+    private static let projects = [Trial.project]
 
     private static func perform(
         _ event: Event,
@@ -87,7 +87,7 @@ import Testing
             let answer = XMPPConnection.Answer(messageID: "m\(index)", stanza: [], dueMs: Int64(index))
             #expect(connection.append(answer) == (index < XMPPConnection.window))
         }
-        connection.appendBacklog(XMLElement(XMLName("presence", in: XMPPNames.client)))
+        connection.backlog.append(XMLElement(XMLName("presence", in: XMPPNames.client)))
         #expect(connection.nextOfBacklog() == nil)
         #expect(connection.resumeReading() == false)
         #expect(connection.removeAnswers(dueAt: 1).map(\.messageID) == ["m1"])

@@ -43,7 +43,8 @@ import Testing
         ("====", "PLAIN", "incorrect-encoding"), ("", "X-OAUTH2", "not-authorized"),
         ("", "SCRAM-SHA-1", "invalid-mechanism"),
     ])
-    func `a wrong credential is refused, and that is the end`(text: String, mechanism: String, word: String) throws {
+    func `a wrong credential is refused, and that is the end`(text: String, mechanism: String, word: String) throws
+    {
         var trial = XMPPTrial()
         let id = try trial.open()
         trial.header(on: id)

@@ -6,7 +6,7 @@ import Testing
 
 /// The XMPP service alone: connections, answers, acks, draining. A test answers the downstream messages itself.
 @Suite struct XMPPServiceTests {
-    private static let projects = Projects([Trial.project, Trial.other])
+    private static let projects = [Trial.project, Trial.other]
 
     private struct Stage {
         var service = XMPPService()
@@ -72,11 +72,10 @@ import Testing
 
         mutating func upstream(_ messageID: String, lifetimeMs: Int64 = 1_000, isNowOrNever: Bool = false) -> Bool {
             service.sendUpstream(
-                Upstream.message(
-                    id: messageID,
+                Upstream(
+                    messageID: messageID,
                     from: "t",
-                    category: "c",
-                    data: "d",
+                    json: Array("{}".utf8),
                     expiresMs: nowMs + lifetimeMs,
                     isNowOrNever: isNowOrNever
                 ),
@@ -91,7 +90,7 @@ import Testing
         var stage = Stage()
         let id = try stage.bind()
         #expect(stage.downstream("m1", on: id)?.messageID == "m1")
-        #expect(stage.service.project(of: id)?.id == Trial.project.id)
+        #expect(stage.service.connections[id]?.project?.id == Trial.project.id)
         #expect(stage.actions() == [])
         #expect(stage.message("{", on: id) == .malformed("INVALID_JSON"))
         #expect(stage.texts().first?.contains("type=\"error\"") == true)
@@ -105,13 +104,13 @@ import Testing
         let received = stage.downstream("m1", on: id)
         let message = try #require(received)
         stage.service.acknowledge(message, more: JSONObject(), delayMs: 500, on: id, nowMs: 0)
-        #expect(stage.service.isUnanswered("m1", on: id))
+        #expect(stage.service.connections[id]?.isUnanswered("m1") == true)
         #expect(stage.service.dueMs(nowMs: 0) == 500)
         stage.service.writeDueAnswers(on: id, nowMs: 499)
         #expect(stage.actions() == [])
         stage.service.writeDueAnswers(on: id, nowMs: 500)
         #expect(stage.texts().first?.contains("m1") == true)
-        #expect(!stage.service.isUnanswered("m1", on: id))
+        #expect(stage.service.connections[id]?.isUnanswered("m1") == false)
         stage.service.finish(id, nowMs: 500)
         #expect(stage.service.timedConnections.isEmpty)
     }
@@ -190,7 +189,7 @@ import Testing
         #expect(stage.service.drainAll(project: nil, nowMs: 0) == 1)
         #expect(stage.service.drainAll(project: nil, nowMs: 0) == 0)
         #expect(stage.texts().first?.contains("CONNECTION_DRAINING") == true)
-        #expect(stage.service.isDraining(id))
+        #expect(stage.service.connections[id]?.isDraining == true)
         #expect(stage.upstream("u1", lifetimeMs: 60_000) == true)
         stage.service.distributeUpstream(nowMs: 0)
         #expect(stage.actions() == [])
@@ -203,10 +202,11 @@ import Testing
 
     @Test func `a receipt is queued once, for the message that wants one`() {
         var upstream = UpstreamQueue()
-        let wish = ReceiptWishes.Wish(project: "p", original: "m1", expiresMs: 100)
-        upstream.awaitReceipt(wish, messageID: "0:1", nowMs: 0)
+        let receipt = AwaitedReceipt(project: "p", original: "m1", expiresMs: 100)
+        upstream.awaitReceipt(receipt, messageID: "0:1", nowMs: 0)
         func delivery(_ id: String) -> Delivery {
-            Delivery(token: "t", platform: .android, timeMs: 5, messageID: id, senderID: "1", source: .none)
+            let message = AcceptedMessage(token: "t", messageID: id, senderID: "1", source: .none, acceptedMs: 5)
+            return Delivery(accepted: message, platform: .android, timeMs: 5)
         }
         upstream.addReceipt(for: delivery("0:2"), form: .object)
         #expect(upstream.awaitsReceipts)
