@@ -1,5 +1,6 @@
 import FCMSimulator
 import FanfareHTTP
+import FanfareModel
 import HTTPTypes
 import Hummingbird
 import HummingbirdCore
@@ -65,11 +66,7 @@ enum ControlPort {
     /// resolves to 127.0.0.1 (DNS rebinding); they are refused.
     static func isLocal(authority: String?) -> Bool {
         guard let authority else { return true }
-        var host = Substring(authority.lowercased())
-        if host.hasPrefix("[") { return host.hasPrefix("[::1]") }
-        if let colon = host.lastIndex(of: ":") { host = host[..<colon] }
-        let parts = host.split(separator: ".", omittingEmptySubsequences: false)
-        return host == "localhost"
-            || (parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil && $0.first != "+" })
+        if authority.hasPrefix("[") { return authority.hasPrefix("[::1]") }
+        return Loopback.names(authority[..<(authority.lastIndex(of: ":") ?? authority.endIndex)])
     }
 }

@@ -59,7 +59,7 @@ final class HTTP2Connection: ChannelInboundHandler {
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         switch event {
         case let closed as StreamClosedEvent: drop(closed.streamID, context)
-        case is ChannelShouldQuiesceEvent: close(context)
+        case is ChannelShouldQuiesceEvent: context.close(promise: nil)
         default: break
         }
         context.fireUserInboundEventTriggered(event)
@@ -68,7 +68,7 @@ final class HTTP2Connection: ChannelInboundHandler {
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         // The HTTP/2 handler answers an error of one stream, such as a frame after its reset.
         if error is NIOHTTP2Errors.StreamError { return }
-        close(context)
+        context.close(promise: nil)
     }
 
     // MARK: Requests
@@ -215,11 +215,6 @@ final class HTTP2Connection: ChannelInboundHandler {
         context.flush()
         let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
         context.eventLoop.scheduleTask(in: .milliseconds(100)) { bound.value.close(promise: nil) }
-    }
-
-    /// The server stops.
-    private func close(_ context: ChannelHandlerContext) {
-        context.close(promise: nil)
     }
 
     private func write(_ context: ChannelHandlerContext, _ stream: HTTP2StreamID, _ payload: HTTP2Frame.FramePayload) {

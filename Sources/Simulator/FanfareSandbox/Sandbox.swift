@@ -36,30 +36,29 @@ public actor Sandbox {
         let certificate = try ServerCertificate.loadOrMake(in: directory)
         let host = try makeHost(directory: directory, port: port)
         let loops = MultiThreadedEventLoopGroup(numberOfThreads: options.threads)
-        let started = StartSignal()
+        // The port of each server that listens; an error ends it.
+        let (started, starting) = AsyncThrowingStream<(server: String, port: Int), any Error>.makeStream()
         let data = Server(
-            childChannelSetup: DataChannel(
-                tls: try Self.context(certificate, protocols: ["h2", "http/1.1"]),
-                host: host
-            ),
-            configuration: ServerConfiguration(
-                address: .hostname(options.listen, port: port),
-                backlog: 1_024
-            ),
-            onServerRunning: { _ in started.listening() },
+            childChannelSetup: TLSChannel(tls: try Self.context(certificate, protocols: ["h2", "http/1.1"])) {
+                try $0.addHandler(HTTPNegotiation.handler(host: host))
+            },
+            configuration: ServerConfiguration(address: .hostname(options.listen, port: port), backlog: 1_024),
+            onServerRunning: { _ in starting.yield(("data", port)) },
             eventLoopGroup: loops,
             logger: serverLogger
         )
         let xmpp = Server(
-            childChannelSetup: XMPPChannel(tls: try Self.context(certificate, protocols: []), host: host),
+            childChannelSetup: TLSChannel(tls: try Self.context(certificate, protocols: [])) {
+                try $0.addHandler(XMPPHandler(host: host))
+            },
             configuration: ServerConfiguration(address: .hostname(options.listen, port: xmppPort), backlog: 1_024),
-            onServerRunning: { _ in started.xmppListening() },
+            onServerRunning: { _ in starting.yield(("xmpp", xmppPort)) },
             // Not the loops that end with the sandbox: a server whose start is cut short uses its loops later.
             eventLoopGroup: MultiThreadedEventLoopGroup.singleton,
             logger: serverLogger
         )
         let control = ControlPort.application(host: host, port: options.controlPort, logger: serverLogger) { port in
-            started.listening(controlPort: port)
+            starting.yield(("control", port))
         }
         var groupConfiguration = ServiceGroupConfiguration(
             services: [
@@ -80,28 +79,31 @@ public actor Sandbox {
         let task = Task {
             do {
                 try await services.run()
-                started.failed(SandboxError("stopped before it listened"))
+                starting.finish(throwing: SandboxError("stopped before it listened"))
             } catch {
-                started.failed(error)
+                starting.finish(throwing: error)
                 throw error
             }
         }
         running = (services, task, loops)
-        let bound: Int
+        var ports: [String: Int] = [:]
         do {
-            bound = try await started.wait()
+            for try await (server, port) in started.prefix(3) { ports[server] = port }
+            // The sequence ends early if the task is cancelled.
+            guard ports.count == 3 else { throw CancellationError() }
         } catch {
             await stop()
             throw error
         }
+        let bound = SandboxPorts(data: port, xmpp: xmppPort, control: ports["control"] ?? 0)
         logger.info(
             "The sandbox listens",
             metadata: [
-                "port": "\(port)", "xmpp_port": "\(xmppPort)", "control_port": "\(bound)",
+                "port": "\(port)", "xmpp_port": "\(xmppPort)", "control_port": "\(bound.control)",
                 "state": "\(options.stateDirectory)",
             ]
         )
-        return SandboxPorts(data: port, xmpp: xmppPort, control: bound)
+        return bound
     }
 
     /// Returns when the sandbox was stopped; throws the error that ended it otherwise.

@@ -1,3 +1,5 @@
+import FanfareModel
+
 /// The settings of a sandbox, one for each flag of its command.
 public struct SandboxOptions: Equatable, Sendable {
     /// The TLS port of all HTTP services; 0 takes a free one.
@@ -49,12 +51,8 @@ public struct SandboxOptions: Equatable, Sendable {
         try within("threads", threads, 1...64)
         guard !projects.isEmpty else { throw SandboxError("project: at least one") }
         for project in projects {
-            let fits = project.utf8.allSatisfy { byte in
-                (byte >= UInt8(ascii: "a") && byte <= UInt8(ascii: "z"))
-                    || (byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")) || byte == UInt8(ascii: "-")
-            }
-            guard fits, !project.hasPrefix("-"), (1...63).contains(project.utf8.count) else {
-                throw SandboxError("project: \(project) is not of the form [a-z0-9][a-z0-9-]{0,62}")
+            guard ProjectID.isValid(project) else {
+                throw SandboxError("project: \(project) is not of the form \(ProjectID.pattern)")
             }
         }
         guard Set(projects).count == projects.count else { throw SandboxError("project: named twice") }

@@ -3,21 +3,23 @@ import Logging
 import NIOCore
 import NIOSSL
 
-/// A connection of the XMPP port: TLS from its first byte, then ``XMPPHandler``.
-struct XMPPChannel: ServerChildChannel {
+/// A connection of a TLS port. Hummingbird accepts and closes it; our own handlers speak the protocol on it.
+struct TLSChannel: ServerChildChannel {
     struct Value: ServerChildChannelValue {
         let channel: any Channel
     }
 
     let tls: NIOSSLContext
-    let host: SimulatorHost
+    /// Adds the handlers behind TLS.
+    let addHandlers: @Sendable (ChannelPipeline.SynchronousOperations) throws -> Void
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
         channel.eventLoop.makeCompletedFuture {
+            // A half-closed connection gets no answers: its peer counts as gone.
             try channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: false)
             let pipeline = channel.pipeline.syncOperations
             try pipeline.addHandler(NIOSSLServerHandler(context: self.tls))
-            try pipeline.addHandler(XMPPHandler(host: self.host))
+            try addHandlers(pipeline)
             return Value(channel: channel)
         }
     }
