@@ -7,7 +7,7 @@ import Testing
 
 @testable import FanfareSandbox
 
-/// What a GOAWAY says of streams by frames, in an order that no client can be made to send them in.
+/// The GOAWAY's last stream, for frames in an order that no client can be made to send.
 @Suite struct GoAwayTests {
     private let loop = EmbeddedEventLoop()
     private let host: SimulatorHost
@@ -51,7 +51,7 @@ import Testing
     }
 
     /// The later stream's body comes first: it is delivered, and its answer waits.
-    @Test func whatWasDeliveredIsNotSaidToBeUnprocessed() throws {
+    @Test func goAwayCountsADeliveredRequestAsProcessed() throws {
         try headers(1)
         try headers(3)
         try body(3, to: "sbx-slow-1000-a")

@@ -16,7 +16,7 @@ import Testing
         }
     }
 
-    @Test func `tokens subscribe, and a topic's message takes its audience's time to reach them`() async throws {
+    @Test func `a topic message reaches subscribed tokens after its audience's time`() async throws {
         try await RunningSandbox.with({ $0.fanoutRate = 1_000 }) { sandbox async throws in
             let headers = try await Self.bearer(sandbox)
             let subscribed = try await sandbox.ask(
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func `a small quota is refused with the seconds that are left, and refilled`() async throws {
+    @Test func `a send beyond a small quota gets the seconds until the refill`() async throws {
         try await RunningSandbox.with({ $0.quotaPerMinute = 2 }) { sandbox async throws in
             let headers = try await Self.bearer(sandbox)
             let path = "/v1/projects/demo/messages:send"
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func `a fan-out beyond the thousandth is refused, or deferred when told so`() async throws {
+    @Test func `a fan-out beyond the thousandth is refused, or deferred by option`() async throws {
         for defers in [false, true] {
             let change: (inout SandboxOptions) -> Void = {
                 $0.deferFanouts = defers

@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 @Suite struct ServerTests {
-    @Test func `every file is there before the first connection, for its owner only`() async throws {
+    @Test func `every file exists before the first connection, for its owner only`() async throws {
         try await RunningSandbox.with { sandbox async throws in
             let names = [
                 "ca.pem", "server-key-demo", "sender-id-demo", "service-account-demo.json", "server-key-other",
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func `a body that is too large is refused in words`() async throws {
+    @Test func `a body that is too large is refused with a sentence`() async throws {
         try await RunningSandbox.with { sandbox async throws in
             let body = String(repeating: "x", count: 10_000_000)
             let control = try await sandbox.control("POST", "/devices", body)
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func `a second start keeps keys and trust, and names its own port`() async throws {
+    @Test func `a second start reuses keys and certificates, and names its own port`() async throws {
         let directory = NSTemporaryDirectory() + "fanfare-sandbox-" + UUID().uuidString
         defer { try? FileManager.default.removeItem(atPath: directory) }
         var first: [String] = []
@@ -97,7 +97,7 @@ import Testing
     }
 
     @Test(arguments: [("--http2", "2"), ("--http1.1", "1.1")])
-    func `a signed assertion buys a token that sends`(option: String, version: String) async throws {
+    func `a signed assertion is exchanged for a token that may send`(option: String, version: String) async throws {
         try await RunningSandbox.with { sandbox async throws in
             let account = try Account(file: sandbox.directory + "/service-account-demo.json")
             let token = try await account.accessToken(sandbox)
@@ -167,7 +167,7 @@ import Testing
         }
     }
 
-    @Test func `a thousand long tokens fit through the windows`() async throws {
+    @Test func `a request with a thousand long tokens passes the flow control windows`() async throws {
         try await RunningSandbox.with { sandbox async throws in
             let filler = String(repeating: "x", count: 1_000)
             let list = (0..<1_000).map { JSONValue.string("t\($0)-" + filler) }
@@ -181,7 +181,7 @@ import Testing
         }
     }
 
-    @Test func `settings out of range are named`() async throws {
+    @Test func `a setting out of range is named`() async throws {
         var options = SandboxOptions(stateDirectory: "/nonexistent", projects: ["Demo"])
         #expect(throws: SandboxError.self) { try options.check() }
         options.projects = ["demo", "demo"]
@@ -192,7 +192,7 @@ import Testing
         #expect(throws: SandboxError.self) { try options.check() }
     }
 
-    @Test func `a silent connection does not hold up a stop`() async throws {
+    @Test func `a silent connection does not delay a stop`() async throws {
         let clock = ContinuousClock()
         var stopping = clock.now
         // Opened and left alone, before TLS and outside HTTP.
@@ -216,7 +216,7 @@ import Testing
         #expect(clock.now - stopping < .seconds(10))
     }
 
-    @Test func `a port that is taken is an error, not a hang`() async throws {
+    @Test func `a port in use is an error, not a hang`() async throws {
         try await RunningSandbox.with { sandbox async throws in
             await #expect(throws: SandboxError.self) {
                 try await RunningSandbox.with({ $0.port = sandbox.ports.data }) { _ in }

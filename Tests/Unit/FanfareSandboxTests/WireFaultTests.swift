@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func `a lost answer was delivered`() async throws {
+    @Test func `a message with a lost answer is delivered`() async throws {
         try await RunningSandbox.with { sandbox async throws in
             #expect(try await sandbox.legacy(#"{"to":"sbx-lost-1-a"}"#).exitCode == 92)
             #expect(try await sandbox.legacy(#"{"to":"sbx-lost-1-a"}"#).status == 200)
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func `a fault's status and headers arrive`() async throws {
+    @Test func `a fault's status and headers reach the client`() async throws {
         try await RunningSandbox.with { sandbox async throws in
             let date = "Sun, 06 Nov 2033 08:49:37 GMT"
             try await sandbox.control(

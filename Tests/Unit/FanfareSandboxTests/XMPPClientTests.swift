@@ -7,7 +7,7 @@ import Testing
 /// A well-known XMPP client against the sandbox's XMPP port. `FANFARE_SDK_PYTHON` names a Python that has `slixmpp`.
 @Suite struct XMPPClientTests {
     @Test(.enabled(if: SDKTests.python != nil, "FANFARE_SDK_PYTHON names no Python"))
-    func `slixmpp logs in, sends, hears and acknowledges`() async throws {
+    func `slixmpp logs in, sends, receives and acknowledges`() async throws {
         let python = try #require(SDKTests.python)
         try await RunningSandbox.with { sandbox async throws in
             let result = try await run(python, sandbox)

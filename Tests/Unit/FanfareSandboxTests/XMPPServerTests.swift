@@ -21,7 +21,7 @@ import Testing
         ).output
     }
 
-    @Test func `a stream is offered and what does not belong there ends it`() async throws {
+    @Test func `malformed or unexpected input ends the stream with an error`() async throws {
         let bomb = "<?xml version='1.0'?><!DOCTYPE a [<!ENTITY b \"bbbb\"><!ENTITY c \"&b;&b;&b;\">]><a>&c;</a>"
         let header = Self.header
         let table: [(name: String, text: String, word: String)] = [

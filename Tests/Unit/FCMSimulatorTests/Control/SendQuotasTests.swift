@@ -15,7 +15,7 @@ import Testing
         #expect(quotas.rejectedCount == 1)
     }
 
-    @Test func `a message that is taken back can be sent`() {
+    @Test func `a restored message can be sent`() {
         var quotas = SendQuotas(perMinute: 1)
         #expect(quotas.consume(1, project: "a", nowMs: 0) == true)
         quotas.restore(project: "a")
@@ -23,7 +23,7 @@ import Testing
         #expect(quotas.consume(1, project: "a", nowMs: 2) == false)
     }
 
-    @Test func `the report lists each window with its use and its refusals`() {
+    @Test func `the report lists the use and refusals of each window`() {
         var quotas = SendQuotas(perMinute: 1)
         for nowMs in [Int64(0), 1, 60_000] { _ = quotas.consume(1, project: "a", nowMs: nowMs) }
         #expect(

@@ -28,7 +28,7 @@ import Testing
         (#"{"topic":"a b","subscribers":1}"#, "topic"), ("{}", "token, group or topic"),
         (#"{"online":true}"#, "token, group or topic"), (#"{"subscribers":1}"#, "token, group or topic"),
     ])
-    func `what is not understood is refused by name, and changes nothing`(body: String, name: String) throws {
+    func `an invalid field is refused by its name and changes nothing`(body: String, name: String) throws {
         var trial = Trial()
         try trial.device(#"{"token":"taken"}"#)
         let reply = trial.control("POST", "/devices", body)
@@ -38,7 +38,7 @@ import Testing
         #expect(try trial.shown("a")["described"] == false)
     }
 
-    @Test func `the same call again changes what it names and nothing else`() throws {
+    @Test func `a second description changes the fields it names and no others`() throws {
         var trial = Trial()
         try trial.device(
             #"{"token":"a","package":"p","senders":["1","2"],"app_state":"background","normal_delay_ms":5,"#
@@ -62,7 +62,7 @@ import Testing
         #expect(device["offline_since_ms"]?.number?.int64 == trial.nowMs - 5)
     }
 
-    @Test func `another platform forgets what only the old one had`() throws {
+    @Test func `a change of platform drops fields of the old platform`() throws {
         var trial = Trial()
         try trial.device(#"{"token":"a","platform":"apple","app_state":"low_power","rate_per_minute":1}"#)
         try trial.device(#"{"token":"a","platform":"android"}"#)
@@ -71,7 +71,7 @@ import Testing
         #expect(device["rate_per_minute"] == nil)
     }
 
-    @Test func `a token that nobody described is a healthy Android device`() throws {
+    @Test func `a token without a description is a healthy Android device`() throws {
         var trial = Trial()
         for (token, platform) in [("a", "android"), ("sbx-apple-1", "apple"), ("sbx-web-1", "web")] {
             let device = try trial.shown(token)

@@ -8,7 +8,7 @@ import Testing
     // MARK: Silent for long
 
     @Test(arguments: [(29, 1, 0), (30, 1, 0), (31, 0, 1), (269, 0, 1)])
-    func `after a month of silence messages are accepted and dropped at once`(
+    func `messages to a device silent for a month are accepted and dropped`(
         days: Int,
         stored: Int64,
         inactive: Int64
@@ -21,7 +21,7 @@ import Testing
         #expect(try trial.dropped(.inactive) == 2 * inactive)
     }
 
-    @Test func `a month goes by on the virtual clock as well`() throws {
+    @Test func `a month on the virtual clock makes a device inactive`() throws {
         var trial = Trial()
         try trial.device(#"{"token":"a","online":false}"#)
         try trial.advance(30 * day + 1)
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(arguments: [(28 * day, 3), (28 * day + 1, 0)])
-    func `a device back within four weeks of the last data message is told that it missed some`(
+    func `a device that returns within four weeks of the last data message gets the event`(
         wait: Int64,
         count: Int
     ) throws {
@@ -48,7 +48,7 @@ import Testing
         #expect(trial.received("a").last?.event == .message)
     }
 
-    @Test func `a device is not told of missed notifications, only of missed data`() throws {
+    @Test func `missed notifications cause no event, missed data messages do`() throws {
         var trial = Trial()
         try trial.device(#"{"token":"a","inactive_days":40}"#)
         trial.message(to: "a", #""notification":{"title":"T"}"#)
@@ -56,7 +56,7 @@ import Testing
         #expect(trial.received("a").isEmpty)
     }
 
-    @Test func `270 days of silence end a token`() throws {
+    @Test func `a token expires after 270 days of silence`() throws {
         var trial = Trial()
         try trial.device(#"{"token":"a","inactive_days":270,"topics":["t"]}"#)
         let refused = trial.message(to: "a")
@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test(arguments: ["apple", "web"])
-    func `silence ends no Apple or web token`(platform: String) throws {
+    func `silence does not expire an Apple or web token`(platform: String) throws {
         var trial = Trial()
         let refused = trial.control(
             "POST",
@@ -98,7 +98,7 @@ import Testing
         #expect(try trial.legacy(#"{"to":"\#(token)"}"#).results() == ["NotRegistered"])
     }
 
-    @Test func `FCM learns of an uninstallation when it next reaches the device`() throws {
+    @Test func `an uninstallation is known after the next delivery attempt`() throws {
         var trial = Trial()
         try trial.device(#"{"token":"a","state":"uninstalled","online":false}"#)
         for _ in 0..<3 { #expect(trial.message(to: "a").status == 200) }
@@ -120,7 +120,7 @@ import Testing
 
     // MARK: Replaced
 
-    @Test func `an old token works for a while, names the new one on legacy, and then ends`() throws {
+    @Test func `a replaced token works until its time, and legacy answers name its successor`() throws {
         var trial = Trial()
         try trial.device(#"{"token":"old","topics":["t"],"package":"app.demo"}"#)
         try trial.device(#"{"token":"old","refreshed_to":"new","old_token_works_ms":60000}"#)
@@ -151,7 +151,7 @@ import Testing
         #expect(try trial.dropped(.collapsed) == 1)
     }
 
-    @Test func `a token is replaced again and again, and all old ones name the latest`() throws {
+    @Test func `a token replaced several times names the latest from every old one`() throws {
         var trial = Trial()
         for round in 0..<20 { try trial.device(#"{"token":"t\#(round)","refreshed_to":"t\#(round + 1)"}"#) }
         #expect(try trial.legacy(#"{"to":"t19"}"#).results() == ["ok>t20"])
@@ -164,7 +164,7 @@ import Testing
 
     // MARK: Whose it is
 
-    @Test func `a foreign sender is a mismatch`() throws {
+    @Test func `a message from another sender is a mismatch`() throws {
         var trial = Trial()
         try trial.device(#"{"token":"a","senders":["210987654321","1"]}"#)
         let refused = trial.message(to: "a")
@@ -176,7 +176,7 @@ import Testing
         #expect(trial.message(to: "a").status == 200)
     }
 
-    @Test func `a foreign package is refused by name, on Android`() throws {
+    @Test func `a message restricted to another package is refused on Android only`() throws {
         var trial = Trial()
         try trial.device(#"{"token":"a","package":"app.demo"}"#)
         try trial.device(#"{"token":"b","platform":"apple","bundle":"app.demo"}"#)
@@ -188,7 +188,7 @@ import Testing
         }
     }
 
-    @Test func `an Apple device's rate is refused with the device's error`() throws {
+    @Test func `a message beyond an Apple device's rate gets the device's error`() throws {
         var trial = Trial()
         try trial.device(#"{"token":"a","platform":"apple","rate_per_minute":2}"#)
         let shown = #""notification":{"title":"T"}"#

@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func `a prefix refuses as often as it says, then accepts`() {
+    @Test func `a token's prefix refuses N times, then accepts`() {
         var devices = Devices()
         let outcomes = (0..<3).map { _ in Self.admit(&devices, "sbx-unavailable-2-x") }
         #expect(outcomes[0] == .refused(.retryable(.unavailable)))
@@ -82,7 +82,7 @@ import Testing
         #expect(outcomes[2] == .accepted(.android, canonical: nil, delayMs: 0, isLost: false))
     }
 
-    @Test func `a replaced token names its successor until its time is over`() {
+    @Test func `a replaced token names its successor until it expires`() {
         var devices = Self.described { _ in }
         #expect(devices.replace("t", by: "new", worksUntilMs: 100) == true)
         #expect(Self.admit(&devices, nowMs: 99) == .accepted(.android, canonical: "new", delayMs: 0, isLost: false))
@@ -93,7 +93,7 @@ import Testing
         #expect(devices.names == ["new"])
     }
 
-    @Test func `the rate counts the app instance, not its tokens, and no trials`() {
+    @Test func `the rate counts the app instance, not its tokens, and not validations`() {
         var devices = Self.described { _ in }
         for _ in 0..<200 { _ = Self.admit(&devices) }
         for _ in 0..<200 { _ = Self.admit(&devices, isTrial: true) }

@@ -19,7 +19,7 @@ import Testing
         #expect(trial.send("a").status == 200)
     }
 
-    @Test func `a multicast's equal tokens are one device, and legacy has its own word`() throws {
+    @Test func `equal tokens of a multicast count as one device, and legacy has its own code`() throws {
         var trial = Trial()
         let list = Array(repeating: "\"a\"", count: 250).joined(separator: ",")
         let results = try trial.legacy(#"{"registration_ids":[\#(list),"b"]}"#).results()
@@ -29,7 +29,7 @@ import Testing
         #expect(try trial.statistic("accepted") == 241)
     }
 
-    @Test func `a device takes 5,000 messages in an hour`() throws {
+    @Test func `a device accepts 5,000 messages in an hour`() throws {
         var trial = Trial()
         let started = trial.nowMs
         var accepted = 0
@@ -46,7 +46,7 @@ import Testing
         #expect(try trial.legacy(#"{"to":"a"}"#).results() == ["ok"])
     }
 
-    @Test func `83 a minute for two hours is never too often`() {
+    @Test func `83 messages a minute for two hours are never refused`() {
         var buckets = DeviceBuckets()
         for minute in 0..<120 {
             for _ in 0..<83 { #expect(buckets.consume("a", nowMs: Int64(minute) * 60_000) == nil) }
@@ -63,7 +63,7 @@ import Testing
         #expect(trial.send("a").status == 200)
     }
 
-    @Test func `tokens sent to once are forgotten a minute later`() {
+    @Test func `a token with one message is forgotten a minute later`() {
         var buckets = DeviceBuckets()
         for index in 0..<100_000 { #expect(buckets.consume("t\(index)", nowMs: 0) == nil) }
         for _ in 0..<100 { #expect(buckets.consume("busy", nowMs: 1) == nil) }
@@ -97,7 +97,7 @@ import Testing
         #expect(windows.last?["started_ms"]?.number?.int64 == trial.nowMs)
     }
 
-    @Test func `errors count against the quota, 429 does not`() {
+    @Test func `refused messages count against the quota unless the status is 429`() {
         var trial = Trial(quotaPerMinute: 3)
         #expect(trial.send("sbx-quota-9-a").status == 429)
         #expect(trial.send(topic: "sbx-topicrate-9-a").status == 429)

@@ -10,7 +10,7 @@ import Testing
         }
     }
 
-    @Test func `one fan-out has the whole rate, two at once half of it each`() throws {
+    @Test func `one fan-out uses the whole rate, two at once share it`() throws {
         var trial = Trial()
         Self.audience(&trial, ["a": 500_000, "b": 500_000])
         trial.send(topic: "a")
@@ -23,7 +23,7 @@ import Testing
         #expect(try trial.fanoutTimes() == [50_000, 100_000, 100_000])
     }
 
-    @Test func `the share follows starts and ends in between`() throws {
+    @Test func `a fan-out's share changes when another starts or ends`() throws {
         var trial = Trial(fanoutRate: 1_000)
         Self.audience(&trial, ["small": 1_000, "large": 3_000])
         trial.send(topic: "large")
@@ -35,7 +35,7 @@ import Testing
         #expect(try trial.statistic("max_active_fanouts") == 2)
     }
 
-    @Test func `ten in a row end sooner on average than ten at once`() throws {
+    @Test func `ten fan-outs in a row end sooner on average than ten at once`() throws {
         var together = Trial()
         Self.audience(&together, ["t": 10_000])
         for _ in 0..<10 { together.send(topic: "t") }
@@ -54,7 +54,7 @@ import Testing
         #expect(try inTurn.statistic("max_active_fanouts") == 1)
     }
 
-    @Test func `projects have a capacity each`() throws {
+    @Test func `each project has its own fan-out capacity`() throws {
         var trial = Trial()
         let token = "ya29.other"
         _ = trial.exchange(
@@ -70,7 +70,7 @@ import Testing
         #expect(try trial.fanouts("?project=other").map { $0["project"] } == ["other"])
     }
 
-    @Test func `more than a thousand are refused, and a place is free when one ends`() throws {
+    @Test func `a fan-out beyond the thousandth is refused until another ends`() throws {
         var trial = Trial()
         Self.audience(&trial, ["short": 10, "long": 1_000_000])
         trial.send(topic: "short")
@@ -140,14 +140,14 @@ import Testing
         #expect(delivery["payload"]?.object?["from"] == "/topics/t")
     }
 
-    @Test func `an audience of nobody ends at once, and a validation starts nothing`() throws {
+    @Test func `a fan-out without recipients ends at once, and a validation starts none`() throws {
         var trial = Trial()
         trial.send(topic: "nobody")
         _ = trial.v1(#"{"validate_only":true,"message":{"topic":"nobody"}}"#)
         #expect(try trial.fanoutTimes() == [0])
     }
 
-    @Test func `a group's send is a fan-out of its members`() throws {
+    @Test func `a send to a group is a fan-out to its members`() throws {
         var trial = Trial(fanoutRate: 10)
         let group = #"{"group":"APA91bKey","members":["a","b","sbx-unregistered-1"]}"#
         #expect(trial.control("POST", "/devices", group).status == 200)
@@ -162,7 +162,7 @@ import Testing
         #expect(try trial.fanoutTimes() == [600, 600])
     }
 
-    @Test func `only the latest ten thousand that ended are listed`() throws {
+    @Test func `only the latest ten thousand ended fan-outs are listed`() throws {
         var trial = Trial()
         for index in 0..<20_002 { trial.send(topic: "t\(index)") }
         let list = try trial.fanouts()
@@ -176,12 +176,12 @@ import Testing
         #"{"group":"k"}"#, #"{"group":"k","members":["a b"]}"#, #"{"group":"k","members":["a"],"x":1}"#,
         #"{"group":"k","members":["# + (1...21).map { "\"m\($0)\"" }.joined(separator: ",") + "]}",
     ])
-    func `what cannot be described is refused`(body: String) {
+    func `an invalid description of an audience is refused`(body: String) {
         var trial = Trial()
         #expect(trial.control("POST", "/devices", body).status == 400)
     }
 
-    @Test func `a reset forgets audiences and what is under way`() throws {
+    @Test func `a reset forgets audiences and active fan-outs`() throws {
         var trial = Trial()
         Self.audience(&trial, ["t": 1_000_000])
         trial.send(topic: "t")

@@ -48,7 +48,7 @@ import Testing
         #expect(fanouts.list(project: "a").allSatisfy { $0.finishedMs != nil })
     }
 
-    @Test func `an end hands back the message of its start`() throws {
+    @Test func `an ended fan-out returns the message of its start`() throws {
         var fanouts = Fanouts(rate: 1_000, defers: false)
         let send = Send(project: Trial.project, traits: MessageTraits(), source: .legacy([1]))
         let message = FanoutMessage(audience: .topic("news"), send: send)

@@ -3,7 +3,7 @@ import FanfareJSON
 import Testing
 
 @Suite struct FaultTests {
-    @Test func `a fault replaces the answer as often as it was told to`() throws {
+    @Test func `a fault replaces the answer for its number of times`() throws {
         var trial = Trial()
         let posted = trial.control(
             "POST",
@@ -24,7 +24,7 @@ import Testing
         #expect(trial.control("DELETE", "/faults?id=" + id).status == 404)
     }
 
-    @Test func `path and token prefix choose the requests`() {
+    @Test func `a fault matches by path and token prefix`() {
         var trial = Trial()
         trial.control("POST", "/faults", #"{"match":{"path":"/fcm/","token_prefix":"bad"},"action":{"html":502}}"#)
         #expect(trial.send("bad-1").status == 200)
@@ -34,7 +34,7 @@ import Testing
         #expect(hit.header("content-type")?.hasPrefix("text/html") == true)
     }
 
-    @Test func `a fraction is drawn from the seed`() {
+    @Test func `a fault's fraction is drawn from the seed`() {
         func hits(seed: UInt64) -> [Bool] {
             var trial = Trial(seed: seed)
             trial.control("POST", "/faults", #"{"match":{"fraction":0.1},"action":{"status":500}}"#)
@@ -63,7 +63,7 @@ import Testing
     ]
 
     @Test(arguments: rows)
-    func `an action below HTTP is handed to the server`(row: Row) throws {
+    func `an action below HTTP is passed to the server`(row: Row) throws {
         var trial = Trial()
         trial.control("POST", "/faults", #"{"match":{"path":"/v1/"},"action":"# + row.action + "}")
         let reply = trial.send("t")
@@ -72,7 +72,7 @@ import Testing
         if row.wire == nil { #expect(reply.delayMs == 20) }
     }
 
-    @Test func `a new connection is told a limit that is in force`() {
+    @Test func `a new connection gets the stream limit in force`() {
         var trial = Trial()
         #expect(trial.simulator.connectionOpened() == nil)
         trial.control("POST", "/faults", #"{"action":{"max_concurrent_streams":3}}"#)
@@ -85,7 +85,7 @@ import Testing
         #"{"action":{"close":true},"match":{"fraction":2}}"#, #"{"action":{"close":true},"match":{"pfad":"/"}}"#,
         #"{"action":{"status":500,"retry_after":"1\r\nx: y"}}"#, #"{"action":{"nack":"x"},"match":{"path":"xmpp"}}"#,
     ])
-    func `a fault that would do nothing is refused`(body: String) throws {
+    func `a fault without effect is refused`(body: String) throws {
         var trial = Trial()
         let reply = trial.control("POST", "/faults", body)
         #expect(reply.status == 400)
@@ -97,7 +97,7 @@ import Testing
         #expect(trial.control("GET", "/nothing").status == 404)
     }
 
-    @Test func `the clock goes forward only`() {
+    @Test func `the clock moves forward only`() {
         var trial = Trial()
         #expect(trial.control("POST", "/clock", #"{"advance_ms":-1}"#).status == 400)
     }

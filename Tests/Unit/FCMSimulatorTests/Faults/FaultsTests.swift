@@ -19,7 +19,7 @@ import Testing
         return faults.hit(path: path, random: &random) { token.hasPrefix($0) }?.status
     }
 
-    @Test func `the oldest rule that fits is applied until it is used up`() throws {
+    @Test func `the oldest fault that matches is applied until it is used up`() throws {
         var faults = try Self.faults(
             #"{"match":{"path":"/v1"},"action":{"status":503},"times":2}"#,
             #"{"match":{"token_prefix":"t"},"action":{"status":500}}"#
@@ -31,7 +31,7 @@ import Testing
         #expect(faults.all.map(\.timesLeft) == [0, nil])
     }
 
-    @Test func `a removed rule hits nothing, and a new one has another id`() throws {
+    @Test func `a removed fault matches nothing, and a new one has another id`() throws {
         var faults = try Self.faults(#"{"action":{"status":503}}"#)
         #expect(faults.remove("f1") == true)
         #expect(faults.remove("f1") == false)
@@ -39,7 +39,7 @@ import Testing
         #expect(try faults.add(["action": .object(["status": 500])]) == "f2")
     }
 
-    @Test func `a rule of XMPP hits no path`() throws {
+    @Test func `a fault on XMPP matches no HTTP path`() throws {
         var faults = try Self.faults(#"{"match":{"path":"xmpp"},"action":{"nack":"SERVICE_UNAVAILABLE"}}"#)
         #expect(Self.hit(&faults, "/v1/x") == nil)
         var random = RandomStream(seed: 1)

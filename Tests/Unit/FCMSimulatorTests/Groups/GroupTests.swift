@@ -138,7 +138,7 @@ extension SimulatorReply {
         #expect(try trial.legacy(#"{"to":"\#(key)"}"#).json() == ["success": 20, "failure": 0])
     }
 
-    @Test func `without its last member a group is gone and its name free`() throws {
+    @Test func `a group whose last member is removed is gone, and its name is free`() throws {
         var trial = Trial()
         let key = try trial.makeGroup(["a", "b"])
         #expect(trial.group(Self.body("remove", key: key, ["a", "stranger"])).status == 200)
@@ -156,7 +156,7 @@ extension SimulatorReply {
         #expect(try trial.legacy(#"{"to":"\#(next)"}"#).results() == ["NotRegistered"])
     }
 
-    @Test func `a group send names the members that failed, and is a 503 if all did`() throws {
+    @Test func `a group send names the members that failed, and gets 503 if all did`() throws {
         var trial = Trial()
         let key = try trial.makeGroup(["a", "b", "sbx-unavailable-2-x"])
         trial.control("POST", "/devices", #"{"token":"b","state":"unregistered"}"#)
@@ -182,7 +182,7 @@ extension SimulatorReply {
         #expect(try trial.send("APA91bEmpty").json() == [:])
     }
 
-    @Test func `a group described to name all does so if no member was reached`() throws {
+    @Test func `a group described with names_all names all members if none was reached`() throws {
         var trial = Trial()
         let members = ["sbx-unregistered-a", "sbx-unavailable-1-b"]
         let list = #"["sbx-unregistered-a","sbx-unavailable-1-b"]"#
@@ -201,7 +201,7 @@ extension SimulatorReply {
         #expect(trial.control("POST", "/devices", bad).status == 400)
     }
 
-    @Test func `a group's key is refused where a token is required`() throws {
+    @Test func `a group's key is refused in place of a token`() throws {
         var trial = Trial()
         let key = try trial.makeGroup(["a"])
         #expect(try trial.legacy(#"{"registration_ids":["\#(key)","b"]}"#).results() == ["InvalidRegistration", "ok"])

@@ -38,7 +38,7 @@ import Testing
         #expect(stage.groups.lookup("t", project: "p") == .notAGroup)
     }
 
-    @Test func `a group without its last member is gone, and its name free`() throws {
+    @Test func `a group without its last member is gone, and its name is free`() throws {
         var stage = Stage()
         let key = try stage.perform(.create, ["a"])
         _ = try stage.perform(.remove(key: key), ["a", "stranger"])
@@ -66,7 +66,7 @@ import Testing
         #expect(throws: Never.self) { try stage.perform(.remove(key: key), ["gone"]) }
     }
 
-    @Test func `a name is taken once, and a key has one name`() throws {
+    @Test func `a name that is in use is refused, and so is a key with another name`() throws {
         var stage = Stage()
         let key = try stage.perform(.create, ["a"])
         #expect(throws: GroupRefusal.exists) { try stage.perform(.create, ["b"]) }

@@ -36,7 +36,7 @@ import Testing
         #expect(try reply.results() == [code])
     }
 
-    @Test func `without a valid key there is an HTML page`() {
+    @Test func `a request without a valid key gets an HTML page`() {
         var trial = Trial()
         let keys = [nil, "AIzaSyBrowserOrAndroidKey", "AAAAstranger:APA91bx", ""]
         for key in keys {
@@ -122,7 +122,7 @@ import Testing
     ]
 
     @Test(arguments: documented)
-    func `a bad option gets the documented code, or the observed sentence`(row: Documented) throws {
+    func `an invalid option gets the documented code, or the observed sentence`(row: Documented) throws {
         var trial = Trial()
         let one = trial.legacy(#"{"to":"t","# + row.fields + "}")
         #expect(one.status == 200)
@@ -143,14 +143,14 @@ import Testing
         #expect(try trial.legacy(#"{"data":{"a":"b"}}"#).results() == ["MissingRegistration"])
     }
 
-    @Test func `a topic message may have half the size`() throws {
+    @Test func `a topic message is limited to half the size`() throws {
         var trial = Trial()
         let data = #""data":{"k":""# + String(repeating: "x", count: 2_048) + #""}}"#
         #expect(try trial.legacy(#"{"to":"/topics/x","# + data).json() == ["error": "MessageTooBig"])
         #expect(trial.legacy(#"{"to":"t","# + data).status == 200)
     }
 
-    @Test func `a package that is not the device's is named`() throws {
+    @Test func `a message restricted to another package gets InvalidPackageName`() throws {
         var trial = Trial()
         trial.control("POST", "/devices", #"{"token":"t","package":"com.a"}"#)
         #expect(
@@ -159,7 +159,7 @@ import Testing
         #expect(try trial.legacy(#"{"to":"t","restricted_package_name":"com.a"}"#).results() == ["ok"])
     }
 
-    @Test func `topics and conditions are answered with one id`() throws {
+    @Test func `a send to a topic or a condition is answered with one id`() throws {
         var trial = Trial()
         for body in [#"{"to":"/topics/x"}"#, #"{"condition":"'x' in topics"}"#] {
             let reply = try trial.legacy(body).json()

@@ -36,7 +36,7 @@ import Testing
         // Trouble of FCM's own has a status, and no word.
         ("registration_id=sbx-unavailable-1-x", 503, ""), ("registration_id=sbx-internal-1-x", 500, ""),
     ])
-    func `every error has its line`(body: String, status: Int, text: String) {
+    func `every error is answered with its line`(body: String, status: Int, text: String) {
         var trial = Trial()
         trial.control("POST", "/devices", #"{"token":"p","package":"com.example.shop"}"#)
         let reply = trial.legacy(body, contentType: Self.form)

@@ -70,7 +70,7 @@ import Testing
         #expect(try trial.stored("b").count == 2)
     }
 
-    @Test func `of five collapse keys four are kept, chosen by the seed`() throws {
+    @Test func `four of five collapse keys stay, chosen by the seed`() throws {
         var kept: Set<[String]> = []
         for seed in UInt64(1)...20 {
             var lists: [[String]] = []
@@ -88,7 +88,7 @@ import Testing
         #expect(kept.count > 1)
     }
 
-    @Test func `a stored message is dropped when a newer one with its key goes straight to the device`() throws {
+    @Test func `a stored message is dropped when a newer one with its key is delivered`() throws {
         var trial = Trial()
         try trial.device(#"{"token":"a","app_state":"doze"}"#)
         trial.message(to: "a", #""data":{"k":"old"},"android":{"collapse_key":"x"}"#)
@@ -121,7 +121,7 @@ import Testing
         #expect(trial.received("a").count == 2)
     }
 
-    @Test func `two overflows before the device is back are one event`() throws {
+    @Test func `two overflows before the device connects cause one event`() throws {
         var trial = Trial()
         try trial.device(#"{"token":"a","online":false}"#)
         for _ in 0..<202 { trial.message(to: "a") }
@@ -129,7 +129,7 @@ import Testing
         #expect(trial.received("a").map(\.event) == [.deletedMessages(count: 202)])
     }
 
-    @Test func `a dozing device is told of discarded messages when it wakes, a throttled one at once`() throws {
+    @Test func `the event of discarded messages waits for the end of Doze, not for the throttle`() throws {
         var trial = Trial()
         try trial.device(#"{"token":"a","app_state":"doze"}"#)
         for _ in 0..<101 { trial.message(to: "a") }
@@ -142,7 +142,7 @@ import Testing
     }
 
     @Test(arguments: ["sbx-apple-1", "sbx-web-1"])
-    func `beyond a hundred messages an Apple or web device silently loses the oldest`(token: String) throws {
+    func `an Apple or web device loses its oldest message beyond a hundred`(token: String) throws {
         var trial = Trial()
         try trial.device(#"{"token":"\#(token)","online":false}"#)
         for mark in 0..<103 {

@@ -11,7 +11,7 @@ import Testing
     }
 
     @Test(arguments: UInt64(1)...10)
-    func `queues come due in the order of time, whatever happens to them before`(seed: UInt64) {
+    func `queues are due in the order of time after any changes`(seed: UInt64) {
         var random = RandomStream(seed: seed)
         var queues = DeviceQueues()
         var due: [String: Int64] = [:]
@@ -57,7 +57,7 @@ import Testing
         #expect(queues.count == 0)
     }
 
-    @Test func `a full queues takes no more`() {
+    @Test func `a full store of queues has no room`() {
         var queues = DeviceQueues()
         var random = RandomStream(seed: 1)
         var message = Self.message(expiresMs: 5)

@@ -5,7 +5,7 @@ import Testing
 
 /// Concept page, "lifetime of a message" and "life of a message".
 @Suite struct LifetimeTests {
-    @Test func `what is accepted for an offline device is not delivered until it connects`() throws {
+    @Test func `a message for an offline device is delivered when it connects`() throws {
         var trial = Trial()
         try trial.device(#"{"token":"a","online":false}"#)
         for mark in 1...3 { #expect(trial.message(to: "a", #""data":{"k":"\#(mark)"}"#).status == 200) }
@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(arguments: ["a", "sbx-apple-1", "sbx-web-1"])
-    func `a legacy lifetime holds on every platform`(token: String) throws {
+    func `a legacy lifetime applies on every platform`(token: String) throws {
         var trial = Trial()
         try trial.device(#"{"token":"\#(token)","online":false}"#)
         _ = trial.legacy(#"{"to":"\#(token)","time_to_live":60,"data":{"k":"v"}}"#)
@@ -56,7 +56,7 @@ import Testing
         #expect(try trial.dropped(.expired) == 1)
     }
 
-    @Test func `a plain-text lifetime holds too`() throws {
+    @Test func `a plain-text lifetime applies`() throws {
         var trial = Trial()
         try trial.device(#"{"token":"a","online":false}"#)
         let type = "application/x-www-form-urlencoded;charset=UTF-8"
@@ -72,7 +72,7 @@ import Testing
         ("sbx-apple-1", #""apns":{"headers":{"apns-expiration":"0"}}"#),
         ("sbx-apple-1", #""apns":{"headers":{"apns-expiration":"1799999999"}}"#),
     ])
-    func `now or never is delivered now, or never`(token: String, rest: String) throws {
+    func `a message with lifetime 0 is delivered at once or dropped`(token: String, rest: String) throws {
         var trial = Trial()
         #expect(trial.message(to: token, rest).status == 200)
         #expect(trial.received(token).count == 1)
@@ -83,7 +83,7 @@ import Testing
         #expect(try trial.dropped(.nowOrNever) == 1)
     }
 
-    @Test func `an expiry far beyond any calendar does not overflow`() throws {
+    @Test func `an expiry beyond the range of time does not overflow`() throws {
         var trial = Trial()
         try trial.device(#"{"token":"sbx-apple-1","online":false}"#)
         let rest = #""apns":{"headers":{"apns-expiration":"9223372036854775807"}}"#
@@ -92,7 +92,7 @@ import Testing
         #expect(try trial.stored("sbx-apple-1").count == 1)
     }
 
-    @Test func `a topic's message lives from its acceptance on, not from the end of its fan-out`() throws {
+    @Test func `a topic message's lifetime starts at its acceptance, not at the end of its fan-out`() throws {
         var trial = Trial(fanoutRate: 1)
         try trial.device(#"{"token":"a","topics":["t"],"online":false}"#)
         try trial.device(#"{"topic":"t","subscribers":99}"#)
@@ -103,7 +103,7 @@ import Testing
         #expect(try trial.stored("a").isEmpty)
     }
 
-    @Test func `dry runs leave nothing behind`() throws {
+    @Test func `a dry run stores and delivers nothing`() throws {
         var trial = Trial()
         try trial.device(#"{"token":"a","online":false}"#)
         try trial.device(#"{"token":"gone","state":"uninstalled"}"#)

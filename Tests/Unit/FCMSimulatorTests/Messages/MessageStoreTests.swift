@@ -146,7 +146,7 @@ import Testing
         #expect(stage.store.counts.dropped == [.expired: 1])
     }
 
-    @Test func `a flush delivers to a device that is back, and drops for one that is gone`() {
+    @Test func `a flush delivers to a device that is online and drops for one that is gone`() {
         for state in [Devices.Device.State.healthy, .unregistered] {
             var stage = Stage()
             stage.device { $0.connection = .offline(sinceMs: Self.startMs) }

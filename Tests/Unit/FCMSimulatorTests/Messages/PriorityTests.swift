@@ -29,14 +29,14 @@ import Testing
         (#""priority":"high","data":{"k":"v"}"#, true), (#""data":{"k":"v"}"#, false),
         (#""notification":{"title":"T"}"#, true), (#""priority":"normal","notification":{"title":"T"}"#, false),
     ])
-    func `legacy priority means the same`(rest: String, wakes: Bool) throws {
+    func `legacy priority acts as v1 priority does`(rest: String, wakes: Bool) throws {
         var trial = Trial()
         try trial.device(#"{"token":"a","app_state":"doze"}"#)
         #expect(try trial.legacy(#"{"to":"a",\#(rest)}"#).results() == ["ok"])
         #expect(trial.received("a").count == (wakes ? 1 : 0))
     }
 
-    @Test func `in Doze now or never of normal priority is never`() throws {
+    @Test func `a message of normal priority and lifetime 0 is dropped in Doze`() throws {
         var trial = Trial()
         try trial.device(#"{"token":"a","app_state":"doze"}"#)
         trial.message(to: "a", #""android":{"ttl":"0s"}"#)
@@ -45,7 +45,7 @@ import Testing
         #expect(trial.received("a").count == 1)
     }
 
-    @Test func `in the background normal priority may take its time`() throws {
+    @Test func `a message of normal priority is delayed in the background`() throws {
         var trial = Trial()
         try trial.device(#"{"token":"a","app_state":"background","normal_delay_ms":30000}"#)
         trial.message(to: "a", #""data":{"k":"normal"}"#)
@@ -61,7 +61,7 @@ import Testing
         #expect(trial.times("a").last == minute)
     }
 
-    @Test func `an app whose urgent messages show nothing gets them as normal ones`() throws {
+    @Test func `an app with lowered priority gets high priority as normal`() throws {
         var trial = Trial()
         try trial.device(#"{"token":"a","app_state":"doze","lowers_priority":true}"#)
         trial.message(to: "a", #""android":{"priority":"high"}"#)
@@ -75,7 +75,7 @@ import Testing
     @Test(arguments: [
         ("foreground", true), ("background", true), ("force_quit", false), ("low_power", false),
     ])
-    func `silent pushes are lost without a sign where Apple lets none through`(state: String, arrives: Bool) throws {
+    func `silent pushes are dropped in force quit and low power`(state: String, arrives: Bool) throws {
         var trial = Trial()
         try trial.device(#"{"token":"sbx-apple-1","app_state":"\#(state)","bundle":"app.demo"}"#)
         let silent = #""data":{"k":"silent"},"apns":{"payload":{"aps":{"content-available":1}}}"#

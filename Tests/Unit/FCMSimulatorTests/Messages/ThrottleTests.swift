@@ -5,7 +5,7 @@ import Testing
 
 /// Concept page, "throttling of collapsible messages".
 @Suite struct ThrottleTests {
-    @Test func `20 at once and one more every 3 minutes`() {
+    @Test func `the bucket admits 20 messages at once and one every 3 minutes`() {
         var throttle = Throttle()
         for _ in 0..<20 {
             #expect(throttle.slotMs("a", nowMs: 5) == 5)
@@ -34,7 +34,7 @@ import Testing
         #expect(throttle.left("a", nowMs: 180_001) == 19)
     }
 
-    @Test func `the 21st notification is accepted, and comes three minutes later`() throws {
+    @Test func `the 21st notification is accepted and delivered three minutes later`() throws {
         var trial = Trial()
         for mark in 1...21 {
             #expect(trial.message(to: "a", #""notification":{"title":"T"},"data":{"k":"\#(mark)"}"#).status == 200)
@@ -71,7 +71,7 @@ import Testing
         #expect(try trial.shown("a")["buckets"]?.object?["collapsible_left"] == 20)
     }
 
-    @Test func `a message that is held back can expire`() throws {
+    @Test func `a throttled message can expire`() throws {
         var trial = Trial()
         for _ in 0..<21 { trial.message(to: "a", #""notification":{"title":"T"},"android":{"ttl":"180s"}"#) }
         try trial.advance(180_000)

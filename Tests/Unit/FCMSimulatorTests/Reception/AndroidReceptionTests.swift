@@ -5,7 +5,7 @@ import Testing
 
 /// The extras of the intent, the callbacks and the tray.
 @Suite struct AndroidReceptionTests {
-    @Test func `data stand at the top beside FCM's extras`() {
+    @Test func `data keys stand at the top beside FCM's extras`() {
         let payload = Receiver(.android).v1(
             #""data":{"k":"v"},"android":{"ttl":"90.9s","priority":"high","collapse_key":"c"}"#
         ).payload
@@ -21,7 +21,7 @@ import Testing
         #expect(payload["notification"] == nil)
     }
 
-    @Test func `the sent time is the acceptance, and a lowered priority is told`() {
+    @Test func `the sent time is the acceptance, and a lowered priority is reported`() {
         var delivery = Receiver(.android).delivery(.legacy(Array(#"{"data":{}}"#.utf8)))
         delivery.timeMs += 60_000
         delivery.priority = .normal
@@ -46,7 +46,7 @@ import Testing
         #expect(result.badge == nil)
     }
 
-    @Test func `androidV2 says by its kind what it is`() {
+    @Test func `the kind of androidV2 decides what is shown`() {
         let receiver = Receiver(.android)
         let sync = receiver.v1(#""notification":{"title":"T"},"android_v2":{"background_sync":{},"data":{"k":"v"}}"#)
         #expect(sync.shown == nil && sync.calls == ["onMessageReceived@arrival"])
@@ -137,12 +137,12 @@ import Testing
             message: #""data":{"k":"v"}"#,
             calls: ["onMessageReceived@arrival"]
         ),
-    ]) func `the app is called`(row: CallRow) {
+    ]) func `a message calls the app's method or shows in the tray`(row: CallRow) {
         #expect(Receiver(.android, row.state).v1(row.message).calls == row.calls)
         #expect(Receiver(.android, row.state).legacy(row.message).calls == row.calls)
     }
 
-    @Test func `a callback carries the parts of the message that it is given`() {
+    @Test func `a callback carries its parts of the message`() {
         let foreground = Receiver(.android, .foreground).v1(Self.both)
         #expect(foreground.carries("onMessageReceived") == [.notification, .data])
         #expect(foreground.shown == nil)
@@ -166,7 +166,7 @@ import Testing
         #expect(result.shown == nil)
     }
 
-    @Test func `legacy names become the names of v1, and Apple's keys stay away`() {
+    @Test func `legacy names become v1 names, and Apple's keys are left out`() {
         let shown = Receiver(.android).legacy(
             #""notification":{"title":"T","subtitle":"S","badge":"4","android_channel_id":"c","click_action":"A","#
                 + ##""body_loc_key":"K","body_loc_args":"[\"x\"]","color":"#ff0000"}"##

@@ -92,13 +92,13 @@ import Testing
         ),
     ]
 
-    @Test(arguments: rows) func `the app is called`(row: Row) {
+    @Test(arguments: rows) func `a push calls the methods that its options and the app's state ask for`(row: Row) {
         let result = Receiver(.apple, row.state).v1(row.message)
         #expect(result.calls == row.calls)
         #expect((result.shown != nil) == row.isShown)
     }
 
-    @Test func `every call brings the notification and the data together`() {
+    @Test func `every callback carries the notification and the data`() {
         let result = Receiver(.apple, .foreground).v1(#"\#(Self.alert),"data":{"k":"v"}"#)
         #expect(result.carries("userNotificationCenter(_:willPresent:)") == [.notification, .data])
     }

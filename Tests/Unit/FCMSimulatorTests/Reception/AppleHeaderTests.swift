@@ -96,11 +96,11 @@ import Testing
         ),
     ]
 
-    @Test(arguments: v1Rows) func `v1 gives the headers`(row: Row) {
+    @Test(arguments: v1Rows) func `v1 headers are passed on with FCM's defaults`(row: Row) {
         #expect(Receiver(.apple).v1(row.message).headers[row.name]?.string == row.value)
     }
 
-    @Test func `plain text has the same options`() {
+    @Test func `plain text options become headers`() {
         let headers = Receiver(.apple).plainText("data.k=v&time_to_live=60&collapse_key=c").headers
         #expect(headers["apns-expiration"]?.string == "\(Self.nowSeconds + 60)")
         #expect(headers["apns-collapse-id"] == "c" && headers["apns-priority"] == "5")
@@ -116,7 +116,7 @@ import Testing
         #expect(activity.callbacks.isEmpty && activity.shown == nil)
     }
 
-    @Test func `a lifetime counts from the acceptance, however late it comes`() {
+    @Test func `an expiration counts from the acceptance, not from the delivery`() {
         var delivery = Receiver(.apple).delivery(.legacy(Array(#"{"data":{},"time_to_live":60}"#.utf8)))
         delivery.timeMs += 50_000
         let headers = Reception(delivery, app: Devices.Device()).headers

@@ -73,7 +73,7 @@ import Testing
         Row("image", #""notification":{"title":"T","image":"https://i"}"#, "fcm_options/image", #""https://i""#),
     ]
 
-    @Test(arguments: legacyRows) func `a legacy field becomes Apple's`(row: Row) throws {
+    @Test(arguments: legacyRows) func `a legacy field is mapped to Apple's field`(row: Row) throws {
         #expect(try Self.value(Receiver(.apple).legacy(row.message), row.path) == row.value.map(parsed))
     }
 
@@ -129,7 +129,7 @@ import Testing
         ),
     ]
 
-    @Test(arguments: v1Rows) func `a v1 field becomes Apple's`(row: Row) throws {
+    @Test(arguments: v1Rows) func `a v1 field is mapped to Apple's field`(row: Row) throws {
         #expect(try Self.value(Receiver(.apple).v1(row.message), row.path) == row.value.map(parsed))
     }
 
@@ -148,7 +148,7 @@ import Testing
         }
     }
 
-    @Test func `every token has an installation, the same each time`() {
+    @Test func `every token has one installation id`() {
         #expect(InstallationID.of("sbx-apple-1") == InstallationID.of("sbx-apple-1"))
         #expect(InstallationID.of("sbx-apple-1") != InstallationID.of("sbx-apple-2"))
         #expect(InstallationID.of("cAbCdEfGhIjKlMnOpQrStU") == "cAbCdEfGhIjKlMnOpQrStU")

@@ -3,7 +3,7 @@ import FanfareJSON
 import Testing
 
 @Suite struct DeliveryTests {
-    @Test func `an Apple device sees APNs headers, the alert, and data at the root`() throws {
+    @Test func `an Apple device gets APNs headers, the alert, and data at the root`() throws {
         var trial = Trial()
         _ = trial.v1(
             #"{"message":{"token":"sbx-apple-1","notification":{"title":"T","body":"B"},"data":{"k":"v"},"#
@@ -32,7 +32,7 @@ import Testing
         #expect(payload["aps"]?.object?["alert"] == "A")
     }
 
-    @Test func `a legacy message reaches Apple through the same fields`() throws {
+    @Test func `a legacy message reaches Apple with the same fields`() throws {
         var trial = Trial()
         _ = trial.legacy(
             #"{"to":"sbx-apple-1","notification":{"title":"T","badge":"2","click_action":"OPEN"},"#
@@ -48,7 +48,7 @@ import Testing
         #expect(aps["content-available"] == 1)
     }
 
-    @Test func `Android and web devices see their own blocks`() throws {
+    @Test func `Android and web devices get their own blocks`() throws {
         var trial = Trial()
         let blocks =
             #""data":{"k":"common"},"android":{"data":{"k":"own"},"ttl":"60s"},"#
@@ -102,7 +102,7 @@ import Testing
         "'a' in topics 'b' in topics", String(repeating: "(", count: 4_000),
         (1...6).map { "'t\($0)' in topics" }.joined(separator: " || "),
     ])
-    func `a bad condition is refused`(text: String) {
+    func `an invalid condition is refused`(text: String) {
         var trial = Trial()
         #expect(trial.v1(#"{"message":{"condition":"\#(text)"}}"#).status == 400)
     }

@@ -10,7 +10,7 @@ import Testing
         try ReceivedNotification(json: JSONValue.object(reception.payload).jsonBytes)
     }
 
-    @Test func `the guide's example is read`() throws {
+    @Test func `the guide's example is parsed`() throws {
         let received = try Self.decoded(
             Receiver(.apple).v1(
                 #""notification":{"title":"Portugal vs. Denmark","body":"great match!"},"#
@@ -30,7 +30,7 @@ import Testing
         #expect(received["customKey"] == "customValue" && received.customKeys.count == 1)
     }
 
-    @Test func `localized texts, a critical sound and an image from a legacy message`() throws {
+    @Test func `a legacy message brings localized texts, a critical sound and an image`() throws {
         let received = try Self.decoded(
             Receiver(.apple).legacy(
                 #""notification":{"subtitle":"S","title_loc_key":"TK","title_loc_args":"[\"a\"]","#
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func `a dictionary without types says the same as its JSON`() throws {
+    @Test func `an untyped dictionary is parsed as its JSON is`() throws {
         let reception = Receiver(.apple).v1(
             #""notification":{"title":"T"},"data":{"k":"v"},"#
                 + #""apns":{"payload":{"aps":{"badge":2,"content-available":1},"own":{"list":[1,true,0.5,"x"]}}}"#
@@ -104,7 +104,7 @@ import Testing
     }
 
     @Test(arguments: ["", "[]", "7", "{", #"{"aps":}"#, #"{"k":"\ud800"}"#])
-    func `what is no JSON object is an error`(text: String) {
+    func `a payload that is no JSON object is an error`(text: String) {
         #expect(throws: JSONError.self) { try ReceivedNotification(json: Array(text.utf8)) }
     }
 

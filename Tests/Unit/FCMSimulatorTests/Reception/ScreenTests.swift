@@ -9,7 +9,7 @@ import Testing
         (screen["notifications"]?.array ?? []).map { $0.object?["title"]?.string ?? "-" }
     }
 
-    @Test(arguments: [Platform.android, .web]) func `the same tag replaces and none adds`(
+    @Test(arguments: [Platform.android, .web]) func `a notification replaces one with its tag, and without a tag none`(
         platform: Platform
     ) throws {
         var receiver = Receiver(platform)
@@ -25,7 +25,7 @@ import Testing
         #expect(try receiver.screens().map(Self.titles) == wanted)
     }
 
-    @Test func `on Apple the collapse id replaces`() throws {
+    @Test func `a notification on Apple replaces one with its collapse id`() throws {
         var receiver = Receiver(.apple)
         for (title, options) in [("A", #","collapse_key":"c""#), ("B", ""), ("C", #","collapse_key":"c""#)] {
             receiver.keep(legacy: #""notification":{"title":"\#(title)"}\#(options)"#)
@@ -33,7 +33,7 @@ import Testing
         #expect(try receiver.screens().map(Self.titles) == [["A"], ["A", "B"], ["B", "C"]])
     }
 
-    @Test func `with androidV2 tag and id together name a notification`() throws {
+    @Test func `tag and id of androidV2 together identify a notification`() throws {
         var receiver = Receiver(.android)
         for (title, id) in [("A", 1), ("B", 2), ("C", 1)] {
             let notification = #"{"title":"\#(title)","tag":"x","id":\#(id)}"#
@@ -42,7 +42,7 @@ import Testing
         #expect(try receiver.screens().map(Self.titles) == [["A"], ["A", "B"], ["B", "C"]])
     }
 
-    @Test func `a badge that is absent leaves, and 0 clears`() throws {
+    @Test func `an absent badge keeps the number, and 0 clears it`() throws {
         var receiver = Receiver(.apple)
         for badge in [nil, "5", nil, "0", "2"] as [String?] {
             let badge = badge.map { #","badge":"\#($0)""# } ?? ""
@@ -51,7 +51,7 @@ import Testing
         #expect(try receiver.screens().map { $0["badge"]?.number?.int64 } == [0, 5, 5, 0, 2])
     }
 
-    @Test func `on Android the badge counts items`() throws {
+    @Test func `the badge on Android counts items`() throws {
         var receiver = Receiver(.android)
         for count in ["", #","notification_count":5"#, #","notification_count":0"#, #","notification_count":-1"#] {
             receiver.keep(v1: #""android":{"notification":{"title":"T"\#(count)}}"#)

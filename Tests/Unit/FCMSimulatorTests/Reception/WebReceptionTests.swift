@@ -75,7 +75,7 @@ import Testing
         #expect(payload["from"] == "1234567890" && payload["fcmMessageId"] == "1581529388050227")
     }
 
-    @Test func `a legacy notification brings what the web knows, and its link`() {
+    @Test func `a legacy notification brings the web's fields and its link`() {
         let result = Receiver(.web).legacy(
             #""notification":{"title":"T","icon":"https://i","tag":"x","badge":"1","click_action":"https://l"}"#
         )

@@ -48,7 +48,7 @@ import Testing
         ("key=key", 0, .badCredential(reason: "ACCESS_TOKEN_TYPE_UNSUPPORTED")),
         ("Bearer token", 3_600_000, .badCredential(reason: "ACCESS_TOKEN_EXPIRED")), ("Bearer token", 3_599_999, nil),
     ])
-    func `HTTP v1 takes a bearer token while it lives`(
+    func `HTTP v1 accepts a bearer token until it expires`(
         authorization: String?,
         ageMs: Int64,
         refusal: APIError?
@@ -78,11 +78,11 @@ import Testing
         (request("Bearer token", accessTokenAuth: true), "demo"), (request("key=key", sender: "12"), "demo"),
         (request("key=key", sender: "34"), nil),
     ])
-    func `a legacy request belongs to the project of its key or token`(request: SimulatorRequest, id: String?) throws {
+    func `a legacy request belongs to its credential's project`(request: SimulatorRequest, id: String?) throws {
         #expect(try Self.credentials().legacyProject(of: request, nowMs: Self.nowMs)?.id == id)
     }
 
-    @Test func `the Instance ID API takes a key, and a bearer token with its header`() throws {
+    @Test func `the Instance ID API accepts a key, and a bearer token with its header`() throws {
         let credentials = try Self.credentials()
         #expect(try credentials.topicProject(of: Self.request("key=key2"), nowMs: Self.nowMs).id == "other")
         let bearer = Self.request("Bearer token", accessTokenAuth: true)

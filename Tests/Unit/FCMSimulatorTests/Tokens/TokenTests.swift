@@ -4,7 +4,7 @@ import Testing
 @testable import FCMSimulator
 
 @Suite struct TokenTests {
-    @Test func `a good assertion becomes a bearer token`() throws {
+    @Test func `a valid assertion is exchanged for a bearer token`() throws {
         var trial = Trial()
         let reply = trial.exchange(TokenText.body(nowMs: trial.nowMs), newToken: "ya29.fresh")
         #expect(reply.status == 200)
@@ -49,7 +49,7 @@ import Testing
     ]
 
     @Test(arguments: rows)
-    func `a bad assertion is refused as OAuth words it`(row: Row) throws {
+    func `an invalid assertion is refused with OAuth's error`(row: Row) throws {
         var trial = Trial()
         let reply = trial.exchange(row.body, isSignatureValid: row.isSignatureValid)
         #expect(reply.status == 400)
@@ -63,7 +63,7 @@ import Testing
     }
 
     /// Clients sign and renew by their own clock, which nobody moves.
-    @Test func `credentials go by the caller's clock, not by the moved one`() throws {
+    @Test func `credentials expire by the caller's clock, not by the moved one`() throws {
         var trial = Trial()
         let topics = #"{"to":"/topics/news","registration_tokens":["t"]}"#
         for _ in 0..<2 {

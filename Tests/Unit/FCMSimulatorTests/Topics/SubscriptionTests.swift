@@ -35,7 +35,7 @@ extension Trial {
 }
 
 @Suite struct SubscriptionTests {
-    @Test func `a subscription is made, found, listed and removed`() throws {
+    @Test func `a subscription is created, found, listed and deleted`() throws {
         var trial = Trial()
         let made = trial.registration("POST", "a:b/topicSubscriptions", query: "topicName=news", body: "{}")
         let expected: JSONObject = [
@@ -108,7 +108,7 @@ extension Trial {
         #expect(trial.registration("GET", "a/elsewhere").status == 404)
     }
 
-    @Test func `a list comes in pages`() throws {
+    @Test func `a list is split into pages`() throws {
         var trial = Trial()
         let topics = (0..<2_000).map { "\"t\($0)\"" }.joined(separator: ",")
         trial.control("POST", "/devices", #"{"token":"a","topics":[\#(topics)]}"#)

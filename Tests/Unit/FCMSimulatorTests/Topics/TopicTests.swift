@@ -14,7 +14,7 @@ import Testing
         return list.map { $0.object?["error"]?.string ?? "ok" }
     }
 
-    @Test func `every token is answered in its order`() throws {
+    @Test func `every token of a batch is answered in its order`() throws {
         var trial = Trial()
         trial.control("POST", "/devices", #"{"token":"gone","state":"unregistered"}"#)
         let tokens = [
@@ -66,14 +66,14 @@ import Testing
         #"{"to":"/topics/a","registration_tokens":[]}"#, #"{"to":"/topics/a","registration_tokens":[1]}"#,
         body((0..<1_001).map { "t\($0)" }),
     ])
-    func `a malformed request is refused whole`(body: String) throws {
+    func `a malformed batch is refused as a whole`(body: String) throws {
         var trial = Trial()
         let reply = trial.topics("batchAdd", body)
         #expect(reply.status == 400)
         #expect(try reply.json() == ["error": "INVALID_ARGUMENT"])
     }
 
-    @Test func `of a batch beyond 3,000 operations a second the first part is done`() throws {
+    @Test func `a batch beyond 3,000 operations a second is performed in part`() throws {
         var trial = Trial()
         func batch(_ index: Int, _ size: Int = 1_000) -> String { Self.body((0..<size).map { "t\(index)-\($0)" }) }
         #expect(trial.topics("batchAdd", batch(0)).status == 200)
@@ -93,7 +93,7 @@ import Testing
         #expect(try trial.fanouts().first?["recipients"] == 2_200)
     }
 
-    @Test func `a token has at most two thousand topics`() throws {
+    @Test func `a token beyond two thousand topics is refused`() throws {
         var trial = Trial()
         let topics = (0..<2_000).map { "\"t\($0)\"" }.joined(separator: ",")
         trial.control("POST", "/devices", #"{"token":"a","topics":[\#(topics)]}"#)
@@ -103,7 +103,7 @@ import Testing
         #expect(try Self.words(trial.topics("batchAdd", Self.body(["a"]))) == ["ok"])
     }
 
-    @Test func `a fault finds the tokens of a subscription`() throws {
+    @Test func `a fault matches the tokens of a subscription`() throws {
         var trial = Trial()
         let match = #"{"path":"/iid/","token_prefix":"b"}"#
         trial.control("POST", "/faults", #"{"match":\#(match),"action":{"status":503},"times":1}"#)

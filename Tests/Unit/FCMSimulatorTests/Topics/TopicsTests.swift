@@ -5,7 +5,7 @@ import Testing
 
 /// The topics alone: subscriptions, rates and recipients.
 @Suite struct TopicsTests {
-    @Test func `a project may do 3,000 operations a second`() {
+    @Test func `a project is limited to 3,000 operations a second`() {
         var topics = Topics()
         #expect(topics.admit(2_999, project: "a", nowMs: 0) == 2_999)
         #expect(topics.admit(2, project: "a", nowMs: 999) == 1)
@@ -66,7 +66,7 @@ import Testing
         #expect(topics.subscriptions.topics(of: "new") == ["b", "c"])
     }
 
-    @Test func `HTTP v1 makes a subscription once and finds no other`() throws {
+    @Test func `HTTP v1 creates a subscription once and finds no other`() throws {
         var topics = Topics()
         func request(_ operation: SubscriptionRequest.Operation) -> SubscriptionRequest {
             SubscriptionRequest(registration: "t", operation: operation)
@@ -83,7 +83,7 @@ import Testing
         #expect(topics.subscriptions.topics(of: "t").isEmpty)
     }
 
-    @Test func `a topic's name refuses as many sends as it says`() {
+    @Test func `a topic's name refuses N sends`() {
         var topics = Topics()
         #expect((0..<3).map { _ in topics.refusesSend(to: "sbx-topicrate-2-x") } == [true, true, false])
         #expect(topics.refusesSend(to: "news") == false)

@@ -42,7 +42,7 @@ import Testing
     ]
 
     @Test(arguments: rows)
-    func `each error of the table is caused by its token`(row: Row) throws {
+    func `each prefix of a token causes its error`(row: Row) throws {
         var trial = Trial()
         let reply = trial.send(row.token)
         #expect(reply.status == row.code)
@@ -69,7 +69,7 @@ import Testing
         #expect(try disabled.detail("ApnsError")?["statusCode"] == 410)
     }
 
-    @Test func `a request without a good credential is refused as on the live service`() throws {
+    @Test func `a request without a valid credential is refused as on the live service`() throws {
         var trial = Trial()
         let good = trial.authorization
         trial.authorization = nil
@@ -92,7 +92,7 @@ import Testing
         #expect(try expired.detail("ErrorInfo")?["reason"] == "ACCESS_TOKEN_EXPIRED")
     }
 
-    @Test func `an unknown project is a 404 without an FcmError`() throws {
+    @Test func `an unknown project is answered with 404 without an FcmError`() throws {
         var trial = Trial()
         let reply = trial.v1(#"{"message":{"token":"t"}}"#, project: "nobody")
         #expect(reply.status == 404)
@@ -100,7 +100,7 @@ import Testing
         #expect(trial.v1(#"{"message":{"token":"t"}}"#, project: Trial.project.senderID).status == 200)
     }
 
-    @Test func `the project's quota is a window of a minute from its first use`() throws {
+    @Test func `the project's quota starts with its first use and lasts a minute`() throws {
         var trial = Trial(quotaPerMinute: 2)
         #expect(trial.send("t").status == 200)
         trial.nowMs += 50_000

@@ -91,7 +91,7 @@ import Testing
     ]
 
     @Test(arguments: refused)
-    func `a bad message is refused and its field named`(row: Row) throws {
+    func `an invalid message is refused with the name of its field`(row: Row) throws {
         var trial = Trial()
         let reply = trial.v1(row.body)
         #expect(reply.status == 400)
@@ -117,7 +117,7 @@ import Testing
     ]
 
     @Test(arguments: accepted)
-    func `a good message is accepted in either spelling`(body: String) throws {
+    func `a valid message is accepted in both spellings`(body: String) throws {
         var trial = Trial()
         let reply = trial.v1(body)
         #expect(reply.status == 200)
@@ -125,7 +125,7 @@ import Testing
         #expect(name.hasPrefix("projects/demo/messages/"))
     }
 
-    @Test func `a non-string data value is worded as captured`() throws {
+    @Test func `a data value that is no string is refused in the live service's words`() throws {
         var trial = Trial()
         let reply = trial.v1(#"{"message":{"token":"t","data":{"a":12}}}"#)
         #expect(try reply.error()["message"] == "Invalid value at 'message.data[0].value' (TYPE_STRING), 12")
@@ -140,7 +140,7 @@ import Testing
         #expect(trial.v1(#"{"validate_only":true,"message":{"token":"sbx-unregistered-1"}}"#).status == 404)
     }
 
-    @Test func `a device's package must be the one that was asked for`() throws {
+    @Test func `a message restricted to another package is refused`() throws {
         var trial = Trial()
         trial.control("POST", "/devices", #"{"token":"t","package":"com.example.a"}"#)
         let body = #"{"message":{"token":"t","android":{"restricted_package_name":"com.example.b"}}}"#

@@ -9,7 +9,7 @@ import Testing
         #"{"to":"\#(to)","message_id":"\#(messageID)","message_type":"ack"}"#
     }
 
-    @Test func `a device's message comes until it is acknowledged`() throws {
+    @Test func `a device's message is repeated until it is acknowledged`() throws {
         var trial = XMPPTrial()
         #expect(try trial.control("POST", "/upstream", Self.sample).json() == ["message_id": "u-1"])
         #expect(try trial.statistic("upstream_waiting") == 1)
@@ -64,7 +64,7 @@ import Testing
         #expect(data["device_registration_id"] == "a")
     }
 
-    @Test func `an upstream message that no connection takes expires`() throws {
+    @Test func `an upstream message without a connection expires`() throws {
         var trial = XMPPTrial()
         trial.control("POST", "/upstream", Self.sample)
         trial.control("POST", "/upstream", #"{"from":"now","ttl":0}"#)
@@ -101,7 +101,7 @@ import Testing
         #expect(try trial.statistic("upstream_unacked") == 0)
     }
 
-    @Test func `a connection carries a hundred unacknowledged messages, the rest waits`() throws {
+    @Test func `upstream messages beyond a hundred unacknowledged ones wait`() throws {
         var trial = XMPPTrial()
         let id = try trial.login()
         for index in 0..<120 { trial.control("POST", "/upstream", #"{"from":"a","message_id":"u\#(index)"}"#) }
@@ -114,7 +114,7 @@ import Testing
         #expect(try trial.messages(on: other).count == 15)
     }
 
-    @Test func `a device sends a thousand upstream messages a minute, the next is refused`() throws {
+    @Test func `a device's upstream message beyond a thousand a minute is refused`() throws {
         var trial = XMPPTrial()
         for index in 0..<1_000 {
             #expect(trial.control("POST", "/upstream", #"{"from":"a","message_id":"\#(index)"}"#).status == 200)
@@ -139,7 +139,7 @@ import Testing
         ] { #expect(trial.control("POST", "/upstream", body).status == 400, "\(body)") }
     }
 
-    @Test func `a device's message to its group does not go to the app server`() throws {
+    @Test func `a device's message to its group does not reach the app server`() throws {
         var trial = XMPPTrial()
         let id = try trial.login()
         let key = try trial.trial.makeGroup(["a", "b", "c"])
@@ -191,7 +191,7 @@ import Testing
         #expect(try trial.statistic("receipts") == 1)
     }
 
-    @Test func `a draining connection refuses messages and still takes acks`() throws {
+    @Test func `a draining connection refuses messages and still accepts acks`() throws {
         var trial = XMPPTrial()
         let old = try trial.login()
         trial.control("POST", "/upstream", #"{"from":"a","message_id":"u-1"}"#)

@@ -62,7 +62,7 @@ import Testing
         (.binding, .bind, "write", .bound), (.bound, .stream, "bad-format", .bound),
         (.bound, .credential, "not-authorized", .bound), (.bound, .bind, "not-authorized", .bound),
     ])
-    func `a stage goes on with its own event and fails with any other`(
+    func `each stage accepts its own event and fails with any other`(
         stage: XMPPConnection.Stage,
         event: Event,
         step: String,
@@ -81,7 +81,7 @@ import Testing
         #expect(connection.stage == next)
     }
 
-    @Test func `the server stops reading with the hundredth answer and goes on when the backlog is read`() {
+    @Test func `the server stops reading at the hundredth answer and resumes after the backlog`() {
         var connection = XMPPConnection(id: 1)
         for index in 1...XMPPConnection.window {
             let answer = XMPPConnection.Answer(messageID: "m\(index)", stanza: [], dueMs: Int64(index))

@@ -5,7 +5,7 @@ import Testing
 @Suite struct XMPPHandshakeTests {
     static let user = Trial.project.senderID + "@gcm.googleapis.com"
 
-    @Test func `two streams, authentication between them, and a name`() throws {
+    @Test func `a handshake opens two streams, authenticates and binds`() throws {
         var trial = XMPPTrial()
         let id = try trial.open()
         trial.header(on: id)
@@ -43,7 +43,7 @@ import Testing
         ("====", "PLAIN", "incorrect-encoding"), ("", "X-OAUTH2", "not-authorized"),
         ("", "SCRAM-SHA-1", "invalid-mechanism"),
     ])
-    func `a wrong credential is refused, and that is the end`(text: String, mechanism: String, word: String) throws
+    func `a wrong credential is refused and the connection closed`(text: String, mechanism: String, word: String) throws
     {
         var trial = XMPPTrial()
         let id = try trial.open()
@@ -105,7 +105,7 @@ import Testing
         #expect(trial.closed.count == 3)
     }
 
-    @Test func `400 new connections a minute, 2,500 at once, each project for itself`() throws {
+    @Test func `each project may open 400 connections a minute and hold 2,500`() throws {
         var trial = XMPPTrial()
         var open: [UInt64] = []
         func refused(_ trial: inout XMPPTrial) throws -> String {

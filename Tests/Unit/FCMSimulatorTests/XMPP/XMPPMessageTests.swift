@@ -30,7 +30,7 @@ import Testing
         ("sbx-devicerate-1-x", "DEVICE_MESSAGE_RATE_EXCEEDED"),
         ("/topics/sbx-topicrate-1-x", "TOPICS_MESSAGE_RATE_EXCEEDED"), ("gone", "DEVICE_UNREGISTERED"),
     ])
-    func `every refusal of a device has its nack code`(to: String, code: String) throws {
+    func `every refusal by a device has its nack code`(to: String, code: String) throws {
         var trial = XMPPTrial()
         trial.control("POST", "/devices", #"{"token":"gone","state":"unregistered"}"#)
         let id = try trial.login()
@@ -64,7 +64,7 @@ import Testing
         #"{"condition":"'a' in topics || 'b' in topics || 'c' in topics || 'd' in topics","message_id":"m-1"}"#,
         #"{"condition":"'a' in","message_id":"m-1"}"#, #"{"to":"a","message_id":""}"#,
     ])
-    func `a message against the rules is INVALID_JSON`(json: String) throws {
+    func `an invalid message is answered with INVALID_JSON`(json: String) throws {
         var trial = XMPPTrial()
         let id = try trial.login()
         let nack = try #require(try trial.send(json, on: id).first)
@@ -74,7 +74,7 @@ import Testing
         #expect(trial.closed.isEmpty)
     }
 
-    @Test func `text that names no message is answered by a stanza error`() throws {
+    @Test func `JSON without a message id is answered with a stanza error`() throws {
         var trial = XMPPTrial()
         let id = try trial.login()
         for json in ["", "{", "[]", "{}", #"{"to":"a"}"#, #"{"message_id":1}"#] {
@@ -87,7 +87,7 @@ import Testing
         #expect(trial.closed.isEmpty)
     }
 
-    @Test func `topics, conditions and groups`() throws {
+    @Test func `sends to topics, conditions and groups are acknowledged`() throws {
         var trial = XMPPTrial()
         let id = try trial.login()
         trial.control("POST", "/devices", #"{"token":"a","topics":["news"]}"#)
@@ -134,7 +134,7 @@ import Testing
         #expect(try trial.send(Self.body("a"), on: id).first?["message_type"] == "ack")
     }
 
-    @Test func `with a hundred unanswered messages the server stops reading`() throws {
+    @Test func `a hundred unanswered messages stop the server from reading`() throws {
         var trial = XMPPTrial()
         let id = try trial.login()
         for index in 0..<100 { trial.message(Self.body("sbx-slow-1000-\(index)", id: "m\(index)"), on: id) }
@@ -151,7 +151,7 @@ import Testing
         #expect(trial.trial.simulator.xmppDueMs(nowMs: trial.trial.nowMs) == nil)
     }
 
-    @Test func `a message id that is unanswered cannot be used again`() throws {
+    @Test func `a message id without an answer is refused when used again`() throws {
         var trial = XMPPTrial()
         let id = try trial.login()
         #expect(try trial.send(Self.body("sbx-slow-50-a"), on: id).isEmpty)
@@ -172,7 +172,7 @@ import Testing
         #expect(try trial.trial.statistic("duplicates") == 1)
     }
 
-    @Test func `faults of XMPP hit messages`() throws {
+    @Test func `faults on XMPP apply to messages`() throws {
         var trial = XMPPTrial()
         let id = try trial.login()
         func fault(_ action: String, prefix: String = "") -> String {

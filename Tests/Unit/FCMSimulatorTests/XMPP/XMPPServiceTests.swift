@@ -115,7 +115,7 @@ import Testing
         #expect(stage.service.timedConnections.isEmpty)
     }
 
-    @Test func `with a hundred messages unanswered the server reads no further until there is room`() throws {
+    @Test func `the server stops reading with a hundred unanswered messages until there is room`() throws {
         var stage = Stage()
         let id = try stage.bind()
         for index in 1...XMPPConnection.window {
@@ -137,7 +137,7 @@ import Testing
         #expect(stage.actions().last == .resumeReading)
     }
 
-    @Test func `an upstream message goes out again on another connection until it is acknowledged`() throws {
+    @Test func `an upstream message is repeated on another connection until it is acknowledged`() throws {
         var stage = Stage()
         let first = try stage.bind()
         #expect(stage.upstream("u1") == true)
@@ -182,7 +182,7 @@ import Testing
         #expect(stage.count("upstream_waiting") == 0)
     }
 
-    @Test func `a draining connection is told, takes no upstream and ends after ten seconds`() throws {
+    @Test func `a draining connection gets a control message, no upstream, and ends after ten seconds`() throws {
         var stage = Stage()
         let id = try stage.bind()
         #expect(stage.service.drainAll(project: Trial.other.id, nowMs: 0) == 0)
