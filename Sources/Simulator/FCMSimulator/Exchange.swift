@@ -3,7 +3,7 @@ public struct SimulatorRequest: Equatable, Sendable {
     public var method: String
     /// Without the query.
     public var path: String
-    /// What follows the question mark, still encoded.
+    /// The text after the question mark, still encoded.
     public var query: String
     public var authorization: String?
     public var contentType: String?

@@ -69,7 +69,7 @@ public struct Simulator: Sendable {
         }
     }
 
-    /// Adds `Retry-After`, unless the simulator is told to leave it out.
+    /// Adds `Retry-After`, unless the configuration leaves it out.
     func retryable(_ reply: SimulatorReply, seconds: Int64) -> SimulatorReply {
         configuration.bareErrors ? reply : reply.adding("retry-after", String(seconds))
     }

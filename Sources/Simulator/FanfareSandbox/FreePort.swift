@@ -3,7 +3,7 @@ import NIOPosix
 
 enum FreePort {
     /// Returns a port that was free a moment ago, for the caller to bind next. It is below the range that the kernel
-    /// gives to clients, because a client would often have taken it by then.
+    /// assigns to clients, because a client would often use it by then.
     static func find(host: String, but taken: Int? = nil) throws -> Int {
         let group = MultiThreadedEventLoopGroup.singleton
         for _ in 0..<100 {

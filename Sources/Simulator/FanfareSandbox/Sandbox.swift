@@ -135,7 +135,7 @@ public actor Sandbox {
         configuration.fanoutRate = options.fanoutRate
         configuration.defersFanouts = options.deferFanouts
         configuration.tokenLifetimeSeconds = Int64(options.tokenLifetimeSeconds)
-        // Google's libraries put Google's own names into an assertion, whatever the file says.
+        // Google's libraries put Google's own names into an assertion, not the file's.
         configuration.tokenAudiences = [
             tokenURI, "https://127.0.0.1:\(port)/token", "https://[::1]:\(port)/token",
             "https://oauth2.googleapis.com/token", "https://www.googleapis.com/oauth2/v4/token",

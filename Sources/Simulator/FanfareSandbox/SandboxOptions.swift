@@ -2,11 +2,11 @@ import FanfareModel
 
 /// The settings of a sandbox, one for each flag of its command.
 public struct SandboxOptions: Equatable, Sendable {
-    /// The TLS port of all HTTP services; 0 takes a free one.
+    /// The TLS port of all HTTP services; 0 for a free one.
     public var port = 8443
-    /// Plain HTTP, on loopback only; 0 takes a free one.
+    /// Plain HTTP, on loopback only; 0 for a free one.
     public var controlPort = 8480
-    /// The XMPP port; 0 takes a free one. nil is ``defaultXMPPPort``, or a free one if ``port`` is 0.
+    /// The XMPP port; 0 for a free one. nil is ``defaultXMPPPort``, or a free one if ``port`` is 0.
     public var xmppPort: Int?
     /// The address the TLS ports listen on.
     public var listen = "127.0.0.1"

@@ -6,8 +6,7 @@ import Foundation
 import NIOCore
 import Synchronization
 
-/// The simulator that all connections share, with what a value cannot have: a clock, a lock, timers, keys and
-/// randomness.
+/// The simulator that all connections share, with a clock, a lock, timers, keys and randomness.
 final class SimulatorHost: Sendable {
     /// Carries out the actions on one XMPP connection, in order. It is called under the lock and must return at once.
     typealias Perform = @Sendable ([XMPPOutput.Action]) -> Void
@@ -113,7 +112,7 @@ final class SimulatorHost: Sendable {
     }
 
     private func wake(atMs due: Int64, now: Int64) {
-        // A moved clock may ask for a long delay; the next call then asks for the rest.
+        // A moved clock may need a long delay; the next call then schedules the rest.
         let delay = min(max(1, due - now), 60_000)
         timers.scheduleTask(in: .milliseconds(delay)) { [weak self] in
             guard let self else { return }

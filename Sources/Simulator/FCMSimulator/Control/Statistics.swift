@@ -1,6 +1,6 @@
 import FanfareJSON
 
-/// The counts of `GET /stats` that no other part keeps. They are exact however many sends there are.
+/// The counts of `GET /stats` that no other part counts, exact for any number of sends.
 struct Statistics: Equatable, Sendable {
     var requests = 0
     /// Recipients of all send requests that passed credentials and quota.
@@ -52,7 +52,7 @@ struct Statistics: Equatable, Sendable {
             "max_concurrent_streams": .integer(maxConcurrentStreams),
             "max_active_fanouts": .integer(fanouts.mostActive),
             "quota_rejections": .integer(quotas.rejectedCount), "delivered": .integer(messages.counts.delivered),
-            "stored": .integer(messages.storedCount), "dropped": .object(JSONObject(losses)),
+            "stored": .integer(messages.queues.messageCount), "dropped": .object(JSONObject(losses)),
         ]
     }
 }

@@ -29,9 +29,9 @@ extension Devices {
         var normalDelayMs: Int64 = 0
         /// FCM treats high priority as normal, as it does for an app whose urgent messages show nothing.
         var isHighLowered = false
-        /// Apple: messages that the device takes in a minute; nil for no limit.
+        /// Apple: messages that the device accepts in a minute; nil for no limit.
         var rate: QuotaWindow?
-        /// Android: the channels that the app created; nil where nobody said, and then every channel exists.
+        /// Android: the channels that the app created; nil if they were not described, and then every channel exists.
         var channels: Set<String>?
         /// Set on a replaced token only; its other fields mean nothing then.
         var successor: Successor?

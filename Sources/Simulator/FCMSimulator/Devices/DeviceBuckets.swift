@@ -1,5 +1,5 @@
-/// Limits the messages to each Android device: 240 in 60 seconds and 5,000 in an hour. FCM does not say how its windows
-/// lie; here each starts at its first message.
+/// Limits the messages to each Android device: 240 in 60 seconds and 5,000 in an hour. FCM's windows are not
+/// documented; here each starts at its first message.
 ///
 /// A token is remembered by its hash while a window of it is open. An hour with more than 5,000 messages has a minute
 /// with more than 83, so a token's hour is counted from its first minute of that kind.

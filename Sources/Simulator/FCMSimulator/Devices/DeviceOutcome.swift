@@ -7,7 +7,7 @@ enum DeviceOutcome: Equatable, Sendable {
 enum DeviceRefusal: Equatable, Sendable {
     case unregistered, appleUnregistered, appleDisabled, invalid, mismatch, auth, package, urgentAppleData
     case retryable(RetryableError)
-    /// The device takes no message for so many seconds.
+    /// The device accepts no message for so many seconds.
     case tooOften(seconds: Int64)
 
     var isUnregistered: Bool { legacyCode == "NotRegistered" }

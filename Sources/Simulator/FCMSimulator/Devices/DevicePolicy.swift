@@ -5,7 +5,7 @@ enum DevicePolicy {
     static let inactiveMs = 30 * dayMs
     /// An Android token expires after so long a silence.
     static let tokenLifeMs = 270 * dayMs
-    /// A device that was inactive is told of missed messages until so long after the last data message.
+    /// An inactive device that returns gets the event of missed messages until so long after the last data message.
     static let missedMs = 28 * dayMs
 
     /// Why the device itself refuses the message; nil if it does not.
@@ -75,7 +75,7 @@ enum DevicePolicy {
         return message.isThrottled ? max(heldMs, slotMs) : heldMs
     }
 
-    /// True if the device can be told of discarded messages now.
+    /// True if the device can get the event of discarded messages now.
     static func acceptsEvents(_ device: Devices.Device) -> Bool {
         device.platform == .android && device.isOnline && device.appState != .doze
     }

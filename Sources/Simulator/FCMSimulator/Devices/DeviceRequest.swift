@@ -10,7 +10,7 @@ struct DeviceRequest: Equatable, Sendable {
     static let mostSenders = 100
     static let mostChannels = 1_000
     static let longestDelayMs = V1Rules.longestTTLSeconds * 1_000
-    /// How long an old token works unless the request says. FCM promises nothing.
+    /// How long an old token works by default. FCM promises nothing.
     static let usualGraceMs: Int64 = 7 * 86_400_000
 
     var token: String

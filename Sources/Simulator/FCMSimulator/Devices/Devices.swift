@@ -3,7 +3,7 @@
 /// Only described devices are stored. Every other token is a healthy Android device in the foreground, unless its
 /// prefix says otherwise (``TokenBehaviour``).
 struct Devices: Equatable, Sendable {
-    /// What a token stands for.
+    /// The app instance behind a token.
     enum Instance: Equatable, Sendable {
         /// - Parameter token: the instance's current token, which differs from the given one if the app replaced it.
         case known(token: String, Device)
@@ -49,8 +49,6 @@ struct Devices: Equatable, Sendable {
     }
 
     func successor(of token: String) -> Device.Successor? { described[token]?.successor }
-
-    func isTaken(_ token: String) -> Bool { described[token] != nil }
 
     // MARK: Changes
 

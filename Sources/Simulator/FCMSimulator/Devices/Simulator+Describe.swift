@@ -24,7 +24,7 @@ extension Simulator {
         }
         let before = devices[token] ?? Devices.Device(platform: TokenBehaviour(token).platform)
         let device = try request.applied(to: before, nowMs: now)
-        if let new = request.refreshedTo, devices.isTaken(new) {
+        if let new = request.refreshedTo, devices.instance(new, nowMs: now) != .unknown {
             throw ControlRefusal("refreshed_to: a device already")
         }
         guard devices.put(token, device) else { throw ControlRefusal("at most \(Devices.most) devices") }

@@ -1,6 +1,6 @@
 /// Times the fan-outs of one project. Active fan-outs share its rate evenly, so two at once take twice as long each.
 /// Beyond ``mostActive`` a further one is refused, or waits its turn.
-struct FanoutMeter: Equatable, Sendable {
+struct FanoutMeter: Sendable {
     static let mostActive = 1_000
     /// Fan-outs that may wait, if they do.
     static let mostWaiting = 10_000
@@ -16,16 +16,11 @@ struct FanoutMeter: Equatable, Sendable {
         var end: Double
     }
 
-    private struct Waiting: Equatable, Sendable {
-        var id: UInt64
-        var recipients: Int
-    }
-
     private let recipientsPerMs: Double
     private let defers: Bool
     /// In the reverse order of their ends.
     private var active: [Active] = []
-    private var waiting: [Waiting] = []
+    private var waiting: [(id: UInt64, recipients: Int)] = []
     /// Recipients that a fan-out would have reached if it had been active all the time.
     private var served = 0.0
     /// Milliseconds since `originMs`: a small number, whose fraction stays exact enough.
@@ -44,7 +39,7 @@ struct FanoutMeter: Equatable, Sendable {
 
     /// Call ``advance(to:)`` with the same time before.
     ///
-    /// - Returns: whether the fan-out was taken, and whether it is active at once.
+    /// - Returns: whether the fan-out was accepted, and whether it is active at once.
     mutating func add(id: UInt64, recipients: Int, nowMs: Int64) -> (isAccepted: Bool, isStarted: Bool) {
         if active.isEmpty {
             originMs = nowMs
@@ -52,11 +47,11 @@ struct FanoutMeter: Equatable, Sendable {
             served = 0
         }
         if active.count < Self.mostActive {
-            start(Waiting(id: id, recipients: recipients))
+            start(id, recipients: recipients)
             return (true, true)
         }
         guard defers, waiting.count < Self.mostWaiting else { return (false, false) }
-        waiting.append(Waiting(id: id, recipients: recipients))
+        waiting.append((id, recipients))
         return (true, false)
     }
 
@@ -79,7 +74,7 @@ struct FanoutMeter: Equatable, Sendable {
             events.append(.finished(id: next.id, atMs: atMs))
             if !waiting.isEmpty {
                 let first = waiting.removeFirst()
-                start(first)
+                start(first.id, recipients: first.recipients)
                 events.append(.started(id: first.id, atMs: atMs))
             }
         }
@@ -87,8 +82,8 @@ struct FanoutMeter: Equatable, Sendable {
         return events
     }
 
-    private mutating func start(_ fanout: Waiting) {
-        let entry = Active(id: fanout.id, end: served + Double(max(0, fanout.recipients)))
+    private mutating func start(_ id: UInt64, recipients: Int) {
+        let entry = Active(id: id, end: served + Double(max(0, recipients)))
         // Of two fan-outs that end together the older ends first.
         let place = active.firstIndex { $0.end <= entry.end } ?? active.count
         active.insert(entry, at: place)

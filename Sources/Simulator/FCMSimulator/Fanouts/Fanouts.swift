@@ -33,7 +33,7 @@ struct Fanout: Equatable, Sendable {
     }
 }
 
-/// What the subscribers get when their fan-out ends.
+/// The message that the subscribers get when their fan-out ends.
 struct FanoutMessage: Equatable, Sendable {
     var audience: Audience
     var send: Send

@@ -1,6 +1,6 @@
 import FanfareJSON
 
-/// What a fault does to a request.
+/// The effect of a fault on a request.
 struct FaultAction: Equatable, Sendable {
     var status: Int?
     var retryAfter: String?
@@ -10,7 +10,7 @@ struct FaultAction: Equatable, Sendable {
     var wire: WireFault?
     /// XMPP: the code of a nack.
     var nack: String?
-    /// XMPP: the connection begins to drain.
+    /// XMPP: the connection drains.
     var isDraining = false
 
     /// True if the request is answered, or its connection cut, without being looked at.

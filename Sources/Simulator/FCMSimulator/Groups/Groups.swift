@@ -12,7 +12,7 @@ struct Groups: Equatable, Sendable {
         var namesAll = false
     }
 
-    /// What a recipient's name stands for.
+    /// The meaning of a recipient's name.
     enum Lookup: Equatable, Sendable {
         case notAGroup
         case group(Group)

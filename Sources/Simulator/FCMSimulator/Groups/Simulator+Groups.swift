@@ -1,7 +1,7 @@
 import FanfareJSON
 
 extension Simulator {
-    /// `/fcm/notification`: makes a group, changes its members, or tells its key.
+    /// `/fcm/notification`: makes a group, changes its members, or returns its key.
     mutating func answerGroups(
         _ request: SimulatorRequest,
         change: Result<GroupRequest, GroupRefusal>,

@@ -25,7 +25,7 @@ struct LegacySend: Equatable, Sendable {
     var body: [UInt8]
 }
 
-/// Why a legacy request is refused before any device is asked.
+/// Why a legacy request is refused before any device is looked up.
 enum LegacyRefusal: Error, Equatable, Sendable {
     /// Status 400 and a sentence.
     case sentence(String)
@@ -81,7 +81,7 @@ enum LegacyRequest {
             return .multicast(tokens.compactMap(\.string))
         }
         if let condition {
-            // HTTP v1 takes five topics; the legacy protocols take two operators.
+            // HTTP v1 allows five topics; the legacy protocols allow two operators.
             guard let parsed = Condition(condition), parsed.topics.count <= 3 else {
                 throw .sentence("InvalidParameters: Invalid value for \"condition\"")
             }
@@ -153,7 +153,7 @@ enum LegacySchema {
         case .string, .badge, .sound: return "a JSON string"
         case .bool: return "a JSON boolean"
         case .number: return "a JSON number"
-        // The live server says "array" of an object too.
+        // The live server calls an object an array too.
         case .object, .strings, .arguments: return "a JSON array"
         }
     }

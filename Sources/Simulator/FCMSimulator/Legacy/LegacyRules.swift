@@ -23,7 +23,6 @@ enum LegacyRules {
     }
 
     static func isTTL(_ seconds: Int64?) -> Bool {
-        guard let seconds else { return false }
-        return seconds >= 0 && seconds <= V1Rules.longestTTLSeconds
+        (0...V1Rules.longestTTLSeconds).contains(seconds ?? -1)
     }
 }

@@ -1,5 +1,4 @@
-/// One message, or one event, on one device. What the device shows is computed only on request, because few deliveries
-/// are ever read.
+/// One message, or one event, on one device. Its screen is computed on request, because few deliveries are read.
 struct Delivery: Equatable, Sendable {
     /// The request that carried it.
     enum Source: Equatable, Sendable {
@@ -10,7 +9,7 @@ struct Delivery: Equatable, Sendable {
 
     enum Event: Equatable, Sendable {
         case message
-        /// So many messages stored for the device were thrown away. The app should ask its server for all it missed.
+        /// So many messages stored for the device were discarded. The app should fetch what it missed from its server.
         case deletedMessages(count: Int)
     }
 
@@ -22,7 +21,7 @@ struct Delivery: Equatable, Sendable {
     var event = Event.message
     /// The app's package or bundle; nil where none was described.
     var package: String?
-    /// The app's state at ``timeMs``; a device that was woken for the message still says `doze`.
+    /// The app's state at ``timeMs``; still `doze` if the message woke the device.
     var appState = AppState.foreground
     /// The priority it was delivered with; FCM may lower it.
     var priority = MessagePriority.normal

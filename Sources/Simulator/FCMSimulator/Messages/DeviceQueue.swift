@@ -1,4 +1,4 @@
-/// What FCM keeps for one app instance until the device can take it.
+/// The messages that FCM stores for one app instance until the device can accept them.
 struct DeviceQueue: Equatable, Sendable {
     /// Messages that do not collapse.
     static let mostPlain = 100
@@ -7,7 +7,7 @@ struct DeviceQueue: Equatable, Sendable {
 
     /// In the order in which they came; a message that replaced another stands in its place.
     private(set) var messages: [StoredMessage] = []
-    /// Messages thrown away because there were too many. The device is told as soon as it can be.
+    /// Messages discarded because there were too many. The device gets an event with their number.
     private(set) var discarded = 0
     /// Messages dropped while the device had been silent for too long.
     private(set) var missed = 0
@@ -15,7 +15,7 @@ struct DeviceQueue: Equatable, Sendable {
     private(set) var lastMissedMs: Int64?
     /// The sender of the latest message; the event about discarded messages names it.
     private(set) var senderID = ""
-    /// When ``DeviceQueues`` has to look at this queue again, Unix milliseconds; only it writes this.
+    /// When a message of the queue is ready or expires, Unix milliseconds; only ``DeviceQueues`` writes it.
     var dueMs: Int64?
 
     var isEmpty: Bool { messages.isEmpty && discarded == 0 && missed == 0 }
@@ -45,7 +45,7 @@ struct DeviceQueue: Equatable, Sendable {
             messages.append(message)
             return []
         }
-        // On the other platforms the oldest message gives way, and the device is not told.
+        // On the other platforms the oldest message gives way, and there is no event.
         guard isAndroid else {
             messages.remove(at: plain[0])
             messages.append(message)
@@ -79,7 +79,7 @@ struct DeviceQueue: Equatable, Sendable {
         return messages.count
     }
 
-    // MARK: Losses that the device is told of
+    // MARK: Losses that the device gets an event for
 
     mutating func addMissed(_ message: StoredMessage, nowMs: Int64) {
         senderID = message.accepted.senderID
@@ -95,7 +95,7 @@ struct DeviceQueue: Equatable, Sendable {
         lastMissedMs = nil
     }
 
-    /// Forgets the discarded messages when the device is told of them, and returns how many they were.
+    /// Forgets the discarded messages when their event is delivered, and returns how many they were.
     mutating func removeDiscarded() -> Int {
         defer { discarded = 0 }
         return discarded

@@ -23,8 +23,6 @@ struct MessageStore: Sendable {
         deliveries = DeliveryStore(limit: deliveryLimit)
     }
 
-    var storedCount: Int { queues.messageCount }
-
     // MARK: Events
 
     /// Delivers a message that its device did not refuse, stores it, or drops it.
@@ -70,7 +68,7 @@ struct MessageStore: Sendable {
         }
     }
 
-    /// Gives the device what it can take now. Call it whenever the device has changed.
+    /// Delivers the messages that the device can accept now. Call it whenever the device has changed.
     mutating func flush(_ token: String, of devices: inout Devices, ids: inout IdentifierSource, nowMs: Int64) {
         guard var queue = queues.remove(token) else { return }
         let (_, device) = devices.current(token, nowMs: nowMs)
@@ -93,7 +91,7 @@ struct MessageStore: Sendable {
         put(queue, of: token, device, nowMs: nowMs)
     }
 
-    /// The place of the first message that the device can take now.
+    /// The place of the first message that the device can accept now.
     private func firstReady(
         in queue: DeviceQueue,
         of instance: String,

@@ -8,8 +8,8 @@ struct Send: Equatable, Sendable {
     var source: Delivery.Source
     /// `validate_only` or `dry_run`: nothing reaches a device.
     var isTrial = false
-    /// What the message names as its sender: `/topics/x` for a topic's subscriber; nil for the sender id.
+    /// The sender that the message names: `/topics/x` for a topic's subscriber; nil for the sender id.
     var from: String?
-    /// The sender is told when the device gets the message.
+    /// The sender gets a receipt when the device has the message.
     var wantsReceipt = false
 }

@@ -9,19 +9,19 @@ struct AcceptedMessage: Equatable, Sendable {
     var source: Delivery.Source
     /// When the send was answered, Unix milliseconds.
     var acceptedMs: Int64
-    /// The priority that the sender asked for.
+    /// The sender's priority.
     var priority = MessagePriority.normal
-    /// The sender is told when the device gets it.
+    /// The sender gets a receipt when the device has it.
     var wantsReceipt = false
 
-    /// What the message names as its sender.
+    /// The sender that the message names.
     var sender: String { from ?? senderID }
 }
 
 /// A message that cannot be delivered yet, with its delivery options.
 struct StoredMessage: Equatable, Sendable {
     var accepted: AcceptedMessage
-    /// Of the messages with one key only the latest is kept; nil for a message that does not collapse.
+    /// Only the latest message of a key is stored; nil for a message that does not collapse.
     var collapseKey: String?
     /// Unix milliseconds.
     var expiresMs: Int64

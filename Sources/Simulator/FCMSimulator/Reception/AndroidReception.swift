@@ -15,7 +15,7 @@ enum AndroidReception {
         own["google.ttl"] = .integer(content.lifetimeSeconds)
         own["google.original_priority"] = .string(delivery.accepted.priority.rawValue)
         own["google.delivered_priority"] = .string(delivery.priority.rawValue)
-        // A notification collapses by the app's package and ignores the key it was given.
+        // A notification collapses by the app's package and ignores the sender's key.
         if let key = isShown ? delivery.package ?? content.collapseKey : content.collapseKey {
             own["collapse_key"] = .string(key)
         }

@@ -21,7 +21,7 @@ enum AppleReception {
             if !alert.isEmpty { aps["alert"] = .object(alert) }
         }
         payload["aps"] = .object(aps)
-        // The documents do not say whether a data key or a root key of the payload wins. Here the payload's does.
+        // A root key of the payload wins over a data key; the documents leave it open.
         for member in message["data"]?.object?.members ?? [] where payload[member.key] == nil {
             payload[member.key] = member.value
         }

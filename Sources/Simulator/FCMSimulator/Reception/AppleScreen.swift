@@ -33,7 +33,7 @@ enum AppleScreen {
         if wakesNow {
             result.callbacks.append(Callback(name: didReceiveRemote, when: .arrival, carries: whole))
         }
-        // The app is taken to answer `willPresent` with list, banner, sound and badge.
+        // The app is assumed to answer `willPresent` with list, banner, sound and badge.
         result.shown = shown
         guard shown != nil else { return }
         result.callbacks.append(Callback(name: didReceive, when: .tap, carries: whole))

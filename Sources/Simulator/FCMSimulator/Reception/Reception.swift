@@ -1,6 +1,6 @@
 import FanfareJSON
 
-/// What one message or event did on one device: the payload it brought, the callbacks, and what is shown.
+/// The effect of one message or event on one device: payload, callbacks and the shown notification.
 struct Reception: Equatable, Sendable {
     /// The delivery options: APNs headers, headers of a web push, or the sender's options on Android.
     var headers = JSONObject()
@@ -8,7 +8,7 @@ struct Reception: Equatable, Sendable {
     var payload = JSONObject()
     /// In the order in which they come.
     var callbacks: [Callback] = []
-    /// What the system shows at arrival; nil if it shows nothing or leaves it to the app.
+    /// Shown by the system at arrival; nil if it shows nothing or leaves it to the app.
     var shown: ShownNotification?
     /// The new number on the app's icon; nil leaves the old one.
     var badge: Int64?

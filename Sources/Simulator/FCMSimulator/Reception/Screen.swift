@@ -24,7 +24,7 @@ struct ShownNotification: Equatable, Sendable {
     }
 }
 
-/// What one device shows of one app. It follows from the deliveries in their order and is never stored.
+/// The notifications of one app on one device. They follow from the deliveries in their order and are never stored.
 struct Screen: Equatable, Sendable {
     /// Android's limit for one app. Beyond it the oldest goes.
     static let most = 50

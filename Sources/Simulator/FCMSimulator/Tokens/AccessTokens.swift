@@ -6,7 +6,7 @@ struct AccessTokens: Equatable, Sendable {
         var expiresMs: Int64
     }
 
-    /// What is known of the bearer token in an `Authorization` header.
+    /// The state of the bearer token in an `Authorization` header.
     enum Validity: Equatable, Sendable { case missing, unknown, expired, valid(Grant) }
 
     static let most = 10_000

@@ -41,7 +41,7 @@ struct Credentials: Sendable {
         ])
     }
 
-    // MARK: What a request may do
+    // MARK: Authorization
 
     /// HTTP v1: why the request may not act for the project; nil if it may.
     func refusal(of request: SimulatorRequest, project: SimulatedProject, nowMs: Int64) -> APIError? {
@@ -68,7 +68,7 @@ struct Credentials: Sendable {
         return project
     }
 
-    /// The answer to a legacy request without a valid credential. Its page tells whether the key is one for apps.
+    /// The answer to a legacy request without a valid credential. Its page differs for a key of an app.
     func unauthorized(_ request: SimulatorRequest) -> SimulatorReply {
         let isAppKey = projects.flatMap(\.appKeys).contains { request.authorization == "key=" + $0 }
         return SimulatorReply(

@@ -60,7 +60,7 @@ struct Topics: Equatable, Sendable {
         }
     }
 
-    /// What the token's prefix does to the answer of a change.
+    /// The delay or loss of a change's answer by the token's prefix.
     mutating func disturbance(of token: String) -> (delayMs: Int64, isLost: Bool) {
         switch TokenBehaviour(token) {
         case .slow(let milliseconds): return (milliseconds, false)

@@ -2,7 +2,7 @@ import FanfareJSON
 import FanfareModel
 
 /// Reads a request body against a schema as Google's JSON front end does. It lists unknown names and wrong types as
-/// violations, accepts both spellings of a field, takes null for absent, and lets the last of equal names win. Its
+/// violations, accepts both spellings of a field, treats null as absent, and lets the last of equal names win. Its
 /// results have canonical names only.
 struct SchemaReader {
     private(set) var violations: [APIError.Violation] = []

@@ -1,4 +1,4 @@
-/// Makes every id that the simulator gives away. The same seed makes the same ids.
+/// Makes every id of the simulator. The same seed makes the same ids.
 struct IdentifierSource: Equatable, Sendable {
     /// Serves the other random choices too, so that one seed decides a whole run.
     var random: RandomStream

@@ -27,7 +27,7 @@ extension Simulator {
         advanceXMPP(to: nowMs &+ clockOffsetMs)
     }
 
-    /// Does what has become due. Call it at ``xmppDueMs(nowMs:)``.
+    /// Performs what is due. Call it at ``xmppDueMs(nowMs:)``.
     public mutating func tick(nowMs: Int64) { advance(to: nowMs &+ clockOffsetMs) }
 
     /// When to call ``tick(nowMs:)`` next, Unix milliseconds; nil while nothing waits.
@@ -131,7 +131,7 @@ extension Simulator {
         case .refused(let refusal): return .refused(refusal.nackCode)
         case .accepted(let platform, let canonical, let delayMs, let isLost):
             let id = accept(send, for: token, on: platform, now: now)
-            // APNs does not tell when a message arrives.
+            // APNs reports no arrivals.
             if send.wantsReceipt, !send.isTrial, platform != .apple {
                 let expiresMs = now + UpstreamQueue.longestMs
                 let receipt = AwaitedReceipt(project: send.project.id, original: messageID, expiresMs: expiresMs)
@@ -147,7 +147,7 @@ extension Simulator {
     private mutating func sendToGroup(_ send: Send, key: String, _ group: Groups.Group, now: Int64) -> Answer {
         switch deliver(send, toGroup: key, group, now: now) {
         case .tooMany: return .refused("TOPICS_MESSAGE_RATE_EXCEEDED")
-        // The documents show no counts in a nack. If it names members it has them: they tell a group from a device.
+        // The documents show no counts in a nack. A nack that names members has them, to differ from a device's nack.
         case .failed(let members, _, areNamed: true):
             return .refused("SERVICE_UNAVAILABLE", more: LegacyReply.groupCounts(success: 0, failed: members))
         case .failed(_, let areGone, _): return .refused(areGone ? "DEVICE_UNREGISTERED" : "SERVICE_UNAVAILABLE")

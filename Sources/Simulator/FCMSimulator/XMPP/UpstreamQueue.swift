@@ -10,7 +10,7 @@ struct UpstreamQueue: Equatable, Sendable {
     private static let mostAwaited = 1_000_000
 
     /// By project id, oldest first.
-    private var waiting: [String: [Upstream]] = [:]
+    private(set) var waiting: [String: [Upstream]] = [:]
     /// By FCM's id of the message.
     private var awaited: [String: AwaitedReceipt] = [:]
     /// By the hash of the token.
@@ -25,7 +25,6 @@ struct UpstreamQueue: Equatable, Sendable {
 
     var count: Int { waiting.values.reduce(0) { $0 + $1.count } }
 
-    var projectsWaiting: [String] { waiting.keys.sorted() }
     var awaitsReceipts: Bool { !awaited.isEmpty }
 
     /// Counts one message of a device; returns nil, or whose limit is reached.

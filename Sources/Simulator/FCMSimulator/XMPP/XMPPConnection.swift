@@ -16,7 +16,7 @@ struct XMPPConnection: Equatable, Sendable {
         case bound
     }
 
-    /// What a step of the handshake makes the server do.
+    /// The server's part in a step of the handshake.
     enum Step: Equatable, Sendable {
         case write(String)
         /// The credential is this project's. Its limits decide; then call ``authenticate(_:)``.
@@ -159,7 +159,7 @@ struct XMPPConnection: Equatable, Sendable {
 public struct XMPPOutput: Equatable, Sendable {
     public enum Action: Equatable, Sendable {
         case write([UInt8])
-        /// The next bytes begin a new document.
+        /// The next bytes start a new document.
         case restart
         case pauseReading
         case resumeReading

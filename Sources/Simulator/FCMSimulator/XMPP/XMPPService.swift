@@ -1,7 +1,7 @@
 import FanfareJSON
 import FanfareXML
 
-/// What a stanza asks of the simulator.
+/// A stanza that concerns the simulator.
 enum XMPPInput: Equatable, Sendable {
     /// The simulator acknowledges or refuses it.
     case downstream(XMPPSend)
@@ -38,7 +38,7 @@ struct XMPPService: Sendable {
     /// The connections to which something happens by itself: an answer is due later, or they drain.
     private var timed: Set<UInt64> = []
     private var outbox: [XMPPOutput] = []
-    /// What waits for a connection of its project.
+    /// The messages that wait for a connection of their project.
     var upstream = UpstreamQueue()
     private var statistics = Statistics()
     /// By project id.
@@ -284,7 +284,7 @@ struct XMPPService: Sendable {
 
     /// When something happens by itself, Unix milliseconds; nil for never.
     ///
-    /// A device may take a message at any time, so an awaited receipt makes this a second from now at most.
+    /// A device may get a message at any time, so an awaited receipt makes this a second from now at most.
     func dueMs(nowMs: Int64) -> Int64? {
         guard !connections.isEmpty else { return nil }
         var due = upstream.nextExpiryMs
@@ -333,7 +333,7 @@ struct XMPPService: Sendable {
         write(XMPPText.message(JSONValue.object(control).jsonBytes, to: connection.jid), on: id)
     }
 
-    /// Drains the bound connections of one project, or of all, and returns how many began to drain.
+    /// Drains the bound connections of one project, or of all, and returns their number.
     mutating func drainAll(project: String?, nowMs: Int64) -> Int {
         let found = connections.values.filter { connection in
             connection.stage == .bound && !connection.isDraining
@@ -358,7 +358,7 @@ struct XMPPService: Sendable {
     /// Drops expired upstream messages and sends the others to their project's connections.
     mutating func distributeUpstream(nowMs: Int64) {
         upstream.expire(nowMs: nowMs)
-        for project in upstream.projectsWaiting { distributeUpstream(of: project) }
+        for project in upstream.waiting.keys.sorted() { distributeUpstream(of: project) }
     }
 
     /// The connection with the fewest messages without an ack comes first.

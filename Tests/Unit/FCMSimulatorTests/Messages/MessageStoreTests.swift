@@ -109,7 +109,7 @@ import Testing
         stage.device(row.device)
         stage.deliver("m", options: row.options)
         #expect(stage.received == (row.isDelivered ? ["m"] : []))
-        #expect(stage.store.storedCount == (row.isStored ? 1 : 0))
+        #expect(stage.store.queues.messageCount == (row.isStored ? 1 : 0))
         #expect(stage.store.counts.delivered == (row.isDelivered ? 1 : 0))
         #expect(stage.store.counts.dropped == (row.dropped.map { [$0: 1] } ?? [:]))
     }
@@ -140,9 +140,9 @@ import Testing
         stage.device { $0.connection = .offline(sinceMs: Self.startMs) }
         stage.deliver("m", options: Self.options { $0.lifetime = .span(1_000) })
         stage.advance(byMs: 999)
-        #expect(stage.store.storedCount == 1)
+        #expect(stage.store.queues.messageCount == 1)
         stage.advance(byMs: 1)
-        #expect(stage.store.storedCount == 0)
+        #expect(stage.store.queues.messageCount == 0)
         #expect(stage.store.counts.dropped == [.expired: 1])
     }
 
