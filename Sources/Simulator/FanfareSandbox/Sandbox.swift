@@ -33,49 +33,13 @@ public actor Sandbox {
         let port = try options.port == 0 ? FreePort.find(host: options.listen) : options.port
         let wanted = options.xmppPort ?? (options.port == 0 ? 0 : SandboxOptions.defaultXMPPPort)
         let xmppPort = try wanted == 0 ? FreePort.find(host: options.listen, but: port) : wanted
+        var ports = SandboxPorts(data: port, xmpp: xmppPort, control: options.controlPort)
         let certificate = try ServerCertificate.loadOrMake(in: directory)
         let host = try makeHost(directory: directory, port: port)
         let loops = MultiThreadedEventLoopGroup(numberOfThreads: options.threads)
         // The port of each server that listens; an error ends it.
         let (started, starting) = AsyncThrowingStream<(server: String, port: Int), any Error>.makeStream()
-        let data = Server(
-            childChannelSetup: TLSChannel(tls: try Self.context(certificate, protocols: ["h2", "http/1.1"])) {
-                try $0.addHandler(HTTPNegotiation.handler(host: host))
-            },
-            configuration: ServerConfiguration(address: .hostname(options.listen, port: port), backlog: 1_024),
-            onServerRunning: { _ in starting.yield(("data", port)) },
-            eventLoopGroup: loops,
-            logger: serverLogger
-        )
-        let xmpp = Server(
-            childChannelSetup: TLSChannel(tls: try Self.context(certificate, protocols: [])) {
-                try $0.addHandler(XMPPHandler(host: host))
-            },
-            configuration: ServerConfiguration(address: .hostname(options.listen, port: xmppPort), backlog: 1_024),
-            onServerRunning: { _ in starting.yield(("xmpp", xmppPort)) },
-            // Not the loops that end with the sandbox: a server whose start is cut short uses its loops later.
-            eventLoopGroup: MultiThreadedEventLoopGroup.singleton,
-            logger: serverLogger
-        )
-        let control = ControlPort.application(host: host, port: options.controlPort, logger: serverLogger) { port in
-            starting.yield(("control", port))
-        }
-        var groupConfiguration = ServiceGroupConfiguration(
-            services: [
-                (data as any Service, "\(options.listen):\(port)", "--port"),
-                (xmpp, "\(options.listen):\(xmppPort)", "--xmpp-port"),
-                (control, "127.0.0.1:\(options.controlPort)", "--control-port"),
-            ].map {
-                // If one server cannot listen, the others stop without an error.
-                .init(
-                    service: ListeningService(server: $0, address: $1, option: $2),
-                    failureTerminationBehavior: .gracefullyShutdownGroup
-                )
-            },
-            logger: serverLogger
-        )
-        groupConfiguration.maximumGracefulShutdownDuration = .seconds(1)
-        let services = ServiceGroup(configuration: groupConfiguration)
+        let services = try makeServices(host, certificate, ports: ports, loops: loops) { starting.yield(($0, $1)) }
         let task = Task {
             do {
                 try await services.run()
@@ -86,24 +50,24 @@ public actor Sandbox {
             }
         }
         running = (services, task, loops)
-        var ports: [String: Int] = [:]
+        var listening: [String: Int] = [:]
         do {
-            for try await (server, port) in started.prefix(3) { ports[server] = port }
+            for try await (server, port) in started.prefix(3) { listening[server] = port }
             // The sequence ends early if the task is cancelled.
-            guard ports.count == 3 else { throw CancellationError() }
+            guard listening.count == 3 else { throw CancellationError() }
         } catch {
             await stop()
             throw error
         }
-        let bound = SandboxPorts(data: port, xmpp: xmppPort, control: ports["control"] ?? 0)
+        ports.control = listening["control"] ?? 0
         logger.info(
             "The sandbox listens",
             metadata: [
-                "port": "\(port)", "xmpp_port": "\(xmppPort)", "control_port": "\(bound.control)",
+                "port": "\(port)", "xmpp_port": "\(xmppPort)", "control_port": "\(ports.control)",
                 "state": "\(options.stateDirectory)",
             ]
         )
-        return bound
+        return ports
     }
 
     /// Returns when the sandbox was stopped; throws the error that ended it otherwise.
@@ -117,6 +81,54 @@ public actor Sandbox {
         await running.services.triggerGracefulShutdown()
         _ = await running.task.result
         try? await running.loops.shutdownGracefully()
+    }
+
+    /// - Parameter onListening: takes the name and the port of each server that listens.
+    private func makeServices(
+        _ host: SimulatorHost,
+        _ certificate: ServerCertificate,
+        ports: SandboxPorts,
+        loops: MultiThreadedEventLoopGroup,
+        onListening: @escaping @Sendable (String, Int) -> Void
+    ) throws -> ServiceGroup {
+        let data = Server(
+            childChannelSetup: TLSChannel(tls: try Self.context(certificate, protocols: ["h2", "http/1.1"])) {
+                try $0.addHandler(HTTPNegotiation.handler(host: host))
+            },
+            configuration: ServerConfiguration(address: .hostname(options.listen, port: ports.data), backlog: 1_024),
+            onServerRunning: { _ in onListening("data", ports.data) },
+            eventLoopGroup: loops,
+            logger: serverLogger
+        )
+        let xmpp = Server(
+            childChannelSetup: TLSChannel(tls: try Self.context(certificate, protocols: [])) {
+                try $0.addHandler(XMPPHandler(host: host))
+            },
+            configuration: ServerConfiguration(address: .hostname(options.listen, port: ports.xmpp), backlog: 1_024),
+            onServerRunning: { _ in onListening("xmpp", ports.xmpp) },
+            // Not the loops that end with the sandbox: a server whose start is cut short uses its loops later.
+            eventLoopGroup: MultiThreadedEventLoopGroup.singleton,
+            logger: serverLogger
+        )
+        let control = ControlPort.application(host: host, port: ports.control, logger: serverLogger) { port in
+            onListening("control", port)
+        }
+        var configuration = ServiceGroupConfiguration(
+            services: [
+                (data as any Service, "\(options.listen):\(ports.data)", "--port"),
+                (xmpp, "\(options.listen):\(ports.xmpp)", "--xmpp-port"),
+                (control, "127.0.0.1:\(ports.control)", "--control-port"),
+            ].map {
+                // If one server cannot listen, the others stop without an error.
+                .init(
+                    service: ListeningService(server: $0, address: $1, option: $2),
+                    failureTerminationBehavior: .gracefullyShutdownGroup
+                )
+            },
+            logger: serverLogger
+        )
+        configuration.maximumGracefulShutdownDuration = .seconds(1)
+        return ServiceGroup(configuration: configuration)
     }
 
     private func makeHost(directory: StateDirectory, port: Int) throws -> SimulatorHost {
