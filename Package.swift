@@ -131,7 +131,9 @@ let package = Package(
         // Sockets with or without TLS, for every protocol that is not HTTP.
         .target(
             name: "SocketTransport",
-            dependencies: ["EventLoop", "OpenSSLKit", .product(name: "DequeModule", package: "swift-collections")],
+            dependencies: [
+                "FanfareModel", "EventLoop", "OpenSSLKit", .product(name: "DequeModule", package: "swift-collections"),
+            ],
             path: "Sources/Transports/SocketTransport",
             swiftSettings: strict
         ),
@@ -340,7 +342,8 @@ let package = Package(
         .testTarget(
             name: "XMPPTransportTests",
             dependencies: [
-                "XMPPTransport", "FanfareModel", "FanfareXML", "FCMWire", "ExpatKit", "EventLoop", "TestSupport",
+                "XMPPTransport", "SocketTransport", "FanfareModel", "FanfareXML", "FCMWire", "ExpatKit", "EventLoop",
+                "TestSupport",
             ],
             path: "Tests/Unit/XMPPTransportTests",
             swiftSettings: strict

@@ -3,6 +3,10 @@ extension UInt8 {
     @inlinable
     public var isASCIIDigit: Bool { 0x30...0x39 ~= self }
 
+    /// True for a digit or a letter of either case.
+    @inlinable
+    public var isASCIIAlphanumeric: Bool { isASCIIDigit || 0x61...0x7A ~= self | 0x20 }
+
     /// Value of a hexadecimal digit, in either case; nil for another byte.
     public var hexDigitValue: UInt8? {
         switch self {

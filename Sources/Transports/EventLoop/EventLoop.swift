@@ -15,7 +15,7 @@ public struct Readiness: OptionSet, Sendable {
     public init(rawValue: UInt8) { self.rawValue = rawValue }
     public static let readable = Readiness(rawValue: 1)
     public static let writable = Readiness(rawValue: 2)
-    /// An error or a hang-up: the next read or write says which.
+    /// An error or a hang-up: the next read or write returns it.
     public static let failed = Readiness(rawValue: 4)
 }
 
@@ -31,9 +31,9 @@ public struct AttachmentID: Hashable, Sendable { let value: UInt64 }
 
 /// One thread with one epoll. Everything that belongs to a loop is created, used and closed on the thread that runs it.
 ///
-/// A turn waits for descriptors and timers, runs their handlers, drains the inboxes, then runs the hooks of the turn's end.
-/// The hooks pump libraries and write gathered bytes in one call. Not `Sendable` on purpose: only ``Inbox`` crosses
-/// threads.
+/// A turn waits for descriptors and timers, runs their handlers, drains the inboxes, then runs the hooks of the turn's
+/// end. The hooks pump libraries and write gathered bytes in one call. Not `Sendable` on purpose: only ``Inbox``
+/// crosses threads.
 public final class EventLoop {
     private struct Watch {
         let fd: Int32
@@ -44,12 +44,10 @@ public final class EventLoop {
     private let epoll: Int32
     private let wakeup: Wakeup
     private var watches: [UInt64: Watch] = [:]
-    private var nextRegistration: UInt64 = 1
+    private var nextID: UInt64 = 1
     private var timers = TimerQueue()
     private var drains: [(id: UInt64, body: () -> Bool)] = []
-    private var nextDrain: UInt64 = 0
     private var turnEnds: [(id: UInt64, body: () -> Void)] = []
-    private var nextTurnEnd: UInt64 = 0
     private var stopping = false
 
     /// CLOCK_MONOTONIC in nanoseconds, read once a turn. Use ``readClock()`` where the length of a turn matters.
@@ -87,8 +85,8 @@ public final class EventLoop {
         interest: Interest,
         handler: @escaping (Readiness) -> Void
     ) throws(SystemError) -> RegistrationID {
-        let id = nextRegistration
-        nextRegistration += 1
+        let id = nextID
+        nextID += 1
         guard clinux_epoll_ctl(epoll, EPOLL_CTL_ADD, fd, Self.mask(interest), id) == 0 else {
             throw SystemError(call: "epoll_ctl", code: errno)
         }
@@ -123,8 +121,8 @@ public final class EventLoop {
         schedule(afterNanoseconds: UInt64(max(0, min(delay, 1 << 40))) * 1_000_000, body)
     }
 
-    /// Runs `body` again and again until ``cancel(_:)``: first after `interval`, then an interval after the turn of each
-    /// run began.
+    /// Runs `body` again and again until ``cancel(_:)``: first after `interval`, then an interval after the turn of
+    /// each run began.
     ///
     /// - Parameter interval: milliseconds; less than 1 counts as 1.
     @discardableResult
@@ -141,9 +139,9 @@ public final class EventLoop {
     /// Adds a hook that runs at the end of every turn, in the order of adding, until it is removed or the loop is gone.
     @discardableResult
     public func onTurnEnd(_ body: @escaping () -> Void) -> TurnEndID {
-        nextTurnEnd += 1
-        turnEnds.append((nextTurnEnd, body))
-        return TurnEndID(value: nextTurnEnd)
+        nextID += 1
+        turnEnds.append((nextID, body))
+        return TurnEndID(value: nextID)
     }
 
     /// In the turn in which it is removed a hook may run once more.
@@ -157,19 +155,14 @@ public final class EventLoop {
         _ receive: @escaping (Message) -> Void
     ) -> AttachmentID {
         inbox.connect(wakeup)
-        nextDrain += 1
-        let id = nextDrain
-        drains.append(
-            (
-                id,
-                {
-                    let (batch, more) = inbox.removeFirst(limit: 256)
-                    for message in batch { receive(message) }
-                    return more
-                }
-            )
-        )
-        return AttachmentID(value: id)
+        nextID += 1
+        let drain = {
+            let (batch, more) = inbox.removeFirst(limit: 256)
+            for message in batch { receive(message) }
+            return more
+        }
+        drains.append((nextID, drain))
+        return AttachmentID(value: nextID)
     }
 
     /// In the turn in which it is detached an inbox may be emptied once more.
@@ -196,7 +189,7 @@ public final class EventLoop {
     /// Ends ``run()`` after the current turn. Called on the loop.
     public func stop() { stopping = true }
 
-    /// A call of its own, so that profiles can tell waiting from working.
+    /// A call of its own, so that profiles show waiting apart from work.
     @inline(never)
     private func wait(into events: inout [epoll_event], poll: Bool) -> Int {
         var timeout: Int64 = -1

@@ -4,7 +4,7 @@ internal import CLinux
 public enum ProcessMemory {
     /// Forbids core files, and debuggers of users other than root.
     ///
-    /// - Returns: false when the system refused; the process works all the same.
+    /// - Returns: false when the system refused; the process works without it.
     @discardableResult
     public static func makePrivate() -> Bool { clinux_keep_memory_private() == 0 }
 }

@@ -2,9 +2,9 @@ internal import COpenSSL
 
 /// The client's side of one TLS connection, without a socket: ciphertext goes in and out as bytes.
 ///
-/// Order of use, after every ``feed(_:)``: ``handshake()`` until it says true, then ``read(into:)`` until it gives no
-/// more; and after every call, send what ``takeOutgoing()`` holds. Any thrown error ends the session; what
-/// ``takeOutgoing()`` holds then is an alert for the peer.
+/// Order of use, after every ``feed(_:)``: ``handshake()`` until it returns true, then ``read(into:)`` until it returns
+/// 0. After every call, send the bytes of ``removeOutgoing()``. Any thrown error ends the session; those bytes are then
+/// an alert for the peer.
 public final class TLSSession {
     private let session: OpaquePointer
     // Both belong to the session, which frees them.
@@ -46,7 +46,7 @@ public final class TLSSession {
         }
     }
 
-    /// Moves the handshake on. True when it is over and the peer verified.
+    /// Advances the handshake. True when it is complete and the peer verified.
     public func handshake() throws(OpenSSLError) -> Bool {
         if SSL_is_init_finished(session) == 1 { return true }
         ERR_clear_error()
@@ -57,7 +57,7 @@ public final class TLSSession {
         throw failure("TLS handshake")
     }
 
-    /// Encrypts `bytes`. Only after ``handshake()`` said true.
+    /// Encrypts `bytes`. Only after ``handshake()`` returned true.
     public func write(_ bytes: UnsafeRawBufferPointer) throws(OpenSSLError) {
         guard let start = bytes.baseAddress, !bytes.isEmpty else { return }
         ERR_clear_error()
@@ -66,7 +66,9 @@ public final class TLSSession {
         guard SSL_write_ex(session, start, bytes.count, &written) == 1 else { throw failure("TLS write") }
     }
 
-    /// Decrypts into `buffer`: the number of bytes, 0 when nothing more can be had now, nil when the peer said goodbye.
+    /// Decrypts into `buffer`.
+    ///
+    /// - Returns: the number of bytes, 0 when there are none now, nil after the peer's close_notify.
     public func read(into buffer: UnsafeMutableRawBufferPointer) throws(OpenSSLError) -> Int? {
         guard let start = buffer.baseAddress, !buffer.isEmpty else { return 0 }
         ERR_clear_error()
@@ -79,7 +81,7 @@ public final class TLSSession {
         }
     }
 
-    /// Queues the goodbye to the peer; send ``takeOutgoing()`` after it.
+    /// Queues the close_notify; send ``removeOutgoing()`` after it.
     public func shutdown() {
         // Before the handshake is over OpenSSL counts this as an error, and no peer expects it.
         guard SSL_is_init_finished(session) == 1 else { return }
@@ -87,8 +89,8 @@ public final class TLSSession {
         ERR_clear_error()
     }
 
-    /// Ciphertext for the peer.
-    public func takeOutgoing() -> [UInt8] {
+    /// Removes and returns the ciphertext for the peer.
+    public func removeOutgoing() -> [UInt8] {
         let pending = BIO_ctrl_pending(outgoing)
         guard pending > 0 else { return [] }
         return [UInt8](unsafeUninitializedCapacity: pending) { buffer, count in
@@ -97,7 +99,7 @@ public final class TLSSession {
         }
     }
 
-    /// "certificate verify failed" says nothing to an operator; the result of the check does.
+    /// The last failure; for a certificate with the result of the check, which names the reason.
     private func failure(_ action: String) -> OpenSSLError {
         // The newest error: a bad signature in the chain leaves its own in front of it.
         let verification = SSL_get_verify_result(session)

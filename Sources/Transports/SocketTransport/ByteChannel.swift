@@ -1,10 +1,10 @@
 public import OpenSSLKit
 
-/// A socket with or without TLS: plain bytes on our side, whatever the wire needs on the other.
+/// A socket with or without TLS. Callers see plain bytes.
 public final class ByteChannel {
     public let socket: StreamSocket
     private var session: TLSSession?
-    /// Bytes for the wire; the first ``sent`` of them are gone.
+    /// Bytes for the wire; the first ``sent`` of them were written.
     private var outgoing: [UInt8] = []
     private var sent = 0
     /// Items behind ``outgoing``, in order: pieces that are too large to be made at once, and bytes written after them.
@@ -15,7 +15,7 @@ public final class ByteChannel {
     }
     /// Bytes of ``BytePieces`` that are made at a time.
     private static let piece = 1 << 18
-    /// Capacity in bytes that is kept for the next turn; a larger buffer is given back.
+    /// Capacity in bytes that a buffer keeps for the next turn; a larger buffer is freed.
     private static let mostRoom = 1 << 20
     /// Plain bytes handed to the wire so far; with TLS, handed to be encrypted. Bytes beyond were never sent.
     public private(set) var written: UInt64 = 0
@@ -25,7 +25,7 @@ public final class ByteChannel {
     public func close() {
         if let session {
             session.shutdown()
-            outgoing.append(contentsOf: session.takeOutgoing())
+            outgoing.append(contentsOf: session.removeOutgoing())
             // A close_notify or an alert, if the kernel has room for it now.
             behind = []
             _ = try? flush()
@@ -55,8 +55,8 @@ public final class ByteChannel {
         let isSecure = Result { () throws(SocketError) in
             try Self.translate { () throws(OpenSSLError) in try session.handshake() }
         }
-        // Sent after a failure too: it is the alert that tells the peer why.
-        outgoing.append(contentsOf: session.takeOutgoing())
+        // Sent after a failure too: it is the alert for the peer.
+        outgoing.append(contentsOf: session.removeOutgoing())
         _ = try? flush()
         return try isSecure.get()
     }
@@ -66,17 +66,17 @@ public final class ByteChannel {
     /// Queues plain bytes; ``flush()`` sends them. Leaves the array empty, with room for the next turn's.
     public func write(_ bytes: inout [UInt8]) throws(SocketError) {
         defer { bytes.removeAll(keepingCapacity: bytes.capacity <= Self.mostRoom) }
-        guard behind.isEmpty else { return queue(&bytes) }
-        try put(&bytes)
+        guard behind.isEmpty else { return queueBehind(&bytes) }
+        try moveToOutgoing(&bytes)
     }
 
     /// Queues bytes and, behind them, pieces that ``flush()`` makes as the wire takes them. Leaves the array empty.
     public func write(_ bytes: inout [UInt8], then pieces: some BytePieces) {
-        queue(&bytes)
+        queueBehind(&bytes)
         behind.append(.pieces(pieces))
     }
 
-    private func queue(_ bytes: inout [UInt8]) {
+    private func queueBehind(_ bytes: inout [UInt8]) {
         guard !bytes.isEmpty else { return }
         if case .bytes(var last)? = behind.last {
             // Removed while it grows: a second reference would make the append copy it.
@@ -90,7 +90,7 @@ public final class ByteChannel {
     }
 
     /// Moves plain bytes to ``outgoing``, encrypted under TLS. Leaves the array with unspecified content.
-    private func put(_ bytes: inout [UInt8]) throws(SocketError) {
+    private func moveToOutgoing(_ bytes: inout [UInt8]) throws(SocketError) {
         guard let session else {
             // Common case: nothing waits, and the arrays change places. Assigning and emptying would copy a buffer as
             // large as the largest command that ever was, in every turn.
@@ -105,7 +105,7 @@ public final class ByteChannel {
             if let failure { throw failure }
         }
         written += UInt64(bytes.count)
-        outgoing.append(contentsOf: session.takeOutgoing())
+        outgoing.append(contentsOf: session.removeOutgoing())
     }
 
     /// Moves the first item of ``behind``, or its next piece, to ``outgoing``, which is empty.
@@ -114,7 +114,7 @@ public final class ByteChannel {
         switch first {
         case .bytes(var bytes):
             behind.removeFirst()
-            try put(&bytes)
+            try moveToOutgoing(&bytes)
         case .pieces(var pieces):
             if session == nil {
                 pieces.append(to: &outgoing, most: Self.piece)
@@ -122,7 +122,7 @@ public final class ByteChannel {
                 var bytes: [UInt8] = []
                 bytes.reserveCapacity(Self.piece + type(of: pieces).overrun)
                 pieces.append(to: &bytes, most: Self.piece)
-                try put(&bytes)
+                try moveToOutgoing(&bytes)
             }
             if pieces.isOver { behind.removeFirst() } else { behind[0] = .pieces(pieces) }
         }
@@ -174,7 +174,7 @@ public final class ByteChannel {
         let count = try Self.translate { () throws(OpenSSLError) in try session.read(into: buffer) }
         guard let count else { throw StreamSocket.endOfStream }
         // Answers of TLS itself, such as key updates.
-        if count == 0 { outgoing.append(contentsOf: session.takeOutgoing()) }
+        if count == 0 { outgoing.append(contentsOf: session.removeOutgoing()) }
         return count
     }
 

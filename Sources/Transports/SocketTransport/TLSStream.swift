@@ -20,7 +20,7 @@ public final class TLSStream {
 
     private enum Phase { case idle, resolving, connecting, securing, open, closed }
 
-    /// Bytes that are read in one go before others have their turn.
+    /// Bytes that one turn reads at most.
     private static let readLimit = 262_144
     /// Bytes that are encrypted at a time: what fits one record of TLS.
     private static let partBytes = 16_384
@@ -52,7 +52,7 @@ public final class TLSStream {
 
     /// Bytes that ``send(_:)`` accepted since the beginning.
     public var accepted: UInt64 { handedOver + UInt64(waiting.count) }
-    /// How many of them were encrypted: those may have left, whatever became of the connection.
+    /// How many of them were encrypted: those may have been sent.
     public private(set) var handedOver: UInt64 = 0
 
     /// Starts to connect. Once.
@@ -215,8 +215,7 @@ public final class TLSStream {
         onEvent(.closed(reason: reason))
     }
 
-    /// TLS may have to read in order to write, and to write in order to read: whatever the socket is ready for, both
-    /// are tried.
+    /// Reads and writes, whichever of the two the socket is ready for: TLS may need one for the other.
     private func ready() {
         guard let channel else { return }
         if phase == .connecting { connected(channel) } else { turn() }
@@ -227,9 +226,9 @@ public final class TLSStream {
         loop.update(registration, interest: channel.hasUnsentBytes ? [.read, .write] : .read)
     }
 
-    /// Reads until the socket has nothing more, or others have to have their turn.
+    /// Reads until the socket is empty or ``readLimit`` is reached.
     ///
-    /// - Returns: whether there is more, for which there will be another turn.
+    /// - Returns: whether there is more, for which another turn is scheduled.
     private func read() -> Bool {
         guard phase == .securing || phase == .open, let channel else { return false }
         var total = 0

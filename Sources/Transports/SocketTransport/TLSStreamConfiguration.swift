@@ -1,4 +1,6 @@
-/// Where a stream of bytes under TLS goes. There is no way to switch certificate checks off.
+internal import FanfareModel
+
+/// The peer of a TLS stream, and its limits. There is no way to switch certificate checks off.
 public struct TLSStreamConfiguration: Equatable, Sendable {
     /// A host name or an address, as the certificate names it.
     public var host: String
@@ -18,16 +20,10 @@ public struct TLSStreamConfiguration: Equatable, Sendable {
         self.caFile = caFile
     }
 
-    /// True for an address in numbers, and for what may be a name.
+    /// True for a numeric address, and for text that may be a host name.
     var hasHost: Bool {
         if SocketAddress.numeric(host, port: 0) != nil { return true }
         return (1...253).contains(host.utf8.count)
-            && host.utf8.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
-                case UInt8(ascii: "0")...UInt8(ascii: "9"): true
-                default: "-._".utf8.contains(byte)
-                }
-            }
+            && host.utf8.allSatisfy { $0.isASCIIAlphanumeric || "-._".utf8.contains($0) }
     }
 }

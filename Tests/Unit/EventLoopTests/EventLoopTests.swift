@@ -9,7 +9,7 @@ import Testing
         thread.join()
     }
 
-    @Test func aMessageSentBeforeTheLoopExistsIsDelivered() throws {
+    @Test func messageSentBeforeTheLoopExistsIsDelivered() throws {
         let inbox = Inbox<Int>()
         inbox.send(7)
         let got = Locked<[Int]>([])
@@ -22,7 +22,7 @@ import Testing
         #expect(got.withLock { $0 } == [7])
     }
 
-    @Test func aDetachedInboxIsLeftAlone() throws {
+    @Test func detachedInboxIsNotDrained() throws {
         let (gone, kept) = (Inbox<Int>(), Inbox<Int>())
         let got = Locked<[Int]>([])
         try run { loop in
@@ -38,7 +38,7 @@ import Testing
         #expect(got.withLock { $0 } == [2])
     }
 
-    @Test func messagesFromManyThreadsAllArriveEachThreadInOrder() throws {
+    @Test func messagesFromManyThreadsArriveInEachThreadsOrder() throws {
         let inbox = Inbox<(thread: Int, number: Int)>()
         let got = Locked<[[Int]]>([[], [], [], []])
         let senders = try (0..<4).map { index in
@@ -62,7 +62,7 @@ import Testing
         #expect(got.withLock { $0 } == Array(repeating: Array(0..<5_000), count: 4))
     }
 
-    @Test func timersRunNotBeforeTheirTimeAndHooksOnceATurn() throws {
+    @Test func timersRunOnTimeAndHooksOnceATurn() throws {
         let times = Locked<(start: UInt64, ran: UInt64, hooks: Int)>((0, 0, 0))
         try run { loop in
             times.withLock { $0.start = EventLoop.readClock() }
@@ -93,7 +93,7 @@ import Testing
         #expect(runs.withLock { $0 } == 3)
     }
 
-    @Test func anEventForADescriptorThatWasClosedAndReusedInTheSameTurnIsSkipped() throws {
+    @Test func eventOfADescriptorReusedInTheSameTurnIsSkipped() throws {
         let stale = Locked(0)
         try run { loop in
             var first: [Int32] = [0, 0]
@@ -119,7 +119,7 @@ import Testing
         #expect(stale.withLock { $0 } == 1)
     }
 
-    @Test func registeringABadDescriptorIsAnErrorNotATrap() throws {
+    @Test func registeringABadDescriptorThrows() throws {
         let code = Locked<Int32>(0)
         try run { loop in
             do throws(SystemError) {

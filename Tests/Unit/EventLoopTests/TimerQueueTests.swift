@@ -3,7 +3,7 @@ import Testing
 @testable import EventLoop
 
 @Suite struct TimerQueueTests {
-    @Test func runsInOrderOfDeadlineThenOfAdding() {
+    @Test func timersRunInOrderOfDeadlineThenOfAdding() {
         var queue = TimerQueue()
         var order: [String] = []
         for (deadline, name) in [(30, "c"), (10, "a"), (20, "b1"), (20, "b2")] as [(UInt64, String)] {
@@ -14,7 +14,7 @@ import Testing
         #expect(queue.nextDeadline == 30)
     }
 
-    @Test func aCancelledTimerNeverRunsAndHoldsNothingUp() {
+    @Test func cancelledTimerNeverRunsNorDelaysOthers() {
         var queue = TimerQueue()
         let first = queue.add(at: 1) { Issue.record("ran after it was cancelled") }
         _ = queue.add(at: 5) {}
@@ -23,7 +23,7 @@ import Testing
         #expect(queue.popDue(4, before: .max) == nil)
     }
 
-    @Test func aTimerAddedByATimerWaitsForTheNextTurn() {
+    @Test func timerAddedByATimerWaitsForTheNextTurn() {
         var queue = TimerQueue()
         _ = queue.add(at: 1) {}
         let horizon = queue.horizon
@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 3, 4, 5] as [UInt64])
-    func keepsOrderUnderADrawnLoad(seed: UInt64) {
+    func randomTimersRunInOrder(seed: UInt64) {
         var state = seed
         func draw() -> UInt64 {
             state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
