@@ -1,6 +1,6 @@
 internal import FanfareXML
 
-/// Puts elements together from what a parser reports, and holds the peer to its limits. Knows nothing of the parser.
+/// Builds elements from a parser's reports, and enforces the limits on the peer.
 struct StanzaBuilder {
     private struct Open {
         var element: XMLElement
@@ -17,15 +17,15 @@ struct StanzaBuilder {
     private let limits: XMLStreamLimits
     private var open: [Open] = []
     private var isInRoot = false
-    /// The byte behind the last whole child of the root: what is counted, is counted from here.
+    /// The byte behind the last whole child of the root; the bytes of a stanza are counted from here.
     private var boundary = 0
     private(set) var events: [XMLStreamEvent] = []
-    /// The first fault. Nothing that is reported after it counts.
+    /// The first fault; later reports have no effect.
     private(set) var failure: String?
 
     init(limits: XMLStreamLimits) { self.limits = limits }
 
-    mutating func takeEvents() -> [XMLStreamEvent] {
+    mutating func removeEvents() -> [XMLStreamEvent] {
         defer { events = [] }
         return events
     }
@@ -74,20 +74,20 @@ struct StanzaBuilder {
         }
     }
 
-    mutating func text(_ text: UnsafeBufferPointer<UInt8>, bytes: Range<Int>) {
+    mutating func text(_ text: UnsafeRawBufferPointer, bytes: Range<Int>) {
         guard failure == nil else { return }
         if let last = open.indices.last {
             guard isWithinStanza(bytes) else { return }
             return open[last].text.append(contentsOf: text)
         }
-        // Between two children only the blanks that keep a connection alive have a place. There may be any number.
+        // Between two children any number of blanks may keep the connection alive, and nothing else is allowed.
         guard text.allSatisfy({ $0 == 0x20 || $0 == 0x09 || $0 == 0x0A || $0 == 0x0D }) else {
             return fail("text between stanzas")
         }
         boundary = bytes.upperBound
     }
 
-    /// Counts comments and processing instructions, which have no meaning here.
+    /// Counts the bytes of a comment or processing instruction, which has no meaning here.
     mutating func skipped(bytes: Range<Int>) { _ = isWithinLimits(bytes) }
 
     /// After a piece was read.

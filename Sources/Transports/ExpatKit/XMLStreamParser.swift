@@ -4,13 +4,13 @@ internal import Glibc
 
 /// Reads a document that arrives in pieces: its root's start tag, the whole children of the root, the end.
 ///
-/// UTF-8 with namespaces, and no more than a protocol needs: a document type or entity declaration is a fault, nothing
-/// outside the document is ever read, comments and processing instructions are skipped. The same bytes give the same
-/// events however they are cut. Not thread-safe; used by one owner.
+/// Reads UTF-8 with namespaces. A document type or entity declaration is a fault; comments and processing instructions
+/// are skipped; nothing outside the document is read. The same bytes give the same events however they are cut. Not
+/// thread-safe.
 public final class XMLStreamParser {
     private let limits: XMLStreamLimits
     private var expat: Expat
-    /// The fault that ended the stream: known as soon as it is met, also while events from before it are returned.
+    /// The fault that ended the stream; set before the events that precede it are returned.
     public private(set) var failure: XMLStreamError?
 
     public init(limits: XMLStreamLimits = XMLStreamLimits()) {
@@ -22,8 +22,8 @@ public final class XMLStreamParser {
 
     /// Reads a piece of any length.
     ///
-    /// What was whole before a fault is not lost to it: those events are returned, and the fault is thrown by the next
-    /// call (which may be `feed([])`); without such events it is thrown at once. Every later call throws it again.
+    /// Events before a fault are returned, and the next call throws the fault; without events this call does. Every
+    /// later call throws it again.
     public func feed(_ bytes: [UInt8]) throws(XMLStreamError) -> [XMLStreamEvent] {
         if let failure { throw failure }
         let (events, fault) = expat.parse(bytes)
@@ -46,7 +46,7 @@ private final class Expat {
     static let separator: UInt8 = 1
 
     private var parser: XML_Parser?
-    private var taken: Unmanaged<Expat>?
+    private var context: Unmanaged<Expat>?
     private var fed = 0
     var builder: StanzaBuilder
 
@@ -58,12 +58,12 @@ private final class Expat {
         }
         self.parser = parser
         let reference = Unmanaged.passRetained(self)
-        taken = reference
+        context = reference
         XML_SetUserData(parser, reference.toOpaque())
         XML_SetElementHandler(parser, elementStarted, elementEnded)
-        XML_SetCharacterDataHandler(parser, textCame)
-        XML_SetCommentHandler(parser, commentCame)
-        XML_SetProcessingInstructionHandler(parser, instructionCame)
+        XML_SetCharacterDataHandler(parser, textArrived)
+        XML_SetCommentHandler(parser, commentArrived)
+        XML_SetProcessingInstructionHandler(parser, instructionArrived)
         XML_SetStartDoctypeDeclHandler(parser, doctypeStarted)
         XML_SetEntityDeclHandler(parser, entityDeclared)
         cexpat_read_at_once(parser)
@@ -71,22 +71,22 @@ private final class Expat {
 
     deinit { assert(parser == nil, "closed first") }
 
-    /// Frees the parser and takes back what it was given. Safe to call twice.
+    /// Frees the parser and releases its context. Safe to call twice.
     func close() {
         if let parser { XML_ParserFree(parser) }
         parser = nil
-        taken?.release()
-        taken = nil
+        context?.release()
+        context = nil
     }
 
     func parse(_ bytes: [UInt8]) -> (events: [XMLStreamEvent], fault: String?) {
         guard let parser else { return ([], builder.failure ?? "the parser is closed") }
         bytes.withUnsafeBytes { buffer in
             var rest = UnsafeRawBufferPointer(rebasing: buffer[...])
-            // A long piece in parts, so that a fault is met before all of it was taken in.
+            // A long piece is parsed in parts, so that a fault ends it early.
             while !rest.isEmpty, builder.failure == nil {
-                // Told that this is UTF-8, Expat takes it for UTF-16 all the same if the first two bytes that come together
-                // look so. No byte of UTF-8 text is 0, 0xFE or 0xFF.
+                // Expat reads UTF-16 despite the declared UTF-8 if the first two bytes look so. No byte of UTF-8 text
+                // is 0, 0xFE or 0xFF.
                 guard let next = rest.first, next != 0, fed > 0 || next < 0xFE else {
                     builder.fail("not UTF-8")
                     break
@@ -101,7 +101,7 @@ private final class Expat {
                 builder.settle(token: max(0, XML_GetCurrentByteIndex(parser)), fed: fed)
             }
         }
-        return (builder.takeEvents(), builder.failure)
+        return (builder.removeEvents(), builder.failure)
     }
 
     private static func reason(_ parser: XML_Parser) -> String {
@@ -109,7 +109,7 @@ private final class Expat {
         return "not well-formed XML: \(text), byte \(XML_GetCurrentByteIndex(parser))"
     }
 
-    /// Where the token stands that a callback is about.
+    /// Position in the document of the token that a callback reports.
     private var bytes: Range<Int> {
         guard let parser else { return 0..<0 }
         let start = max(0, XML_GetCurrentByteIndex(parser))
@@ -137,11 +137,7 @@ private final class Expat {
     }
 }
 
-private func elementStarted(
-    _ context: UnsafeMutableRawPointer?,
-    _ name: UnsafePointer<XML_Char>?,
-    _ attributes: UnsafeMutablePointer<UnsafePointer<XML_Char>?>?
-) {
+private let elementStarted: XML_StartElementHandler = { context, name, attributes in
     guard let name else { return }
     var list: [(name: XMLName, value: String)] = []
     var next = attributes
@@ -152,51 +148,28 @@ private func elementStarted(
     Expat.record(context) { builder, bytes in builder.start(Expat.name(name), list, bytes: bytes) }
 }
 
-private func elementEnded(_ context: UnsafeMutableRawPointer?, _ name: UnsafePointer<XML_Char>?) {
+private let elementEnded: XML_EndElementHandler = { context, _ in
     Expat.record(context) { builder, bytes in builder.end(bytes: bytes) }
 }
 
-private func textCame(_ context: UnsafeMutableRawPointer?, _ text: UnsafePointer<XML_Char>?, _ count: Int32) {
-    guard let text, count > 0 else { return }
-    text.withMemoryRebound(to: UInt8.self, capacity: Int(count)) { start in
-        let buffer = UnsafeBufferPointer(start: start, count: Int(count))
-        Expat.record(context) { builder, bytes in builder.text(buffer, bytes: bytes) }
-    }
+private let textArrived: XML_CharacterDataHandler = { context, text, count in
+    let buffer = UnsafeRawBufferPointer(start: text, count: Int(count))
+    Expat.record(context) { builder, bytes in builder.text(buffer, bytes: bytes) }
 }
 
-private func commentCame(_ context: UnsafeMutableRawPointer?, _ text: UnsafePointer<XML_Char>?) {
+private let commentArrived: XML_CommentHandler = { context, _ in
     Expat.record(context) { builder, bytes in builder.skipped(bytes: bytes) }
 }
 
-private func instructionCame(
-    _ context: UnsafeMutableRawPointer?,
-    _ target: UnsafePointer<XML_Char>?,
-    _ data: UnsafePointer<XML_Char>?
-) {
+private let instructionArrived: XML_ProcessingInstructionHandler = { context, _, _ in
     Expat.record(context) { builder, bytes in builder.skipped(bytes: bytes) }
 }
 
-private func doctypeStarted(
-    _ context: UnsafeMutableRawPointer?,
-    _ name: UnsafePointer<XML_Char>?,
-    _ systemID: UnsafePointer<XML_Char>?,
-    _ publicID: UnsafePointer<XML_Char>?,
-    _ hasInternalSubset: Int32
-) {
+private let doctypeStarted: XML_StartDoctypeDeclHandler = { context, _, _, _, _ in
     Expat.record(context) { builder, _ in builder.fail("a document type declaration") }
 }
 
-// Never reached while the handler above stops the parser first; a second bolt on the same door.
-private func entityDeclared(
-    _ context: UnsafeMutableRawPointer?,
-    _ name: UnsafePointer<XML_Char>?,
-    _ isParameter: Int32,
-    _ value: UnsafePointer<XML_Char>?,
-    _ valueCount: Int32,
-    _ base: UnsafePointer<XML_Char>?,
-    _ systemID: UnsafePointer<XML_Char>?,
-    _ publicID: UnsafePointer<XML_Char>?,
-    _ notation: UnsafePointer<XML_Char>?
-) {
+// The handler above stops the parser before it reads an entity; this is a second guard.
+private let entityDeclared: XML_EntityDeclHandler = { context, _, _, _, _, _, _, _, _ in
     Expat.record(context) { builder, _ in builder.fail("an entity declaration") }
 }

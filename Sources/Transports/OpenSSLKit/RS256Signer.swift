@@ -13,12 +13,6 @@ public final class RS256Signer: @unchecked Sendable {
         key = try Self.load(pem)
     }
 
-    /// As ``init(pem:)``, and wipes the caller's buffer whether or not the key could be read.
-    public convenience init(cleansing pem: inout [UInt8]) throws(OpenSSLError) {
-        defer { cleanse(&pem) }
-        try self.init(pem: pem)
-    }
-
     deinit { EVP_PKEY_free(key) }
 
     /// Size of the key, which is the size of a signature, in bits.
