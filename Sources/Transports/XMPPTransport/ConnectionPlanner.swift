@@ -1,5 +1,7 @@
-/// Decides when to open connections and how many: as many as the waiting messages need, and after failures not before a
-/// doubling pause is over.
+internal import FCMWire
+
+/// Decides when to open connections and how many: as many as the waiting messages need, with a doubling pause after
+/// failures.
 struct ConnectionPlanner: Equatable {
     /// Time in milliseconds after which a connection counts as a success.
     static let settledMs: Int64 = 5_000
@@ -18,7 +20,7 @@ struct ConnectionPlanner: Equatable {
     private(set) var pendingPermits = 0
 
     init(_ configuration: XMPPConfiguration) {
-        window = min(max(1, configuration.window), 100)
+        window = configuration.session.window
         most = max(1, configuration.mostConnections)
         least = min(max(0, configuration.leastConnections), max(1, configuration.mostConnections))
         shortestMs = max(1, configuration.shortestBackoffMs)
@@ -79,8 +81,8 @@ struct ConnectionPlanner: Equatable {
         nextOpeningMs = max(nextOpeningMs, nowMs + spread(doubled, random))
     }
 
-    /// FCM drains a connection. It may do so at any time; a peer that drains each connection at once counts as failing, or
-    /// it would get one connection after the other. Connections that are drained together are one failure.
+    /// FCM drains a connection. It may do so at any time; a peer that drains each connection at once counts as failing,
+    /// or it would get one connection after the other. Connections that are drained together are one failure.
     mutating func drained(servedMs: Int64, nowMs: Int64, random: Double) {
         if servedMs >= Self.settledMs { return settled() }
         guard !isPausing(nowMs: nowMs) else { return }

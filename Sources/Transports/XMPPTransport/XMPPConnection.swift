@@ -3,8 +3,10 @@ internal import ExpatKit
 internal import FCMWire
 internal import SocketTransport
 
-/// One connection: performs what its ``XMPPSession`` decides. The pool learns what concerns it through `onAction`, never
-/// from within a call it makes, but for `send`'s and `close`'s own outcomes.
+/// One connection: performs what its ``XMPPSession`` decides.
+///
+/// The pool gets its actions through `onAction`, never from within a call it makes, except `send`'s and `close`'s
+/// outcomes.
 final class XMPPConnection {
     private let loop: EventLoop
     private let stream: TLSStream
@@ -12,7 +14,7 @@ final class XMPPConnection {
     private(set) var session: XMPPSession
     private var timer: (id: TimerID, atMs: Int64)?
 
-    /// Receives the actions that concern the pool: outcomes, deliveries, notes.
+    /// Receives the actions that concern the pool: outcomes, deliveries, incidents.
     var onAction: (XMPPConnection, XMPPSession.Action) -> Void = { _, _ in }
     /// Receives the reason of the end, as the last call.
     var onEnd: (XMPPConnection, String) -> Void = { _, _ in }
@@ -30,15 +32,7 @@ final class XMPPConnection {
 
     init(loop: EventLoop, configuration: XMPPConfiguration) {
         self.loop = loop
-        var address = TLSStreamConfiguration(
-            host: configuration.host,
-            port: configuration.port,
-            caFile: configuration.caFile
-        )
-        address.connectTimeoutMs = configuration.connectTimeoutMs
-        address.userTimeoutMs = configuration.userTimeoutMs
-        address.maxBufferedBytes = configuration.maxBufferedBytes
-        stream = TLSStream(loop: loop, configuration: address)
+        stream = TLSStream(loop: loop, configuration: configuration.address)
         parser = XMLStreamParser()
         session = XMPPSession(configuration.session)
         lastUsedMs = Int64(loop.now / 1_000_000)
@@ -73,7 +67,7 @@ final class XMPPConnection {
         switch event {
         case .opened: handle(.connected)
         case .received(let bytes): received(bytes)
-        case .closed(let reason): lost(reason)
+        case .closed(let reason): finish(reason, handedOver: stream.handedOver)
         }
     }
 
@@ -100,12 +94,12 @@ final class XMPPConnection {
             readySinceMs = nowMs
             onAction(self, action)
         case .close(let reason): end(reason)
-        case .startedDraining, .complete, .deliver, .note, .refusedCredential: onAction(self, action)
+        case .startedDraining, .complete, .deliver, .report, .refusedCredential: onAction(self, action)
         }
     }
 
-    /// Closes the stream. The footer is sent only when nothing waits before it: flushing it would also send a message that
-    /// counts as unsent.
+    /// Closes the stream. The footer is sent only when nothing waits before it: flushing it would also send a message
+    /// that counts as unsent.
     private func end(_ reason: String) {
         let handedOver = stream.handedOver
         if stream.accepted == handedOver {
@@ -115,8 +109,6 @@ final class XMPPConnection {
         stream.close()
         finish(reason, handedOver: handedOver)
     }
-
-    private func lost(_ reason: String) { finish(reason, handedOver: stream.handedOver) }
 
     private func finish(_ reason: String, handedOver: UInt64) {
         guard session.phase != .closed else { return }

@@ -5,9 +5,9 @@ public import FanfareModel
 
 /// Sends messages to FCM over as many XMPP connections as they need, and receives what FCM sends of its own accord.
 ///
-/// Loop-confined: made, used and closed on the loop's thread. Every message passed to ``send(tag:messageID:json:)`` gets
-/// exactly one outcome; the pool never sends one again. The callbacks run at the end of a turn, never from within a call
-/// into the pool, except ``close()``.
+/// Loop-confined: made, used and closed on the loop's thread. Every message passed to ``send(tag:messageID:json:)``
+/// gets exactly one outcome; the pool never sends one again. The callbacks run at the end of a turn, never from within
+/// a call into the pool, except ``close()``.
 public final class XMPPPool {
     /// Receives a message's tag and its outcome. It may send.
     public var onCompletion: (UInt64, RequestOutcome) -> Void = { _, _ in }
@@ -15,7 +15,7 @@ public final class XMPPPool {
     public var onRoom: () -> Void = {}
     /// Receives an upstream message or a receipt, and the means to answer it.
     public var onIncoming: (XMPPIncoming, XMPPReply) -> Void = { _, _ in }
-    /// Called before each new connection; has to complete on the loop, at once or later.
+    /// Called before each new connection. It calls back on the loop, at once or later, with true to permit it.
     public var authorizeConnection: (@escaping (Bool) -> Void) -> Void = { $0(true) }
     /// Receives the number of open and opening connections whenever it changes.
     public var onConnections: (Int) -> Void = { _ in }
@@ -23,24 +23,23 @@ public final class XMPPPool {
     public var onRefusedCredential: (String) -> Void = { _ in }
     /// Called when a connection is ready: FCM has accepted the sender id and the key.
     public var onReady: () -> Void = {}
-    /// Receives lines for the log: why a connection failed, and what FCM could not read.
-    public var onTrouble: (String) -> Void = { _ in }
+    /// Receives lines for the log: why a connection failed, and which acknowledgements FCM could not read.
+    public var onWarning: (String) -> Void = { _ in }
 
     private let loop: EventLoop
     private let configuration: XMPPConfiguration
     private let random: () -> Double
     private var planner: ConnectionPlanner
-    private var connections: [XMPPConnection] = []
+    private(set) var connections: [XMPPConnection] = []
     /// Connections that ended in this turn, kept alive while a call from within one of them returns.
     private var ended: [XMPPConnection] = []
     /// Messages that no connection has taken yet, in order of arrival.
     private var waiting: Deque<WaitingMessage> = []
-    private var counts = XMPPStatistics()
     private var unanswered = 0
 
     private var completions: [(tag: UInt64, outcome: RequestOutcome)] = []
     private var arrivals: [(incoming: XMPPIncoming, connection: XMPPConnection, number: UInt64)] = []
-    private var troubles: [String] = []
+    private var warnings: [String] = []
     private var refusals: [String] = []
     private var becameReady = false
     private var written: [XMPPConnection] = []
@@ -70,8 +69,8 @@ public final class XMPPPool {
 
     // MARK: The outside
 
-    /// How many more messages the pool accepts now. It falls to 0 while FCM cannot be reached; the loop makes a turn when
-    /// it rises again.
+    /// How many more messages the pool accepts now. It falls to 0 while FCM cannot be reached; the loop makes a turn
+    /// when it rises again.
     public var freeSlots: Int {
         guard !isClosed else { return 0 }
         let (ready, opening) = tally()
@@ -85,12 +84,8 @@ public final class XMPPPool {
     /// True when every message has had its outcome.
     public var isIdle: Bool { inFlight == 0 && completions.isEmpty }
 
-    public var statistics: XMPPStatistics {
-        var result = counts
-        result.connections = connections.count
-        result.ready = tally().ready
-        return result
-    }
+    /// Number of connections that are ready for messages.
+    public var readyConnections: Int { tally().ready }
 
     /// Queues a message. Beyond ``freeSlots`` its outcome is `.unsent`.
     ///
@@ -101,7 +96,7 @@ public final class XMPPPool {
         guard freeSlots > 0 else {
             return complete(tag, .unsent(reason: isClosed ? "the pool is closed" : "no free slot"))
         }
-        let deadline = nowMs + configuration.ackTimeoutMs
+        let deadline = nowMs + configuration.session.ackMs
         waiting.append(WaitingMessage(tag: tag, messageID: messageID, json: json, deadlineMs: deadline))
         scheduleTurn()
     }
@@ -166,9 +161,9 @@ public final class XMPPPool {
             for completion in batch { onCompletion(completion.tag, completion.outcome) }
             if !isClosed { break }
         }
-        let (lines, reasons, isReady) = (troubles, refusals, becameReady)
-        (troubles, refusals, becameReady) = ([], [], false)
-        for line in lines { onTrouble(line) }
+        let (lines, reasons, isReady) = (warnings, refusals, becameReady)
+        (warnings, refusals, becameReady) = ([], [], false)
+        for line in lines { onWarning(line) }
         for reason in reasons { onRefusedCredential(reason) }
         if isReady { onReady() }
         let batch = arrivals
@@ -228,12 +223,6 @@ public final class XMPPPool {
     }
 
     private func complete(_ tag: UInt64, _ outcome: RequestOutcome) {
-        switch outcome {
-        case .unsent: counts.unsent += 1
-        case .refused: counts.refused += 1
-        case .ambiguous: counts.ambiguous += 1
-        case .answered, .stanza: counts.answered += 1
-        }
         completions.append((tag, outcome))
         scheduleTurn()
     }
@@ -268,16 +257,12 @@ public final class XMPPPool {
     private func perform(_ action: XMPPSession.Action, for connection: XMPPConnection) {
         scheduleTurn()
         switch action {
-        case .becameReady:
-            counts.opened += 1
-            becameReady = true
+        case .becameReady: becameReady = true
         case .complete(let tag, let outcome):
             unanswered -= 1
             complete(tag, outcome)
-        case .deliver(let incoming, let number):
-            counts.incoming += 1
-            arrivals.append((incoming, connection, number))
-        case .note(let note): record(note)
+        case .deliver(let incoming, let number): arrivals.append((incoming, connection, number))
+        case .report(let incident): warnings.append("\(incident)")
         case .refusedCredential(let reason):
             connection.isRefused = true
             refusals.append(reason)
@@ -290,25 +275,12 @@ public final class XMPPPool {
         }
     }
 
-    private func record(_ note: XMPPNote) {
-        switch note {
-        case .badAck(let messageID, let isRepeated):
-            counts.badAcks += 1
-            troubles.append("FCM could not read the ack of \(messageID)" + (isRepeated ? "; it was repeated" : ""))
-        case .strayError(let condition):
-            counts.strayErrors += 1
-            troubles.append("FCM reported an error of a message that it did not name: \(condition)")
-        case .unknownControl(let type): troubles.append("FCM sent an unknown control message: \(type)")
-        }
-    }
-
     private func connectionEnded(_ connection: XMPPConnection, _ reason: String) {
         connections.removeAll { $0 === connection }
         ended.append(connection)
         scheduleTurn()
         guard !isClosed, !connection.isMeantToEnd else { return }
-        counts.lost += 1
-        troubles.append("an XMPP connection ended: \(reason)")
+        warnings.append("an XMPP connection ended: \(reason)")
         let servedMs = connection.readySinceMs.map { nowMs - $0 }
         if connections.contains(where: { isSettled($0) }) { planner.settled() }
         planner.failed(servedMs: servedMs, isRefused: connection.isRefused, nowMs: nowMs, random: random())

@@ -16,7 +16,7 @@ final class XMPPLine {
     var outcomes: [UInt64: RequestOutcome] = [:]
     /// What came of FCM's own accord, and the number to acknowledge it by.
     var incoming: [(XMPPIncoming, number: UInt64)] = []
-    var notes: [XMPPNote] = []
+    var incidents: [XMPPIncident] = []
     var isReady = false
     var isDraining = false
     var refusedCredential: String?
@@ -84,7 +84,7 @@ extension Scene {
             case .startedDraining: line.isDraining = true
             case .complete(let tag, let outcome): line.outcomes[tag] = outcome
             case .deliver(let incoming, let number): line.incoming.append((incoming, number))
-            case .note(let note): line.notes.append(note)
+            case .report(let incident): line.incidents.append(incident)
             case .refusedCredential(let reason): line.refusedCredential = reason
             case .close(let reason):
                 line.closeReason = reason

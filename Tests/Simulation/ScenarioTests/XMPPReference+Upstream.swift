@@ -79,7 +79,7 @@ extension XMPPReference {
             scene.simulator.receiveXMPP(event, on: line.id, nowMs: scene.nowMs)
         }
         try scene.carry()
-        #expect(line.notes.count == 1)
+        #expect(line.incidents.count == 1)
         #expect(line.closeReason == nil)
         #expect(try Self.upstreamCount(&scene, "bad_acks") == 1)
         // Ours is right, and all goes on.

@@ -46,7 +46,9 @@ extension FuzzTarget {
     }
 
     static let xmppSession = FuzzTarget(name: "xmpp", seeds: stanzas.map { "\u{40}" + $0 }) { bytes in
-        var session = XMPPSession(XMPPSessionSettings(user: "u@h", password: "p", window: 3))
+        var settings = XMPPSessionSettings(user: "u@h", password: "p")
+        settings.window = 3
+        var session = XMPPSession(settings)
         var outcomes: [UInt64: Int] = [:]
         var tags: UInt64 = 0
         func take(_ event: XMPPSession.Event, _ nowMs: Int64) {

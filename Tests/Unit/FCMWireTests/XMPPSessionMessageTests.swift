@@ -25,7 +25,7 @@ import Testing
         #expect(story.session.room == 1)
     }
 
-    @Test func anIDUnderWayIsNotSentTwice() {
+    @Test func idInFlightIsNotSentTwice() {
         var story = ready()
         _ = story.send(1)
         let refusal = RequestOutcome.unsent(reason: "a message of that id is under way")
@@ -33,7 +33,7 @@ import Testing
         #expect(story.handle(XMPPStory.ack(1)) == [.complete(tag: 1, ackOutcome(1))])
     }
 
-    @Test func anAnswerToNothingEndsTheConnection() {
+    @Test func answerToAnUnknownMessageEndsTheConnection() {
         var story = ready()
         _ = story.send(1)
         let reason = "an answer to a message that is not unanswered: m7"
@@ -43,7 +43,7 @@ import Testing
         )
     }
 
-    @Test func aLossTellsWhatLeftFromWhatDidNot() {
+    @Test func lossSeparatesSentFromUnsentMessages() {
         var story = ready()
         let before = story.session.written
         _ = story.send(1)
@@ -237,11 +237,11 @@ import Testing
         _ = story.handle(.acknowledge(1))
         #expect(
             story.handle(XMPPStory.nack(1, "BAD_ACK")) == [
-                .note(.badAck(messageID: "m1", isRepeated: true)), .write(XMPPStanza.ack(to: "t", messageID: "m1")),
+                .report(.badAck(messageID: "m1", isRepeated: true)), .write(XMPPStanza.ack(to: "t", messageID: "m1")),
             ]
         )
-        #expect(story.handle(XMPPStory.nack(1, "BAD_ACK")) == [.note(.badAck(messageID: "m1", isRepeated: false))])
-        #expect(story.handle(XMPPStory.nack(7, "BAD_ACK")) == [.note(.badAck(messageID: "m7", isRepeated: false))])
+        #expect(story.handle(XMPPStory.nack(1, "BAD_ACK")) == [.report(.badAck(messageID: "m1", isRepeated: false))])
+        #expect(story.handle(XMPPStory.nack(7, "BAD_ACK")) == [.report(.badAck(messageID: "m7", isRepeated: false))])
         #expect(story.handle(XMPPStory.ack(1)) == [.complete(tag: 1, ackOutcome(1))])
     }
 
@@ -252,7 +252,7 @@ import Testing
         _ = story.handle(.acknowledge(1))
         #expect(
             story.handle(XMPPStory.error(id: "+u")) == [
-                .note(.badAck(messageID: "u", isRepeated: true)), .write(XMPPStanza.ack(to: "t", messageID: "u")),
+                .report(.badAck(messageID: "u", isRepeated: true)), .write(XMPPStanza.ack(to: "t", messageID: "u")),
             ]
         )
         #expect(story.session.unanswered == 1)
@@ -284,10 +284,10 @@ import Testing
         }
     }
 
-    @Test func anErrorThatNamesNoneIsOfWhoeverStaysUnanswered() {
+    @Test func errorWithoutAnIDIsTheLastMessagesNack() {
         var story = ready()
         for number: UInt64 in 1...3 { _ = story.send(number) }
-        #expect(story.handle(XMPPStory.error(id: "")) == [.note(.strayError("bad-request")), .startedDraining])
+        #expect(story.handle(XMPPStory.error(id: "")) == [.report(.strayError("bad-request")), .startedDraining])
         #expect(story.handle(XMPPStory.ack(1)) == [.complete(tag: 1, ackOutcome(1))])
         #expect(
             story.handle(XMPPStory.ack(3)) == [
@@ -301,13 +301,13 @@ import Testing
         _ = story.send(1)
         #expect(
             story.handle(XMPPStory.error(id: "", json: "{}")) == [
-                .note(.strayError("bad-request")), .complete(tag: 1, nackOutcome(1, "INVALID_JSON")),
+                .report(.strayError("bad-request")), .complete(tag: 1, nackOutcome(1, "INVALID_JSON")),
             ]
         )
         #expect(story.phase == .ready)
     }
 
-    @Test func anErrorOfNothingEndsTheConnection() {
+    @Test func errorWithoutAMessageEndsTheConnection() {
         for id in ["", "m9"] {
             var story = ready()
             if !id.isEmpty { _ = story.send(1) }

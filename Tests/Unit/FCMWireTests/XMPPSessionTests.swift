@@ -35,7 +35,7 @@ import Testing
         #expect(story.handle(XMPPStory.bound) == [.becameReady])
     }
 
-    @Test func aRefusedCredentialIsSaidBeforeTheEnd() {
+    @Test func refusedCredentialIsReportedBeforeTheEnd() {
         for condition in ["not-authorized", "account-disabled", "malformed-request"] {
             var story = XMPPStory()
             story.negotiate(until: .authenticating)
@@ -62,7 +62,7 @@ import Testing
     }
 
     /// Every phase meets every kind of element; what does not belong there ends the connection, and says what it was.
-    @Test func whatDoesNotBelongEndsTheConnection() {
+    @Test func unexpectedStanzaEndsTheConnection() {
         let arrivals: [(name: String, event: XMPPSession.Event, belongs: [XMPPSession.Phase])] = [
             ("features", XMPPStory.mechanisms("PLAIN"), [.opening]),
             ("features of bind", XMPPStory.offer(bind: true, session: false), [.restarting]),

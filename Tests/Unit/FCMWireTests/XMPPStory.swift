@@ -2,10 +2,16 @@ import FanfareXML
 
 @testable import FCMWire
 
-/// A session that is told what happens.
+/// A session, the events it gets, and their time.
 struct XMPPStory {
-    var session = XMPPSession(XMPPSessionSettings(user: "u@h", password: "p", window: 3))
+    var session = XMPPSession(settings)
     var nowMs: Int64 = 0
+
+    private static let settings = {
+        var settings = XMPPSessionSettings(user: "u@h", password: "p")
+        settings.window = 3
+        return settings
+    }()
 
     static let phases: [XMPPSession.Phase] = [.opening, .authenticating, .restarting, .binding, .ready, .draining]
 

@@ -15,11 +15,11 @@ import Testing
         (101, 1, 0, 2), (150, 1, 1, 1), (5_000, 1, 0, 4), (5_000, 1, 3, 1), (5_000, 9, 0, 1), (5_000, 10, 0, 0),
         (5_000, 6, 4, 0),
     ])
-    func demandSaysHowMany(queued: Int, ready: Int, opening: Int, wanted: Int) {
+    func demandDecidesTheNumberOfConnections(queued: Int, ready: Int, opening: Int, wanted: Int) {
         #expect(planner().wanted(queued: queued, ready: ready, opening: opening, nowMs: 0) == wanted)
     }
 
-    @Test func anUnansweredLeaveCountsAsAConnection() {
+    @Test func pendingPermitCountsAsAConnection() {
         var planner = planner()
         planner.requestedPermit()
         #expect(planner.wanted(queued: 100, ready: 0, opening: 0, nowMs: 0) == 0)
@@ -29,7 +29,7 @@ import Testing
         #expect(planner.failures == 0)
     }
 
-    @Test func pausesDoubleToAMinuteAndAreNeverNone() {
+    @Test func pausesDoubleToAMinuteAndAreNeverZero() {
         var planner = planner()
         var nowMs: Int64 = 0
         var pauses: [Int64] = []
@@ -48,7 +48,7 @@ import Testing
         #expect(planner.promised(ready: 0, opening: 0, nowMs: nowMs) == 100)
     }
 
-    @Test func aConnectionThatServedStartsAnewAndOneThatFlappedDoesNot() {
+    @Test func onlyAConnectionThatServedResetsTheFailures() {
         var planner = planner()
         for _ in 0..<5 { planner.failed(servedMs: 100, isRefused: false, nowMs: 0, random: 0) }
         #expect(planner.failures == 5)
@@ -57,7 +57,7 @@ import Testing
         #expect(planner.nextOpeningMs == 100_500)
     }
 
-    @Test func aConnectionThatIsDrainedAtOnceIsAFailureAndOneThatServedIsNone() {
+    @Test func connectionDrainedAtOnceIsAFailureUnlessItServed() {
         var planner = planner()
         planner.drained(servedMs: 5_000, nowMs: 0, random: 0)
         #expect(planner.failures == 0 && !planner.isPausing(nowMs: 0))
@@ -75,13 +75,13 @@ import Testing
         #expect(planner.failures == 0)
     }
 
-    @Test func aRefusedCredentialIsNotTriedAgainWithinSeconds() {
+    @Test func refusedCredentialWaitsTheLongestPause() {
         var planner = planner()
         planner.failed(servedMs: nil, isRefused: true, nowMs: 0, random: 0)
         #expect(planner.nextOpeningMs == 30_000)
     }
 
-    @Test func promisesAreWhatConnectionsCouldTake() {
+    @Test func promisedMessagesFitTheConnectionsToCome() {
         #expect(planner().promised(ready: 0, opening: 0, nowMs: 0) == 1_000)
         #expect(planner().promised(ready: 9, opening: 0, nowMs: 0) == 100)
         #expect(planner().promised(ready: 10, opening: 0, nowMs: 0) == 0)

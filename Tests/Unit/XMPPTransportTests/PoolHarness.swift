@@ -14,7 +14,7 @@ final class PoolHarness {
     private(set) var incoming: [XMPPIncoming] = []
     private(set) var replies: [XMPPReply] = []
     private(set) var connections: [Int] = []
-    private(set) var troubles: [String] = []
+    private(set) var warnings: [String] = []
     private(set) var refusals: [String] = []
     private(set) var timesReady = 0
     private(set) var timedOut = false
@@ -49,7 +49,7 @@ final class PoolHarness {
             if acknowledgesAtOnce { reply.acknowledge() } else { replies.append(reply) }
         }
         pool.onConnections = { [unowned self] count in connections.append(count) }
-        pool.onTrouble = { [unowned self] line in troubles.append(line) }
+        pool.onWarning = { [unowned self] line in warnings.append(line) }
         pool.onRefusedCredential = { [unowned self] reason in refusals.append(reason) }
         pool.onReady = { [unowned self] in
             timesReady += 1
@@ -65,10 +65,10 @@ final class PoolHarness {
     }
 
     deinit {
-        // Closing tells, and there is nobody left to be told.
+        // Closing calls back, and the harness is going away.
         pool.onCompletion = { _, _ in }
         pool.onConnections = { _ in }
-        pool.onTrouble = { _ in }
+        pool.onWarning = { _ in }
         pool.close()
     }
 
@@ -88,7 +88,7 @@ final class PoolHarness {
         }
     }
 
-    /// Runs until that holds at the end of a turn.
+    /// Runs until the condition holds at the end of a turn.
     func run(until isDone: @escaping (PoolHarness) -> Bool, limitMs: Int64 = 15_000) {
         self.isDone = isDone
         isRunning = true
@@ -102,7 +102,7 @@ final class PoolHarness {
         loop.cancel(limit)
     }
 
-    /// What is waited for may be at the peer, of which no descriptor here tells.
+    /// Makes turns for conditions that depend on the peer alone.
     private func tick() {
         loop.schedule(afterMilliseconds: 20) { [weak self] in
             guard let self, isRunning else { return }

@@ -1,30 +1,32 @@
+import FCMWire
 import Foundation
 import Glibc
 import TestSupport
 import Testing
 import XMPPTransport
 
-/// A real XMPP server, by its address: it knows no name that TLS could ask for. Our negotiation is the standard's, and so is what it says of a message that only FCM understands.
+/// A real XMPP server, by its address: it knows no name that TLS could ask for. Our negotiation is the standard's, and
+/// so is its answer to a message that only FCM understands.
 @Suite(.serialized, .timeLimit(.minutes(2)), .enabled(if: Prosody.isInstalled))
 struct ProsodyTests {
-    @Test func theNegotiationSucceedsAndAMessageComesBackAsAnError() throws {
+    @Test func negotiationSucceedsAndAMessageReturnsAsAnError() throws {
         let prosody = try Prosody()
-        let harness = try PoolHarness(port: prosody.port, host: "127.0.0.1") { $0.authenticationID = "123456" }
+        let harness = try PoolHarness(port: prosody.port, host: "127.0.0.1") { $0.session.user = "123456" }
         let outcomes = harness.run(["token.1", "token.2"])
-        #expect(outcomes.map(\.kind) == ["nack", "nack"], "\(harness.troubles)")
+        #expect(outcomes.map(\.kind) == ["nack", "nack"], "\(harness.warnings)")
         #expect(outcomes.allSatisfy { $0.reason.contains("SERVICE_UNAVAILABLE") })
-        #expect(harness.pool.statistics.ready == 1)
+        #expect(harness.pool.readyConnections == 1)
     }
 
-    @Test func aWrongPasswordIsARefusedCredential() throws {
+    @Test func wrongPasswordIsARefusedCredential() throws {
         let prosody = try Prosody()
         let harness = try PoolHarness(port: prosody.port, host: "127.0.0.1") {
-            $0.authenticationID = "123456"
-            $0.serverKey = "wrong"
+            $0.session.user = "123456"
+            $0.session.password = "wrong"
         }
         _ = harness.enqueue(["token.1"])
         harness.run(until: { !$0.refusals.isEmpty })
-        #expect(harness.refusals.first == "not-authorized", "\(harness.troubles)")
+        #expect(harness.refusals.first == "not-authorized", "\(harness.warnings)")
     }
 }
 

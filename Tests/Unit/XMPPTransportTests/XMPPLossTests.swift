@@ -1,33 +1,35 @@
 import FCMWire
 import FanfareModel
+import SocketTransport
 import TestSupport
 import Testing
-import XMPPTransport
+
+@testable import XMPPTransport
 
 /// Connections that end, drain, stall or never come to be: nothing is lost, nothing is said to be unsent that may have
 /// left, and the next connection goes on.
 @Suite(.serialized, .timeLimit(.minutes(2)))
 struct XMPPLossTests {
     @Test(arguments: ["reset", "close"])
-    func whatIsUnansweredWhenThePeerLeavesIsAmbiguous(how: String) throws {
+    func unansweredMessagesAreAmbiguousWhenThePeerEndsTheConnection(how: String) throws {
         let peer = try XMPPPeer()
         let harness = try PoolHarness(port: peer.port) { $0.mostConnections = 1 }
         let outcomes = harness.run(["token.1", "hold.1", "hold.2", "\(how).1"])
-        #expect(outcomes.map(\.kind) == ["ack", "ambiguous", "ambiguous", "ambiguous"], "\(harness.troubles)")
+        #expect(outcomes.map(\.kind) == ["ack", "ambiguous", "ambiguous", "ambiguous"], "\(harness.warnings)")
         #expect(harness.run(["token.2"]).map(\.kind) == ["ack"])
         #expect(try peer.ledger().connections == 2)
         #expect(try peer.ledger().received.values.allSatisfy { $0 == 1 })
         #expect(harness.surplus == 0)
     }
 
-    @Test func ofWhatThePeerNeverTookSomeIsKnownToBeUnsent() throws {
+    @Test func bytesThatThePeerNeverReadArePartlyKnownToBeUnsent() throws {
         let peer = try XMPPPeer(#"[{"deaf":true}]"#)
         let harness = try PoolHarness(port: peer.port) {
-            $0.ackTimeoutMs = 1_500
+            $0.session.ackMs = 1_500
             $0.mostConnections = 1
-            $0.maxBufferedBytes = 64 << 20
+            $0.address.maxBufferedBytes = 64 << 20
         }
-        harness.run(until: { $0.pool.statistics.ready == 1 })
+        harness.run(until: { $0.pool.readyConnections == 1 })
         let body = [UInt8](repeating: UInt8(ascii: "x"), count: 200_000)
         for tag: UInt64 in 1...100 { harness.pool.send(tag: tag, messageID: "m\(tag)", json: body) }
         harness.run(until: { $0.outcomes.count == 100 })
@@ -39,11 +41,11 @@ struct XMPPLossTests {
         #expect(order == order.sorted())
     }
 
-    @Test func aNackOfDrainingMovesOnToAnotherConnection() throws {
+    @Test func nackOfDrainingOpensAnotherConnection() throws {
         let peer = try XMPPPeer()
-        let harness = try PoolHarness(port: peer.port) { $0.drainGraceMs = 100 }
+        let harness = try PoolHarness(port: peer.port) { $0.session.drainGraceMs = 100 }
         _ = harness.enqueue(["hold.1", "drain.1"])
-        harness.run(until: { $0.outcomes[2] != nil && $0.pool.statistics.opened == 2 })
+        harness.run(until: { $0.outcomes[2] != nil && $0.timesReady == 2 })
         #expect(harness.outcomes[2]?.kind == "nack")
         #expect(harness.outcomes[2]?.reason.contains("CONNECTION_DRAINING") == true)
         #expect(harness.run(["token.1"]).map(\.kind) == ["ack"])
@@ -51,13 +53,13 @@ struct XMPPLossTests {
         #expect(harness.outcomes[1] == nil)
     }
 
-    @Test func aDrainingConnectionCarriesItsAnswersAndIsThenClosed() throws {
+    @Test func drainingConnectionCarriesItsAnswersAndCloses() throws {
         let peer = try XMPPPeer()
-        let harness = try PoolHarness(port: peer.port) { $0.drainGraceMs = 200 }
+        let harness = try PoolHarness(port: peer.port) { $0.session.drainGraceMs = 200 }
         let held = harness.enqueue(["hold.1"])
         harness.run(until: { _ in (try? peer.ledger().messages.count) == 1 })
         try peer.send(Self.gcm(#"{"message_type":"control","control_type":"CONNECTION_DRAINING"}"#), connection: 1)
-        harness.run(until: { $0.pool.statistics.opened == 2 })
+        harness.run(until: { $0.timesReady == 2 })
         #expect(harness.run(["token.1"]).map(\.kind) == ["ack"])
         #expect(try peer.ledger().messages.last?.connection == 2)
         // An upstream message on the draining connection is acknowledged there.
@@ -66,13 +68,13 @@ struct XMPPLossTests {
         #expect(try peer.ledger().acks == [XMPPPeer.Ledger.Ack(connection: 1, to: "tok", messageID: "u-1")])
         #expect(harness.outcomes[held[0]] == nil)
         try peer.send(Self.gcm(#"{"message_type":"ack","message_id":"job/1/1/0"}"#), connection: 1)
-        harness.run(until: { $0.pool.statistics.connections == 1 })
+        harness.run(until: { $0.pool.connections.count == 1 })
         #expect(harness.outcomes[held[0]]?.kind == "ack")
-        #expect(harness.troubles.isEmpty)
+        #expect(harness.warnings.isEmpty)
         harness.run(until: { _ in (try? peer.ledger().footers) == 1 })
     }
 
-    @Test func aPeerThatDrainsEveryConnectionAtOnceIsNotAskedForOneAfterTheOther() throws {
+    @Test func peerThatDrainsEveryConnectionAtOnceGetsNewOnesWithPauses() throws {
         let peer = try XMPPPeer()
         let harness = try PoolHarness(port: peer.port)
         harness.onReady = {
@@ -81,48 +83,48 @@ struct XMPPLossTests {
         harness.run(milliseconds: 900)
         // 50, 100, 200, 200, 200 ms between them, three quarters of each.
         #expect((2...8).contains(harness.timesReady), "\(harness.timesReady)")
-        #expect(harness.troubles.isEmpty, "\(harness.troubles)")
+        #expect(harness.warnings.isEmpty, "\(harness.warnings)")
     }
 
-    @Test func aMessageWithoutAnAnswerIsGivenUpWithItsConnection() throws {
+    @Test func messageWithoutAnswerEndsItsConnection() throws {
         let peer = try XMPPPeer()
-        let harness = try PoolHarness(port: peer.port) { $0.ackTimeoutMs = 300 }
+        let harness = try PoolHarness(port: peer.port) { $0.session.ackMs = 300 }
         #expect(harness.run(["ignore.1"]).map(\.kind) == ["ambiguous"])
         #expect(harness.run(["token.1"]).map(\.kind) == ["ack"])
-        #expect(harness.troubles == ["an XMPP connection ended: no ack within 300 ms"])
+        #expect(harness.warnings == ["an XMPP connection ended: no ack within 300 ms"])
     }
 
-    @Test func blanksKeepAnIdleConnection() throws {
+    @Test func idleConnectionSendsBlanks() throws {
         let peer = try XMPPPeer()
-        let harness = try PoolHarness(port: peer.port) { $0.keepaliveMs = 100 }
+        let harness = try PoolHarness(port: peer.port) { $0.session.keepaliveMs = 100 }
         harness.run(until: { _ in (try? peer.ledger().blanks) ?? 0 >= 3 })
         #expect(!harness.timedOut)
         #expect(try peer.ledger().connections == 1)
     }
 
-    @Test func connectionsBeyondTheLeastAreClosedWhenIdle() throws {
+    @Test func idleConnectionsBeyondTheMinimumClose() throws {
         let peer = try XMPPPeer()
         let harness = try PoolHarness(port: peer.port) { $0.idleMs = 200 }
         harness.run((1...250).map { "token.\($0)" })
-        harness.run(until: { $0.pool.statistics.connections == 1 })
+        harness.run(until: { $0.pool.connections.count == 1 })
         #expect(!harness.timedOut)
-        #expect(harness.troubles.isEmpty)
+        #expect(harness.warnings.isEmpty)
         #expect(harness.run(["token.x"]).map(\.kind) == ["ack"])
     }
 
     // MARK: What never becomes a connection
 
-    @Test func aRefusedCredentialIsSaid() throws {
+    @Test func refusedCredentialIsReported() throws {
         let peer = try XMPPPeer(#"[{"auth":"not-authorized"}]"#)
         let harness = try PoolHarness(port: peer.port)
         let tags = harness.enqueue(["token.1"])
         harness.run(until: { !$0.refusals.isEmpty && $0.outcomes[tags[0]] != nil })
         #expect(harness.refusals.first == "not-authorized")
         #expect(harness.outcomes[tags[0]]?.kind == "unsent")
-        #expect(harness.troubles.first == "an XMPP connection ended: authentication failed: not-authorized")
+        #expect(harness.warnings.first == "an XMPP connection ended: authentication failed: not-authorized")
     }
 
-    @Test func aRefusedCredentialIsTriedAgainWithoutAMessage() throws {
+    @Test func refusedCredentialIsRetriedWithoutAMessage() throws {
         let peer = try XMPPPeer(#"[{"auth":"not-authorized"},{"auth":"not-authorized"},{}]"#)
         let harness = try PoolHarness(port: peer.port)
         harness.run(until: { $0.timesReady == 1 })
@@ -131,17 +133,17 @@ struct XMPPLossTests {
         #expect(try peer.ledger().connections == 3)
     }
 
-    @Test func aPeerThatStopsHalfWayIsLeft() throws {
+    @Test func peerThatStopsDuringTheHandshakeIsReplaced() throws {
         let peer = try XMPPPeer(#"[{"auth":"hang"},{}]"#)
-        let harness = try PoolHarness(port: peer.port) { $0.handshakeTimeoutMs = 300 }
+        let harness = try PoolHarness(port: peer.port) { $0.session.handshakeMs = 300 }
         let tags = harness.enqueue(["token.1"])
         harness.run(until: { $0.outcomes[tags[0]] != nil })
-        #expect(harness.troubles == ["an XMPP connection ended: no answer in time while authenticating"])
+        #expect(harness.warnings == ["an XMPP connection ended: no answer in time while authenticating"])
         #expect(harness.outcomes[tags[0]]?.kind == "unsent")
         #expect(harness.run(["token.2"]).map(\.kind) == ["ack"])
     }
 
-    @Test func aCertificateOfAnotherNameOrAuthorityIsNotTrusted() throws {
+    @Test func certificateOfAnotherNameOrAuthorityIsRefused() throws {
         let other = try XMPPPeer.certificates.get().issue("elsewhere", names: ["DNS:elsewhere.test"])
         let strangers = try Certificates()
         let stranger = try strangers.issue("server", names: ["DNS:localhost"])
@@ -149,25 +151,25 @@ struct XMPPLossTests {
             let peer = try XMPPPeer(identity: identity)
             let harness = try PoolHarness(port: peer.port)
             let tags = harness.enqueue(["token.1"])
-            harness.run(until: { $0.outcomes[tags[0]] != nil && !$0.troubles.isEmpty })
+            harness.run(until: { $0.outcomes[tags[0]] != nil && !$0.warnings.isEmpty })
             #expect(harness.outcomes[tags[0]]?.kind == "unsent")
-            #expect(harness.troubles.first?.contains("certificate verify failed") == true, "\(harness.troubles)")
+            #expect(harness.warnings.first?.contains("certificate verify failed") == true, "\(harness.warnings)")
             #expect(try peer.ledger().users.isEmpty)
         }
     }
 
-    @Test func aPortWhereNobodyListensIsTriedAgainWithPauses() throws {
+    @Test func portWithoutListenerIsRetriedWithPauses() throws {
         let harness = try PoolHarness(port: 1)
         harness.run(milliseconds: 600)
         // 50, 100, 200, 200 ms, three quarters of each.
-        #expect((3...6).contains(harness.troubles.count), "\(harness.troubles)")
-        #expect(harness.pool.statistics.connections == 0)
+        #expect((3...6).contains(harness.warnings.count), "\(harness.warnings)")
+        #expect(harness.pool.connections.count == 0)
     }
 
-    @Test func aHostThatIsNoneIsNotAsked() throws {
+    @Test func invalidHostNameIsNotResolved() throws {
         let harness = try PoolHarness(port: 443, host: "evil.test/#")
-        harness.run(until: { !$0.troubles.isEmpty })
-        #expect(harness.troubles == ["an XMPP connection ended: evil.test/# is not a host"])
+        harness.run(until: { !$0.warnings.isEmpty })
+        #expect(harness.warnings == ["an XMPP connection ended: evil.test/# is not a host"])
     }
 
     static func gcm(_ json: String) -> String {

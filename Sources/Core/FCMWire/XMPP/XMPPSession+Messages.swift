@@ -12,8 +12,8 @@ extension XMPPSession {
     }
 
     mutating func acknowledge(_ number: UInt64) -> [Action] {
-        guard phase == .ready || phase == .draining, let debt = acks.acknowledge(number) else { return [] }
-        return [.write(XMPPStanza.ack(to: debt.to, messageID: debt.messageID))]
+        guard phase == .ready || phase == .draining, let ack = acks.acknowledge(number) else { return [] }
+        return [.write(XMPPStanza.ack(to: ack.to, messageID: ack.messageID))]
     }
 
     mutating func served(_ arrival: XMPPArrival) -> [Action] {
@@ -24,9 +24,9 @@ extension XMPPSession {
             guard !acks.isFull else { return close("\(XMPPAckBook.mostOwed) messages without an acknowledgement") }
             return [.deliver(incoming, number: acks.owe(to: incoming.from, messageID: incoming.messageID))]
         case .control("CONNECTION_DRAINING"): return drain()
-        case .control(let type): return [.note(.unknownControl(type))]
+        case .control(let type): return [.report(.unknownControl(type))]
         case .rejection(let rejection): return rejected(rejection)
-        // The session's answer, whatever it is: nothing needs one.
+        // Nothing depends on a session.
         case .iq("result", XMPPStanza.sessionID, _), .iq("error", XMPPStanza.sessionID, _): return []
         case .iq("get", let id, _), .iq("set", let id, _): return [.write(XMPPStanza.notServed(id: id))]
         case .unexpected(let what): return close(what)
@@ -41,7 +41,7 @@ extension XMPPSession {
     }
 
     private mutating func answered(_ messageID: String, nack: String?, _ json: [UInt8]) -> [Action] {
-        // It names a message of FCM's, and may by chance be the id of one of ours.
+        // Its id is that of a message from FCM, which may equal one of ours.
         if nack == "BAD_ACK" { return badAck(messageID) }
         guard let entry = window.remove(messageID) else {
             return close("an answer to a message that is not unanswered: \(RawError.clean(messageID))")
@@ -50,16 +50,16 @@ extension XMPPSession {
     }
 
     private mutating func badAck(_ messageID: String) -> [Action] {
-        guard let debt = acks.refused(messageID) else {
-            return [.note(.badAck(messageID: RawError.clean(messageID), isRepeated: false))]
+        guard let ack = acks.refused(messageID) else {
+            return [.report(.badAck(messageID: RawError.clean(messageID), isRepeated: false))]
         }
         return [
-            .note(.badAck(messageID: RawError.clean(messageID), isRepeated: true)),
-            .write(XMPPStanza.ack(to: debt.to, messageID: debt.messageID)),
+            .report(.badAck(messageID: RawError.clean(messageID), isRepeated: true)),
+            .write(XMPPStanza.ack(to: ack.to, messageID: ack.messageID)),
         ]
     }
 
-    /// Known by the stanza's id, by the JSON that came back with it, or in the end by being the only one left.
+    /// Finds the refused message by the stanza's id, by the JSON that came back, or as the only one left unanswered.
     private mutating func rejected(_ rejection: XMPPRejection) -> [Action] {
         if rejection.stanzaID.hasPrefix(XMPPStanza.ackPrefix) {
             return badAck(String(rejection.stanzaID.dropFirst(XMPPStanza.ackPrefix.count)))
@@ -72,8 +72,8 @@ extension XMPPSession {
             return close("an error for a message that is not unanswered: \(rejection.condition)")
         }
         strays.append(rejection)
-        // With no new messages, FCM answers those that it could read one by one; the error was about the one left.
-        return [.note(.strayError(rejection.condition))] + settleStrays() + (strays.isEmpty ? [] : drain())
+        // Without new messages, FCM answers all that it could read; the error was about the one that is left.
+        return [.report(.strayError(rejection.condition))] + settleStrays() + (strays.isEmpty ? [] : drain())
     }
 
     private mutating func settleStrays() -> [Action] {

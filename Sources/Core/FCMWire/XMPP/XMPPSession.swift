@@ -6,7 +6,7 @@ public import FanfareXML
 ///     idle ─► opening ─► authenticating ─► restarting ─► binding ─► ready ─► draining
 ///               └──────────────┴─── any fault, any loss ───┴──────────┴─────────┴──► closing ─► closed
 ///
-/// It writes nothing, reads no clock and knows no XML parser. Each message that it takes gets exactly one outcome.
+/// It does no I/O and reads no clock. Each message that it accepts gets exactly one outcome.
 public struct XMPPSession: Equatable, Sendable {
     public enum Event: Equatable, Sendable {
         /// The socket is open, TLS included.
@@ -22,7 +22,7 @@ public struct XMPPSession: Equatable, Sendable {
         case acknowledge(UInt64)
         /// The owner wants the connection closed.
         case stop(reason: String)
-        /// The time in ``XMPPSession/nextDeadlineMs`` has come, or any other.
+        /// The time in ``XMPPSession/nextDeadlineMs`` has come; harmless at any other time.
         case tick
         /// The socket is gone; the last event. `handedOver` is how many of the bytes written may have left.
         case lost(reason: String, handedOver: UInt64)
@@ -38,10 +38,10 @@ public struct XMPPSession: Equatable, Sendable {
         case complete(tag: UInt64, RequestOutcome)
         /// To be acknowledged by the number, once it is safe.
         case deliver(XMPPIncoming, number: UInt64)
-        case note(XMPPNote)
+        case report(XMPPIncident)
         /// The user or the password is wrong; ``close(reason:)`` follows.
         case refusedCredential(String)
-        /// Close the socket, then say `.lost`. The last action.
+        /// Close the socket, then send `.lost`. The last action.
         case close(reason: String)
     }
 
@@ -70,7 +70,7 @@ public struct XMPPSession: Equatable, Sendable {
     private var wantsSession = false
     var window = XMPPWindow()
     var acks = XMPPAckBook()
-    /// Errors that named no message of those in the window. They are told apart when nothing else is unanswered.
+    /// Errors that named no message of the window. They are assigned when no other message is unanswered.
     var strays: [XMPPRejection] = []
     /// All bytes ever written.
     var written: UInt64 = 0
@@ -82,11 +82,11 @@ public struct XMPPSession: Equatable, Sendable {
 
     public init(_ settings: XMPPSessionSettings) { self.settings = settings }
 
-    /// How many more messages it takes now.
+    /// How many more messages may be sent now.
     public var room: Int { phase == .ready ? max(0, settings.window - window.count) : 0 }
     /// Messages without an outcome.
     public var unanswered: Int { window.count }
-    /// Neither a message nor an acknowledgement is owed by anyone.
+    /// Neither an answer nor an acknowledgement is outstanding.
     public var isQuiet: Bool { window.isEmpty && acks.isEmpty }
 
     public mutating func handle(_ event: Event, nowMs: Int64) -> [Action] {
@@ -139,7 +139,7 @@ public struct XMPPSession: Equatable, Sendable {
 
     // MARK: Time
 
-    /// When to say `.tick`; nil when nothing is due by itself.
+    /// When to send `.tick`; nil if no deadline is set.
     public var nextDeadlineMs: Int64? {
         switch phase {
         case .idle, .closing, .closed: return nil
@@ -216,7 +216,7 @@ public struct XMPPSession: Equatable, Sendable {
             isOpen = false
             return [.restartParser, .write(XMPPStanza.header())]
         case (.authenticating, .refused(let condition)):
-            // Of all conditions only this one says nothing about the user and the password.
+            // The only condition that does not concern the user and the password.
             if condition == "temporary-auth-failure" { return close("authentication failed: \(condition)") }
             let reason = "authentication failed: \(condition)"
             return [.refusedCredential(condition)] + close(reason)
@@ -227,7 +227,7 @@ public struct XMPPSession: Equatable, Sendable {
             return [.write(XMPPStanza.bind())]
         case (.binding, .iq("result", XMPPStanza.bindID, _)):
             phase = .ready
-            // Its answer is not waited for: what comes before the first message is done before it.
+            // Messages need not wait for its answer: FCM processes stanzas in order.
             let session: [Action] = wantsSession ? [.write(XMPPStanza.session())] : []
             return session + [.becameReady]
         case (.binding, .iq("error", XMPPStanza.bindID, let condition)):
@@ -238,11 +238,20 @@ public struct XMPPSession: Equatable, Sendable {
     }
 }
 
-/// An event on a connection that needs no decision, for logs and counters.
-public enum XMPPNote: Equatable, Sendable {
-    /// FCM could not read an acknowledgement of ours. `isRepeated`: it was sent once more; otherwise it was let go.
+/// An event that the log reports; the session has dealt with it.
+public enum XMPPIncident: Equatable, Sendable, CustomStringConvertible {
+    /// FCM could not read an acknowledgement. `isRepeated`: it was sent once more; otherwise it was dropped.
     case badAck(messageID: String, isRepeated: Bool)
-    /// An error that names no message, by the name of its condition. FCM's words may quote a token.
+    /// An error that names no message, by the name of its condition: FCM's text may quote a token.
     case strayError(String)
     case unknownControl(String)
+
+    public var description: String {
+        switch self {
+        case .badAck(let messageID, let isRepeated):
+            "FCM could not read the ack of \(messageID)" + (isRepeated ? "; it was repeated" : "")
+        case .strayError(let condition): "FCM reported an error of a message that it did not name: \(condition)"
+        case .unknownControl(let type): "FCM sent an unknown control message: \(type)"
+        }
+    }
 }

@@ -38,7 +38,7 @@ final class TransportRouter {
                 senderID: project.project.senderID ?? "",
                 serverKey: project.project.serverKey ?? ""
             )
-            way.mostConnections = max(1, (project.configuration.maxInFlight + way.window - 1) / way.window)
+            way.mostConnections = max(1, (project.configuration.maxInFlight + way.session.window - 1) / way.session.window)
             xmpp = XMPPPool(loop: loop, configuration: way)
         } else {
             xmpp = nil
@@ -55,7 +55,7 @@ final class TransportRouter {
     var openConnections: (sends: Int, management: Int) {
         let lanes = fcm.statistics.lanes
         let other = instanceID.statistics.lanes
-        return xmpp.map { ($0.statistics.ready, lanes + other) } ?? (lanes, other)
+        return xmpp.map { ($0.readyConnections, lanes + other) } ?? (lanes, other)
     }
 
     /// Requests that each route takes now.

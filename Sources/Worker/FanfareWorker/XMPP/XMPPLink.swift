@@ -43,7 +43,7 @@ final class XMPPLink {
         pool.onIncoming = { [weak self] incoming, reply in self?.upstream.append(incoming, reply) }
         pool.onRefusedCredential = { [weak self] reason in self?.refused(reason) }
         pool.onReady = { [weak self] in self?.accepted() }
-        pool.onTrouble = { [weak self] text in
+        pool.onWarning = { [weak self] text in
             self?.project.logger.warning("An XMPP connection reported a problem.", metadata: ["problem": "\(text)"])
         }
         project.loop.every(milliseconds: Self.reportMs) { [weak self] in self?.reportConnections() }
