@@ -74,7 +74,7 @@ bool chttp2_is_attached(void) { return atomic_load(&libcurl_closed) != NULL; }
 
 // Records a report on a stream. libcurl stores its easy handle as the stream's user data in nghttp2; a pointer that no
 // request has registered is ignored.
-static void note(void *session, int32_t number, bool is_refused) {
+static void record(void *session, int32_t number, bool is_refused) {
     const void *(*find)(void *, int32_t) = (const void *(*)(void *, int32_t))atomic_load(&handle_of);
     const void *handle = find ? find(session, number) : NULL;
     if (!handle) return;
@@ -94,7 +94,7 @@ static void note(void *session, int32_t number, bool is_refused) {
 // Called when a stream closes. nghttp2 uses the code REFUSED_STREAM for a reset by the server and for a stream above
 // the last one of a GOAWAY, and for no reason of its own.
 static int closed(void *session, int32_t stream, uint32_t error, void *context) {
-    if (error == REFUSED_STREAM) note(session, stream, true);
+    if (error == REFUSED_STREAM) record(session, stream, true);
     return atomic_load_explicit(&libcurl_closed, memory_order_relaxed)(session, stream, error, context);
 }
 
@@ -121,7 +121,7 @@ static int received_header(
 static int received_frame(void *session, const void *frame, void *context) {
     const struct frame_head *head = frame;
     if (head->type == TYPE_HEADERS && incoming.session == session && incoming.stream == head->stream) {
-        if (incoming.status >= 200) note(session, head->stream, false);
+        if (incoming.status >= 200) record(session, head->stream, false);
         incoming.session = NULL;
     }
     return atomic_load_explicit(&libcurl_received_frame, memory_order_relaxed)(session, frame, context);

@@ -2,8 +2,7 @@ internal import CCurl
 public import FanfareModel
 internal import Glibc
 
-/// One request by itself, for diagnostics: connects as a worker would, by the same rules of TLS and proxies, and says how
-/// that went. Blocks.
+/// Sends one request by itself, for diagnostics, under the rules of TLS and proxies that a worker follows. Blocks.
 public enum EndpointProbe {
     public struct Report: Equatable, Sendable {
         public var answer: HTTPAnswer
@@ -12,7 +11,7 @@ public enum EndpointProbe {
     }
 
     public struct Failure: Error, Equatable, Sendable {
-        /// libcurl's words.
+        /// libcurl's error text.
         public var reason: String
         /// The peer's certificate was refused, or no TLS was agreed on.
         public var isAboutTLS: Bool
@@ -41,9 +40,8 @@ public enum EndpointProbe {
         guard let easy = curl_easy_init() else { throw Failure(reason: "no memory", isAboutTLS: false) }
         defer { curl_easy_cleanup(easy) }
         let list = HeaderList(headers)
-        defer { list.release() }
         let sink = ProbeSink()
-        return try withExtendedLifetime(sink) { () throws(Failure) -> Report in
+        return try withExtendedLifetime((sink, list)) { () throws(Failure) -> Report in
             ConnectionOptions.apply(configuration, trust: TrustStore(privateFile: configuration.caFile), to: easy)
             Curl.set(easy, CURLOPT_URL, url)
             Curl.set(easy, CURLOPT_TIMEOUT_MS, timeoutMs)
@@ -62,7 +60,7 @@ public enum EndpointProbe {
                 status: Curl.long(easy, CURLINFO_RESPONSE_CODE),
                 body: sink.bytes,
                 isComplete: !sink.isCut,
-                contentType: Curl.string(easy, CURLINFO_CONTENT_TYPE),
+                contentType: Curl.bytes(easy, CURLINFO_CONTENT_TYPE).map { String(cString: $0) },
                 retryAfter: Curl.header(easy, "retry-after"),
                 date: Curl.header(easy, "date")
             )
@@ -71,7 +69,7 @@ public enum EndpointProbe {
         }
     }
 
-    /// Connects with TLS, as XMPP does, and says nothing.
+    /// Connects with TLS, as XMPP does, and sends nothing.
     public static func connect(
         host: String,
         port: Int,
@@ -83,7 +81,7 @@ public enum EndpointProbe {
         guard let easy = curl_easy_init() else { throw Failure(reason: "no memory", isAboutTLS: false) }
         defer { curl_easy_cleanup(easy) }
         var direct = configuration
-        // XMPP is not HTTP, and is never sent through a proxy for that.
+        // A proxy for HTTP carries no XMPP.
         direct.proxy = nil
         ConnectionOptions.apply(direct, trust: TrustStore(privateFile: configuration.caFile), to: easy)
         Curl.set(easy, CURLOPT_URL, url)
@@ -109,14 +107,8 @@ private final class ProbeSink {
     var isCut = false
 }
 
-private func probeWrite(
-    _ buffer: UnsafeMutablePointer<CChar>?,
-    _ size: Int,
-    _ count: Int,
-    _ context: UnsafeMutableRawPointer?
-) -> Int {
-    guard let buffer, let context else { return 0 }
-    let sink = Unmanaged<ProbeSink>.fromOpaque(context).takeUnretainedValue()
+private let probeWrite: ccurl_transfer_callback = { buffer, size, count, context in
+    guard let buffer, let sink: ProbeSink = Curl.owner(of: context) else { return 0 }
     let bytes = UnsafeRawBufferPointer(start: buffer, count: size * count)
     // Bytes beyond this are read and dropped.
     if sink.bytes.count + bytes.count <= 65_536 { sink.bytes.append(contentsOf: bytes) } else { sink.isCut = true }

@@ -4,7 +4,7 @@ public struct OriginConfiguration: Equatable, Sendable {
     public var caFile: String?
     /// A proxy URL. The environment's proxy variables are ignored, set or not.
     public var proxy: String?
-    /// Streams that a lane carries at most, 1 to 1,000; a lower limit of the server is found out.
+    /// Streams that a lane carries at most, 1 to 1,000; the lane adapts to a lower limit of the server.
     public var maxStreamsPerLane = 100
     /// Connections at most, at least 1.
     public var maxLanes = 32
@@ -16,12 +16,10 @@ public struct OriginConfiguration: Equatable, Sendable {
     public var userTimeoutMs: UInt32 = 10_000
     /// An idle connection older than this is not used again; a busy lane of this age is replaced.
     public var maxConnectionAgeMs: Int64 = 300_000
-    /// So many timeouts in a row, with no answer between them, retire a lane.
+    /// Number of timeouts without an answer between them that retires a lane.
     public var timeoutsToRetire = 3
-    /// How long a ready lane may leave a body unasked before that is read as the server's stream limit.
+    /// How long libcurl may leave a body unread on a ready lane before the pool infers a stream limit of the server.
     public var stallMs: Int64 = 250
-    /// Gathers a turn's writes of a lane into full segments. Off only for measurements.
-    public var corksWrites = true
 
     public init(caFile: String? = nil, proxy: String? = nil) {
         self.caFile = caFile

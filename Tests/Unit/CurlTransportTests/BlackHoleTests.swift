@@ -6,7 +6,7 @@ import Testing
 /// A connection whose packets vanish: nothing tells either end. Needs root and nftables.
 @Suite(.serialized, .timeLimit(.minutes(2)), .enabled(if: PacketFilter.isUsable))
 struct BlackHoleTests {
-    @Test func aConnectionThatSwallowsPacketsIsGivenUpAndAnotherOpened() throws {
+    @Test func blackHoledConnectionIsReplaced() throws {
         let peer = try ScriptedPeer()
         let harness = try PoolHarness {
             $0.maxLanes = 1

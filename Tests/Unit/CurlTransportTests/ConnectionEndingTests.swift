@@ -1,7 +1,8 @@
-import CurlTransport
 import EventLoop
 import FanfareModel
 import Testing
+
+@testable import CurlTransport
 
 /// Every way in which a connection can end under requests that the peer has taken, on a connection that has answered
 /// before and on a new one. A body arrives once; only what the peer disowned arrives again.
@@ -31,7 +32,7 @@ struct ConnectionEndingTests {
             + cut.map { Row(kind: $0, outcome: "200 cut", isWarm: isWarm) }
     }
 
-    @Test(arguments: rows) func nothingThatMayHaveBeenProcessedIsSentAgain(row: Row) throws {
+    @Test(arguments: rows) func possiblyProcessedRequestIsNotResent(row: Row) throws {
         let count = 8
         let peer = try ScriptedPeer()
         let harness = try PoolHarness { $0.maxLanes = 1 }
@@ -51,7 +52,7 @@ struct ConnectionEndingTests {
     }
 
     @Test(arguments: ["bad_record", "long_frame", "tcp_reset", "fin", "refused"])
-    func aHundredRequestsOnAConnectionThatEndsOpenOneMore(kind: String) throws {
+    func connectionEndUnderAHundredRequestsOpensOneMore(kind: String) throws {
         let peer = try ScriptedPeer()
         let harness = try PoolHarness { $0.maxLanes = 1 }
         harness.run(3, url: peer.url)
@@ -67,7 +68,7 @@ struct ConnectionEndingTests {
 
     /// libcurl 7.88 drops the headers of an answer when a reset arrives with them.
     @Test(arguments: [("half_body_reset", "application/json"), ("half_page_reset", "text/html")])
-    func anAnswerThatIsResetInOneSegmentIsAnsweredWithItsType(row: (kind: String, type: String)) throws {
+    func answerResetInOneSegmentKeepsItsType(row: (kind: String, type: String)) throws {
         let peer = try ScriptedPeer(rules: #"[{"action":"end","kind":"\#(row.kind)","gather":2,"times":2}]"#)
         let harness = try PoolHarness { $0.maxLanes = 1 }
         let outcomes = harness.run(2, url: peer.url)
@@ -82,7 +83,7 @@ struct ConnectionEndingTests {
     }
 
     /// A handle that was refused once is used again; what was said of the first stream is not taken for the second.
-    @Test func aRefusalIsForgottenBeforeTheNextRequest() throws {
+    @Test func refusalIsClearedBeforeTheNextRequest() throws {
         let peer = try ScriptedPeer()
         let harness = try PoolHarness { $0.maxLanes = 1 }
         harness.run(1, url: peer.url)
@@ -95,8 +96,9 @@ struct ConnectionEndingTests {
         }
     }
 
-    /// The observation that all of this rests on: it ends where libcurl no longer calls nghttp2 as a library of its own.
-    @Test func libcurlsSessionsAreObserved() throws {
+    /// The observation that all of this rests on: it ends where libcurl no longer calls nghttp2 as a library of its
+    /// own.
+    @Test func observerIsAttachedToLibcurl() throws {
         let peer = try ScriptedPeer()
         let harness = try PoolHarness()
         harness.run(1, url: peer.url)

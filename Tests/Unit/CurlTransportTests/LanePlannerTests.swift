@@ -4,36 +4,40 @@ import Testing
 
 @Suite struct LanePlannerTests {
     typealias View = LanePlanner.View
-    typealias Feed = LanePlanner.Feed
+    typealias Assignment = LanePlanner.Assignment
 
     private func ready(_ inFlight: Int, limit: Int = 100) -> View {
         View(room: limit - inFlight, inFlight: inFlight, limit: limit, isOpening: false)
     }
     private let opening = View(room: 0, inFlight: 1, limit: 100, isOpening: true)
 
-    @Test func theFirstRequestOpensTheFirstLane() {
+    @Test func firstRequestOpensALane() {
         let planner = LanePlanner(maxLanes: 4, maxStreams: 100)
         #expect(planner.plan(queued: 1, lanes: [], nowMs: 0) == .init(open: 1))
         #expect(planner.plan(queued: 250, lanes: [], nowMs: 0) == .init(open: 3))
     }
 
-    @Test func lanesFillStepByStepAndTheLowestGoesFirst() {
+    @Test func lowestLaneFillsFirstInSteps() {
         let planner = LanePlanner(maxLanes: 2, maxStreams: 100)
         let lanes = [ready(10), ready(0)]
-        #expect(planner.plan(queued: 4, lanes: lanes, nowMs: 0).feed == [Feed(lane: 0, count: 4)])
+        #expect(planner.plan(queued: 4, lanes: lanes, nowMs: 0).assignments == [Assignment(lane: 0, count: 4)])
         let more = planner.plan(queued: 30, lanes: lanes, nowMs: 0)
-        let expected = [Feed(lane: 0, count: 6), Feed(lane: 1, count: 16), Feed(lane: 0, count: 8)]
-        #expect(more == .init(feed: expected))
-        #expect(planner.plan(queued: 3, lanes: [ready(60), ready(20)], nowMs: 0).feed == [Feed(lane: 1, count: 3)])
+        let expected = [Assignment(lane: 0, count: 6), Assignment(lane: 1, count: 16), Assignment(lane: 0, count: 8)]
+        #expect(more == .init(assignments: expected))
+        #expect(
+            planner.plan(queued: 3, lanes: [ready(60), ready(20)], nowMs: 0).assignments == [
+                Assignment(lane: 1, count: 3)
+            ]
+        )
     }
 
-    @Test func noLaneOpensBeforeThoseThereAreFull() {
+    @Test func laneOpensOnlyWhenTheOthersAreFull() {
         let planner = LanePlanner(maxLanes: 3, maxStreams: 100)
         #expect(planner.plan(queued: 100, lanes: [ready(50), ready(50)], nowMs: 0).open == 0)
         #expect(planner.plan(queued: 101, lanes: [ready(50), ready(50)], nowMs: 0).open == 1)
     }
 
-    @Test func lanesThatAreOpeningAreCountedOn() {
+    @Test func openingLanesCountAsCapacity() {
         let planner = LanePlanner(maxLanes: 32, maxStreams: 100)
         #expect(planner.plan(queued: 99, lanes: [opening], nowMs: 0).open == 0)
         #expect(planner.plan(queued: 100, lanes: [opening], nowMs: 0).open == 1)
@@ -42,12 +46,12 @@ import Testing
         #expect(planner.plan(queued: 3_000, lanes: [opening], nowMs: 0).open == 3)
     }
 
-    @Test func neverMoreLanesThanAllowed() {
+    @Test func poolOfAllItsLanesOpensNone() {
         let planner = LanePlanner(maxLanes: 2, maxStreams: 100)
         #expect(planner.plan(queued: 900, lanes: [ready(100), ready(100)], nowMs: 0) == .init())
     }
 
-    @Test func failuresMakeTheNextLaneWaitLongerAndAnAnswerForgivesThem() {
+    @Test func failuresDoubleThePauseUntilAnAnswer() {
         var planner = LanePlanner(maxLanes: 8, maxStreams: 100)
         for wait in [100, 200, 400, 800, 1_600, 3_200, 5_000, 5_000] as [Int64] {
             planner.closed(answered: 0, refused: 0, nowMs: 1_000)
@@ -56,20 +60,20 @@ import Testing
             #expect(planner.unopened(lanes: 0, nowMs: 999 + wait) == 0)
             #expect(planner.plan(queued: 500, lanes: [], nowMs: 1_000 + wait).open == 1)
         }
-        planner.grew(to: 100)
+        planner.raiseLimit(to: 100)
         #expect(planner.plan(queued: 500, lanes: [], nowMs: 9_000).open == 4)
     }
 
-    @Test func whatLanesLearnedIsWhatNewOnesAreTrustedWith() {
+    @Test func newLaneStartsWithTheLearnedLimit() {
         var planner = LanePlanner(maxLanes: 8, maxStreams: 100)
-        planner.sawLimit(10)
+        planner.lowerLimit(to: 10)
         #expect(planner.unopened(lanes: 1, nowMs: 0) == 70)
         #expect(planner.plan(queued: 25, lanes: [], nowMs: 0).open == 3)
-        planner.grew(to: 12)
+        planner.raiseLimit(to: 12)
         #expect(planner.learned == 12)
         planner.closed(answered: 3, refused: 9, nowMs: 0)
         #expect(planner.learned == 6)
-        planner.sawLimit(0)
+        planner.lowerLimit(to: 0)
         #expect(planner.learned == 1)
     }
 }

@@ -8,52 +8,52 @@ import Testing
         return LaneState(window: window, timeoutsToRetire: timeouts, nowMs: 0)
     }
 
-    @Test func aNewLaneTakesOneUntilItAnswers() {
+    @Test func newLaneTakesOneRequestUntilItAnswers() {
         var lane = lane()
         #expect(lane.room == 1)
-        lane.fed()
+        lane.recordAdded()
         #expect(lane.room == 0)
-        lane.asked(nowMs: 10)
-        lane.passed(nowMs: 259)
+        lane.recordFirstRead(nowMs: 10)
+        lane.advance(nowMs: 259)
         #expect(lane.room == 0)
         lane.ended(.answered(isMultiplexed: true), nowMs: 300)
         #expect(lane.phase == .ready)
         #expect(lane.room == 100)
     }
 
-    @Test func aSlowFirstAnswerLetsASecondRequestShowTheProtocol() {
+    @Test func slowFirstAnswerAllowsASecondRequest() {
         var lane = lane()
-        lane.fed()
-        lane.asked(nowMs: 10)
-        lane.passed(nowMs: 260)
+        lane.recordAdded()
+        lane.recordFirstRead(nowMs: 10)
+        lane.advance(nowMs: 260)
         #expect(lane.room == 1)
-        lane.fed()
-        lane.sawTwoAtOnce(nowMs: 261)
+        lane.recordAdded()
+        lane.recordMultiplexing(nowMs: 261)
         #expect(lane.phase == .ready)
         #expect(lane.room == 98)
     }
 
-    @Test func twoAtOnceWaitForTheServersSettings() {
+    @Test func multiplexingLaneWaitsForTheServersSettings() {
         var lane = lane()
-        lane.fed()
-        lane.asked(nowMs: 10)
-        lane.sawTwoAtOnce(nowMs: 10)
+        lane.recordAdded()
+        lane.recordFirstRead(nowMs: 10)
+        lane.recordMultiplexing(nowMs: 10)
         #expect(lane.phase == .opening)
-        lane.passed(nowMs: 260)
+        lane.advance(nowMs: 260)
         #expect(lane.phase == .ready)
     }
 
-    @Test func anOldProtocolTakesOneAtATime() {
+    @Test func laneWithoutMultiplexingTakesOneAtATime() {
         var lane = lane()
-        lane.fed()
+        lane.recordAdded()
         lane.ended(.answered(isMultiplexed: false), nowMs: 1)
         #expect(lane.limit == 1)
         #expect(lane.room == 1)
     }
 
-    @Test func timeoutsInARowRetireAndAnAnswerBetweenThemDoesNot() {
+    @Test func onlyTimeoutsInARowRetireALane() {
         var lane = lane()
-        for _ in 0..<8 { lane.fed() }
+        for _ in 0..<8 { lane.recordAdded() }
         let endings: [LaneState.Ending] = [
             .answered(isMultiplexed: true), .timedOut, .timedOut, .answered(isMultiplexed: true), .timedOut, .timedOut,
         ]
@@ -72,26 +72,26 @@ import Testing
         (.connectionFailed(isEarlier: false), .retiring), (.connectionFailed(isEarlier: true), .ready),
         (.streamFailed(isCalm: true), .ready), (.withdrawn, .ready),
     ])
-    func whatEndsALane(row: (ending: LaneState.Ending, phase: LaneState.Phase)) {
+    func endingDecidesWhetherALaneRetires(row: (ending: LaneState.Ending, phase: LaneState.Phase)) {
         var lane = lane()
-        lane.fed()
-        lane.fed()
+        lane.recordAdded()
+        lane.recordAdded()
         lane.ended(.answered(isMultiplexed: true), nowMs: 1)
         lane.ended(row.ending, nowMs: 2)
         #expect(lane.phase == row.phase)
     }
 
-    @Test func aServerThatAsksForCalmGetsHalf() {
+    @Test func enhanceYourCalmHalvesTheWindow() {
         var lane = lane()
-        for _ in 0..<3 { lane.fed() }
+        for _ in 0..<3 { lane.recordAdded() }
         lane.ended(.answered(isMultiplexed: true), nowMs: 1)
         lane.ended(.streamFailed(isCalm: false), nowMs: 1)
         #expect(lane.limit == 50)
     }
 
-    @Test func aConnectionThatRefusedMoreThanItAnsweredHalvesTheWindowOnce() {
+    @Test func connectionThatRefusesMoreThanItAnswersHalvesTheWindowOnce() {
         var lane = lane()
-        for _ in 0..<20 { lane.fed() }
+        for _ in 0..<20 { lane.recordAdded() }
         for _ in 0..<5 { lane.ended(.answered(isMultiplexed: true), nowMs: 1) }
         lane.lostConnection()
         #expect(lane.phase == .opening)
@@ -101,25 +101,25 @@ import Testing
         #expect(lane.window.limit == 50)
     }
 
-    @Test func aStallShrinksToWhatRunsAndKeepsOneToNoticeTheEnd() {
+    @Test func stallShrinksTheWindowAndKeepsOneRequest() {
         var lane = lane()
-        lane.fed()
+        lane.recordAdded()
         lane.ended(.answered(isMultiplexed: true), nowMs: 0)
-        for _ in 0..<30 { lane.fed() }
+        for _ in 0..<30 { lane.recordAdded() }
         #expect(lane.stalled(20, running: 10, nowMs: 1) == 20)
         #expect(lane.limit == 10)
         #expect(lane.stalled(4, running: 0, nowMs: 2) == 3)
         #expect(lane.limit == 1)
     }
 
-    @Test func anOpeningLanesWaitIsNoStall() {
+    @Test func openingLaneDoesNotStall() {
         var lane = lane()
-        lane.fed()
+        lane.recordAdded()
         #expect(lane.stalled(1, running: 0, nowMs: 9_000) == 0)
         #expect(lane.limit == 100)
     }
 
-    @Test func theCodeAndTextOfAnEndingSayWhatItMeansForTheLane() {
+    @Test func codeAndTextDecideTheEnding() {
         func ending(_ code: Int, _ text: String = "", refused: Bool = false) -> LaneState.Ending {
             var facts = TransferFacts(code: code, errorText: text)
             facts.refused = refused
@@ -136,7 +136,7 @@ import Testing
 }
 
 @Suite struct StreamWindowTests {
-    @Test func itGrowsOnlyWhenUsedUpAndNotTooSoonAfterAMistake() {
+    @Test func windowGrowsOnlyWhenFullAndAfterItsPause() {
         var window = StreamWindow(maximum: 100, limit: 100)
         window.stalled(running: 10, nowMs: 0)
         #expect(window.limit == 10)
@@ -148,20 +148,20 @@ import Testing
         #expect(window.limit == 11)
     }
 
-    @Test func eachMistakeMakesTheNextTryLater() {
+    @Test func everyStallDoublesThePause() {
         var window = StreamWindow(maximum: 10, limit: 10)
         var now: Int64 = 0
-        for hold in [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000] as [Int64] {
+        for pause in [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000] as [Int64] {
             window.stalled(running: 5, nowMs: now)
-            window.answered(wasFull: true, nowMs: now + hold - 1)
+            window.answered(wasFull: true, nowMs: now + pause - 1)
             #expect(window.limit == 5)
-            window.answered(wasFull: true, nowMs: now + hold)
+            window.answered(wasFull: true, nowMs: now + pause)
             #expect(window.limit == 6)
-            now += hold
+            now += pause
         }
     }
 
-    @Test func itStaysWithinItsBounds() {
+    @Test func windowStaysWithinItsBounds() {
         var window = StreamWindow(maximum: 3, limit: 9)
         #expect(window.limit == 3)
         window.answered(wasFull: true, nowMs: 0)

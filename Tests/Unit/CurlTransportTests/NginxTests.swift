@@ -7,7 +7,7 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(2)), .enabled(if: Nginx.isInstalled))
 struct NginxTests {
     @Test(arguments: [5, 100])
-    func connectionsOfAFewRequestsLoseNothingAndRepeatNothing(keepalive: Int) throws {
+    func shortConnectionsLoseAndRepeatNothing(keepalive: Int) throws {
         let nginx = try Nginx(keepaliveRequests: keepalive)
         let harness = try PoolHarness { $0.maxLanes = 4 }
         let outcomes = harness.run(500, url: nginx.url, timeoutMs: 15_000)
@@ -18,7 +18,7 @@ struct NginxTests {
         #expect(try nginx.served(expecting: answered) == answered)
     }
 
-    @Test func aReloadUnderLoadLosesNothingAndRepeatsNothing() throws {
+    @Test func reloadUnderLoadLosesAndRepeatsNothing() throws {
         let nginx = try Nginx(keepaliveRequests: 1_000)
         let harness = try PoolHarness { $0.maxLanes = 4 }
         let outcomes = harness.run(8_000, url: nginx.url, timeoutMs: 15_000) { harness in

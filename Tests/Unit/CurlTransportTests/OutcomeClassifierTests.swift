@@ -84,8 +84,8 @@ import Testing
         Row(name: "GET, no answer", code: nil, status: 0, handedOut: 0, hasBody: false, expected: .ambiguous),
     ]
 
-    @Test(arguments: rows) func everyOutcomeHasItsClass(row: Row) {
-        var facts = TransferFacts(code: row.code, hasBody: row.hasBody, bytesHandedOut: row.handedOut)
+    @Test(arguments: rows) func factsDecideTheClass(row: Row) {
+        var facts = TransferFacts(code: row.code, hasBody: row.hasBody, bytesRead: row.handedOut)
         facts.status = row.status
         facts.refused = row.refused
         facts.receivedBytes = row.received
@@ -94,7 +94,7 @@ import Testing
         #expect(OutcomeClassifier.classify(facts) == row.expected, "\(row.name)")
     }
 
-    @Test func aReasonQuotesThePeerWithoutItsControlBytes() {
+    @Test func reasonReplacesThePeersControlBytes() {
         let facts = TransferFacts(code: 56, errorText: "bad\r\n\u{1b}[2J")
         #expect(OutcomeClassifier.reason(facts) == "libcurl 56: bad???[2J")
         #expect(OutcomeClassifier.reason(TransferFacts(code: 18)) == "libcurl 18")
@@ -104,9 +104,9 @@ import Testing
     }
 
     /// libcurl tries to repeat a request whose connection it gave up, and reports no error: no server refused it.
-    @Test func aRepeatThatWasPreventedIsNoRefusal() {
+    @Test func preventedRepeatIsNoRefusal() {
         for code in [0, 7, 16, 18, 56, 65] {
-            var facts = TransferFacts(code: code, bytesHandedOut: 9)
+            var facts = TransferFacts(code: code, bytesRead: 9)
             facts.wasKeptFromRepeating = true
             #expect(OutcomeClassifier.classify(facts) == .ambiguous)
             #expect(OutcomeClassifier.reason(facts) == "the connection ended without an answer")
@@ -116,8 +116,8 @@ import Testing
         }
     }
 
-    @Test func aStatusWithoutItsHeadersIsNoWholeAnswer() {
-        var facts = TransferFacts(code: 0, bytesHandedOut: 9)
+    @Test func statusWithoutHeadersIsAnIncompleteAnswer() {
+        var facts = TransferFacts(code: 0, bytesRead: 9)
         facts.status = 200
         facts.isOnlyStatus = true
         #expect(OutcomeClassifier.classify(facts) == .answered(isComplete: false))
@@ -129,14 +129,14 @@ import Testing
         (.unsent, 28, 0, 0, false), (.ambiguous, 56, 0, 0, false),
         (.answered(isComplete: true), 0, 0, 0, false),
     ])
-    func onlyWhatWasNotProcessedMoves(
+    func onlyUnprocessedRequestsMove(
         row: (kind: OutcomeClassifier.Class, code: Int, refusals: Int, moves: Int, expected: Bool)
     ) {
         let facts = TransferFacts(code: row.code)
         #expect(MoveRule.moves(row.kind, facts, refusals: row.refusals, moves: row.moves) == row.expected)
     }
 
-    @Test func whatThePoolGaveUpStaysGivenUp() {
+    @Test func requestThatThePoolEndedDoesNotMove() {
         #expect(!MoveRule.moves(.unsent, TransferFacts(code: nil), refusals: 0, moves: 0))
     }
 }

@@ -7,14 +7,14 @@ import Testing
 /// Origins that are not there, not who they say they are, or not allowed: nothing leaves, and it is known at once.
 @Suite(.serialized, .timeLimit(.minutes(2)))
 struct ReachTests {
-    @Test func nobodyListening() throws {
+    @Test func portWithoutListenerIsUnsent() throws {
         let harness = try PoolHarness()
         let outcomes = harness.run(3, url: "https://localhost:1/x", limitMs: 5_000)
         #expect(outcomes.kinds == ["unsent": 3])
         #expect(harness.timedOut == false)
     }
 
-    @Test func freeSlotsFallWhileTheOriginIsAwayAndRiseAgain() throws {
+    @Test func freeSlotsFallWhileTheOriginIsUnreachableAndRiseAfterwards() throws {
         let harness = try PoolHarness()
         harness.run(1, url: "https://localhost:1/x")
         #expect(harness.pool.freeSlots == 0)
@@ -24,7 +24,7 @@ struct ReachTests {
         #expect(turns > 0)
     }
 
-    @Test func aNameThatDoesNotExist() throws {
+    @Test func unknownNameIsUnsent() throws {
         let harness = try PoolHarness()
         #expect(harness.run(1, url: "https://nowhere.invalid/x").kinds == ["unsent": 1])
     }
@@ -41,7 +41,7 @@ struct ReachTests {
         }
     }
 
-    @Test func aPrivateAuthorityIsUnknownUnlessConfigured() throws {
+    @Test func privateAuthorityIsRefusedUnlessConfigured() throws {
         let peer = try ScriptedPeer()
         let harness = try PoolHarness { $0.caFile = nil }
         let outcomes = harness.run(1, url: peer.url)
@@ -61,7 +61,7 @@ struct ReachTests {
     }
 
     /// Every header that goes out is one that was meant to; above all none that asks for packed bodies.
-    @Test func nothingIsAskedForThatWasNotMeant() throws {
+    @Test func requestHasOnlyTheIntendedHeaders() throws {
         let peer = try ScriptedPeer()
         let harness = try PoolHarness()
         harness.run(1, url: peer.url)
@@ -76,7 +76,7 @@ struct ReachTests {
         OriginConfiguration(caFile: try Certificates.shared.get().authority)
     }
 
-    @Test func aProbeBelievesNobodyElseEither() throws {
+    @Test func probeRefusesUntrustedCertificates() throws {
         let made = try Certificates.shared.get()
         for pair in [made.otherName, made.expired] {
             let peer = try ScriptedPeer(certificate: pair)
@@ -100,7 +100,7 @@ struct ReachTests {
         #expect(nobody?.isAboutTLS == false)
     }
 
-    @Test func badRequestsNeverReachLibcurl() throws {
+    @Test func invalidRequestsNeverReachLibcurl() throws {
         let peer = try ScriptedPeer()
         let harness = try PoolHarness()
         let good = HTTPRequest(tag: 1, url: peer.url, headers: ["A: b"], body: [1])
@@ -116,7 +116,7 @@ struct ReachTests {
         #expect(try peer.ledger().requests.count == 1)
     }
 
-    @Test func closingAnswersWhatIsUnderWay() throws {
+    @Test func closingCompletesRequestsInFlight() throws {
         let peer = try ScriptedPeer(rules: #"[{"action":"hang"}]"#, arguments: ["--streams", "10"])
         let harness = try PoolHarness { $0.maxLanes = 1 }
         let outcomes = harness.run(50, url: peer.url) { harness in

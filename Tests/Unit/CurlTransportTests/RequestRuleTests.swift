@@ -1,3 +1,4 @@
+import FanfareModel
 import Testing
 
 @testable import CurlTransport
@@ -8,7 +9,7 @@ import Testing
         ("https://LOCALHOST:8443/x?y=%20", "https://localhost:8443"), ("https://[::1]:9/", "https://[::1]:9"),
         ("https://h", "https://h"),
     ])
-    func originsOfGoodURLs(row: (url: String, origin: String)) {
+    func validURLHasAnOrigin(row: (url: String, origin: String)) {
         #expect(RequestRule.origin(of: row.url) == row.origin)
     }
 
@@ -16,23 +17,23 @@ import Testing
         "", "http://h/", "https://", "https:///x", "https://user@h/", "https://h/a b", "https://h/\r\nX: y",
         "https://h/\u{7f}", "https://h/ü", "https://h\\@g/", "https://h/#a", "file:///etc/passwd",
     ])
-    func badURLs(url: String) {
+    func invalidURLIsRefused(url: String) {
         #expect(RequestRule.origin(of: url) == nil)
     }
 
     @Test(arguments: ["A: b", "content-type: application/json; charset=utf-8", "X_y-1:z", "A: b\u{e9}"])
-    func goodHeaders(header: String) {
+    func validHeaderIsAllowed(header: String) {
         #expect(RequestRule.isAllowed(header: header))
     }
 
     @Test(arguments: [
         "", "A", ": b", "A:", "A:  ", "A b: c", "A: b\r\nC: d", "A: b\nC", "A: \u{0}", "A\u{7f}: b", "Ä: b",
     ])
-    func badHeaders(header: String) {
+    func invalidHeaderIsRefused(header: String) {
         #expect(!RequestRule.isAllowed(header: header))
     }
 
-    @Test func theFirstGoodRequestFixesTheOrigin() {
+    @Test func firstValidRequestFixesTheOrigin() {
         var rule = RequestRule()
         #expect(rule.refusal(of: HTTPRequest(tag: 1, url: "ftp://h/")) != nil)
         #expect(rule.refusal(of: HTTPRequest(tag: 1, url: "https://h/a")) == nil)
@@ -40,22 +41,5 @@ import Testing
         #expect(rule.refusal(of: HTTPRequest(tag: 1, url: "https://h:8443/a")) != nil)
         #expect(rule.refusal(of: HTTPRequest(tag: 1, url: "https://h/a", headers: ["A: b\n"])) != nil)
         #expect(rule.refusal(of: HTTPRequest(tag: 1, method: .get, url: "https://h/a", body: [1])) != nil)
-    }
-
-    @Test func theQueueKeepsItsOrderAndThoseThatComeBackGoFirst() {
-        var queue = RequestQueue()
-        func waiting(_ tag: UInt64, _ deadline: Int64 = 100) -> WaitingRequest {
-            WaitingRequest(request: HTTPRequest(tag: tag, url: ""), deadlineMs: deadline)
-        }
-        for tag in 1...1_500 { queue.append(waiting(UInt64(tag), Int64(tag % 2 + 100))) }
-        for tag in 1...700 { #expect(queue.popFirst()?.request.tag == UInt64(tag)) }
-        queue.prepend(waiting(7, 101))
-        #expect(queue.count == 801)
-        #expect(queue.removeLate(100).count == 400)
-        #expect(queue.count == 401)
-        #expect(queue.popFirst()?.request.tag == 7)
-        #expect(queue.removeAll().map(\.request.tag) == stride(from: 701, through: 1_499, by: 2).map { UInt64($0) })
-        #expect(queue.isEmpty)
-        #expect(queue.popFirst() == nil)
     }
 }

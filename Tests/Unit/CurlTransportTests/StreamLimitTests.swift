@@ -1,12 +1,13 @@
-import CurlTransport
 import EventLoop
 import FanfareModel
 import Testing
 
+@testable import CurlTransport
+
 /// The server's stream limit, which libcurl does not tell, and lanes that stop answering.
 @Suite(.serialized, .timeLimit(.minutes(2)))
 struct StreamLimitTests {
-    @Test func oneStreamAtATimeIsFoundOutAndKept() throws {
+    @Test func singleStreamLimitIsDetectedAndKept() throws {
         let peer = try ScriptedPeer(arguments: ["--streams", "1"])
         let harness = try PoolHarness { $0.maxLanes = 2 }
         let outcomes = harness.run(40, url: peer.url, timeoutMs: 15_000)
@@ -14,14 +15,14 @@ struct StreamLimitTests {
         #expect(try peer.ledger().processed.values.allSatisfy { $0 == 1 })
     }
 
-    @Test func aLimitThatFallsAndRisesIsFollowed() throws {
+    @Test func changingStreamLimitIsFollowed() throws {
         let peer = try ScriptedPeer(rules: #"[{"action":"answer","status":200,"body":"{}","delay_ms":20}]"#)
         let harness = try PoolHarness { $0.maxLanes = 1 }
         #expect(harness.run(200, url: peer.url).kinds == ["200": 200])
         peer.command(#"{"do":"streams","count":1}"#)
         #expect(harness.run(40, url: peer.url, timeoutMs: 15_000).kinds == ["200": 40])
         // Later versions take the body at once and hold the stream back themselves.
-        if CurlEnvironment.version.hasPrefix("libcurl/7.") { #expect(harness.pool.statistics.streamsPerLane < 50) }
+        if CurlEnvironment.version.hasPrefix("libcurl/7.") { #expect(harness.pool.planner.learned < 50) }
         peer.command(#"{"do":"streams","count":100}"#)
         #expect(harness.run(300, url: peer.url, timeoutMs: 15_000).kinds == ["200": 300])
         let ledger = try peer.ledger()
@@ -29,7 +30,7 @@ struct StreamLimitTests {
         #expect(ledger.received.values.allSatisfy { $0 == 1 })
     }
 
-    @Test func noStreamsAtAllPausesTheLaneUntilThereAreSome() throws {
+    @Test func zeroStreamLimitPausesTheLaneUntilItRises() throws {
         let peer = try ScriptedPeer()
         let harness = try PoolHarness { $0.maxLanes = 1 }
         harness.run(20, url: peer.url)
@@ -43,7 +44,7 @@ struct StreamLimitTests {
         #expect(try peer.ledger().processed.values.allSatisfy { $0 == 1 })
     }
 
-    @Test func whatNeverLeftIsUnsentAtItsDeadline() throws {
+    @Test func requestThatNeverLeftIsUnsentAtItsDeadline() throws {
         let peer = try ScriptedPeer(rules: #"[{"action":"hang"}]"#, arguments: ["--streams", "10"])
         let harness = try PoolHarness { $0.maxLanes = 1 }
         let outcomes = harness.run(50, url: peer.url, timeoutMs: 1_000)
@@ -56,21 +57,20 @@ struct StreamLimitTests {
         }
     }
 
-    @Test func aLaneThatNeverAnswersIsRetired() throws {
+    @Test func silentLaneIsRetired() throws {
         let peer = try ScriptedPeer()
         let harness = try PoolHarness { $0.maxLanes = 1 }
         harness.run(10, url: peer.url)
         // Only the first connection goes quiet: the rule is used up by its requests.
         peer.script(#"[{"action":"hang","times":5}]"#)
         #expect(harness.run(5, url: peer.url, timeoutMs: 500).kinds == ["ambiguous": 5])
-        #expect(harness.pool.statistics.lanesRetired == 1)
         #expect(harness.run(10, url: peer.url).kinds == ["200": 10])
         let ledger = try peer.ledger()
         #expect(ledger.connections == 2)
         #expect(ledger.received.values.allSatisfy { $0 == 1 })
     }
 
-    @Test func aSingleSlowAnswerRetiresNoLane() throws {
+    @Test func fewTimeoutsBesideAnswersRetireNoLane() throws {
         let peer = try ScriptedPeer()
         let harness = try PoolHarness { $0.maxLanes = 1 }
         harness.run(10, url: peer.url)
@@ -96,7 +96,7 @@ struct StreamLimitTests {
         #expect(ledger.connections <= 7)
     }
 
-    @Test func aGetIsAnswered() throws {
+    @Test func getIsAnswered() throws {
         let peer = try ScriptedPeer()
         let harness = try PoolHarness()
         let outcome = harness.run(HTTPRequest(tag: 7, method: .get, url: "https://localhost:\(peer.port)/a?b=c"))

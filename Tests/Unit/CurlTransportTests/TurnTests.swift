@@ -1,14 +1,15 @@
-import CurlTransport
 import EventLoop
 import FanfareModel
 import Testing
+
+@testable import CurlTransport
 
 /// What happens within one turn of the loop, and in which order.
 @Suite(.serialized, .timeLimit(.minutes(2)))
 struct TurnTests {
     /// On lanes that were full, every answer makes room for one request: waiting for the next turn it would wait for
     /// everything that this turn still has to do.
-    @Test func whatFollowsAnAnswerLeavesInTheSameTurn() throws {
+    @Test func requestAfterAnAnswerLeavesInTheSameTurn() throws {
         let peer = try ScriptedPeer()
         let harness = try PoolHarness {
             $0.maxLanes = 1
@@ -23,14 +24,14 @@ struct TurnTests {
         harness.loop.onTurnEnd { [unowned harness] in
             guard wasCalled, harness.outcomes.count < 5 else { return }
             wasCalled = false
-            left.append(harness.pool.statistics.inFlight == 1 && harness.pool.statistics.queued == 0)
+            left.append(harness.pool.inFlight == 1 && harness.pool.queue.isEmpty)
         }
         #expect(harness.run(5, url: peer.url).kinds == ["200": 5])
         #expect(left == [true, true, true, true])
     }
 
     /// Two lanes are full of answers when the turn begins: those of the first are delivered before the second is read.
-    @Test func theAnswersOfALaneDoNotWaitForTheNextLane() throws {
+    @Test func answersOfALaneDoNotWaitForTheNextLane() throws {
         let peer = try ScriptedPeer(rules: #"[{"action":"hang"}]"#)
         let harness = try PoolHarness {
             $0.maxLanes = 2
@@ -41,7 +42,7 @@ struct TurnTests {
         harness.pool.onRoom = { [unowned harness] in counts[counts.count - 1].append(harness.outcomes.count) }
         harness.loop.onTurnEnd { [unowned harness, unowned peer] in
             if counts.last != [] { counts.append([]) }
-            guard !wasReleased, harness.pool.statistics.inFlight == 80,
+            guard !wasReleased, harness.pool.inFlight == 80,
                 (try? peer.ledger().received.count) == 80
             else { return }
             wasReleased = true
@@ -52,7 +53,7 @@ struct TurnTests {
     }
 
     /// An origin that fails makes the next connection wait, also for what is sent because of the failure.
-    @Test func aFailureCountsBeforeWhatItLeadsTo() throws {
+    @Test func failureDelaysTheRequestsThatFollowIt() throws {
         let peer = try ScriptedPeer(certificate: try Certificates.shared.get().otherName)
         let harness = try PoolHarness { $0.maxLanes = 3 }
         var slots: [Int] = []
@@ -61,7 +62,7 @@ struct TurnTests {
         #expect(slots == [0])
     }
 
-    @Test func aPoolMayBeClosedWhenThereIsRoom() throws {
+    @Test func poolCanBeClosedFromOnRoom() throws {
         let peer = try ScriptedPeer()
         let harness = try PoolHarness {
             $0.maxLanes = 1

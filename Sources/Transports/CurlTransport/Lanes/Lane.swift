@@ -2,15 +2,14 @@ internal import CCurl
 internal import EventLoop
 internal import Glibc
 
-/// One multi handle, for one connection. Performs; what to do is ``LaneState``'s and ``LanePlanner``'s to say.
+/// One multi handle, for one connection. ``LaneState`` and ``LanePlanner`` decide; this performs.
 ///
-/// libcurl's callbacks write down what happened; ``settle()`` acts on it after libcurl has returned. They may come for as
-/// long as the multi handle lives, so the pool lets go of a lane only after ``close()``.
+/// libcurl's callbacks only record facts; ``settle()`` acts on them after libcurl has returned. They may come as long
+/// as the multi handle lives, so the pool keeps a lane until ``close()``.
 final class Lane {
     private let loop: EventLoop
     private let multi: UnsafeMutableRawPointer
     private let userTimeoutMs: UInt32
-    private let corks: Bool
     /// Called when libcurl has something to do; the pool pumps at the turn's end.
     private let onWork: (Lane) -> Void
 
@@ -18,7 +17,7 @@ final class Lane {
     private(set) var transfers: [Transfer] = []
     /// Set by the pool while the lane is on its list of work.
     var isListed = false
-    /// Why nothing more can be expected of libcurl on this lane.
+    /// The error that makes libcurl useless on this lane; nil if there is none.
     private(set) var defect: String?
     private var isClosed = false
 
@@ -29,12 +28,12 @@ final class Lane {
     private var isCorked = false
 
     // Written by callbacks.
-    fileprivate var sockets: [Int32] = []
-    fileprivate var lostLastSocket = false
+    private var sockets: [Int32] = []
+    private var lostLastSocket = false
     /// Counts the sockets ever opened, so that facts of one connection are not taken for the next one's.
     private(set) var generation = 0
     private var multiplexed: Set<Int> = []
-    /// Transfers whose body was asked for, until they are removed.
+    /// Transfers whose body libcurl has begun to read, until they are removed.
     private(set) var running = 0
 
     init?(
@@ -49,7 +48,6 @@ final class Lane {
         self.state = state
         self.onWork = onWork
         userTimeoutMs = configuration.userTimeoutMs
-        corks = configuration.corksWrites
         watches = MultiWatches(loop: loop)
         let codes = [
             watches.attach(to: multi),
@@ -70,7 +68,7 @@ final class Lane {
     /// Whether the connection of that generation is, or was, HTTP/2 for certain. Also right when read from a callback.
     func isMultiplexed(_ generation: Int) -> Bool { multiplexed.contains(generation) }
 
-    /// Whether the connection on which libcurl asked for the transfer's body has ended. If so, the transfer's end says
+    /// Whether the connection on which libcurl read the transfer's body has ended. If so, the transfer's end says
     /// nothing about the lane's present connection. libcurl looks for a second connection only after the first ended.
     func isOver(_ generation: Int, for transfer: Transfer) -> Bool {
         generation < self.generation || (transfer.wasKeptFromRepeating && sockets.isEmpty)
@@ -96,13 +94,13 @@ final class Lane {
         }
         transfer.position = transfers.count
         transfers.append(transfer)
-        state.fed()
+        state.recordAdded()
         return true
     }
 
     func remove(_ transfer: Transfer) {
         curl_multi_remove_handle(multi, transfer.easy)
-        if transfer.hasBody, !transfer.isUnasked { running -= 1 }
+        if transfer.hasBody, !transfer.isUnread { running -= 1 }
         let last = transfers.removeLast()
         if last !== transfer {
             transfers[transfer.position] = last
@@ -124,7 +122,7 @@ final class Lane {
 
     // MARK: Pumping
 
-    /// Runs what the loop has noticed, then what libcurl wants at once.
+    /// Passes the loop's events to libcurl, then runs libcurl while its timeout is due.
     func pump() {
         guard !ready.isEmpty || isDue else { return }
         cork()
@@ -151,8 +149,9 @@ final class Lane {
         for fd in sockets { _ = ccurl_set_cork(fd, 0) }
     }
 
+    /// Lets the kernel gather the writes into full segments until ``uncork()``.
     private func cork() {
-        guard corks, !isCorked, state.phase == .ready else { return }
+        guard !isCorked, state.phase == .ready else { return }
         isCorked = true
         for fd in sockets { _ = ccurl_set_cork(fd, 1) }
     }
@@ -164,11 +163,11 @@ final class Lane {
         settle()
     }
 
-    /// Carries out what libcurl asked for, see ``MultiWatches/settle()``.
+    /// Carries out libcurl's requests; see ``MultiWatches/settle()``.
     func settle() {
         if let failure = watches.settle() { defect = "\(failure)" }
-        if let wish = watches.takeTimeout() {
-            deadline = wish < 0 ? nil : loop.now + UInt64(min(wish, 3_600_000)) * 1_000_000
+        if let timeoutMs = watches.removeTimeout() {
+            deadline = timeoutMs < 0 ? nil : loop.now + UInt64(min(timeoutMs, 3_600_000)) * 1_000_000
         }
         arm()
         if lostLastSocket {
@@ -177,8 +176,8 @@ final class Lane {
         }
         if state.phase == .opening, running > 0 {
             let nowMs = Int64(loop.now / 1_000_000)
-            state.asked(nowMs: nowMs)
-            if isMultiplexed(generation) { state.sawTwoAtOnce(nowMs: nowMs) }
+            state.recordFirstRead(nowMs: nowMs)
+            if isMultiplexed(generation) { state.recordMultiplexing(nowMs: nowMs) }
         }
     }
 
@@ -201,21 +200,20 @@ final class Lane {
 
     // MARK: Facts from callbacks
 
-    /// Two at once on one connection, neither answered, is what only HTTP/2 does. A transfer that has ended but was not
-    /// collected yet does not count: on HTTP/1.1 the next one starts within the same call.
-    func recordAsked(_ transfer: Transfer) {
+    /// Records that libcurl reads a transfer's body. Only HTTP/2 reads two on one connection before either is answered.
+    /// A transfer that has ended but was not collected yet does not count: on HTTP/1.1 the next one starts within the
+    /// same call.
+    func recordRead(_ transfer: Transfer) {
         running += 1
         guard !isMultiplexed(generation) else { return }
         let isBeside = { (other: Transfer) in
-            other !== transfer && other.askedOn == self.generation && other.hasNoAnswer
+            other !== transfer && other.readGeneration == self.generation && other.hasNoAnswer
         }
         if transfers.contains(where: isBeside) { multiplexed.insert(generation) }
     }
 
-    /// An answer over HTTP/2 came on the connection of that generation.
-    func recordMultiplexed(_ answered: Int?) {
-        if let answered { multiplexed.insert(answered) }
-    }
+    /// Records an answer over HTTP/2 on the connection of that generation.
+    func recordMultiplexed(_ generation: Int) { multiplexed.insert(generation) }
 
     fileprivate func recordOpened(_ fd: Int32) {
         generation += 1
@@ -240,17 +238,13 @@ final class Lane {
     }
 }
 
-private func laneSocketOpened(
-    _ context: UnsafeMutableRawPointer?,
-    _ fd: curl_socket_t,
-    _ purpose: curlsocktype
-) -> Int32 {
-    guard let context else { return CURL_SOCKOPT_OK }
-    Unmanaged<Lane>.fromOpaque(context).takeUnretainedValue().recordOpened(fd)
+private let laneSocketOpened: ccurl_sockopt_callback = { context, fd, _ in
+    guard let lane: Lane = Curl.owner(of: context) else { return CURL_SOCKOPT_OK }
+    lane.recordOpened(fd)
     return CURL_SOCKOPT_OK
 }
 
-private func laneSocketClosed(_ context: UnsafeMutableRawPointer?, _ fd: curl_socket_t) -> Int32 {
-    if let context { Unmanaged<Lane>.fromOpaque(context).takeUnretainedValue().recordClosed(fd) }
+private let laneSocketClosed: ccurl_close_callback = { context, fd in
+    if let lane: Lane = Curl.owner(of: context) { lane.recordClosed(fd) }
     return Glibc.close(fd)
 }

@@ -8,13 +8,16 @@ struct LanePlanner: Equatable {
     }
 
     struct Plan: Equatable {
-        /// In order: so many requests to the lane of that index.
-        var feed: [Feed] = []
+        /// In order of the queue.
+        var assignments: [Assignment] = []
+        /// Lanes to open.
         var open = 0
     }
 
-    struct Feed: Equatable {
+    struct Assignment: Equatable {
+        /// The lane's index.
         var lane: Int
+        /// Requests that it gets.
         var count: Int
     }
 
@@ -53,10 +56,10 @@ struct LanePlanner: Equatable {
             lanes[best].room -= count
             lanes[best].inFlight += count
             left -= count
-            if let last = plan.feed.last, last.lane == best {
-                plan.feed[plan.feed.count - 1].count += count
+            if plan.assignments.last?.lane == best {
+                plan.assignments[plan.assignments.count - 1].count += count
             } else {
-                plan.feed.append(Feed(lane: best, count: count))
+                plan.assignments.append(Assignment(lane: best, count: count))
             }
         }
         plan.open = openings(for: left, lanes: lanes, nowMs: nowMs)
@@ -68,16 +71,17 @@ struct LanePlanner: Equatable {
         nowMs >= nextOpeningMs ? max(0, maxLanes - lanes) * learned : 0
     }
 
-    mutating func grew(to limit: Int) {
+    /// A lane answered, and carries this many streams.
+    mutating func raiseLimit(to limit: Int) {
         failures = 0
         learned = max(learned, min(limit, maxStreams))
     }
 
     /// A lane was found to carry no more than this.
-    mutating func sawLimit(_ limit: Int) { learned = min(learned, max(1, limit)) }
+    mutating func lowerLimit(to limit: Int) { learned = min(learned, max(1, limit)) }
 
     /// A lane that never answered makes the next one wait: 100 ms, doubling to 5 s. One that refused more than it
-    /// answered says that half as many is enough.
+    /// answered halves the limit of new lanes.
     mutating func closed(answered: Int, refused: Int, nowMs: Int64) {
         if refused > answered { learned = max(1, learned / 2) }
         if answered > 0 {
@@ -94,7 +98,7 @@ struct LanePlanner: Equatable {
         let expected = opening.reduce(0) { $0 + max(0, $1.limit - $1.inFlight) }
         guard waiting > expected else { return 0 }
         let wanted = (waiting - expected + learned - 1) / learned
-        // After a failure one lane goes ahead and finds out for all.
+        // After a failure one lane is tried before the others.
         let atOnce = failures > 0 ? 1 : Self.openingsAtOnce
         return max(0, min(wanted, atOnce - opening.count, maxLanes - lanes.count))
     }

@@ -1,8 +1,9 @@
 internal import CCurl
+internal import DequeModule
 public import EventLoop
 public import FanfareModel
 
-/// Requests to one origin over as many HTTP/2 connections as their number asks for.
+/// Sends requests to one origin over as many HTTP/2 connections as their number needs.
 ///
 /// Loop-confined: made, used and closed on the loop's thread. Every request passed to ``send(_:)`` gets exactly one
 /// outcome, in the classes of the documentation's page on delivery guarantees. A request that the server may have
@@ -16,8 +17,8 @@ public final class LanePool {
     private let loop: EventLoop
     private let configuration: OriginConfiguration
 
-    /// Receives a request's tag and its outcome. Called at the end of a turn of the loop, never from within ``send(_:)``;
-    /// it may send.
+    /// Receives a request's tag and its outcome. Called at the end of a turn of the loop, never from within
+    /// ``send(_:)``; it may send.
     public var onCompletion: (UInt64, RequestOutcome) -> Void = { _, _ in }
     /// Called after completions that came together. Requests sent from here leave before the rest of the turn. It may
     /// close the pool.
@@ -25,14 +26,14 @@ public final class LanePool {
 
     private let transfers: TransferStore
     private var rule = RequestRule()
-    private var planner: LanePlanner
+    private(set) var planner: LanePlanner
     private var lanes: [Lane] = []
     private var retiring: [Lane] = []
     private var work: [Lane] = []
-    private var queue = RequestQueue()
+    /// Requests that wait for a stream, in order of arrival; those that come back from a lane go first.
+    private(set) var queue: Deque<WaitingRequest> = []
     private var completions: [(tag: UInt64, outcome: RequestOutcome)] = []
-    private var counts = PoolStatistics()
-    private var inFlight = 0
+    private(set) var inFlight = 0
     private var nextTurn: TimerID?
     private var sweep: TimerID?
     private var opening: TimerID?
@@ -70,15 +71,8 @@ public final class LanePool {
     /// True when every request has had its outcome.
     public var isIdle: Bool { inFlight == 0 && queue.isEmpty && completions.isEmpty }
 
-    public var statistics: PoolStatistics {
-        var result = counts
-        result.lanes = lanes.count
-        result.retiringLanes = retiring.count
-        result.inFlight = inFlight
-        result.queued = queue.count
-        result.streamsPerLane = planner.learned
-        return result
-    }
+    /// Number of connections that take requests, or will once they are open.
+    public var openLanes: Int { lanes.count }
 
     /// Queues a request. Beyond ``freeSlots``, or when it breaks a rule, its outcome is `.unsent`.
     public func send(_ request: HTTPRequest) {
@@ -90,7 +84,7 @@ public final class LanePool {
         scheduleTurn()
     }
 
-    /// Ends everything: each request in flight gets its outcome from within this call. The last call.
+    /// Closes all connections. Each request in flight gets its outcome from within this call. The last call.
     public func close() {
         guard !isClosed else { return }
         isClosed = true
@@ -102,7 +96,7 @@ public final class LanePool {
         lanes = []
         retiring = []
         work = []
-        for waiting in queue.removeAll() { complete(waiting, reason: "the pool was closed") }
+        completeQueue(reason: "the pool was closed")
         transfers.close()
         // Called from within a completion, the running delivery delivers these too.
         if !isDelivering { deliver() }
@@ -112,8 +106,8 @@ public final class LanePool {
 
     private var nowMs: Int64 { Int64(loop.now / 1_000_000) }
 
-    /// Reads lane after lane. After a few answers, those are delivered, and the requests that follow them leave, before the
-    /// next lane is read: a turn may be long, and its first answer does not wait for its last.
+    /// Reads lane after lane. After a few answers, those are delivered, and the requests that follow them leave, before
+    /// the next lane is read: a turn may be long, and its first answer does not wait for its last.
     private func endTurn() {
         guard !isClosed, !work.isEmpty || !queue.isEmpty || !completions.isEmpty else { return }
         if let nextTurn { loop.cancel(nextTurn) }
@@ -122,7 +116,7 @@ public final class LanePool {
         work.removeAll(keepingCapacity: true)
         var pumped: [Lane] = []
         for lane in listed {
-            // Listed until now, so that requests fed meanwhile do not pump it twice.
+            // Listed until now, so that requests assigned meanwhile do not pump it twice.
             lane.isListed = false
             pump(lane)
             pumped.append(lane)
@@ -136,14 +130,14 @@ public final class LanePool {
         armSweep()
     }
 
-    /// Delivers the answers, feeds the lanes, pumps those that were fed, and only then lets the kernel send.
+    /// Delivers the answers, assigns queued requests, pumps the lanes that got one, and only then lets the kernel send.
     private func answer(_ pumped: inout [Lane]) {
         let hasAnswers = !completions.isEmpty
         deliver()
         // Not from within the delivery, which still has to deliver the requests that closing the pool completes.
         if hasAnswers, !isClosed { onRoom() }
         guard !isClosed else { return }
-        feed()
+        assignQueued()
         let again = work
         work.removeAll(keepingCapacity: true)
         for lane in again { lane.isListed = false }
@@ -182,9 +176,9 @@ public final class LanePool {
         }
     }
 
-    // MARK: Feeding
+    // MARK: Assigning
 
-    private func feed() {
+    private func assignQueued() {
         guard !queue.isEmpty else { return }
         retireMarked()
         let views = lanes.map { lane in
@@ -196,7 +190,7 @@ public final class LanePool {
             )
         }
         let plan = planner.plan(queued: queue.count, lanes: views, nowMs: nowMs)
-        for feed in plan.feed { assign(lanes[feed.lane], feed.count) }
+        for assignment in plan.assignments { assign(lanes[assignment.lane], assignment.count) }
         for _ in 0..<plan.open {
             guard let lane = openLane() else { break }
             assign(lane, min(queue.count, lane.state.room))
@@ -207,10 +201,7 @@ public final class LanePool {
         let window = StreamWindow(maximum: configuration.maxStreamsPerLane, limit: planner.learned)
         let state = LaneState(window: window, timeoutsToRetire: configuration.timeoutsToRetire, nowMs: nowMs)
         let lane = Lane(loop: loop, configuration: configuration, state: state) { [unowned self] in enlist($0) }
-        if let lane {
-            lanes.append(lane)
-            counts.lanesOpened += 1
-        }
+        if let lane { lanes.append(lane) }
         return lane
     }
 
@@ -239,8 +230,8 @@ public final class LanePool {
     private func finish(_ transfer: Transfer, on lane: Lane, code: Int) {
         let facts = transfer.facts(code: code)
         let isMultiplexed = transfer.isMultiplexed
-        if isMultiplexed == true { lane.recordMultiplexed(transfer.askedOn) }
-        let isEarlier = transfer.askedOn.map { lane.isOver($0, for: transfer) } ?? false
+        if isMultiplexed == true, let generation = transfer.readGeneration { lane.recordMultiplexed(generation) }
+        let isEarlier = transfer.readGeneration.map { lane.isOver($0, for: transfer) } ?? false
         let ending = LaneState.Ending(facts, isMultiplexed: isMultiplexed, isEarlier: isEarlier)
         end(transfer, on: lane, facts, as: ending)
     }
@@ -251,13 +242,12 @@ public final class LanePool {
 
     private func end(_ transfer: Transfer, on lane: Lane, _ facts: TransferFacts, as ending: LaneState.Ending) {
         let kind = OutcomeClassifier.classify(facts)
-        if facts.wasKeptFromRepeating, kind == .ambiguous { counts.resendsVetoed += 1 }
-        if !isClosed, MoveRule.moves(kind, facts, refusals: transfer.refusals, moves: transfer.moves) {
-            let refusals = transfer.refusals + (kind == .refused ? 1 : 0)
-            counts.movedAfterRefusal += kind == .refused ? 1 : 0
+        let refusals = transfer.current.refusals
+        if !isClosed, MoveRule.moves(kind, facts, refusals: refusals, moves: transfer.current.moves) {
+            let refusals = refusals + (kind == .refused ? 1 : 0)
             queue.prepend(transfer.waiting(refusals: refusals, reason: OutcomeClassifier.reason(facts)))
         } else {
-            complete(transfer.request.tag, outcome(kind, of: transfer, facts))
+            complete(transfer.current.request.tag, outcome(kind, of: transfer, facts))
         }
         release(transfer, from: lane, ending)
     }
@@ -267,7 +257,7 @@ public final class LanePool {
     {
         switch kind {
         // Refused before and not sent since: the server has still not processed it.
-        case .unsent where transfer.refusals > 0: .refused(reason: OutcomeClassifier.reason(facts))
+        case .unsent where transfer.current.refusals > 0: .refused(reason: OutcomeClassifier.reason(facts))
         case .unsent: .unsent(reason: OutcomeClassifier.reason(facts))
         case .refused: .refused(reason: OutcomeClassifier.reason(facts))
         case .ambiguous: .ambiguous(reason: OutcomeClassifier.reason(facts))
@@ -282,15 +272,19 @@ public final class LanePool {
         lane.state.ended(ending, nowMs: nowMs)
         inFlight -= 1
         transfers.recycle(transfer)
-        if case .refused(isEarlier: true) = ending { planner.sawLimit(lane.state.limit) }
+        if case .refused(isEarlier: true) = ending { planner.lowerLimit(to: lane.state.limit) }
         if case .answered = ending {
             if lane.state.isMultiplexed == false {
-                planner.sawLimit(1)
+                planner.lowerLimit(to: 1)
             } else {
-                planner.grew(to: lane.state.limit)
+                planner.raiseLimit(to: lane.state.limit)
             }
         }
         enlist(lane)
+    }
+
+    private func completeQueue(reason: String) {
+        while let waiting = queue.popFirst() { complete(waiting, reason: reason) }
     }
 
     private func complete(_ waiting: WaitingRequest, reason: String) {
@@ -300,7 +294,6 @@ public final class LanePool {
     }
 
     private func complete(_ tag: UInt64, _ outcome: RequestOutcome) {
-        counts.count(outcome)
         completions.append((tag, outcome))
         scheduleTurn()
     }
@@ -321,10 +314,8 @@ public final class LanePool {
 
     private func retireMarked() {
         guard lanes.contains(where: { $0.state.phase == .retiring }) else { return }
-        let marked = lanes.filter { $0.state.phase == .retiring }
+        retiring += lanes.filter { $0.state.phase == .retiring }
         lanes.removeAll { $0.state.phase == .retiring }
-        retiring += marked
-        counts.lanesRetired += marked.count
     }
 
     private func closeDrained() {
@@ -339,9 +330,7 @@ public final class LanePool {
         retiring.removeAll(where: \.state.isDrained)
         guard lanes.isEmpty, planner.nextOpeningMs > nowMs else { return }
         // The origin is away for a while. Completed now, the requests wait with their owner, where waiting is durable.
-        if retiring.isEmpty {
-            for waiting in queue.removeAll() { complete(waiting, reason: "the origin cannot be reached") }
-        }
+        if retiring.isEmpty { completeQueue(reason: "the origin cannot be reached") }
         if opening == nil {
             opening = loop.schedule(afterMilliseconds: planner.nextOpeningMs - nowMs + 1) { [unowned self] in
                 opening = nil
@@ -363,7 +352,9 @@ public final class LanePool {
 
     private func endLateRequests() {
         let now = nowMs
-        for waiting in queue.removeLate(now) { complete(waiting, reason: "no free stream in time") }
+        let late = queue.filter { $0.deadlineMs <= now }
+        if !late.isEmpty { queue.removeAll { $0.deadlineMs <= now } }
+        for waiting in late { complete(waiting, reason: "no free stream in time") }
         for lane in lanes + retiring { endLate(on: lane, now) }
         retireMarked()
         if let old = lanes.first(where: { now - $0.state.openedAtMs >= configuration.maxConnectionAgeMs }) {
@@ -374,21 +365,20 @@ public final class LanePool {
     }
 
     private func endLate(on lane: Lane, _ now: Int64) {
-        lane.state.passed(nowMs: now)
-        // All late requests of a lane end before libcurl runs again. Otherwise it would send held-back requests into the
-        // streams that the first ones leave, only to have them cut off.
-        for transfer in lane.transfers where transfer.deadlineMs <= now {
-            counts.timedOut += 1
+        lane.state.advance(nowMs: now)
+        // All late requests of a lane end before libcurl runs again. Otherwise it would send held-back requests into
+        // the streams that the first ones leave, only to have them cut off.
+        for transfer in lane.transfers where transfer.current.deadlineMs <= now {
             giveUp(transfer, on: lane, reason: "no answer in time", as: .timedOut)
         }
-        let stalled = lane.transfers.filter { $0.isUnasked && now - $0.fedAtMs >= configuration.stallMs }
+        let stalled = lane.transfers.filter { $0.isUnread && now - $0.addedAtMs >= configuration.stallMs }
         guard !stalled.isEmpty else { return }
         let back = lane.state.stalled(stalled.count, running: lane.running, nowMs: now)
         guard back > 0 else { return }
-        if lane.running > 0, lane.state.phase == .ready { planner.sawLimit(lane.state.limit) }
+        if lane.running > 0, lane.state.phase == .ready { planner.lowerLimit(to: lane.state.limit) }
         for transfer in stalled.suffix(back) {
-            counts.movedAfterStall += 1
-            queue.prepend(transfer.waiting(refusals: transfer.refusals, reason: "the lane did not ask for the body"))
+            let refusals = transfer.current.refusals
+            queue.prepend(transfer.waiting(refusals: refusals, reason: "the lane did not ask for the body"))
             release(transfer, from: lane, .withdrawn)
         }
     }

@@ -1,4 +1,4 @@
-/// One lane as the decisions see it: a connection from its opening to its end.
+/// The state of one lane: a connection from its opening to its end.
 ///
 ///     opening ──► ready ──► retiring ──► (drained: closed by the pool)
 ///        ▲          │           ▲
@@ -6,8 +6,8 @@
 ///        └──────────────────────┘
 ///
 /// A lane is one failure domain. It is opening until an answer came, or until its connection is known to multiplex and
-/// the server's settings had time to arrive. It retires once anything shows that its connection will carry no more; what
-/// runs on it ends there, and it is never fed again.
+/// the server's settings had time to arrive. It retires once anything shows that its connection will carry no more: its
+/// transfers end there, and it gets no others.
 struct LaneState: Equatable {
     enum Phase: Equatable { case opening, ready, retiring }
 
@@ -20,10 +20,9 @@ struct LaneState: Equatable {
         /// A reset of this stream alone. Not calm: the server asked for less (ENHANCE_YOUR_CALM).
         case streamFailed(isCalm: Bool)
         case connectionFailed(isEarlier: Bool)
-        /// Taken back before its body was asked for: says nothing.
+        /// Taken back before libcurl read its body: no sign of the lane's health.
         case withdrawn
 
-        /// Ending of a transfer as far as it concerns the lane.
         init(_ facts: TransferFacts, isMultiplexed: Bool?, isEarlier: Bool) {
             let code = facts.code ?? CurlCode.ok
             if facts.refused {
@@ -39,18 +38,15 @@ struct LaneState: Equatable {
         }
     }
 
-    /// A new lane takes two: the second is asked for its body beside the first only if the connection multiplexes.
-    static let probes = 2
-
     /// How long the server's settings, and with them its stream limit, may take after the first streams left.
     static let settingsMs: Int64 = 250
 
     private(set) var phase = Phase.opening
     private(set) var isMultiplexed: Bool?
-    /// When the first body was asked for on the present connection.
-    private var askedAtMs: Int64?
-    /// A new lane takes one request. If no answer comes soon it takes a second: asked for its body beside the first, it
-    /// shows that the connection multiplexes.
+    /// When libcurl read the first body on the present connection.
+    private var firstReadMs: Int64?
+    /// A new lane takes one request. If no answer comes soon it takes a second: if libcurl reads its body before the
+    /// first is answered, the connection multiplexes.
     private var probes = 1
     private(set) var window: StreamWindow
     private(set) var inFlight = 0
@@ -82,21 +78,23 @@ struct LaneState: Equatable {
 
     var isDrained: Bool { phase == .retiring && inFlight == 0 }
 
-    mutating func fed() { inFlight += 1 }
+    mutating func recordAdded() { inFlight += 1 }
 
-    mutating func asked(nowMs: Int64) {
-        if askedAtMs == nil { askedAtMs = nowMs }
+    /// libcurl has read the first body on the present connection, now or before.
+    mutating func recordFirstRead(nowMs: Int64) {
+        if firstReadMs == nil { firstReadMs = nowMs }
     }
 
-    /// Two bodies were asked for on one connection with no answer to either.
-    mutating func sawTwoAtOnce(nowMs: Int64) {
+    /// libcurl read two bodies on one connection with no answer to either.
+    mutating func recordMultiplexing(nowMs: Int64) {
         guard phase == .opening else { return }
         isMultiplexed = true
-        passed(nowMs: nowMs)
+        advance(nowMs: nowMs)
     }
 
-    mutating func passed(nowMs: Int64) {
-        guard phase == .opening, let askedAtMs, nowMs - askedAtMs >= Self.settingsMs else { return }
+    /// Lets an opening lane take a second request, or become ready, once the server's settings had time to arrive.
+    mutating func advance(nowMs: Int64) {
+        guard phase == .opening, let firstReadMs, nowMs - firstReadMs >= Self.settingsMs else { return }
         probes = 2
         if isMultiplexed == true { phase = .ready }
     }
@@ -118,7 +116,7 @@ struct LaneState: Equatable {
         case .refused(let isEarlier):
             refused += 1
             // libcurl puts nothing more on a connection that refused a stream; often it has the next one by now.
-            if isEarlier { refusedEarlier(nowMs: nowMs) } else { retire() }
+            if isEarlier { countEarlierRefusal(nowMs: nowMs) } else { retire() }
         case .streamFailed(let isCalm):
             if !isCalm { window.halve(nowMs: nowMs) }
         case .connectionFailed(let isEarlier):
@@ -128,26 +126,27 @@ struct LaneState: Equatable {
         }
     }
 
-    /// Bodies went unasked for too long. Answers how many of these to take back; without anything running one stays,
-    /// to notice when the server allows streams again.
+    /// libcurl left `count` bodies unread for too long.
+    ///
+    /// - Returns: how many to take back. If nothing runs one stays, to notice when the server allows streams again.
     mutating func stalled(_ count: Int, running: Int, nowMs: Int64) -> Int {
         guard phase == .ready, count > 0 else { return phase == .retiring ? count : 0 }
         if isMultiplexed != false { window.stalled(running: running, nowMs: nowMs) }
         return running == 0 ? count - 1 : count
     }
 
-    /// Once for each connection: one that refused more than it answered was asked for too much.
-    private mutating func refusedEarlier(nowMs: Int64) {
+    /// Halves the window when an earlier connection has refused more than it answered, once for each connection.
+    private mutating func countEarlierRefusal(nowMs: Int64) {
         refusedBefore += 1
         if refusedBefore == answeredBefore + 1 { window.halve(nowMs: nowMs) }
     }
 
-    /// The connection is gone; libcurl will open another for what is fed next.
+    /// The connection is gone; libcurl will open another for the next request.
     mutating func lostConnection() {
         answeredBefore = answeredHere
         answeredHere = 0
         refusedBefore = 0
-        askedAtMs = nil
+        firstReadMs = nil
         guard phase == .ready else { return }
         phase = .opening
         isMultiplexed = nil

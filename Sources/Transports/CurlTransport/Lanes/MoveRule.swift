@@ -1,7 +1,7 @@
-/// Whether a request that certainly was not processed goes to another lane, unseen by the caller.
+/// Decides whether a request that certainly was not processed goes to another lane, unseen by the caller.
 ///
-/// The end of a connection touches requests that did nothing wrong, and the next connection will most often take them.
-/// A server that goes on refusing is the caller's business: only there is waiting durable.
+/// After the end of a connection, the next one takes most of its requests. If a server goes on refusing, the caller has
+/// to wait: only there is waiting durable.
 enum MoveRule {
     static let mostRefusals = 2
     static let mostMoves = 5
@@ -10,7 +10,7 @@ enum MoveRule {
         guard moves < mostMoves else { return false }
         switch kind {
         case .refused: return refusals < mostRefusals
-        // The connection ended before the body was asked for; one that never came about would not the next time.
+        // The connection ended before libcurl read the body. One that was never made would fail the next time too.
         case .unsent:
             return facts.code != nil && facts.code != CurlCode.operationTimedOut && !CurlCode.provesUnsent(facts.code)
         case .ambiguous, .answered: return false

@@ -1,15 +1,15 @@
 /// How many streams a lane is trusted to carry.
 ///
-/// libcurl does not say what the server allows. A body that is not asked for while others run is the sign of a lower
-/// limit; the window then shrinks to what runs, and later tries one more now and then.
+/// libcurl does not report the server's limit. A body that libcurl does not read while others run is the sign of a
+/// lower limit: the window then shrinks to the number that runs, and later grows by one now and then.
 struct StreamWindow: Equatable {
-    private static let shortestHoldMs: Int64 = 1_000
-    private static let longestHoldMs: Int64 = 60_000
+    private static let shortestPauseMs: Int64 = 1_000
+    private static let longestPauseMs: Int64 = 60_000
 
     let maximum: Int
     private(set) var limit: Int
-    private var holdMs: Int64 = 0
-    private var holdUntilMs = Int64.min
+    private var pauseMs: Int64 = 0
+    private var nextGrowthMs = Int64.min
 
     init(maximum: Int, limit: Int) {
         self.maximum = max(1, maximum)
@@ -18,27 +18,27 @@ struct StreamWindow: Equatable {
 
     /// - Parameter wasFull: whether the window was used up: an idle lane learns nothing.
     mutating func answered(wasFull: Bool, nowMs: Int64) {
-        guard wasFull, limit < maximum, nowMs >= holdUntilMs else { return }
+        guard wasFull, limit < maximum, nowMs >= nextGrowthMs else { return }
         limit += 1
-        if limit == maximum { holdMs = 0 }
+        if limit == maximum { pauseMs = 0 }
     }
 
-    /// - Parameter running: streams whose body was asked for.
+    /// - Parameter running: streams whose body libcurl has begun to read.
     mutating func stalled(running: Int, nowMs: Int64) {
         limit = max(1, min(limit, running))
-        hold(nowMs)
+        pauseGrowth(nowMs)
     }
 
     /// The server asked for less.
     mutating func halve(nowMs: Int64) {
         limit = max(1, limit / 2)
-        hold(nowMs)
+        pauseGrowth(nowMs)
     }
 
-    /// Each mistake makes the next try later.
-    private mutating func hold(_ nowMs: Int64) {
-        if nowMs < holdUntilMs { return }
-        holdMs = min(max(Self.shortestHoldMs, holdMs * 2), Self.longestHoldMs)
-        holdUntilMs = nowMs + holdMs
+    /// Doubles the pause after each overestimate.
+    private mutating func pauseGrowth(_ nowMs: Int64) {
+        if nowMs < nextGrowthMs { return }
+        pauseMs = min(max(Self.shortestPauseMs, pauseMs * 2), Self.longestPauseMs)
+        nextGrowthMs = nowMs + pauseMs
     }
 }

@@ -1,6 +1,6 @@
 internal import CCurl
 
-/// The options every handle has, whatever it carries.
+/// The options of every handle.
 enum ConnectionOptions {
     static func apply(_ configuration: OriginConfiguration, trust: TrustStore, to easy: UnsafeMutableRawPointer) {
         // Several connections live on one thread; no option below may fall back on signals.
@@ -30,7 +30,7 @@ enum ConnectionOptions {
         // Deadlines of requests are the pool's; libcurl's would fire while its own queue holds the request back.
         Curl.set(easy, CURLOPT_CONNECTTIMEOUT_MS, Int(max(1, configuration.connectTimeoutMs)))
         Curl.set(easy, CURLOPT_MAXLIFETIME_CONN, Int(max(1, configuration.maxConnectionAgeMs / 1_000)))
-        // So that an idle lane learns that its way is gone before it is used again.
+        // An idle lane detects a dead route before its next request.
         Curl.set(easy, CURLOPT_TCP_KEEPALIVE, 1)
         Curl.set(easy, CURLOPT_TCP_KEEPIDLE, 30)
         Curl.set(easy, CURLOPT_TCP_KEEPINTVL, 10)

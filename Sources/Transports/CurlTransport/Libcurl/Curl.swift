@@ -1,7 +1,6 @@
 internal import CCurl
 
-/// Typed access to libcurl's options. An option that this libcurl does not know is a broken build, not a state to go
-/// on in: several of them keep a promise.
+/// Typed access to libcurl's options. An unknown option traps: several of them keep a guarantee.
 enum Curl {
     static func set(_ easy: UnsafeMutableRawPointer, _ option: CURLoption, _ value: Int) {
         check(ccurl_set_long(easy, option, value), option)
@@ -25,18 +24,14 @@ enum Curl {
         return ccurl_get_offset(easy, info, &value) == CURLE_OK && value >= 0 ? Int(value) : nil
     }
 
-    static func string(_ easy: UnsafeMutableRawPointer, _ info: CURLINFO) -> String? {
-        bytes(easy, info).map { String(cString: $0) }
-    }
-
-    /// Good until the handle is used again.
+    /// A C string, valid until the handle is used again.
     static func bytes(_ easy: UnsafeMutableRawPointer, _ info: CURLINFO) -> UnsafePointer<CChar>? {
         var value: UnsafePointer<CChar>?
         guard ccurl_get_string(easy, info, &value) == CURLE_OK else { return nil }
         return value
     }
 
-    /// A header of the final answer; the last one where it came more than once.
+    /// The last header of that name in the final answer; nil if there is none.
     static func header(_ easy: UnsafeMutableRawPointer, _ name: StaticString) -> String? {
         var header: UnsafeMutablePointer<curl_header>?
         let text = UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)
@@ -44,6 +39,12 @@ enum Curl {
             let value = header?.pointee.value
         else { return nil }
         return String(cString: value)
+    }
+
+    /// The object that libcurl got as a callback's context.
+    @inline(__always)
+    static func owner<Object: AnyObject>(of context: UnsafeMutableRawPointer?) -> Object? {
+        context.map { Unmanaged<Object>.fromOpaque($0).takeUnretainedValue() }
     }
 
     static func check(_ code: CURLcode, _ option: CURLoption) {

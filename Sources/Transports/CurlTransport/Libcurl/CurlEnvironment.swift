@@ -19,7 +19,7 @@ public enum CurlEnvironment {
     /// libcurl's version and those of the libraries under it, for diagnostics.
     public static var version: String { String(cString: curl_version()) }
 
-    /// Whether this process sees the streams that servers refuse. False until the first HTTP/2 connection. If it is
-    /// false after one, libcurl carries its own nghttp2, and every refused request counts as possibly processed.
-    public static var seesRefusedStreams: Bool { chttp2_is_attached() }
+    /// Whether `CHTTP2Observer` sees refused streams; false before the first HTTP/2 connection. If it is false after
+    /// one, libcurl carries its own nghttp2, and every refused request counts as possibly processed.
+    static var seesRefusedStreams: Bool { chttp2_is_attached() }
 }

@@ -6,7 +6,7 @@ public struct CurlLibrary: Equatable, Sendable {
     /// Such as `OpenSSL/3.0.15`.
     public var tls: String
     public var hasHTTP2: Bool
-    /// Names are looked up on threads; without, a slow name server would hold up the loop.
+    /// libcurl resolves names on threads; otherwise a slow name server would block the loop.
     public var looksUpNamesAside: Bool
 
     public static var current: CurlLibrary {
@@ -20,12 +20,5 @@ public struct CurlLibrary: Equatable, Sendable {
             hasHTTP2: has(CURL_VERSION_HTTP2),
             looksUpNamesAside: has(CURL_VERSION_ASYNCHDNS)
         )
-    }
-
-    public init(version: String, tls: String, hasHTTP2: Bool, looksUpNamesAside: Bool) {
-        self.version = version
-        self.tls = tls
-        self.hasHTTP2 = hasHTTP2
-        self.looksUpNamesAside = looksUpNamesAside
     }
 }

@@ -2,20 +2,20 @@ internal import CCurl
 internal import EventLoop
 internal import Glibc
 
-/// What libcurl wants watched for one multi handle, and what the loop has seen of it.
+/// The descriptors that libcurl wants the loop to watch for one multi handle.
 ///
-/// libcurl asks in the middle of its own work. What it asks is written down, and ``settle()`` carries it out once libcurl
-/// has returned. It may ask until `curl_multi_cleanup` has returned: the owner lets go of this only after that.
+/// libcurl's callbacks only record its requests, and ``settle()`` carries them out after libcurl has returned. They may
+/// come until `curl_multi_cleanup` has returned, so the owner keeps this object until then.
 final class MultiWatches {
-    /// A watched descriptor is ready: what `curl_multi_socket_action` is to hear of it.
+    /// Called when a watched descriptor is ready, with the mask for `curl_multi_socket_action`.
     var onReady: (_ fd: Int32, _ mask: Int32) -> Void = { _, _ in }
 
     private let loop: EventLoop
     private var watches: [(fd: Int32, id: RegistrationID)] = []
 
     // Written by callbacks.
-    fileprivate var wishes: [(fd: Int32, what: Int32)] = []
-    fileprivate var timeoutWish: Int?
+    fileprivate var requests: [(fd: Int32, what: Int32)] = []
+    fileprivate var timeoutRequest: Int?
 
     init(loop: EventLoop) { self.loop = loop }
 
@@ -25,36 +25,36 @@ final class MultiWatches {
 
     func isWatched(_ fd: Int32) -> Bool { watches.contains { $0.fd == fd } }
 
-    /// The descriptor was closed: its number may come back before libcurl says that it is gone.
-    func closed(_ fd: Int32) { wishes.append((fd, CURL_POLL_REMOVE)) }
+    /// The descriptor was closed: its number may be reused before libcurl reports the end.
+    func closed(_ fd: Int32) { requests.append((fd, CURL_POLL_REMOVE)) }
 
-    /// Carries out what libcurl asked for. After every call into it that may have asked, before anything else can open
-    /// a descriptor: a number that libcurl has closed may be another descriptor's by then.
+    /// Carries out libcurl's requests. Call it after every call into libcurl, before anything else opens a descriptor:
+    /// a number that libcurl has closed may be another descriptor's by then.
     ///
-    /// - Returns: why a descriptor cannot be watched, so that nothing would ever be noticed of it.
+    /// - Returns: why a descriptor cannot be watched.
     func settle() -> SystemError? {
         var failure: SystemError?
-        for wish in wishes {
+        for request in requests {
             do throws(SystemError) {
-                try watch(wish.fd, wish.what)
+                try watch(request.fd, request.what)
             } catch  where error.code == EBADF {
-                // Opened and closed again within one call: the wish is out of date.
+                // Opened and closed again within one call: the request is out of date.
             } catch {
                 failure = error
             }
         }
-        wishes.removeAll(keepingCapacity: true)
+        requests.removeAll(keepingCapacity: true)
         return failure
     }
 
-    /// In how many milliseconds libcurl last asked to be called, negative for never; nil when it has not asked since.
-    func takeTimeout() -> Int? {
-        defer { timeoutWish = nil }
-        return timeoutWish
+    /// Removes and returns the timeout that libcurl set since the last call: milliseconds, negative for none.
+    func removeTimeout() -> Int? {
+        defer { timeoutRequest = nil }
+        return timeoutRequest
     }
 
-    /// Watches nothing any more. What libcurl asks after that is written down and never carried out, so it may come before
-    /// or after the multi handle is gone.
+    /// Stops watching. Later requests of libcurl have no effect, so this may come before or after the multi handle's
+    /// end.
     func stop() {
         for watch in watches { loop.deregister(watch.id) }
         watches = []
@@ -81,24 +81,14 @@ final class MultiWatches {
     }
 }
 
-private func wantsSocket(
-    _ easy: UnsafeMutableRawPointer?,
-    _ fd: curl_socket_t,
-    _ what: Int32,
-    _ context: UnsafeMutableRawPointer?,
-    _ socketContext: UnsafeMutableRawPointer?
-) -> Int32 {
-    guard let context else { return 0 }
-    Unmanaged<MultiWatches>.fromOpaque(context).takeUnretainedValue().wishes.append((fd, what))
+private let wantsSocket: ccurl_socket_callback = { _, fd, what, context, _ in
+    guard let watches: MultiWatches = Curl.owner(of: context) else { return 0 }
+    watches.requests.append((fd, what))
     return 0
 }
 
-private func wantsTimer(
-    _ multi: UnsafeMutableRawPointer?,
-    _ milliseconds: Int,
-    _ context: UnsafeMutableRawPointer?
-) -> Int32 {
-    guard let context else { return 0 }
-    Unmanaged<MultiWatches>.fromOpaque(context).takeUnretainedValue().timeoutWish = milliseconds
+private let wantsTimer: ccurl_timer_callback = { _, milliseconds, context in
+    guard let watches: MultiWatches = Curl.owner(of: context) else { return 0 }
+    watches.timeoutRequest = milliseconds
     return 0
 }

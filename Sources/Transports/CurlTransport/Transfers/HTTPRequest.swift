@@ -1,10 +1,10 @@
-/// One request, complete before it is handed over: nothing of it changes afterwards.
-public struct HTTPRequest: Equatable, Sendable {
-    public enum Method: Equatable, Sendable { case get, post, delete }
+public import FanfareModel
 
-    /// The caller's own name for it; comes back with the outcome.
+/// One request. It is complete when it is sent, and does not change afterwards.
+public struct HTTPRequest: Equatable, Sendable {
+    /// The caller's number of the request; comes back with the outcome.
     public var tag: UInt64
-    public var method: Method
+    public var method: HTTPMethod
     /// Absolute, `https`, of the pool's one origin, path and query already escaped.
     public var url: String
     /// Lines of the form `Name: value`. Hand over the same array for many requests: it is checked and copied once.
@@ -13,12 +13,12 @@ public struct HTTPRequest: Equatable, Sendable {
     public var body: [UInt8]
     /// Milliseconds from ``LanePool/send(_:)`` to the end of the answer, waiting for a free stream included.
     public var timeoutMs: Int64
-    /// The answer's `Date` is wanted, whatever else it says; otherwise it is read only beside a Retry-After.
+    /// Whether to read the answer's `Date` in any case; otherwise only beside a Retry-After.
     public var asksForDate = false
 
     public init(
         tag: UInt64,
-        method: Method = .post,
+        method: HTTPMethod = .post,
         url: String,
         headers: [String] = [],
         body: [UInt8] = [],

@@ -2,12 +2,10 @@ internal import CCurl
 
 /// Header lines in libcurl's form, shared by all requests that carry the same ones.
 ///
-/// libcurl keeps only the pointer, so the list outlives every transfer that uses it: counted by ``retain()`` and
-/// ``release()``, freed on the loop with the last.
+/// libcurl keeps only the pointer, so every transfer that uses the list holds it.
 final class HeaderList {
     let headers: [String]
     private(set) var list: UnsafeMutablePointer<curl_slist>?
-    private var users = 1
 
     init(_ headers: [String]) {
         self.headers = headers
@@ -16,14 +14,5 @@ final class HeaderList {
         list = curl_slist_append(list, "Expect:")
     }
 
-    deinit { assert(list == nil, "released by all users first") }
-
-    func retain() { users += 1 }
-
-    func release() {
-        users -= 1
-        guard users == 0 else { return }
-        curl_slist_free_all(list)
-        list = nil
-    }
+    deinit { curl_slist_free_all(list) }
 }

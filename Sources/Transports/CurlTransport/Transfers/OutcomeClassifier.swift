@@ -1,18 +1,17 @@
 internal import FanfareModel
 
-/// Everything that is known of a transfer when it ends.
+/// The facts of a transfer at its end.
 struct TransferFacts: Equatable {
     /// Return code of libcurl; nil when the pool ended the transfer itself.
     var code: Int?
     /// Empty unless libcurl wrote one.
     var errorText = ""
-    /// False for a request that has no body, which libcurl sends without asking.
+    /// False for a request without a body, which libcurl sends without calling back.
     var hasBody = true
-    /// Bytes of the body that libcurl took. None at all is proof that the request was not sent; some is not proof
-    /// that it was.
-    var bytesHandedOut = 0
-    /// The server said that it did not process the request: REFUSED_STREAM, or a GOAWAY whose last stream is a lower one.
-    /// Nothing else proves it. That libcurl reports no error is no proof.
+    /// Bytes of the body that libcurl read. 0 proves that the request was not sent; more does not prove that it was.
+    var bytesRead = 0
+    /// The server reported that it did not process the request: REFUSED_STREAM, or a GOAWAY whose last stream is a
+    /// lower one. Nothing else proves it, not even a success of libcurl.
     var refused = false
     /// libcurl tried to send the request a second time, and the transfer refused.
     var wasKeptFromRepeating = false
@@ -35,13 +34,13 @@ enum OutcomeClassifier {
     enum Class: Equatable { case unsent, refused, ambiguous, answered(isComplete: Bool) }
 
     static func classify(_ facts: TransferFacts) -> Class {
-        // An informational status promises an answer; it is none.
+        // An informational status is no answer.
         if facts.status >= 200 {
             let lengthFits = facts.declaredBytes.map { $0 == facts.receivedBytes } ?? true
             return .answered(isComplete: facts.code == 0 && lengthFits && !facts.overflowed && !facts.isOnlyStatus)
         }
         if facts.refused { return .refused }
-        if facts.hasBody { return facts.bytesHandedOut == 0 ? .unsent : .ambiguous }
+        if facts.hasBody { return facts.bytesRead == 0 ? .unsent : .ambiguous }
         return CurlCode.provesUnsent(facts.code) ? .unsent : .ambiguous
     }
 
@@ -52,7 +51,7 @@ enum OutcomeClassifier {
         if facts.wasKeptFromRepeating { return "the connection ended without an answer" }
         var reason = "libcurl \(facts.code ?? -1)"
         if !facts.errorText.isEmpty { reason += ": \(printable(facts.errorText))" }
-        // Here the remedy is known, and a newcomer with a sandbox meets it first.
+        // Name the remedy: this is the first error of anyone with a sandbox.
         if facts.code == CurlCode.peerNotVerified { reason += "; a private authority is named by tls.ca_file" }
         return reason
     }

@@ -1,5 +1,7 @@
+internal import FanfareModel
+
 /// Checks a request before libcurl gets it. libcurl passes a line break inside a header on to the wire as
-/// a second header, and an `@` in a URL moves the host, so both are refused here whatever the caller checked.
+/// a second header, and an `@` in a URL moves the host, so both are refused here in any case.
 struct RequestRule {
     private var origin: String?
     private var lastURL: String?
@@ -31,13 +33,7 @@ struct RequestRule {
         guard bytes.starts(with: scheme), bytes.allSatisfy({ $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "\\") })
         else { return nil }
         let host = bytes[scheme.count...].prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
-        let isHost = { (byte: UInt8) in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
-            case UInt8(ascii: "0")...UInt8(ascii: "9"): true
-            default: "-._:[]".utf8.contains(byte)
-            }
-        }
+        let isHost = { (byte: UInt8) in byte.isASCIIAlphanumeric || "-._:[]".utf8.contains(byte) }
         guard !host.isEmpty, host.allSatisfy(isHost), !bytes.contains(UInt8(ascii: "#")) else { return nil }
         return "https://" + String(decoding: host, as: UTF8.self).lowercased()
     }
@@ -45,13 +41,7 @@ struct RequestRule {
     static func isAllowed(header: String) -> Bool {
         let bytes = header.utf8
         guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), colon != bytes.startIndex else { return false }
-        let isName = { (byte: UInt8) in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
-            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"): true
-            default: false
-            }
-        }
+        let isName = { (byte: UInt8) in byte.isASCIIAlphanumeric || "-_".utf8.contains(byte) }
         guard bytes[..<colon].allSatisfy(isName) else { return false }
         let value = bytes[bytes.index(after: colon)...]
         // libcurl reads a header without a value as "remove this header".

@@ -5,40 +5,38 @@ internal import Glibc
 
 /// One easy handle and the request it carries now. Made once, used for many requests.
 ///
-/// The callbacks write into it and never call back; the pool reads it after libcurl has returned. The pool keeps every transfer alive until its handle is cleaned up, so libcurl may hold plain pointers to it.
+/// The callbacks write into it and never call back; the pool reads it after libcurl has returned. The pool keeps every
+/// transfer alive until its handle is cleaned up, so libcurl may hold plain pointers to it.
 final class Transfer {
     let easy: UnsafeMutableRawPointer
     private let errorText: UnsafeMutablePointer<CChar>
     private let maxBodyBytes: Int
     private var isClosed = false
 
-    private(set) var request = HTTPRequest(tag: 0, url: "")
-    private(set) var headerList: HeaderList?
+    /// The request, with what it went through before.
+    private(set) var current = WaitingRequest(request: HTTPRequest(tag: 0, url: ""), deadlineMs: 0)
+    private var headerList: HeaderList?
     private var url = ""
-    private var method: HTTPRequest.Method?
+    private var method: HTTPMethod?
     private weak var preparedFor: Lane?
 
-    /// Monotonic milliseconds.
-    private(set) var deadlineMs: Int64 = 0
-    var fedAtMs: Int64 = 0
-    /// How often the server refused this request before.
-    private(set) var refusals = 0
-    /// How often it came back from a lane before.
-    private(set) var moves = 0
+    /// When a lane got the request, in monotonic milliseconds.
+    private(set) var addedAtMs: Int64 = 0
     /// Index in its lane's list.
     var position = 0
 
     /// Set while it runs.
-    fileprivate var lane: Lane?
-    /// The lane's connection, by generation, on which the body was asked for.
-    fileprivate(set) var askedOn: Int?
-    fileprivate var bytesHandedOut = 0
+    private var lane: Lane?
+    /// Generation of the lane's connection on which libcurl began to read the body; nil before.
+    private(set) var readGeneration: Int?
+    /// Bytes of the body that libcurl has read.
+    private var bytesRead = 0
     /// libcurl tried to send the request a second time, and the transfer refused.
-    fileprivate(set) var wasKeptFromRepeating = false
+    private(set) var wasKeptFromRepeating = false
     /// The observer's record of the stream that carries the body.
     private let stream: UnsafeMutablePointer<chttp2_stream>
-    fileprivate var answer: [UInt8] = []
-    fileprivate var overflowed = false
+    private var answer: [UInt8] = []
+    private var overflowed = false
     private var lastContentType = ""
 
     init?(configuration: OriginConfiguration, trust: TrustStore, share: ConnectionShare) {
@@ -72,22 +70,18 @@ final class Transfer {
         curl_easy_cleanup(easy)
         chttp2_forget(stream)
         stream.deallocate()
-        headerList?.release()
         headerList = nil
         errorText.deallocate()
     }
 
-    /// - Parameter headers: a list retained for this transfer, which releases it.
     func prepare(_ waiting: WaitingRequest, headers: HeaderList, lane: Lane, nowMs: Int64) {
-        request = waiting.request
-        deadlineMs = waiting.deadlineMs
-        refusals = waiting.refusals
-        moves = waiting.moves
-        fedAtMs = nowMs
-        bytesHandedOut = 0
-        askedOn = nil
+        current = waiting
+        let request = waiting.request
+        addedAtMs = nowMs
+        bytesRead = 0
+        readGeneration = nil
         wasKeptFromRepeating = false
-        forgetStream()
+        resetStream()
         answer = []
         overflowed = false
         errorText[0] = 0
@@ -99,7 +93,7 @@ final class Transfer {
             let isOther = method == .delete || request.method == .delete
             method = request.method
             Curl.set(easy, request.method == .post ? CURLOPT_POST : CURLOPT_HTTPGET, 1)
-            // A GET by another name: neither has a body, and both may be sent twice.
+            // DELETE is sent as a GET of another name: neither has a body, and both may be sent twice.
             if isOther { Curl.set(easy, CURLOPT_CUSTOMREQUEST, request.method == .delete ? "DELETE" : nil) }
         }
         if request.method == .post {
@@ -107,8 +101,6 @@ final class Transfer {
             Curl.check(code, CURLOPT_POSTFIELDSIZE_LARGE)
         }
         if headerList !== headers {
-            headerList?.release()
-            headers.retain()
             headerList = headers
             Curl.check(ccurl_set_list(easy, CURLOPT_HTTPHEADER, headers.list), CURLOPT_HTTPHEADER)
         }
@@ -119,15 +111,15 @@ final class Transfer {
         self.lane = lane
     }
 
-    var hasBody: Bool { !request.body.isEmpty }
+    var hasBody: Bool { !current.request.body.isEmpty }
 
-    /// False for a request without a body, of which nothing is ever asked.
-    var isUnasked: Bool { hasBody && bytesHandedOut == 0 }
+    /// Whether libcurl has yet to read the first byte of the body. False for a request without a body.
+    var isUnread: Bool { hasBody && bytesRead == 0 }
 
     /// Read when the transfer is over, before its handle is used again.
     /// - Parameter code: what libcurl returned; nil when the pool ended it.
     func facts(code: Int?, giveUp: String = "") -> TransferFacts {
-        var facts = TransferFacts(code: code, hasBody: hasBody, bytesHandedOut: bytesHandedOut, giveUp: giveUp)
+        var facts = TransferFacts(code: code, hasBody: hasBody, bytesRead: bytesRead, giveUp: giveUp)
         facts.wasKeptFromRepeating = wasKeptFromRepeating
         facts.receivedBytes = answer.count
         facts.overflowed = overflowed
@@ -136,12 +128,12 @@ final class Transfer {
             facts.errorText = String(cString: errorText)
         }
         // A handle that never got as far as a connection still shows the answer of its last transfer.
-        if code != nil || !isUnasked {
+        if code != nil || !isUnread {
             facts.status = Curl.long(easy, CURLINFO_RESPONSE_CODE)
             facts.declaredBytes = Curl.offset(easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T)
         }
         // libcurl may send a request without a body more than once: the refusal may be about any of these sends.
-        if hasBody, bytesHandedOut > 0 {
+        if hasBody, bytesRead > 0 {
             facts.refused = stream.pointee.is_refused
             let status = Int(stream.pointee.status)
             // A status of 2xx is a success. Any other status needs the lost headers: the wait and the reason.
@@ -154,7 +146,7 @@ final class Transfer {
     }
 
     /// Clears the observer's record before a request and before its body: libcurl may send the headers more than once.
-    fileprivate func forgetStream() {
+    private func resetStream() {
         stream.pointee.is_refused = false
         stream.pointee.status = 0
         stream.pointee.content_type.0 = 0
@@ -168,7 +160,7 @@ final class Transfer {
             isComplete: isComplete,
             contentType: contentType() ?? observedContentType(),
             retryAfter: retryAfter,
-            date: retryAfter != nil || request.asksForDate ? Curl.header(easy, "date") : nil
+            date: retryAfter != nil || current.request.asksForDate ? Curl.header(easy, "date") : nil
         )
     }
 
@@ -181,13 +173,13 @@ final class Transfer {
 
     /// The content type that the observer saw, for an answer whose headers libcurl dropped.
     private func observedContentType() -> String? {
-        guard hasBody, bytesHandedOut > 0, stream.pointee.content_type.0 != 0 else { return nil }
+        guard hasBody, bytesRead > 0, stream.pointee.content_type.0 != 0 else { return nil }
         return withUnsafeBytes(of: &stream.pointee.content_type) { bytes in
             String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
         }
     }
 
-    /// nil until an answer's headers said which.
+    /// Whether the connection multiplexes; nil before an answer's headers have arrived.
     var isMultiplexed: Bool? {
         switch Curl.long(easy, CURLINFO_HTTP_VERSION) {
         case 0: nil
@@ -203,89 +195,50 @@ final class Transfer {
 
     /// The request, to wait for another lane.
     func waiting(refusals: Int, reason: String) -> WaitingRequest {
-        WaitingRequest(
-            request: request,
-            deadlineMs: deadlineMs,
-            refusals: refusals,
-            moves: moves + 1,
-            lastReason: reason
-        )
+        var waiting = current
+        waiting.refusals = refusals
+        waiting.moves += 1
+        waiting.lastReason = reason
+        return waiting
     }
 
     static func of(_ easy: UnsafeMutableRawPointer) -> Transfer? {
         var context: UnsafeMutableRawPointer?
-        guard ccurl_get_pointer(easy, CURLINFO_PRIVATE, &context) == CURLE_OK, let context else { return nil }
-        return Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
+        guard ccurl_get_pointer(easy, CURLINFO_PRIVATE, &context) == CURLE_OK else { return nil }
+        return Curl.owner(of: context)
     }
+
+    // MARK: Callbacks
 
     /// Whether libcurl may send the request from its beginning; false once it has taken any of the body.
     ///
     /// libcurl sends a request again when the server refused its stream, and when a connection that was used before
-    /// ends without an answer. It does not tell which, and it does not wait. The pool sends refused requests again
+    /// ends without an answer. It does not report which, and it does not wait. The pool sends refused requests again
     /// itself.
     fileprivate func mayStartOver() -> Bool {
-        if bytesHandedOut > 0 { wasKeptFromRepeating = true }
-        return bytesHandedOut == 0
+        if bytesRead > 0 { wasKeptFromRepeating = true }
+        return bytesRead == 0
     }
-}
 
-/// Opens a socket for a transfer; refuses it if libcurl may not send the request again. Otherwise, when a connection
-/// with a hundred requests ends, each of them would open a connection and close it again.
-private func transferOpenSocket(
-    _ context: UnsafeMutableRawPointer?,
-    _ purpose: curlsocktype,
-    _ address: UnsafeMutablePointer<curl_sockaddr>?
-) -> curl_socket_t {
-    guard let address, let context else { return -1 }
-    let transfer = Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
-    return transfer.mayStartOver() ? ccurl_open_socket(address) : -1
-}
-
-private func transferRead(
-    _ buffer: UnsafeMutablePointer<CChar>?,
-    _ size: Int,
-    _ count: Int,
-    _ context: UnsafeMutableRawPointer?
-) -> Int {
-    guard let buffer, let context else { return 0 }
-    let transfer = Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
-    let from = transfer.bytesHandedOut
-    let length = min(size * count, transfer.request.body.count - from)
-    guard length > 0 else { return 0 }
-    if from == 0, let lane = transfer.lane {
-        lane.recordAsked(transfer)
-        transfer.askedOn = lane.generation
-        transfer.forgetStream()
+    /// Copies the next bytes of the body.
+    ///
+    /// - Returns: how many; 0 at the end.
+    fileprivate func read(into buffer: UnsafeMutableRawPointer, most: Int) -> Int {
+        let from = bytesRead
+        let length = min(most, current.request.body.count - from)
+        guard length > 0 else { return 0 }
+        if from == 0, let lane {
+            lane.recordRead(self)
+            readGeneration = lane.generation
+            resetStream()
+        }
+        current.request.body.withUnsafeBytes { bytes in
+            if let start = bytes.baseAddress { buffer.copyMemory(from: start + from, byteCount: length) }
+        }
+        bytesRead = from + length
+        return length
     }
-    transfer.request.body.withUnsafeBytes { bytes in
-        UnsafeMutableRawPointer(buffer).copyMemory(
-            from: UnsafeRawBufferPointer(rebasing: bytes[from..<(from + length)]).baseAddress
-                ?? UnsafeRawPointer(buffer),
-            byteCount: length
-        )
-    }
-    transfer.bytesHandedOut = from + length
-    return length
-}
 
-private func transferSeek(_ context: UnsafeMutableRawPointer?, _ offset: curl_off_t, _ origin: Int32) -> Int32 {
-    guard let context else { return CURL_SEEKFUNC_FAIL }
-    let transfer = Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
-    return transfer.mayStartOver() ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL
-}
-
-private func transferWrite(
-    _ buffer: UnsafeMutablePointer<CChar>?,
-    _ size: Int,
-    _ count: Int,
-    _ context: UnsafeMutableRawPointer?
-) -> Int {
-    guard let buffer, let context else { return 0 }
-    let transfer = Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
-    return transfer.append(UnsafeRawBufferPointer(start: buffer, count: size * count))
-}
-
-extension Transfer {
     /// Appends received bytes to the answer. libcurl ends the transfer unless all of them are accepted.
     fileprivate func append(_ bytes: UnsafeRawBufferPointer) -> Int {
         guard bytes.count <= maxBodyBytes - answer.count else {
@@ -295,4 +248,26 @@ extension Transfer {
         answer.append(contentsOf: bytes)
         return bytes.count
     }
+}
+
+/// Opens a socket for a transfer; refuses it if libcurl may not send the request again. Otherwise, when a connection
+/// with a hundred requests ends, each of them would open a connection and close it again.
+private let transferOpenSocket: ccurl_open_callback = { context, _, address in
+    guard let address, let transfer: Transfer = Curl.owner(of: context) else { return -1 }
+    return transfer.mayStartOver() ? ccurl_open_socket(address) : -1
+}
+
+private let transferRead: ccurl_transfer_callback = { buffer, size, count, context in
+    guard let buffer, let transfer: Transfer = Curl.owner(of: context) else { return 0 }
+    return transfer.read(into: buffer, most: size * count)
+}
+
+private let transferSeek: ccurl_seek_callback = { context, _, _ in
+    guard let transfer: Transfer = Curl.owner(of: context) else { return CURL_SEEKFUNC_FAIL }
+    return transfer.mayStartOver() ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL
+}
+
+private let transferWrite: ccurl_transfer_callback = { buffer, size, count, context in
+    guard let buffer, let transfer: Transfer = Curl.owner(of: context) else { return 0 }
+    return transfer.append(UnsafeRawBufferPointer(start: buffer, count: size * count))
 }

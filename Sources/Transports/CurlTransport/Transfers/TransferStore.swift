@@ -22,7 +22,6 @@ final class TransferStore {
     /// Header lines in libcurl's form: the list of the last request when the lines are the same.
     func headerList(_ lines: [String]) -> HeaderList {
         if let headers, headers.headers == lines { return headers }
-        headers?.release()
         let list = HeaderList(lines)
         headers = list
         return list
@@ -32,7 +31,6 @@ final class TransferStore {
     func close() {
         for transfer in idle { transfer.close() }
         idle = []
-        headers?.release()
         headers = nil
         share.close()
     }

@@ -38,7 +38,10 @@ final class TransportRouter {
                 senderID: project.project.senderID ?? "",
                 serverKey: project.project.serverKey ?? ""
             )
-            way.mostConnections = max(1, (project.configuration.maxInFlight + way.session.window - 1) / way.session.window)
+            way.mostConnections = max(
+                1,
+                (project.configuration.maxInFlight + way.session.window - 1) / way.session.window
+            )
             xmpp = XMPPPool(loop: loop, configuration: way)
         } else {
             xmpp = nil
@@ -53,8 +56,7 @@ final class TransportRouter {
 
     /// Connections that take messages, and those that only management uses.
     var openConnections: (sends: Int, management: Int) {
-        let lanes = fcm.statistics.lanes
-        let other = instanceID.statistics.lanes
+        let (lanes, other) = (fcm.openLanes, instanceID.openLanes)
         return xmpp.map { ($0.readyConnections, lanes + other) } ?? (lanes, other)
     }
 
@@ -72,7 +74,7 @@ final class TransportRouter {
         let origin = request.route == .instanceID ? project.iidEndpoint : project.endpoint
         let http = HTTPRequest(
             tag: tag,
-            method: HTTPRequest.Method(parts.method),
+            method: parts.method,
             url: parts.path.isEmpty ? sendURL : FCMEndpoint.url(origin: origin, path: parts.path),
             headers: headers,
             body: parts.body,
@@ -85,15 +87,5 @@ final class TransportRouter {
         fcm.close()
         instanceID.close()
         xmpp?.close()
-    }
-}
-
-extension HTTPRequest.Method {
-    fileprivate init(_ method: ManagementRequest.Method) {
-        switch method {
-        case .get: self = .get
-        case .post: self = .post
-        case .delete: self = .delete
-        }
     }
 }

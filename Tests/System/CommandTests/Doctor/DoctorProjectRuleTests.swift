@@ -1,9 +1,9 @@
-import CurlTransport
 import FanfareConfiguration
 import RedisTransport
 import StreamWire
 import Testing
 
+@testable import CurlTransport
 @testable import FanfareClient
 @testable import fanfare
 
