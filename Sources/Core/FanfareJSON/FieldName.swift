@@ -2,7 +2,7 @@
 public enum FieldName {
     /// `android_channel_id` for `androidChannelId`, `android_v2` for `androidV2`.
     public static func snake(_ camel: String) -> String {
-        // Most names are one word, and asked for with every job of one recipient.
+        // Most names are one word, and this runs for every job of one recipient.
         guard hasTwoSpellings(camel) else { return camel }
         var bytes: [UInt8] = []
         for byte in camel.utf8 {

@@ -1,5 +1,4 @@
-/// A number as it was written, so that nothing is lost before someone asks for a type: a `multicast_id` has 19 digits,
-/// which a double does not hold.
+/// A number as it was written, so that no digit is lost: a `multicast_id` has 19 digits, more than a double holds.
 public struct JSONNumber: Equatable, Sendable {
     /// The literal, such as `-1.50e+3`. Always valid JSON.
     public let text: String

@@ -13,14 +13,16 @@ public enum JSONParser {
     }
 }
 
-/// The grammar, one method per rule. `next` is the first byte not yet read and never passes the end.
-struct JSONScanner {
+/// The grammar, one method per rule, for texts that may be cut short. ``JSONParser`` reads whole ones.
+public struct JSONScanner {
     let bytes: [UInt8]
+    /// The first byte not yet read; never beyond the end.
     var next = 0
     private let maxDepth: Int
     private var depth = 0
 
-    init(bytes: [UInt8], maxDepth: Int) {
+    /// - Parameter maxDepth: how many arrays and objects may be open at once.
+    public init(bytes: [UInt8], maxDepth: Int) {
         self.bytes = bytes
         self.maxDepth = maxDepth
     }
@@ -33,22 +35,20 @@ struct JSONScanner {
         return value
     }
 
-    private mutating func value() throws(JSONError) -> JSONValue {
+    /// The next byte; nil at the end.
+    public var nextByte: UInt8? { next < bytes.count ? bytes[next] : nil }
+
+    /// Reads a value. At the end of a cut text a number may lack digits.
+    public mutating func value() throws(JSONError) -> JSONValue {
         guard next < bytes.count else { throw error("the text ends where a value should be") }
         switch bytes[next] {
         case UInt8(ascii: "\""): return .string(try string())
         case UInt8(ascii: "{"): return .object(try object())
         case UInt8(ascii: "["): return .array(try array())
         case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): return .number(try number())
-        case UInt8(ascii: "t"):
-            try word("true")
-            return .bool(true)
-        case UInt8(ascii: "f"):
-            try word("false")
-            return .bool(false)
-        case UInt8(ascii: "n"):
-            try word("null")
-            return .null
+        case UInt8(ascii: "t"): return try word("true", .bool(true))
+        case UInt8(ascii: "f"): return try word("false", .bool(false))
+        case UInt8(ascii: "n"): return try word("null", .null)
         default: throw error("unexpected character where a value should be")
         }
     }
@@ -127,15 +127,16 @@ struct JSONScanner {
         guard next > start else { throw error("missing digit in a number") }
     }
 
-    private mutating func word(_ word: StaticString) throws(JSONError) {
+    private mutating func word(_ word: StaticString, _ value: JSONValue) throws(JSONError) -> JSONValue {
         let expected = Array(word.description.utf8)
         guard bytes[next...].starts(with: expected) else {
             throw error("unexpected character where a value should be")
         }
         next += expected.count
+        return value
     }
 
-    private mutating func skipSpace() {
+    public mutating func skipSpace() {
         while next < bytes.count {
             switch bytes[next] {
             case 0x20, 0x0A, 0x0D, 0x09: next += 1
@@ -144,7 +145,8 @@ struct JSONScanner {
         }
     }
 
-    private mutating func skip(_ character: Unicode.Scalar) -> Bool {
+    /// Skips the character; false if another one is next.
+    public mutating func skip(_ character: Unicode.Scalar) -> Bool {
         guard next < bytes.count, bytes[next] == UInt8(ascii: character) else { return false }
         next += 1
         return true

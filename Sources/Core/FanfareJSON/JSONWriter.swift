@@ -59,12 +59,12 @@ extension [UInt8] {
 }
 
 extension String {
-    /// Nothing in it has to be escaped.
+    /// Whether no character has to be escaped.
     public var isPlainJSON: Bool { WideBytes.none(of: self, escaped) }
 }
 
 extension ArraySlice<UInt8> {
-    /// ASCII, of which nothing has to be escaped.
+    /// Whether the bytes are ASCII and none has to be escaped.
     public var isPlainJSON: Bool {
         unsafe withUnsafeBytes { unsafe WideBytes.none(of: $0) { escaped($0) | $0 & WideBytes.highs } }
     }

@@ -1,7 +1,7 @@
-/// Looks at a text eight bytes at a time, in a word's arithmetic. Swift's own vectors of 16 bytes were tried, and take
-/// twenty times as long: comparisons of them are done byte by byte.
+/// Searches a text eight bytes at a time, with a word's arithmetic. Swift's vectors of 16 bytes take twenty times as
+/// long: they are compared byte by byte.
 public enum WideBytes {
-    /// Whether `find` gives 0 for all parts of the text. What fills up the part of a short one is the letter `a`.
+    /// Whether `find` gives 0 for all parts of the text. A short text is filled up with the letter `a`.
     @inlinable @inline(__always)
     public static func none(of text: String, _ find: (UInt64) -> UInt64) -> Bool {
         let answer = unsafe text.utf8.withContiguousStorageIfAvailable { bytes in
@@ -17,7 +17,7 @@ public enum WideBytes {
     public static func none(of bytes: UnsafeRawBufferPointer, _ find: (UInt64) -> UInt64) -> Bool {
         guard bytes.count >= 8, let base = bytes.baseAddress else { return find(unsafe part(bytes)) == 0 }
         var found: UInt64 = 0
-        // Without a check in each step, and the last part over the one before it: so the compiler takes two parts at once.
+        // No check in each step, and a last part that overlaps: so the compiler reads two parts at once.
         for step in 0..<bytes.count / 8 {
             found |= find(unsafe base.loadUnaligned(fromByteOffset: step &<< 3, as: UInt64.self))
         }

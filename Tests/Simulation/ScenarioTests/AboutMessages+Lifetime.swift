@@ -127,14 +127,10 @@ extension AboutMessages {
         #expect(try scene.arrivals("t").isEmpty)
         let job = try scene.intake(["message": message, "token": "t"])
         let template = try RequestTemplate(
-            message: job.message,
-            format: job.format,
-            transport: .v1,
-            validateOnly: false,
-            delivery: job.delivery,
-            jobID: job.id
+            SourceMessage(job.message, format: job.format, validateOnly: false, delivery: job.delivery, jobID: job.id),
+            transport: .v1
         )
-        #expect(template.lifetimeMs(firstAttemptMs: scene.nowMs) == 0)
+        #expect(template.lifetime?.milliseconds(firstAttemptMs: scene.nowMs) == 0)
     }
 
     @Test("A45 A51 A55: accepted messages wait for an offline device and come together when it connects")

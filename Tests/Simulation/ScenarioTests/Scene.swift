@@ -162,23 +162,20 @@ struct Scene {
             try template(job, transport: carrier == .v1 ? .v1 : .legacy)
                 .render(kind: job.target.kind, recipient: recipient, nowMs: nowMs, into: &body)
         case .plainText:
-            try PlainTextTemplate(
-                message: job.message,
-                format: job.format,
-                validateOnly: job.validateOnly,
-                delivery: job.delivery,
-                jobID: job.id
-            ).render(token: recipient, into: &body)
+            try PlainTextTemplate(source(of: job)).render(token: recipient, into: &body)
         case .xmpp: body = try stanza(of: job, recipient: recipient, messageID: "m-1")
         }
         return body
     }
 
     private static func template(_ job: Job, transport: Transport = .legacy) throws -> RequestTemplate {
-        try RequestTemplate(
-            message: job.message,
+        try RequestTemplate(source(of: job), transport: transport)
+    }
+
+    static func source(of job: Job) throws -> SourceMessage {
+        try SourceMessage(
+            job.message,
             format: job.format,
-            transport: transport,
             validateOnly: job.validateOnly,
             delivery: job.delivery,
             jobID: job.id

@@ -134,13 +134,8 @@ extension Scene {
 
     static func stanza(of job: Job, recipient: String, messageID: String) throws -> [UInt8] {
         var json: [UInt8] = []
-        try XMPPTemplate(
-            message: job.message,
-            format: job.format,
-            validateOnly: job.validateOnly,
-            delivery: job.delivery,
-            jobID: job.id
-        ).render(kind: job.target.kind, recipient: recipient, messageID: messageID, into: &json)
+        try XMPPTemplate(source(of: job))
+            .render(kind: job.target.kind, recipient: recipient, messageID: messageID, into: &json)
         return json
     }
 

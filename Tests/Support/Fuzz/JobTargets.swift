@@ -57,25 +57,19 @@ extension FuzzTarget {
             for transport in [Transport.v1, .legacy] {
                 guard
                     let template = try? RequestTemplate(
-                        message: bytes,
-                        format: format,
-                        transport: transport,
-                        validateOnly: false,
-                        delivery: .replace,
-                        jobID: "j"
+                        SourceMessage(bytes, format: format, validateOnly: false, delivery: .replace, jobID: "j"),
+                        transport: transport
                     )
                 else { continue }
                 var body: [UInt8] = []
                 template.render(kind: .token, recipient: "a:b", nowMs: 0, into: &body)
                 check((try? JSONParser.parse(body))?.object != nil, "a body is a JSON object")
             }
-            _ = try? XMPPTemplate(message: bytes, format: format, validateOnly: true, delivery: .replace, jobID: "j")
+            _ = try? XMPPTemplate(
+                SourceMessage(bytes, format: format, validateOnly: true, delivery: .replace, jobID: "j")
+            )
             if let text = try? PlainTextTemplate(
-                message: bytes,
-                format: format,
-                validateOnly: false,
-                delivery: .atLeastOnce,
-                jobID: "j"
+                SourceMessage(bytes, format: format, validateOnly: false, delivery: .atLeastOnce, jobID: "j")
             ) {
                 var body: [UInt8] = []
                 text.render(token: "a:b", into: &body)

@@ -72,7 +72,7 @@ import Testing
         "notification_key already exists", "notification_key not found", "no valid registration ids",
         "notification_key_name doesn't match the group name of the notification_key", "too many members, somehow",
     ])
-    func aRefusalIsTheAuthorsToFixInItsOwnWords(words: String) {
+    func refusalKeepsItsTextAndIsTheProducersFault(words: String) {
         let failure = Failure(error: .invalidArgument, action: .fixMessage, rawError: words, httpStatus: 400)
         #expect(Self.verdict(answer(400, #"{"error":"\#(words)"}"#)) == .failed(failure))
         // A mangled content type changes nothing, and neither does plain text.
@@ -81,7 +81,7 @@ import Testing
     }
 
     /// After an attempt whose answer was lost, and only then, a refusal may be that attempt's success.
-    @Test func aRefusalAfterDoubtMayBeOurOwnDoing() {
+    @Test func refusalAfterAnUnknownOutcomeMayBeSuccess() {
         let exists = Self.verdict(answer(400, #"{"error":"notification_key already exists"}"#))
         let missing = Self.verdict(answer(400, #"{"error":"notification_key not found"}"#))
         guard case .failed(let failure) = exists, case .failed = missing else {
@@ -114,7 +114,7 @@ import Testing
         "{}", "[]", #"{"notification_key":""}"#, #"{"notification_key":5}"#, #"{"notification_key":"a b"}"#,
         #"{"notification_key":"\u0000"}"#, #"{"error":{}}"#,
     ])
-    func aShapeThatSaysNothingIsAskedAgain(body: String) {
+    func unexpectedJSONIsRetried(body: String) {
         guard case .retry(let retry) = Self.verdict(answer(200, body)) else {
             Issue.record("asked again")
             return
@@ -127,7 +127,7 @@ import Testing
         answer(200, "<html>", type: "text/html"), answer(302), answer(502, "<html>", type: "text/html"), answer(500),
         answer(418),
     ])
-    func whatNobodyKnowsIsAskedAgainAndNeverADuplicate(outcome: RequestOutcome) {
+    func unknownOutcomeIsRetriedAndNeverADuplicate(outcome: RequestOutcome) {
         for op in Self.operations {
             guard case .retry(let retry) = Self.verdict(outcome, op) else {
                 Issue.record("asked again")
@@ -148,7 +148,7 @@ import Testing
         for status in [403, 404] { #expect(Self.verdict(answer(status)) == .failed(failure(status))) }
     }
 
-    @Test func waitsAsItIsTold() {
+    @Test func retryAfterDecidesTheWait() {
         guard case .retry(let busy) = Self.verdict(answer(503, retryAfter: "7")),
             case .retry(let limited) = Self.verdict(answer(429)),
             case .retry(let told) = Self.verdict(answer(429, retryAfter: "30"))

@@ -86,7 +86,7 @@ import Testing
         #expect(failure.error == .unregistered)
     }
 
-    @Test func nobodyIsThere() throws {
+    @Test func emptyGroupFails() throws {
         for verdict in try Self.verdicts(#""success":0,"failure":0"#) {
             guard case .failed(let failure) = verdict else {
                 Issue.record("failed: \(verdict)")

@@ -1,8 +1,9 @@
-import FCMWire
 import FanfareJSON
 import FanfareModel
 import Foundation
 import Testing
+
+@testable import FCMWire
 
 @Suite struct OAuthTests {
     static let file =
@@ -89,7 +90,7 @@ import Testing
     @Test func leavesOutAKeyIDThatTheFileDoesNotHave() throws {
         let text = Self.file.replacing(#""private_key_id":"kid-1","#, with: "")
         let input = TokenRequest.signingInput(account: try ServiceAccount.parse(Array(text.utf8)), nowSeconds: 0)
-        let header = Base64URL.encode(Array(#"{"alg":"RS256","typ":"JWT"}"#.utf8))
+        let header = Base64.encodeURL(Array(#"{"alg":"RS256","typ":"JWT"}"#.utf8))
         #expect(input.starts(with: header + [UInt8(ascii: ".")]))
     }
 
@@ -98,7 +99,7 @@ import Testing
             let bytes = (0..<length).map { UInt8(truncatingIfNeeded: $0 &* 197 &+ length &* 31) }
             let expected = Data(bytes).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_")
                 .replacing("=", with: "")
-            #expect(String(decoding: Base64URL.encode(bytes), as: UTF8.self) == expected)
+            #expect(String(decoding: Base64.encodeURL(bytes), as: UTF8.self) == expected)
         }
     }
 
@@ -157,7 +158,7 @@ import Testing
     ]
 
     @Test(arguments: refusals)
-    func tellsAPermanentRefusalFromTrouble(status: Int, body: String, isRetryable: Bool, description: String) {
+    func permanentRefusalDiffersFromATransientOne(status: Int, body: String, isRetryable: Bool, description: String) {
         guard case .failure(let error) = TokenRequest.parse(HTTPAnswer(status: status, body: Array(body.utf8))) else {
             Issue.record("a token out of \(body)")
             return
@@ -175,7 +176,7 @@ import Testing
         ("Invalid JWT Signature.", false), ("Invalid grant: account not found", false), ("", false),
         ("Invalid JWT: Failed audience check.", false),
     ])
-    func tellsAWrongClockFromAWrongCredential(detail: String, isAboutTime: Bool) {
+    func wrongClockDiffersFromAWrongCredential(detail: String, isAboutTime: Bool) {
         let body = Array(#"{"error":"invalid_grant","error_description":"\#(detail)"}"#.utf8)
         guard case .failure(let error) = TokenRequest.parse(HTTPAnswer(status: 400, body: body)) else {
             Issue.record("a token out of a refusal")

@@ -58,7 +58,7 @@ import Testing
         ("id=1\nError=NotRegistered", "text/plain"), ("Error=", "text/plain"), ("id=1", "application/octet-stream"),
         ("", nil), ("hello", nil), ("", "text/plain"), ("\n", "text/plain"),
     ])
-    func whatIsNotFCMsWordIsUnknown(body: String, type: String?) {
+    func foreignAnswerIsUnknown(body: String, type: String?) {
         guard case .retry(let retry) = Self.text(body, type: type) else {
             Issue.record("tried again: \(body)")
             return
@@ -85,7 +85,7 @@ import Testing
         #expect(failure.rawError == "DeprecatedApi")
     }
 
-    @Test func aServersTroubleIsAStatus() {
+    @Test func serverErrorIsJudgedByItsStatus() {
         guard case .retry(let held) = Self.text("Error=Unavailable", 503, retryAfter: "20"),
             case .retry(let doubtful) = Self.text("", 500, type: nil)
         else {

@@ -11,11 +11,13 @@ import Testing
         token: String = "T"
     ) throws -> String {
         let template = try PlainTextTemplate(
-            message: Array(message.utf8),
-            format: format,
-            validateOnly: validateOnly,
-            delivery: delivery,
-            jobID: "job-1"
+            SourceMessage(
+                Array(message.utf8),
+                format: format,
+                validateOnly: validateOnly,
+                delivery: delivery,
+                jobID: "job-1"
+            )
         )
         var body: [UInt8] = []
         template.render(token: token, into: &body)
@@ -82,12 +84,14 @@ import Testing
     @Test func theMessagesLifetimeIsItsTimeToLive() throws {
         func lifetime(_ message: String) throws -> Int64? {
             try PlainTextTemplate(
-                message: Array(message.utf8),
-                format: .legacy,
-                validateOnly: false,
-                delivery: .atLeastOnce,
-                jobID: "j"
-            ).lifetimeMs(firstAttemptMs: 5_000)
+                SourceMessage(
+                    Array(message.utf8),
+                    format: .legacy,
+                    validateOnly: false,
+                    delivery: .atLeastOnce,
+                    jobID: "j"
+                )
+            ).lifetime?.milliseconds(firstAttemptMs: 5_000)
         }
         #expect(try lifetime(#"{"time_to_live":60}"#) == 60_000)
         #expect(try lifetime(#"{"time_to_live":0}"#) == 0)

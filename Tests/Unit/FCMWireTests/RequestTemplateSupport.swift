@@ -30,12 +30,14 @@ func rendered(
     nowMs: Int64 = 1_000_999
 ) throws -> String {
     let template = try RequestTemplate(
-        message: Array(message.utf8),
-        format: format,
-        transport: transport,
-        validateOnly: validateOnly,
-        delivery: delivery,
-        jobID: "job-1"
+        SourceMessage(
+            Array(message.utf8),
+            format: format,
+            validateOnly: validateOnly,
+            delivery: delivery,
+            jobID: "job-1"
+        ),
+        transport: transport
     )
     var body: [UInt8] = []
     template.render(kind: kind, recipient: recipient, nowMs: nowMs, into: &body)

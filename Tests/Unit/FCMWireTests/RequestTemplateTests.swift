@@ -1,7 +1,8 @@
-import FCMWire
 import FanfareJSON
 import FanfareModel
 import Testing
+
+@testable import FCMWire
 
 @Suite struct RequestTemplateTests {
     static let golden: [(MessageFormat, Transport, RecipientKind, String, String)] = [
@@ -62,12 +63,14 @@ import Testing
 
     @Test func computesTheExpiryAtEachAttempt() throws {
         let template = try RequestTemplate(
-            message: Array(#"{"time_to_live":60,"notification":{"title":"x"},"dry_run":true}"#.utf8),
-            format: .legacy,
-            transport: .v1,
-            validateOnly: false,
-            delivery: .replace,
-            jobID: "j"
+            SourceMessage(
+                Array(#"{"time_to_live":60,"notification":{"title":"x"},"dry_run":true}"#.utf8),
+                format: .legacy,
+                validateOnly: false,
+                delivery: .replace,
+                jobID: "j"
+            ),
+            transport: .v1
         )
         for (now, expiry) in [(Int64(0), "60"), (1_700_000_000_999, "1700000060")] {
             var body: [UInt8] = []
@@ -82,12 +85,14 @@ import Testing
 
     @Test func rendersAMulticastInOrder() throws {
         let template = try RequestTemplate(
-            message: Array(#"{"data":{"k":"v"}}"#.utf8),
-            format: .v1,
-            transport: .legacy,
-            validateOnly: false,
-            delivery: .atLeastOnce,
-            jobID: "j"
+            SourceMessage(
+                Array(#"{"data":{"k":"v"}}"#.utf8),
+                format: .v1,
+                validateOnly: false,
+                delivery: .atLeastOnce,
+                jobID: "j"
+            ),
+            transport: .legacy
         )
         let tokens = (0..<1_000).map { "t:\($0)" }
         var body: [UInt8] = []
@@ -117,18 +122,14 @@ import Testing
     func knowsTheMessagesOwnLifetime(message: String, format: MessageFormat, relative: Int64?, absolute: Int64?) throws
     {
         let template = try RequestTemplate(
-            message: Array(message.utf8),
-            format: format,
-            transport: format == .v1 ? .v1 : .legacy,
-            validateOnly: false,
-            delivery: .atLeastOnce,
-            jobID: "j"
+            SourceMessage(Array(message.utf8), format: format, validateOnly: false, delivery: .atLeastOnce, jobID: "j"),
+            transport: format == .v1 ? .v1 : .legacy
         )
         #expect(template.lifetime?.relativeMs == relative)
         #expect(template.lifetime?.absoluteMs == absolute)
         let left = absolute.map { $0 - 1_000_000 }
-        #expect(template.lifetimeMs(firstAttemptMs: 1_000_000) == [relative, left].compactMap { $0 }.max())
-        #expect(template.lifetimeMs(firstAttemptMs: 2_000_000) == (relative ?? absolute.map { _ in 0 }))
+        #expect(template.lifetime?.milliseconds(firstAttemptMs: 1_000_000) == [relative, left].compactMap { $0 }.max())
+        #expect(template.lifetime?.milliseconds(firstAttemptMs: 2_000_000) == (relative ?? absolute.map { _ in 0 }))
     }
 
     /// Whatever the message, format and recipient, the body is JSON and holds the recipient.
@@ -173,12 +174,14 @@ import Testing
 
     @Test func aSendCostsNoJSONWork() throws {
         let template = try RequestTemplate(
-            message: Array(#"{"notification":{"title":"t","body":"\#(String(repeating: "b", count: 3_000))"}}"#.utf8),
-            format: .legacy,
-            transport: .v1,
-            validateOnly: false,
-            delivery: .atLeastOnce,
-            jobID: "j"
+            SourceMessage(
+                Array(#"{"notification":{"title":"t","body":"\#(String(repeating: "b", count: 3_000))"}}"#.utf8),
+                format: .legacy,
+                validateOnly: false,
+                delivery: .atLeastOnce,
+                jobID: "j"
+            ),
+            transport: .v1
         )
         let token = String(repeating: "x", count: 160)
         var body: [UInt8] = []

@@ -21,7 +21,7 @@ import Testing
         #expect(TopicBatch.path(.unsubscribe) == "/iid/v1:batchRemove")
     }
 
-    @Test func eachTokenHasItsWord() {
+    @Test func everyTokenHasItsResult() {
         let body =
             #"{"results":[{},{"error":"NOT_FOUND"},{"error":"INVALID_ARGUMENT"},{"error":"TOO_MANY_TOPICS"},"#
             + #"{"error":"RESOURCE_EXHAUSTED"},{"error":"INTERNAL"},{"error":"DEADLINE_EXCEEDED"},"#
@@ -47,7 +47,7 @@ import Testing
     @Test(arguments: [
         #"{"results":[{}]}"#, #"{"results":[{},{},{}]}"#, #"{"results":{}}"#, "{}", "[]", #"{"results":[{},{"#, "",
     ])
-    func anAnswerThatDoesNotFitIsAskedForAgain(body: String) {
+    func answerOfAnotherCountIsRetried(body: String) {
         let verdicts = Self.verdicts(answer(200, body), ["a", "b"])
         #expect(verdicts.count == 2)
         for verdict in verdicts {
@@ -64,7 +64,7 @@ import Testing
         (400, #"{"error":"INVALID_ARGUMENT"}"#, "INVALID_ARGUMENT"), (400, #"{"error":"NOT_FOUND"}"#, "NOT_FOUND"),
         (400, "", ""),
     ])
-    func aRefusedRequestIsItsAuthors(status: Int, body: String, raw: String) {
+    func refusedRequestIsTheProducersFault(status: Int, body: String, raw: String) {
         #expect(Self.verdicts(answer(status, body), ["a"]) == [Self.failed(.invalidArgument, .fixMessage, raw, status)])
     }
 
@@ -84,7 +84,7 @@ import Testing
         #expect(verdicts == [.refreshCredential(failure)], "the token is renewed first")
     }
 
-    @Test func waitsAsItIsTold() {
+    @Test func retryAfterDecidesTheWait() {
         let limited = answer(429, #"{"error":"RESOURCE_EXHAUSTED"}"#, retryAfter: "20")
         for verdict in Self.verdicts(limited, ["a", "b"]) + Self.verdicts(answer(503, retryAfter: "20"), ["a"]) {
             guard case .retry(let retry) = verdict else {
@@ -159,7 +159,7 @@ import Testing
         #expect(TopicSubscription.request(.unsubscribe, project: "p", token: "t", topic: "...") != nil)
     }
 
-    @Test func whatIsSoAlreadyIsSuccess() {
+    @Test func existingStateIsSuccess() {
         let sent = Verdict.sent(messageID: "", canonical: nil)
         let exists = answer(409, V1Body.envelope(409, "ALREADY_EXISTS"))
         let missing = answer(404, V1Body.envelope(404, "NOT_FOUND"))
@@ -192,7 +192,7 @@ import Testing
     }
 
     @Test(arguments: [(400, "FAILED_PRECONDITION"), (429, "RESOURCE_EXHAUSTED")])
-    func aTopicTooManyIsSaidAsByTheOtherService(status: Int, word: String) {
+    func tooManyTopicsIsJudgedAsOverInstanceID(status: Int, word: String) {
         let body = V1Body.envelope(status, word, "m", V1Body.errorInfo("TOO_MANY_TOPICS"))
         let expected = TopicBatchTests.failed(.tooManyTopics, .none, "TOO_MANY_TOPICS", status)
         #expect(Self.verdict(answer(status, body)) == expected)
@@ -203,7 +203,7 @@ import Testing
         answer(200, "<html>", type: "text/html"), answer(500), answer(503, retryAfter: "9"), answer(302),
         answer(429, V1Body.envelope(429, "RESOURCE_EXHAUSTED", "m", V1Body.errorInfo("RATE_LIMIT_EXCEEDED"))),
     ])
-    func whatNobodyKnowsIsAskedAgainAndHoldsNoSend(outcome: RequestOutcome) {
+    func unknownOutcomeIsRetriedAndDelaysNoSend(outcome: RequestOutcome) {
         let verdict = Self.verdict(outcome)
         guard case .retry(let retry) = verdict else {
             Issue.record("asked again: \(verdict)")

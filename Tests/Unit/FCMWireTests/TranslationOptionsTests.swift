@@ -18,20 +18,12 @@ import Testing
         case .legacy: return try rendered(message, format, over: .legacy)
         case .text:
             let template = try PlainTextTemplate(
-                message: bytes,
-                format: format,
-                validateOnly: false,
-                delivery: .atLeastOnce,
-                jobID: "j"
+                SourceMessage(bytes, format: format, validateOnly: false, delivery: .atLeastOnce, jobID: "j")
             )
             template.render(token: "T", into: &body)
         case .xmpp:
             let template = try XMPPTemplate(
-                message: bytes,
-                format: format,
-                validateOnly: false,
-                delivery: .atLeastOnce,
-                jobID: "j"
+                SourceMessage(bytes, format: format, validateOnly: false, delivery: .atLeastOnce, jobID: "j")
             )
             template.render(kind: .token, recipient: "T", messageID: "m", into: &body)
         }

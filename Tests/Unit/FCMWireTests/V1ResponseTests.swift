@@ -219,7 +219,7 @@ private func verdict(
             (0, "", nil), (101, "", nil), (600, "", nil), (-1, "", nil), (Int.max, "", nil),
         ] as [(Int, String, String?)]
     )
-    func whatIsNotFCMsWordIsUnknown(status: Int, body: String, type: String?) {
+    func foreignAnswerIsUnknown(status: Int, body: String, type: String?) {
         guard case .retry(let retry) = verdict(answer(status, body, type: type)) else {
             Issue.record("not retried")
             return
@@ -272,7 +272,7 @@ private func verdict(
 
     // MARK: no answer, odd answers
 
-    @Test func whatNeverLeftCountsNothing() {
+    @Test func unsentRequestCostsNoAttempt() {
         for atMostOnce in [false, true] {
             guard case .retry(let unsent) = verdict(.unsent(reason: "refused\r\n"), atMostOnce: atMostOnce),
                 case .retry(let refused) = verdict(.refused(reason: "REFUSED_STREAM"), atMostOnce: atMostOnce)
@@ -286,7 +286,7 @@ private func verdict(
         }
     }
 
-    @Test func whatWasLostIsAmbiguous() {
+    @Test func lostAnswerIsAmbiguous() {
         guard case .retry(let retry) = verdict(.ambiguous(reason: "reset")) else {
             Issue.record("not retried")
             return

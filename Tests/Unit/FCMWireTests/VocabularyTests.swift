@@ -327,7 +327,7 @@ import Testing
     }
 
     /// `BAD_ACK` is the one code of table 4 that speaks of no message.
-    @Test func aBadAckIsHeldAgainstNobody() throws {
+    @Test func badAckConcernsNoRecipient() throws {
         let (wire, outcome) = Self.nack("BAD_ACK")
         guard case .retry(let retry) = try Self.verdict(wire, outcome, .token) else {
             Issue.record("the message's fate is unknown")

@@ -122,7 +122,7 @@ import Testing
         String(repeating: "[", count: 100_000),
         #"{"message_type":"ack","x":"# + String(repeating: "1", count: 70_000) + "}",
     ])
-    func whatIsNoAckProvesNothing(json: String) {
+    func stanzaThatIsNoAckIsAmbiguous(json: String) {
         guard case .retry(let retry) = Self.verdict(json) else {
             Issue.record("an unknown outcome")
             return

@@ -12,11 +12,13 @@ import Testing
         delivery: DeliveryMode = .atLeastOnce
     ) throws -> String {
         let template = try XMPPTemplate(
-            message: Array(message.utf8),
-            format: format,
-            validateOnly: validateOnly,
-            delivery: delivery,
-            jobID: "job-1"
+            SourceMessage(
+                Array(message.utf8),
+                format: format,
+                validateOnly: validateOnly,
+                delivery: delivery,
+                jobID: "job-1"
+            )
         )
         var json: [UInt8] = []
         template.render(kind: kind, recipient: recipient, messageID: "m/1", into: &json)
@@ -57,13 +59,15 @@ import Testing
 
     @Test func theMessagesLifetimeIsItsTimeToLive() throws {
         let template = try XMPPTemplate(
-            message: Array(#"{"time_to_live":60}"#.utf8),
-            format: .legacy,
-            validateOnly: false,
-            delivery: .atLeastOnce,
-            jobID: "j"
+            SourceMessage(
+                Array(#"{"time_to_live":60}"#.utf8),
+                format: .legacy,
+                validateOnly: false,
+                delivery: .atLeastOnce,
+                jobID: "j"
+            )
         )
-        #expect(template.lifetimeMs(firstAttemptMs: 1) == 60_000)
+        #expect(template.lifetime?.milliseconds(firstAttemptMs: 1) == 60_000)
     }
 }
 

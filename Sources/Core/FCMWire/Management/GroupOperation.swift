@@ -1,10 +1,9 @@
 internal import FanfareJSON
 public import FanfareModel
 
-/// Device groups: making them, changing and reading them.
+/// Creates, changes and reads device groups.
 ///
-/// Keys are opaque. The same group may be named by another key in every answer; all are valid, and nothing compares
-/// them.
+/// Keys are opaque and must not be compared: every answer may name the same group by another valid key.
 public enum GroupOperation {
     /// The most members that a group has.
     public static let maximumMembers = 20
@@ -25,8 +24,8 @@ public enum GroupOperation {
         return ManagementRequest(method: .post, path: path, body: JSONValue.object(body).jsonBytes)
     }
 
-    /// `managed` with the key that came back. Where a 200 has lost its body, the operation was carried out all the same:
-    /// the key is then the one that was given, empty for create; a get is asked again.
+    /// `managed` with the key that came back. A 200 that lost its body was carried out too: its key is that of the
+    /// request, empty for create; a get is retried.
     ///
     /// - Parameters:
     ///   - key: the `notification_key` of the request, empty where it had none.
@@ -40,10 +39,8 @@ public enum GroupOperation {
         canRefresh: Bool = true
     ) -> Verdict {
         let shared = ManagementVerdicts(family: .deviceGroup, canRefresh: canRefresh)
-        if let verdict = shared.withoutAnswer(outcome) { return verdict }
-        guard case .answered(let answer) = outcome, answer.status == 200 else {
-            return whole(outcome, shared, nowMs: nowMs)
-        }
+        guard case .answered(let answer) = outcome else { return shared.withoutAnswer(outcome) }
+        guard answer.status == 200 else { return shared.wholeRequest(answer, nowMs: nowMs) }
         switch AnswerBody(answer) {
         case .foreign:
             return shared.unclear("not FCM's answer", httpStatus: answer.status)
@@ -62,12 +59,11 @@ public enum GroupOperation {
         }
     }
 
-    /// What a verdict means when an earlier attempt may have been carried out and no word of it came back: what the
-    /// answer complains of may be our own doing.
+    /// The verdict after an earlier attempt with an unknown outcome, which may be the cause of this error.
     ///
-    /// - A group that exists: ours, or one that was there before. Its key could be asked for, but not whose members it
-    ///   has, so nobody knows.
-    /// - A group that is gone has none of the members that were to be removed.
+    /// - Create fails because the group exists: it may be the earlier attempt's or an older one, so the outcome is
+    ///   unknown.
+    /// - Remove fails because the group is gone: it has none of the members, so the operation succeeded.
     public static func afterDoubt(_ verdict: Verdict, op: Operation, key: String) -> Verdict {
         guard case .failed(let failure) = verdict else { return verdict }
         switch (op, failure.rawError) {
@@ -80,11 +76,6 @@ public enum GroupOperation {
     private static let words: [Operation: String] = [
         .groupCreate: "create", .groupAdd: "add", .groupRemove: "remove",
     ]
-
-    private static func whole(_ outcome: RequestOutcome, _ shared: ManagementVerdicts, nowMs: Int64) -> Verdict {
-        guard case .answered(let answer) = outcome else { return shared.unclear("no answer", httpStatus: 0) }
-        return shared.wholeRequest(answer, nowMs: nowMs)
-    }
 
     /// Opaque, but it goes into a result and from there into a job.
     private static func isKey(_ text: String) -> Bool {

@@ -1,8 +1,8 @@
 internal import FanfareJSON
 internal import FanfareModel
 
-/// Verdicts that the management interfaces share. Whatever they are asked can be asked again without harm, so nothing
-/// here is ambiguous: an unknown outcome is tried again, and no result says `maybe_dup`.
+/// Verdicts that the management interfaces share. Their operations are idempotent, so an unknown outcome is retried and
+/// no result is flagged `maybe_dup`.
 ///
 /// An operation that its API refuses fails; sends and other operations go on, because sends go to another API.
 struct ManagementVerdicts {
@@ -10,17 +10,16 @@ struct ManagementVerdicts {
     /// False for a server key, which cannot be renewed: an operation that is refused with it fails at once.
     let canRefresh: Bool
 
-    /// Nil if there is an answer.
-    func withoutAnswer(_ outcome: RequestOutcome) -> Verdict? {
+    /// The verdict on a request without an HTTP answer.
+    func withoutAnswer(_ outcome: RequestOutcome) -> Verdict {
         switch outcome {
-        case .answered: return nil
-        case .stanza: return unclear("not an HTTP answer", httpStatus: 0)
+        case .answered, .stanza: return unclear("not an HTTP answer", httpStatus: 0)
         case .ambiguous(let reason): return unclear(reason, httpStatus: 0)
         case .unsent, .refused: return SharedVerdicts.withoutAnswer(outcome, atMostOnce: false)
         }
     }
 
-    /// An answer that is not FCM's.
+    /// The verdict on an answer that is not FCM's.
     func unclear(_ reason: String, httpStatus: Int) -> Verdict {
         let failure = Failure(
             error: .unspecified,
@@ -31,19 +30,13 @@ struct ManagementVerdicts {
         return .retry(Retry(failure: failure, cause: .unanswered))
     }
 
-    /// A status other than 200: it speaks of the request, never against one of several tokens.
+    /// The verdict on a status other than 200: it concerns the request, never one of several tokens.
     func wholeRequest(_ answer: HTTPAnswer, nowMs: Int64) -> Verdict {
         let retryAfterMs = SharedVerdicts.retryAfterMs(answer, nowMs: nowMs)
         let code = errorText(answer)
         switch answer.status {
         case 500...599:
-            let named = CodeTable.row(family, code)
-            let isServers = named?.error == .unavailable || named?.error == .internalError
-            let row = isServers ? named : nil
-            let failure = (row ?? CodeTable.known(family, "HTTP 5xx")).failure(
-                rawError: code,
-                httpStatus: answer.status
-            )
+            let failure = CodeTable.serverError(family, code).failure(rawError: code, httpStatus: answer.status)
             return retry(failure, retryAfterMs: retryAfterMs)
         case 400...499:
             guard let row = CodeTable.row(family, "HTTP \(answer.status)") else {
@@ -97,7 +90,7 @@ struct ManagementVerdicts {
         V1ErrorEnvelope(answer.body)?.rawCode ?? AnswerBody.errorText(answer)
     }
 
-    /// The recipient waits alone: what management is refused says nothing of the project's sends.
+    /// A retry of the recipient alone: a refusal of management does not concern the project's sends.
     private func retry(_ failure: Failure, retryAfterMs: Int64?) -> Verdict {
         .retry(Retry(failure: failure, retryAfterMs: retryAfterMs, floorMs: CodeTable.shortFloorMs))
     }

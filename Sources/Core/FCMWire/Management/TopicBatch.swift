@@ -1,7 +1,7 @@
 internal import FanfareJSON
 public import FanfareModel
 
-/// Topic management by the Instance ID service: up to 1,000 tokens a request, each with its own word in the answer.
+/// Topic management by the Instance ID service: up to 1,000 tokens a request, each with its own result.
 public enum TopicBatch {
     /// Appends the request's body. The topic is bare, without `/topics/`.
     public static func body(topic: String, tokens: some Collection<String>, into body: inout [UInt8]) {
@@ -23,8 +23,7 @@ public enum TopicBatch {
     }
 
     /// One verdict for each token, in the request's order; always as many as there are tokens. Success is `sent` with
-    /// an empty id. An answer whose entries do not match the request proves nothing about anyone, and is asked for
-    /// again.
+    /// an empty id. If the entries do not match the request in number, every token is retried.
     ///
     /// - Parameters:
     ///   - nowMs: Unix milliseconds, for a Retry-After date.
@@ -37,8 +36,7 @@ public enum TopicBatch {
     ) -> [Verdict] {
         let shared = ManagementVerdicts(family: .instanceID, canRefresh: canRefresh)
         let all = { (verdict: Verdict) in [Verdict](repeating: verdict, count: tokens.count) }
-        if let verdict = shared.withoutAnswer(outcome) { return all(verdict) }
-        guard case .answered(let answer) = outcome else { return all(shared.unclear("no answer", httpStatus: 0)) }
+        guard case .answered(let answer) = outcome else { return all(shared.withoutAnswer(outcome)) }
         guard answer.status == 200 else { return all(shared.wholeRequest(answer, nowMs: nowMs)) }
         guard case .json(let value) = AnswerBody(answer), let results = value.object?["results"]?.array else {
             return all(shared.unclear("no results", httpStatus: answer.status))

@@ -2,14 +2,13 @@ public import FanfareModel
 
 /// Topic management by the v1 API: one token and one topic a request.
 public enum TopicSubscription {
-    /// Whether a request can name token and topic. Not when one that goes into the path consists of dots alone: however
-    /// it is escaped, a path reads it as a step up or as nothing, and the request would speak of something else. The
-    /// verdict is then ``unaddressable``.
+    /// Whether a request can name token and topic. A name of dots alone cannot go into the path: however it is escaped,
+    /// it reads as a step up or as nothing. The verdict is then ``unaddressable``.
     public static func isAddressable(_ op: Operation, token: String, topic: String) -> Bool {
         !isDots(token) && (op == .subscribe || !isDots(topic))
     }
 
-    /// Nil for what is not addressable, and for a project whose name is dots alone.
+    /// Nil for a name that is not addressable, the project's included.
     ///
     /// - Parameters:
     ///   - op: subscribe or unsubscribe.
@@ -34,15 +33,14 @@ public enum TopicSubscription {
         Failure(error: .invalidArgument, action: .fixMessage, rawError: "a name of dots alone")
     )
 
-    /// Success is `sent` with an empty id, and so is what was so already: a subscription that exists, one to be ended
-    /// that does not. A topic too many is what it is over the Instance ID service. Other answers are judged as those to
-    /// a send, by `FcmError` first; but after an unknown outcome the request is simply repeated.
+    /// Success is `sent` with an empty id; so is a subscription that exists already, or one to be ended that does not.
+    /// The limit of topics is judged as over the Instance ID service. Other answers are judged as for a send, by
+    /// `FcmError` first, except that an unknown outcome is retried.
     ///
     /// - Parameter nowMs: Unix milliseconds, for a Retry-After date.
     public static func verdict(_ outcome: RequestOutcome, op: Operation, nowMs: Int64) -> Verdict {
         let shared = ManagementVerdicts(family: .v1, canRefresh: true)
-        if let verdict = shared.withoutAnswer(outcome) { return verdict }
-        guard case .answered(let answer) = outcome else { return shared.unclear("no answer", httpStatus: 0) }
+        guard case .answered(let answer) = outcome else { return shared.withoutAnswer(outcome) }
         switch answer.status {
         case 200:
             if case .foreign = AnswerBody(answer) { return shared.unclear("not FCM's answer", httpStatus: 200) }
@@ -52,7 +50,7 @@ public enum TopicSubscription {
             let wanted = answer.status == 404 ? "NOT_FOUND" : "ALREADY_EXISTS"
             if envelope?.status == wanted, envelope?.fcmCode == nil { return .sent(messageID: "", canonical: nil) }
         case 400...499 where V1ErrorEnvelope(answer.body)?.reasons.contains(tooMany) == true:
-            // No code of FcmError, so that the status alone would blame the message, of which there is none.
+            // There is no FcmError here, and the status alone would blame the message.
             let row = CodeTable.known(.instanceID, tooMany)
             return shared.verdict(row, rawError: tooMany, httpStatus: answer.status, retryAfterMs: nil)
         default: break
@@ -69,7 +67,7 @@ public enum TopicSubscription {
         return .retry(retry)
     }
 
-    /// The Instance ID service's word, here the reason of `ErrorInfo`.
+    /// The Instance ID service's code; here it is the reason of `ErrorInfo`.
     private static let tooMany = "TOO_MANY_TOPICS"
 
     private static func isDots(_ name: String) -> Bool {

@@ -8,7 +8,7 @@ public struct ServiceAccount: Equatable, Sendable {
     /// PEM, PKCS#8.
     public let privateKey: [UInt8]
     public let clientEmail: String
-    /// Where tokens are asked for. An absolute http or https URL; which hosts are allowed is the configuration's rule.
+    /// Endpoint of access tokens: an absolute http or https URL. The configuration decides which hosts are allowed.
     public let tokenURI: String
 
     /// Reads the file that Google's console hands out.
@@ -48,14 +48,9 @@ public struct ServiceAccount: Equatable, Sendable {
     private static func projectID(of object: JSONObject) throws(ServiceAccountError) -> String? {
         guard let id = try optionalText("project_id", of: object) else { return nil }
         // Old ids begin with their organisation's domain: `example.com:demo`.
-        let isKnown = id.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
-            case UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: ":"): true
-            default: false
-            }
-        }
-        guard isKnown, id.utf8.count <= 128, id.utf8.contains(where: { $0 != UInt8(ascii: ".") }) else {
+        guard id.utf8.allSatisfy("abcdefghijklmnopqrstuvwxyz0123456789-.:".utf8.contains), id.utf8.count <= 128,
+            id.utf8.contains(where: { $0 != UInt8(ascii: ".") })
+        else {
             throw ServiceAccountError(
                 reason: "project_id: must be at most 128 of a-z 0-9 - . : and not of dots alone"
             )
@@ -89,10 +84,6 @@ extension ServiceAccount: CustomStringConvertible, CustomDebugStringConvertible,
 /// Names the field and what is wrong with it, never its value.
 public struct ServiceAccountError: Error, Equatable, Sendable, CustomStringConvertible {
     public let reason: String
-
-    public init(reason: String) {
-        self.reason = reason
-    }
 
     public var description: String { reason }
 }

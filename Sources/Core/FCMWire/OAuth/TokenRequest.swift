@@ -19,9 +19,9 @@ public enum TokenRequest {
             "iat": .number(JSONNumber(nowSeconds)),
             "exp": .number(JSONNumber(nowSeconds + claimSeconds)),
         ]
-        var input = Base64URL.encode(JSONValue.object(header).jsonBytes)
+        var input = Base64.encodeURL(JSONValue.object(header).jsonBytes)
         input.append(UInt8(ascii: "."))
-        input.append(contentsOf: Base64URL.encode(JSONValue.object(claims).jsonBytes))
+        input.append(contentsOf: Base64.encodeURL(JSONValue.object(claims).jsonBytes))
         return input
     }
 
@@ -31,7 +31,7 @@ public enum TokenRequest {
         var body = Array("grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=".utf8)
         body.append(contentsOf: signingInput)
         body.append(UInt8(ascii: "."))
-        body.append(contentsOf: Base64URL.encode(signature))
+        body.append(contentsOf: Base64.encodeURL(signature))
         return body
     }
 
@@ -100,13 +100,7 @@ public struct AccessToken: Equatable, Sendable, CustomStringConvertible, CustomR
     /// 0 to 86,400.
     public let expiresInSeconds: Int64
     /// The endpoint's `expires_in` if it is missing, unreadable, 0 or too short to send with; nil if it is in order.
-    public let lifetimeTrouble: String?
-
-    public init(value: String, expiresInSeconds: Int64, lifetimeTrouble: String? = nil) {
-        self.value = value
-        self.expiresInSeconds = expiresInSeconds
-        self.lifetimeTrouble = lifetimeTrouble
-    }
+    public private(set) var lifetimeTrouble: String?
 
     public var lifetimeMs: Int64 { expiresInSeconds * 1_000 }
     public var description: String { "access token for \(expiresInSeconds) s" }

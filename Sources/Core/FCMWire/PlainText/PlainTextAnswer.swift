@@ -1,6 +1,6 @@
 internal import FanfareModel
 
-/// The body of a 200 to a plain-text request: lines of `name=value`, read no further than they prove themselves.
+/// The body of a 200 to a plain-text request: lines of `name=value`.
 enum PlainTextAnswer: Equatable, Sendable {
     /// The id is empty if it cannot be kept as text; the canonical id is spelled like a token.
     case accepted(messageID: String, canonical: String?)
@@ -8,7 +8,7 @@ enum PlainTextAnswer: Equatable, Sendable {
     case rejected(code: String, isWhole: Bool)
     /// FCM's answer, cut before the end of its first line: the outcome is not known.
     case lost
-    /// Not FCM's: a portal or a proxy spoke.
+    /// Not from FCM, but from a portal or a proxy.
     case foreign
 
     init(_ answer: HTTPAnswer) {
@@ -58,7 +58,7 @@ enum PlainTextAnswer: Equatable, Sendable {
     }
 
     private static func lines(_ body: [UInt8]) -> [ArraySlice<UInt8>] {
-        // No answer has more than a few short lines, whatever a hostile one has.
+        // FCM's answers have a few short lines; the bound is for hostile ones.
         body.prefix(8_192).split(separator: UInt8(ascii: "\n"), maxSplits: 8, omittingEmptySubsequences: false)
             .map { $0.last == UInt8(ascii: "\r") ? $0.dropLast() : $0 }
     }
@@ -68,7 +68,7 @@ enum PlainTextAnswer: Equatable, Sendable {
         return line.starts(with: prefix.utf8) ? line.dropFirst(prefix.utf8.count) : nil
     }
 
-    /// An id is kept as it is, or not at all: it is of no use cut or cleaned.
+    /// The value as an id; empty unless it is printable and short, because a cleaned id would match nothing.
     private static func printable(_ value: ArraySlice<UInt8>) -> String {
         guard value.count <= 256, value.allSatisfy({ (0x21...0x7E).contains($0) }) else { return "" }
         return String(decoding: value, as: UTF8.self)

@@ -3,8 +3,8 @@ public import FanfareModel
 /// Legacy HTTP in plain text: what one answer means for its one token.
 ///
 /// The codes are those of legacy JSON, and so is everything that a status says; plain text tells of a server's trouble
-/// by a 5xx alone. An answer in JSON is read as such. A whole line `id=…` or `Error=…` counts; where a 200 was cut before
-/// the end of that line, the outcome is ambiguous.
+/// by a 5xx alone. An answer in JSON is read as such. A whole line `id=…` or `Error=…` counts; where a 200 was cut
+/// before the end of that line, the outcome is ambiguous.
 public enum PlainTextResponse {
     /// - Parameters:
     ///   - recipient: the token that the request named; a canonical id is one that differs from it.
@@ -18,7 +18,6 @@ public enum PlainTextResponse {
     ) -> Verdict {
         guard case .answered(let answer) = outcome else {
             return SharedVerdicts.withoutAnswer(outcome, atMostOnce: atMostOnce)
-                ?? SharedVerdicts.unanswered("not an HTTP answer", httpStatus: 0, atMostOnce: atMostOnce)
         }
         let legacy = LegacyVerdicts(answer, kind: .token, nowMs: nowMs, atMostOnce: atMostOnce)
         guard answer.status == 200 else { return legacy.wholeRequest(errorText(answer), isOneRecipient: true) }

@@ -1,4 +1,4 @@
-/// Which fields a legacy body may have depends on how it travels.
+/// The way a legacy body travels, which decides the fields that it may have.
 enum LegacyDialect: Equatable, Sendable {
     /// JSON over HTTP.
     case json
@@ -18,12 +18,11 @@ enum LegacyDialect: Equatable, Sendable {
 
     /// Why a field of a legacy body cannot travel so; nil if it can.
     func refusal(of field: String) -> String? {
-        let isKnown = Self.fields.contains(field)
         switch self {
         case .json: return field == Self.receipt ? Self.receiptRule : nil
         case .text: return Self.textFields.contains(field) ? nil : "has no counterpart \(place)"
         case .xmpp:
-            guard isKnown else { return "unknown field" }
+            guard Self.fields.contains(field) else { return "unknown field" }
             return field == "restricted_package_name" ? "has no counterpart \(place)" : nil
         }
     }

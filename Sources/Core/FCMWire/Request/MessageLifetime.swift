@@ -1,26 +1,24 @@
 internal import FanfareJSON
 internal import FanfareModel
 
-/// How long a message says it is worth delivering. Retries end with it, counted from a recipient's first attempt.
+/// A message's time to live. Retries end with it, counted from a recipient's first attempt.
 public struct MessageLifetime: Equatable, Sendable {
     /// The longest of `android.ttl`, `time_to_live` and the web `TTL`; an `apns-expiration` of 0 counts as 0 here.
-    public var relativeMs: Int64?
+    private(set) var relativeMs: Int64?
     /// `apns-expiration`, which names a moment: Unix milliseconds.
-    public var absoluteMs: Int64?
+    private(set) var absoluteMs: Int64?
 
-    public init(relativeMs: Int64? = nil, absoluteMs: Int64? = nil) {
-        self.relativeMs = relativeMs
-        self.absoluteMs = absoluteMs
-    }
+    init() {}
 
-    /// The lifetime of a recipient first tried at this moment; 0 allows one attempt, nil sets no limit.
+    /// The lifetime in milliseconds of a recipient first tried at this Unix time in milliseconds; 0 allows one attempt,
+    /// nil sets no limit.
     public func milliseconds(firstAttemptMs: Int64) -> Int64? {
         let left = absoluteMs.map { max(0, $0.subtractingReportingOverflow(firstAttemptMs).partialValue) }
         guard let relativeMs else { return left }
         return max(relativeMs, left ?? 0)
     }
 
-    /// Reads a v1 message. Values that break their own rules say nothing here: judging them is intake's business.
+    /// Reads a v1 message. Malformed values are ignored: intake judges them.
     init(v1 message: JSONObject) {
         var relative: [Int64] = []
         for name in ["android", "androidV2"] {

@@ -1,9 +1,9 @@
 internal import FanfareJSON
 public import FanfareModel
 
-/// A message prepared once, so that a send only splices its recipient in: no JSON work per send.
+/// A message prepared once: a send only inserts its recipient, without JSON work.
 public struct RequestTemplate: Sendable {
-    /// Time to live that the message asks for; nil when it asks for none.
+    /// The message's time to live; nil without one.
     public let lifetime: MessageLifetime?
     private let isV1: Bool
     /// Bytes of the request behind the target.
@@ -19,31 +19,16 @@ public struct RequestTemplate: Sendable {
 
     /// Translates between the formats where transport and format differ.
     ///
-    /// - Throws: when the message is not an object, carries its own target, or has no counterpart on the transport.
-    public init(
-        message: [UInt8],
-        format: MessageFormat,
-        transport: Transport,
-        validateOnly: Bool,
-        delivery: DeliveryMode,
-        jobID: String
-    ) throws(TranslationError) {
-        let source = try SourceMessage(message, format: format)
+    /// - Throws: when the message has no counterpart on the transport.
+    public init(_ source: SourceMessage, transport: Transport) throws(TranslationError) {
         lifetime = source.lifetime
         isV1 = transport == .v1
         if transport == .v1 {
-            (tail, expiration) = try Self.v1Tail(source, validateOnly, delivery, jobID)
+            (tail, expiration) = try Self.v1Tail(source)
         } else {
             expiration = nil
-            let body = try source.legacy(.json, validateOnly: validateOnly, delivery: delivery, jobID: jobID)
-            tail = body.memberBytes + [UInt8(ascii: "}")]
+            tail = try source.legacy(.json).memberBytes + [UInt8(ascii: "}")]
         }
-    }
-
-    /// The lifetime of a recipient that was first tried at this moment (Unix milliseconds): 0 allows one attempt, nil
-    /// sets no limit.
-    public func lifetimeMs(firstAttemptMs: Int64) -> Int64? {
-        lifetime?.milliseconds(firstAttemptMs: firstAttemptMs)
     }
 
     /// Appends the request for one recipient, which intake has checked. A topic comes without `/topics/`; an
@@ -60,8 +45,8 @@ public struct RequestTemplate: Sendable {
         appendTail(nowMs: nowMs, to: &body)
     }
 
-    /// Appends one legacy request for many tokens (at most 1,000), in their order. They are written as they are: each has to
-    /// be one that the rules for tokens accept, of whose alphabet nothing has to be escaped.
+    /// Appends one legacy request for at most 1,000 tokens, in their order. Each must obey the rules for tokens,
+    /// because it is written without escapes.
     public func renderMulticast(
         _ tokens: some RandomAccessCollection<SharedText>,
         nowMs: Int64,
@@ -73,7 +58,7 @@ public struct RequestTemplate: Sendable {
         body.append(contentsOf: Self.multicastHead)
         var isFirst = true
         for token in tokens {
-            assert(token.bytes.isPlainJSON, "whatever is no token has been refused")
+            assert(token.bytes.isPlainJSON, "invalid tokens were refused")
             body.append(addingCapacity: token.count + 3) { span in
                 if !isFirst { span.append(UInt8(ascii: ",")) }
                 span.append(UInt8(ascii: "\""))
@@ -107,12 +92,7 @@ public struct RequestTemplate: Sendable {
 }
 
 extension RequestTemplate {
-    private static func v1Tail(
-        _ source: SourceMessage,
-        _ validateOnly: Bool,
-        _ delivery: DeliveryMode,
-        _ jobID: String
-    ) throws(TranslationError) -> ([UInt8], ExpirationSlot?) {
+    private static func v1Tail(_ source: SourceMessage) throws(TranslationError) -> ([UInt8], ExpirationSlot?) {
         var message = source.object
         var isDryRun = false
         var ttlSeconds: Int64?
@@ -120,13 +100,13 @@ extension RequestTemplate {
             let translated = try LegacyToV1.translate(message)
             (message, isDryRun, ttlSeconds) = (translated.message, translated.isDryRun, translated.ttlSeconds)
         }
-        if delivery == .replace { ReplaceMarks.addV1(to: &message, jobID: jobID) }
+        if source.delivery == .replace { ReplaceMarks.addV1(to: &message, jobID: source.jobID) }
         if ttlSeconds != nil { Self.moveExpirationLast(in: &message) }
         var tail = message.memberBytes
         tail.append(UInt8(ascii: "}"))
         // The message now ends in `"apns-expiration":""}}}`: the slot is between those two quotes.
         let slot = ttlSeconds.map { ExpirationSlot(offset: tail.count - 4, ttlSeconds: $0) }
-        if validateOnly || isDryRun { tail.append(contentsOf: #","validateOnly":true"#.utf8) }
+        if source.validateOnly || isDryRun { tail.append(contentsOf: #","validateOnly":true"#.utf8) }
         tail.append(UInt8(ascii: "}"))
         return (tail, slot)
     }

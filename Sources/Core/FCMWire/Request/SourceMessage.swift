@@ -1,15 +1,24 @@
 internal import FanfareJSON
-internal import FanfareModel
+public import FanfareModel
 
-/// A job's message, read once: what every template starts from.
-struct SourceMessage {
+/// A job's message, parsed once, and the job's options: templates are made from it.
+public struct SourceMessage: Sendable {
+    /// The message's time to live; nil without one.
+    public let lifetime: MessageLifetime?
     let object: JSONObject
     let format: MessageFormat
-    /// Nil when the message says nothing of its worth in time.
-    let lifetime: MessageLifetime?
+    let validateOnly: Bool
+    let delivery: DeliveryMode
+    let jobID: String
 
     /// - Throws: when the message is not an object or carries its own target.
-    init(_ message: [UInt8], format: MessageFormat) throws(TranslationError) {
+    public init(
+        _ message: [UInt8],
+        format: MessageFormat,
+        validateOnly: Bool,
+        delivery: DeliveryMode,
+        jobID: String
+    ) throws(TranslationError) {
         let parsed: JSONValue
         do throws(JSONError) { parsed = try JSONParser.parse(message) } catch {
             throw TranslationError([], "not JSON: \(error)")
@@ -20,19 +29,17 @@ struct SourceMessage {
         }
         self.object = object
         self.format = format
+        self.validateOnly = validateOnly
+        self.delivery = delivery
+        self.jobID = jobID
         let own = format == .v1 ? MessageLifetime(v1: object) : MessageLifetime(legacy: object)
         lifetime = own == MessageLifetime() ? nil : own
     }
 
     /// The message as a legacy body without its target.
     ///
-    /// - Throws: naming the first field that cannot travel so.
-    func legacy(
-        _ dialect: LegacyDialect,
-        validateOnly: Bool,
-        delivery: DeliveryMode,
-        jobID: String
-    ) throws(TranslationError) -> JSONObject {
+    /// - Throws: naming the first field that the dialect does not have.
+    func legacy(_ dialect: LegacyDialect) throws(TranslationError) -> JSONObject {
         var message: JSONObject
         if format == .v1 {
             message = try V1ToLegacy.translate(object, dialect)
@@ -49,7 +56,7 @@ struct SourceMessage {
             if let rule = dialect.refusal(of: member.key) { throw TranslationError([member.key], rule) }
         }
         guard dialect != .json else { return object }
-        // A null is no value, so nothing has been said of its name either.
+        // A null is the same as an absent field, whatever its name.
         return JSONObject(object.members.filter { $0.value != .null })
     }
 

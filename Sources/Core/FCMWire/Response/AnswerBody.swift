@@ -1,12 +1,12 @@
 internal import FanfareJSON
 internal import FanfareModel
 
-/// The body of a success status, read no further than it proves itself.
+/// The body of an answer with a success status.
 enum AnswerBody {
     case json(JSONValue)
     /// FCM's JSON by its content type, but cut short or malformed: the request was accepted, its id is lost.
     case lost
-    /// Not JSON by its content type: a portal or a proxy spoke, not FCM.
+    /// Not JSON by its content type: from a portal or a proxy, not from FCM.
     case foreign
 
     init(_ answer: HTTPAnswer) {
@@ -23,7 +23,7 @@ enum AnswerBody {
 
     static func isJSON(_ answer: HTTPAnswer) -> Bool {
         guard let type = answer.contentType else {
-            // Without a content type the first byte has to tell. Of an empty body only a cut one was meant to be more.
+            // Without a content type the first byte decides; an empty body counts only if it was cut.
             guard let first = answer.body.first(where: { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }) else {
                 return !answer.isComplete
             }
@@ -32,7 +32,7 @@ enum AnswerBody {
         return isJSON(type)
     }
 
-    /// Without making a text of it: this is asked of every answer.
+    /// Compares bytes without a copy: this runs for every answer.
     private static func isJSON(_ contentType: String) -> Bool {
         var expected = jsonType.makeIterator()
         for byte in contentType.utf8 {
@@ -51,7 +51,7 @@ enum AnswerBody {
         answer.isComplete && answer.contentType.map { isJSON($0) } ?? false
     }
 
-    /// The `name` of an answer that holds nothing else, as FCM writes it; nil for whatever has to be read as a whole.
+    /// The `name` of an answer that holds nothing else, as FCM writes it; nil for an answer that needs the parser.
     static func loneName(_ answer: HTTPAnswer) -> String? {
         guard isWholeJSON(answer) else { return nil }
         let body = answer.body
@@ -69,7 +69,7 @@ enum AnswerBody {
         }
         let start = at + 1
         at = start
-        // Plain ASCII only: an escape, or a byte above, is the parser's to judge.
+        // Plain ASCII only; anything else needs the parser.
         while at < body.count, body[at] >= 0x20, body[at] < 0x7F, body[at] != 0x22, body[at] != 0x5C { at += 1 }
         let name = body[start..<at]
         guard pass(quote), pass(closeBrace), at == body.count else { return nil }
@@ -82,8 +82,8 @@ enum AnswerBody {
     private static let (colon, quote) = (Array(":".utf8), Array("\"".utf8))
     private static let nameKey = Array(#""name""#.utf8)
 
-    /// The error that the body of another status names: the JSON's `error`, or a sentence in plain text. Pages are not a
-    /// word to keep.
+    /// The error that the body of another status names: the JSON's `error`, or a sentence in plain text; empty for a
+    /// page.
     static func errorText(_ answer: HTTPAnswer) -> String {
         if let error = (try? JSONParser.parse(answer.body))?.object?["error"]?.string { return error }
         guard let type = answer.contentType, mediaType(type) == "text/plain" else { return "" }

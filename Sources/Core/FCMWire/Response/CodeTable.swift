@@ -1,6 +1,6 @@
 public import FanfareModel
 
-/// Which protocol a code comes from: the same word does not mean the same everywhere.
+/// The protocol of a code: protocols give the same word different meanings.
 public enum CodeFamily: String, Equatable, Sendable, CaseIterable {
     case v1, legacy, xmpp, instanceID
     /// The management of device groups.
@@ -13,7 +13,7 @@ public enum Disposition: Equatable, Sendable {
     case final
     /// Wait and try again. `floorMs` is the least first wait when the answer has no Retry-After that counts.
     case retry(floorMs: Int64, scope: Retry.Scope)
-    /// Not looked at; send again at once on another connection.
+    /// Not processed; send again at once on another connection.
     case resend
     /// Get a new access token and try once more.
     case refreshCredential
@@ -21,10 +21,10 @@ public enum Disposition: Equatable, Sendable {
     case blockProject
 }
 
-/// One row: a code, what the producer reads of it, and what is done.
+/// One row: a code, the producer's error and remedy, and Fanfare's reaction.
 public struct CodeRow: Equatable, Sendable {
     public var family: CodeFamily
-    /// The wire's own word, or for answers without one their shape: `HTTP 4xx`, `ApnsError 410`, and
+    /// The code on the wire, or for answers without one their shape: `HTTP 4xx`, `ApnsError 410`, and
     /// `INVALID_ARGUMENT (recipient)` for one whose details prove that the recipient is at fault.
     public var code: String
     /// For a retried code: written when the tries are over.
@@ -62,7 +62,7 @@ public struct CodeRow: Equatable, Sendable {
 public enum CodeTable {
     /// FCM's least wait between two tries of one message.
     public static let shortFloorMs: Int64 = 10_000
-    /// FCM's least wait after a rate limit that says nothing else.
+    /// FCM's least wait after a rate limit without a Retry-After.
     public static let rateFloorMs: Int64 = 60_000
 
     /// The row of a code, or nil if the table does not know it: see ``unknown(_:)``.
@@ -74,6 +74,12 @@ public enum CodeTable {
     static func known(_ family: CodeFamily, _ code: String) -> CodeRow {
         guard let row = row(family, code) else { preconditionFailure("the table of codes lacks \(family) \(code)") }
         return row
+    }
+
+    /// The row of an answer of 500 to 599: the first code that names a fault of the server, else its status.
+    static func serverError(_ family: CodeFamily, _ codes: String?...) -> CodeRow {
+        codes.lazy.compactMap { $0.flatMap { row(family, $0) } }
+            .first { $0.error == .unavailable || $0.error == .internalError } ?? known(family, "HTTP 5xx")
     }
 
     /// Row of a code that the table does not know: it is kept in `raw_error` and not retried.

@@ -3,10 +3,9 @@ public import FanfareModel
 
 /// Legacy HTTP: what one answer means for each recipient of its request, by index.
 ///
-/// A status other than 200 speaks of the whole request. Beside a 200 each token has its own word, and a Retry-After
-/// applies to those that are to be tried again. An answer whose entries do not match the request proves nothing about
-/// anyone. A 200 says only that FCM looked at the request: of a body that was cut short, the complete results at its
-/// front count by position, and the outcome of every other recipient is ambiguous.
+/// A status other than 200 concerns the whole request. A 200 has a result for each token, and a Retry-After applies to
+/// those that are retried. If the results do not match the request in number, no outcome is known. If the body was cut
+/// short, the complete results at its front count by position, and every other outcome is ambiguous.
 public enum LegacyResponse {
     /// One verdict for each recipient, in the request's order; always as many as there are recipients.
     ///
@@ -23,10 +22,7 @@ public enum LegacyResponse {
     ) -> [Verdict] {
         let all = { (verdict: Verdict) in [Verdict](repeating: verdict, count: recipients.count) }
         guard case .answered(let answer) = outcome else {
-            return all(
-                SharedVerdicts.withoutAnswer(outcome, atMostOnce: atMostOnce)
-                    ?? SharedVerdicts.unanswered("", httpStatus: 0, atMostOnce: atMostOnce)
-            )
+            return all(SharedVerdicts.withoutAnswer(outcome, atMostOnce: atMostOnce))
         }
         let context = LegacyVerdicts(answer, kind: kind, nowMs: nowMs, atMostOnce: atMostOnce)
         guard answer.status == 200 else {

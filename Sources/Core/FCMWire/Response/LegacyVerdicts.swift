@@ -1,7 +1,7 @@
 internal import FanfareJSON
 internal import FanfareModel
 
-/// The verdicts on one answer of legacy HTTP, JSON or text: what all of its recipients share.
+/// The verdicts on one answer of legacy HTTP, JSON or text.
 struct LegacyVerdicts {
     let answer: HTTPAnswer
     let kind: RecipientKind
@@ -35,7 +35,7 @@ struct LegacyVerdicts {
         unclear("\(results) results for \(recipients) recipients")
     }
 
-    /// One word for each token.
+    /// Verdicts from one entry for each token.
     func verdicts(_ results: [LegacyAnswer.Entry], recipients: [String]) -> [Verdict] {
         guard results.count == recipients.count else {
             return recipients.map { _ in unclear(results.count, for: recipients.count) }
@@ -70,7 +70,7 @@ struct LegacyVerdicts {
     func rejected(_ code: String, isOneRecipient: Bool) -> Verdict {
         let row = CodeTable.row(.legacy, code) ?? CodeTable.unknown(.legacy)
         return SharedVerdicts.verdict(
-            row.action == .remove && !isOneRecipient ? Self.statusRow("HTTP 400") : row.blaming(kind),
+            row.action == .remove && !isOneRecipient ? CodeTable.known(.legacy, "HTTP 400") : row.blaming(kind),
             rawError: code,
             httpStatus: answer.status,
             retryAfterMs: retryAfterMs
@@ -83,7 +83,7 @@ struct LegacyVerdicts {
         guard let group = parsed.group else {
             return messageID.isEmpty ? unclear("no counts") : .sent(messageID: messageID, canonical: nil)
         }
-        // A 503 is documented for a group of which no member got the message; counts that say so mean the same.
+        // FCM documents a 503 for a group without a reached member; such counts mean the same.
         return group.verdict(
             messageID: messageID,
             httpStatus: answer.status,
@@ -91,17 +91,16 @@ struct LegacyVerdicts {
         )
     }
 
-    /// A status other than 200. `code` is the body's own word, empty when it has none.
+    /// The verdict on a status other than 200.
+    ///
+    /// - Parameter code: the error that the body names; empty if it names none.
     func wholeRequest(_ code: String, isOneRecipient: Bool) -> Verdict {
-        let known = CodeTable.row(.legacy, code)
         switch answer.status {
         case 500...599:
-            let isServers = known?.error == .unavailable || known?.error == .internalError
-            let row = isServers ? known : nil
-            let failure = (row ?? Self.statusRow("HTTP 5xx")).failure(rawError: code, httpStatus: answer.status)
+            let failure = CodeTable.serverError(.legacy, code).failure(rawError: code, httpStatus: answer.status)
             return SharedVerdicts.serverError(failure, retryAfterMs: retryAfterMs, atMostOnce: atMostOnce)
         case 400...499:
-            if known != nil { return rejected(code, isOneRecipient: isOneRecipient) }
+            if CodeTable.row(.legacy, code) != nil { return rejected(code, isOneRecipient: isOneRecipient) }
             guard let row = CodeTable.row(.legacy, "HTTP \(answer.status)") else {
                 let failure = CodeTable.unknown(.legacy).failure(rawError: code, httpStatus: answer.status)
                 return .retry(Retry(failure: failure, retryAfterMs: retryAfterMs))
@@ -115,9 +114,5 @@ struct LegacyVerdicts {
         default:
             return unclear("unexpected status")
         }
-    }
-
-    static func statusRow(_ code: String) -> CodeRow {
-        CodeTable.known(.legacy, code)
     }
 }

@@ -2,24 +2,24 @@ internal import FanfareModel
 
 /// Verdicts that do not depend on the protocol. The classes and their proofs are those of the page "Guarantees".
 enum SharedVerdicts {
-    /// The verdict on a request without an answer; nil if there is one.
-    static func withoutAnswer(_ outcome: RequestOutcome, atMostOnce: Bool) -> Verdict? {
+    /// The verdict on a request without an answer of its protocol.
+    static func withoutAnswer(_ outcome: RequestOutcome, atMostOnce: Bool) -> Verdict {
         switch outcome {
         case .unsent(let reason):
             return .retry(
                 Retry(failure: transport(reason), cause: .unsent, floorMs: 1_000, countsAttempt: false)
             )
         case .refused(let reason):
-            // The server is there and said no: shortly again, but this costs an attempt, so that the wait grows.
+            // The server is reachable, so the retry comes soon; it counts as an attempt, so that the wait grows.
             return .retry(Retry(failure: transport(reason), cause: .refused, floorMs: 1_000))
         case .ambiguous(let reason):
             return unanswered(reason, httpStatus: 0, atMostOnce: atMostOnce)
         case .answered, .stanza:
-            return nil
+            return unanswered("an answer of another protocol", httpStatus: 0, atMostOnce: atMostOnce)
         }
     }
 
-    /// The request may have been carried out, and nothing that came back is FCM's word on it.
+    /// The verdict on a request that FCM may have carried out, without an answer that shows it.
     static func unanswered(_ reason: String, httpStatus: Int, atMostOnce: Bool) -> Verdict {
         let failure = Failure(
             error: .unspecified,
@@ -31,8 +31,8 @@ enum SharedVerdicts {
         return .retry(Retry(failure: failure, cause: .unanswered, isAmbiguous: true))
     }
 
-    /// A status of 500 to 599. A 503 with Retry-After was turned away at the door; after any other the message may
-    /// have gone through. Retry-After speaks to the whole project.
+    /// The verdict on a status of 500 to 599. A 503 with Retry-After was not processed; after any other the message may
+    /// have been sent. Retry-After concerns the whole project.
     static func serverError(_ failure: Failure, retryAfterMs: Int64?, atMostOnce: Bool) -> Verdict {
         let isAmbiguous = failure.httpStatus != 503 || retryAfterMs == nil
         if isAmbiguous, atMostOnce {
@@ -49,9 +49,14 @@ enum SharedVerdicts {
         )
     }
 
-    /// The verdict that a row of the table asks for. FCM named the error itself, so nothing is ambiguous about it. A Retry-After
-    /// takes the place of the minute that a rate limit costs otherwise, never that of the least wait.
-    static func verdict(_ row: CodeRow, rawError: String, httpStatus: Int, retryAfterMs: Int64?) -> Verdict {
+    /// The verdict of a row of the table. FCM named the error, so the outcome is not ambiguous. A Retry-After replaces
+    /// the minute of a rate limit, never the least wait.
+    static func verdict(
+        _ row: CodeRow,
+        rawError: String = "",
+        httpStatus: Int = 0,
+        retryAfterMs: Int64? = nil
+    ) -> Verdict {
         let failure = row.failure(rawError: rawError, httpStatus: httpStatus)
         switch row.disposition {
         case .final: return .failed(failure)

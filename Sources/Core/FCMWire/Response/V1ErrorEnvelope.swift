@@ -1,11 +1,11 @@
 internal import FanfareJSON
 
-/// Google's error object, `{"error":{"code","message","status","details":[…]}}`, reduced to what verdicts stand on.
-/// Details come in any order, several of a kind, or not at all; what has the wrong type is taken as absent.
+/// Google's error object, `{"error":{"code","message","status","details":[…]}}`, reduced to the fields that verdicts
+/// need. Details come in any order and number; a value of a wrong type counts as absent.
 struct V1ErrorEnvelope: Equatable {
     var status: String?
     var message: String?
-    /// The code of `FcmError`; nil also for `UNSPECIFIED_ERROR`, which says no more than the status does.
+    /// The code of `FcmError`; nil also for `UNSPECIFIED_ERROR`, which adds nothing to the status.
     var fcmCode: String?
     var apnsStatus: Int64?
     /// The reasons of `ErrorInfo`.

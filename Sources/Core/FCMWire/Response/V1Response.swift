@@ -1,12 +1,12 @@
 internal import FanfareJSON
 public import FanfareModel
 
-/// HTTP v1: what one answer means for its one recipient. The first matching rule wins:
+/// HTTP v1: the verdict on one answer's recipient. The first matching rule wins:
 ///
 /// 1. no answer: by what is proved of the request (unsent, refused, unanswered);
 /// 2. 200: `sent`, with an empty id if its JSON is lost; a 200 that is not JSON is not FCM's;
-/// 3. 500 to 599: retried, whatever the body says;
-/// 4. `UNREGISTERED` or an APNs status of 410: the token is dead;
+/// 3. 500 to 599: retried, whatever the body;
+/// 4. `UNREGISTERED` or an APNs status of 410: the token is removed;
 /// 5. `RATE_LIMIT_EXCEEDED` beside a 429: the project waits;
 /// 6. any other code of `FcmError` that the table knows: its row. In particular `THIRD_PARTY_AUTH_ERROR` comes with a
 ///    401 that no new access token would cure;
@@ -27,7 +27,6 @@ public enum V1Response {
     ) -> Verdict {
         guard case .answered(let answer) = outcome else {
             return SharedVerdicts.withoutAnswer(outcome, atMostOnce: atMostOnce)
-                ?? SharedVerdicts.unanswered("", httpStatus: 0, atMostOnce: atMostOnce)
         }
         switch answer.status {
         case 200...299:
@@ -35,7 +34,9 @@ public enum V1Response {
         case 400...499:
             return clientError(answer, kind: kind, nowMs: nowMs)
         case 500...599:
-            let failure = serverFailure(answer)
+            let envelope = V1ErrorEnvelope(answer.body)
+            let failure = CodeTable.serverError(.v1, envelope?.fcmCode, envelope?.status)
+                .failure(rawError: envelope?.rawCode ?? "", httpStatus: answer.status)
             let retryAfterMs = SharedVerdicts.retryAfterMs(answer, nowMs: nowMs)
             return SharedVerdicts.serverError(failure, retryAfterMs: retryAfterMs, atMostOnce: atMostOnce)
         default:
@@ -52,21 +53,20 @@ public enum V1Response {
         if let name = AnswerBody.loneName(answer) { return .sent(messageID: name, canonical: nil) }
         switch AnswerBody(answer) {
         case .json(let value):
-            // No source shows counts here; where they come all the same, they mean what they mean elsewhere.
+            // No documentation shows counts here; if they come, they mean the same as elsewhere.
             if kind == .group, answer.status == 200, let counts = value.object.flatMap(GroupCounts.init) {
                 return counts.verdict(
                     messageID: value.object?["name"]?.string ?? "",
                     httpStatus: answer.status,
                     none: SharedVerdicts.verdict(
                         statusRow("UNAVAILABLE"),
-                        rawError: "",
                         httpStatus: answer.status,
                         retryAfterMs: SharedVerdicts.retryAfterMs(answer, nowMs: nowMs)
                     )
                 )
             }
             if let name = value.object?["name"]?.string { return .sent(messageID: name, canonical: nil) }
-            // A group's answer has no name; and whatever else a 200 in JSON says, sending again would duplicate.
+            // A group's answer has no name; after any other 200 in JSON, a second send would be a duplicate.
             if answer.status == 200 { return .sent(messageID: "", canonical: nil) }
         case .lost:
             if answer.status == 200 { return .sent(messageID: "", canonical: nil) }
@@ -74,17 +74,6 @@ public enum V1Response {
             break
         }
         return SharedVerdicts.unanswered("not FCM's answer", httpStatus: answer.status, atMostOnce: atMostOnce)
-    }
-
-    private static func serverFailure(_ answer: HTTPAnswer) -> Failure {
-        let envelope = V1ErrorEnvelope(answer.body)
-        let row = [envelope?.fcmCode, envelope?.status].lazy.compactMap { $0 }
-            .compactMap { CodeTable.row(.v1, $0) }
-            .first { $0.error == .unavailable || $0.error == .internalError }
-        return (row ?? statusRow("HTTP 5xx")).failure(
-            rawError: envelope?.rawCode ?? "",
-            httpStatus: answer.status
-        )
     }
 
     private static func clientError(_ answer: HTTPAnswer, kind: RecipientKind, nowMs: Int64) -> Verdict {
@@ -98,7 +87,7 @@ public enum V1Response {
                 retryAfterMs: retryAfterMs
             )
         }
-        // A status that FCM does not document, and no word of Google's beside it.
+        // A status that FCM does not document, without Google's error object.
         let failure = CodeTable.unknown(.v1).failure(rawError: "", httpStatus: answer.status)
         return .retry(Retry(failure: failure, retryAfterMs: retryAfterMs))
     }

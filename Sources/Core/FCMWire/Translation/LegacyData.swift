@@ -1,6 +1,6 @@
 internal import FanfareJSON
 
-/// Legacy leaves it to the sender to turn data values into strings; v1 takes nothing else.
+/// Converts data values to strings: legacy leaves that to the sender, and v1 allows nothing else.
 enum LegacyData {
     /// The message with every value of `data` as a string.
     static func withTextValues(_ message: JSONObject) throws(TranslationError) -> JSONObject {
@@ -13,7 +13,7 @@ enum LegacyData {
             let value = members[index].value
             switch value {
             case .string: continue
-            // No text means null to every client, so none is guessed.
+            // Clients disagree on a text for null.
             case .null: throw TranslationError(["data", members[index].key], "null has no text form")
             case .bool, .number, .array, .object: members[index].value = .string(value.jsonText)
             }

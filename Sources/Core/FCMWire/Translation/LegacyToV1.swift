@@ -16,11 +16,8 @@ enum LegacyToV1 {
         for row in TranslationTable.rows {
             guard let value = source.value(at: row.legacy) else { continue }
             for place in row.places {
-                do throws(FormError) {
-                    if let converted = try place.form.fromLegacy(value) { blocks.set(place.path, to: converted) }
-                } catch {
-                    throw TranslationError(row.legacy, error.rule)
-                }
+                let converted = try place.form.fromLegacy(value, at: row.legacy)
+                if let converted { blocks.set(place.path, to: converted) }
             }
         }
         completeAlert(in: &blocks)
@@ -30,7 +27,7 @@ enum LegacyToV1 {
         }
         return Translated(
             message: blocks,
-            isDryRun: try flag("dry_run", of: source),
+            isDryRun: try source.proto("dry_run")?.requireBool(at: ["dry_run"]) ?? false,
             ttlSeconds: source["time_to_live"]?.number?.wholeInt64
         )
     }
@@ -39,7 +36,7 @@ enum LegacyToV1 {
         legacy["notification"]?.object.map { !$0.isEmpty } ?? false
     }
 
-    /// FCM's default differs between the kinds of message, and its documents disagree: so it is always written out.
+    /// The message with a priority: FCM's default differs between the kinds of message, and its documents disagree.
     private static func withPriority(_ legacy: JSONObject) throws(TranslationError) -> JSONObject {
         if let notification = legacy["notification"], notification != .null, notification.object == nil {
             throw TranslationError(["notification"], "must be an object, not \(notification.kindName)")
@@ -62,14 +59,8 @@ enum LegacyToV1 {
         }
     }
 
-    private static func flag(_ name: String, of source: JSONObject) throws(TranslationError) -> Bool {
-        guard let value = source.proto(name) else { return false }
-        guard let flag = value.bool else { throw TranslationError([name], "must be a boolean, not \(value.kindName)") }
-        return flag
-    }
-
-    /// On Apple devices an alert of the payload replaces the notification's texts, so one that is needed (a subtitle, a
-    /// localized text) must carry them too. Without need, FCM makes the alert itself.
+    /// Copies the notification's texts into an alert of the payload, which replaces them on Apple devices. A message
+    /// without a subtitle or localized text has no such alert: FCM makes it.
     private static func completeAlert(in blocks: inout JSONObject) {
         let alert = ["apns", "payload", "aps", "alert"]
         guard blocks.value(at: alert) != nil else { return }

@@ -1,7 +1,7 @@
 internal import FanfareJSON
 
-/// A v1 message as a legacy body, by the rows of ``TranslationTable``, where nothing is lost: what has no counterpart is
-/// refused by name.
+/// A v1 message as a legacy body, by the rows of ``TranslationTable``. A field without a counterpart is refused by
+/// name, so nothing is lost.
 enum V1ToLegacy {
     static func translate(_ message: JSONObject, _ dialect: LegacyDialect) throws(TranslationError) -> JSONObject {
         var leaves: [Leaf] = []
@@ -11,13 +11,9 @@ enum V1ToLegacy {
         for leaf in leaves {
             let row = TranslationTable.rows[leaf.row]
             let place = row.places[leaf.place]
-            // A message that shows nothing must be 5 on Apple devices whatever its priority; the other platforms may differ.
+            // A message that shows nothing has 5 on Apple devices whatever its priority; other platforms may differ.
             if !shows, place.form == .apnsPriority, leaf.value == "5" { continue }
-            let value: JSONValue?
-            do throws(FormError) { value = try place.form.fromV1(leaf.value) } catch {
-                throw TranslationError(leaf.written, error.rule)
-            }
-            guard let value else { continue }
+            guard let value = try place.form.fromV1(leaf.value, at: leaf.written) else { continue }
             if let rule = row.legacy.first.flatMap(dialect.refusal) { throw TranslationError(leaf.written, rule) }
             if let first = found[leaf.row], first.value != value {
                 let other = (["message"] + first.written).joined(separator: ".")
@@ -46,7 +42,7 @@ enum V1ToLegacy {
         var result = JSONObject()
         for (index, row) in TranslationTable.rows.enumerated() {
             guard let entry = found[index] else { continue }
-            // Common texts reach every platform; others must be there for each platform that has them.
+            // A common text reaches every platform; another must be written for each platform that has it.
             let reachesAll = row.places[0].form == .override || row.places[0].path.first == "notification"
             let complete = reachesAll ? entry.places.contains(0) : entry.places.count == row.places.count
             if row.isText, !complete {
@@ -76,7 +72,7 @@ enum V1ToLegacy {
                 )
             } else if let inner = member.value.object, leadsToPlace(here) {
                 try collect(inner, dialect, path: here, written: writtenHere, into: &leaves)
-            } else if !saysNothing(here, member.value) {
+            } else if !isRedundant(here, member.value) {
                 throw TranslationError(writtenHere, "has no counterpart \(dialect.place)")
             }
         }
@@ -93,8 +89,8 @@ enum V1ToLegacy {
         TranslationTable.rows.contains { $0.places.contains { $0.path.starts(with: path) } }
     }
 
-    /// Fields that FCM ignores on input, defaults written out, and what it derives from the content anyway.
-    private static func saysNothing(_ path: [String], _ value: JSONValue) -> Bool {
+    /// Whether FCM ignores the field on input, takes the value by default, or derives it from the content.
+    private static func isRedundant(_ path: [String], _ value: JSONValue) -> Bool {
         if path == ["name"] { return true }
         if path == ["apns", "headers", "apns-push-type"] { return value == "alert" || value == "background" }
         if unspecified[path] == value.string, value.string != nil { return true }
@@ -107,7 +103,7 @@ enum V1ToLegacy {
         ["android", "notification", "proxy"]: "PROXY_UNSPECIFIED",
     ]
 
-    /// Names below these are the producer's own or another protocol's, and are taken as written.
+    /// Whether names below the path are the producer's own or another protocol's, and have one spelling only.
     private static func isFree(_ path: [String]) -> Bool {
         guard path.count > 1 else { return path == ["data"] }
         return ["headers", "payload", "data"].contains(path[1]) || path.starts(with: ["webpush", "notification"])

@@ -22,7 +22,7 @@ enum XMPPArrival: Equatable {
 struct XMPPFeatures: Equatable {
     var mechanisms: [String] = []
     var offersBind = false
-    /// Offered, and not said to be optional: RFC 3921's session, which RFC 6121 did away with.
+    /// RFC 3921's session is offered and not marked optional; RFC 6121 removed it.
     var wantsSession = false
 }
 
@@ -90,7 +90,7 @@ extension XMPPArrival {
         return .incoming(incoming)
     }
 
-    private static func object(_ json: [UInt8]) -> JSONObject? {
+    static func object(_ json: [UInt8]) -> JSONObject? {
         (try? JSONParser.parse(json, limits: jsonLimits))?.object
     }
 }

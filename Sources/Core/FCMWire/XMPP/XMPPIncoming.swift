@@ -6,12 +6,12 @@ public struct XMPPIncoming: Equatable, Sendable {
     public enum Kind: Equatable, Sendable {
         /// From an app.
         case message
-        /// A message of ours reached its device, or what `status` says.
+        /// A report on a message that Fanfare sent; `status` names the event.
         ///
         /// - Parameters:
         ///   - originalMessageID: as it was sent: ``XMPPMessageID`` reads it if it is one of ours.
         ///   - token: the device's; empty when the receipt did not name it.
-        ///   - sentMs: Unix milliseconds, by FCM's clock; nil when the receipt did not say.
+        ///   - sentMs: Unix milliseconds, by FCM's clock; nil if the receipt has none.
         case receipt(status: String, originalMessageID: String, token: String, sentMs: Int64?)
     }
 
@@ -21,22 +21,16 @@ public struct XMPPIncoming: Equatable, Sendable {
     /// The app's package or bundle name; may be empty.
     public var category: String
     public var messageID: String
-    /// JSON text of `data` as it came, whatever its type; `{}` when the stanza had none. A receipt's `data` that is a
-    /// string with a JSON object in it is that object.
+    /// JSON text of `data`, of any type; `{}` when the stanza had none. A receipt's `data` may be a string that holds
+    /// an object: then it is that object.
     public var data: [UInt8]
-
-    public init(kind: Kind, from: String, category: String, messageID: String, data: [UInt8]) {
-        self.kind = kind
-        self.from = from
-        self.category = category
-        self.messageID = messageID
-        self.data = data
-    }
 
     /// The most bytes of an id or of a sender's name. What FCM sends is far below; the rest of a stanza is bounded as a
     /// whole.
     static let maximumNameBytes = 4_096
+}
 
+extension XMPPIncoming {
     /// - Returns: nil when it names no sender or no id, and so could never be acknowledged.
     init?(_ object: JSONObject, isReceipt: Bool) {
         guard let from = object["from"]?.string, let messageID = object["message_id"]?.string,
@@ -46,7 +40,7 @@ public struct XMPPIncoming: Equatable, Sendable {
         var data = object["data"] ?? .object(JSONObject())
         let kind: Kind
         if isReceipt {
-            if let quoted = Self.quotedObject(data) { data = .object(quoted) }
+            if let quoted = data.string.flatMap({ XMPPArrival.object(Array($0.utf8)) }) { data = .object(quoted) }
             let facts = data.object ?? JSONObject()
             kind = .receipt(
                 status: RawError.clean(facts["message_status"]?.string ?? ""),
@@ -65,15 +59,6 @@ public struct XMPPIncoming: Equatable, Sendable {
             data: data.jsonBytes
         )
     }
-
-    /// The JSON object that a string holds; nil for any other string or value.
-    private static func quotedObject(_ value: JSONValue) -> JSONObject? {
-        guard let text = value.string else { return nil }
-        return (try? JSONParser.parse(Array(text.utf8), limits: quotedLimits))?.object
-    }
-
-    /// The string stands in a stanza, whose size is limited already.
-    private static let quotedLimits = JSONLimits(maxDepth: 32, maxBytes: 65_536)
 
     /// A receipt's id is `dr2:` and the id of the message that it confirms; empty for an id without that prefix.
     private static func originalID(receiptID: String) -> String {

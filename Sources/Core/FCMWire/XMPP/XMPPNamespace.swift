@@ -1,6 +1,6 @@
 internal import FanfareXML
 
-/// The namespaces of the protocol: an element is known by its namespace and its local name, whatever its prefix.
+/// The namespaces of the protocol. Namespace and local name identify an element; the prefix does not.
 enum XMPPNamespace {
     static let client = "jabber:client"
     static let streams = "http://etherx.jabber.org/streams"

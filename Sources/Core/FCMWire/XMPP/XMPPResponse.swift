@@ -21,7 +21,7 @@ public enum XMPPResponse {
             SharedVerdicts.unanswered(reason, httpStatus: 0, atMostOnce: atMostOnce)
         }
         guard case .stanza(let json) = outcome else {
-            return SharedVerdicts.withoutAnswer(outcome, atMostOnce: atMostOnce) ?? unclear("not an ack")
+            return SharedVerdicts.withoutAnswer(outcome, atMostOnce: atMostOnce)
         }
         guard let value = try? JSONParser.parse(json, limits: limits), let object = value.object else {
             return unclear("an ack that is not a JSON object")
@@ -51,12 +51,7 @@ public enum XMPPResponse {
             return counts.verdict(
                 messageID: messageID,
                 httpStatus: 0,
-                none: SharedVerdicts.verdict(
-                    CodeTable.known(.xmpp, "SERVICE_UNAVAILABLE"),
-                    rawError: "",
-                    httpStatus: 0,
-                    retryAfterMs: nil
-                )
+                none: SharedVerdicts.verdict(CodeTable.known(.xmpp, "SERVICE_UNAVAILABLE"))
             )
         }
         return .sent(messageID: messageID, canonical: canonical == recipient ? nil : canonical)
@@ -66,12 +61,12 @@ public enum XMPPResponse {
     private static func nack(_ object: JSONObject, kind: RecipientKind) -> Verdict? {
         let code = object["error"]?.string ?? ""
         guard code != "BAD_ACK" else { return nil }
-        // Refused, without a word why: it may fare better.
+        // Refused without a reason: another attempt may succeed.
         guard !code.isEmpty else {
             return .retry(Retry(failure: CodeTable.unknown(.xmpp).failure(rawError: "", httpStatus: 0)))
         }
         let row = CodeTable.row(.xmpp, code) ?? CodeTable.unknown(.xmpp)
-        let verdict = SharedVerdicts.verdict(row.blaming(kind), rawError: code, httpStatus: 0, retryAfterMs: nil)
+        let verdict = SharedVerdicts.verdict(row.blaming(kind), rawError: code)
         // A nack answers a send to a group when no member was reached; it may name the members.
         guard kind == .group, let counts = GroupCounts(object) else { return verdict }
         return counts.naming(verdict)

@@ -49,8 +49,8 @@ enum XMPPStanza {
         return bytes
     }
 
-    /// The acknowledgement of what FCM sent. FCM may answer it with an error; its id tells it from a message of ours,
-    /// whose ids have no plus sign.
+    /// The acknowledgement of a message from FCM. FCM may answer it with an error. Ids of messages have no plus sign,
+    /// so the id identifies an acknowledgement.
     static func ack(to: String, messageID: String) -> [UInt8] {
         let object: JSONValue = .object([
             "to": .string(to), "message_id": .string(messageID), "message_type": .string("ack"),
@@ -70,8 +70,7 @@ enum XMPPStanza {
         )
     }
 
-    /// JSON may hold U+FFFE and U+FFFF, XML may not. In valid JSON they stand in strings only, where an escape says the
-    /// same.
+    /// Appends JSON with U+FFFE and U+FFFF as JSON escapes: XML does not allow them, and JSON has them in strings only.
     private static func appendText(_ json: some Collection<UInt8>, to bytes: inout [UInt8]) {
         var rest = json[...]
         while let at = rest.firstIndex(of: 0xEF) {

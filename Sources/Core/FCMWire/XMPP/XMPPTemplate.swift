@@ -3,29 +3,15 @@ public import FanfareModel
 
 /// A message prepared once as the JSON of an XMPP stanza: a legacy body with a `message_id` of its own.
 public struct XMPPTemplate: Sendable {
-    /// Time to live that the message asks for; nil when it asks for none.
+    /// The message's time to live; nil without one.
     public let lifetime: MessageLifetime?
     /// Bytes of the stanza behind the target and the id.
     private let tail: [UInt8]
 
     /// - Throws: naming the first field that cannot travel over XMPP, such as `message.restricted_package_name`.
-    public init(
-        message: [UInt8],
-        format: MessageFormat,
-        validateOnly: Bool,
-        delivery: DeliveryMode,
-        jobID: String
-    ) throws(TranslationError) {
-        let source = try SourceMessage(message, format: format)
+    public init(_ source: SourceMessage) throws(TranslationError) {
         lifetime = source.lifetime
-        let body = try source.legacy(.xmpp, validateOnly: validateOnly, delivery: delivery, jobID: jobID)
-        tail = body.memberBytes + [UInt8(ascii: "}")]
-    }
-
-    /// The lifetime of a recipient that was first tried at this moment (Unix milliseconds): 0 allows one attempt, nil
-    /// sets no limit.
-    public func lifetimeMs(firstAttemptMs: Int64) -> Int64? {
-        lifetime?.milliseconds(firstAttemptMs: firstAttemptMs)
+        tail = try source.legacy(.xmpp).memberBytes + [UInt8(ascii: "}")]
     }
 
     /// Appends the JSON for one recipient, not escaped for XML. A topic comes without `/topics/`.

@@ -57,36 +57,18 @@ public indirect enum ProtocolAdapter: Sendable {
         job id: String,
         _ settings: ProtocolSettings
     ) throws(TranslationError) -> ProtocolAdapter {
+        let source = try SourceMessage(
+            spec.message,
+            format: spec.format,
+            validateOnly: spec.validateOnly,
+            delivery: spec.delivery,
+            jobID: id
+        )
         switch (settings.transport, settings.legacyBody) {
-        case (.xmpp, _):
-            return .xmpp(
-                try XMPPTemplate(
-                    message: spec.message,
-                    format: spec.format,
-                    validateOnly: spec.validateOnly,
-                    delivery: spec.delivery,
-                    jobID: id
-                )
-            )
-        case (.legacy, .text):
-            return .plainText(
-                try PlainTextTemplate(
-                    message: spec.message,
-                    format: spec.format,
-                    validateOnly: spec.validateOnly,
-                    delivery: spec.delivery,
-                    jobID: id
-                )
-            )
+        case (.xmpp, _): return .xmpp(try XMPPTemplate(source))
+        case (.legacy, .text): return .plainText(try PlainTextTemplate(source))
         case (.v1, _), (.legacy, .json):
-            let template = try RequestTemplate(
-                message: spec.message,
-                format: spec.format,
-                transport: settings.transport,
-                validateOnly: spec.validateOnly,
-                delivery: spec.delivery,
-                jobID: id
-            )
+            let template = try RequestTemplate(source, transport: settings.transport)
             return settings.transport == .v1 ? .v1(template) : .multicast(template)
         }
     }
@@ -128,12 +110,14 @@ public indirect enum ProtocolAdapter: Sendable {
     /// The message's own lifetime in milliseconds for a recipient whose first attempt was at this Unix time in
     /// milliseconds; nil when it sets none.
     public func lifetimeMs(firstAttemptMs: Int64) -> Int64? {
-        switch self {
-        case .v1(let template), .multicast(let template): return template.lifetimeMs(firstAttemptMs: firstAttemptMs)
-        case .plainText(let template): return template.lifetimeMs(firstAttemptMs: firstAttemptMs)
-        case .xmpp(let template): return template.lifetimeMs(firstAttemptMs: firstAttemptMs)
-        case .topicBatch, .topicSubscription, .group: return nil
-        }
+        let lifetime: MessageLifetime? =
+            switch self {
+            case .v1(let template), .multicast(let template): template.lifetime
+            case .plainText(let template): template.lifetime
+            case .xmpp(let template): template.lifetime
+            case .topicBatch, .topicSubscription, .group: nil
+            }
+        return lifetime?.milliseconds(firstAttemptMs: firstAttemptMs)
     }
 
     // MARK: Requests and answers
