@@ -30,7 +30,7 @@ public struct Metric: Equatable, Sendable {
         /// The possible values; empty if the configuration decides.
         public let values: [String]
 
-        public init(_ name: String, _ values: [String] = []) {
+        init(_ name: String, _ values: [String] = []) {
             self.name = name
             self.values = values
         }
@@ -42,12 +42,4 @@ public struct Metric: Equatable, Sendable {
     public let labels: [Label]
     /// One or two sentences, in plain text without a line feed.
     public let help: String
-
-    public init(_ name: String, _ kind: Kind, _ scope: Scope = .process, _ labels: [Label] = [], help: String) {
-        self.name = name
-        self.kind = kind
-        self.scope = scope
-        self.labels = labels
-        self.help = help
-    }
 }

@@ -63,13 +63,10 @@ extension MetricCatalogue {
         "fanfare_project_blocked",
         "1 while the project cannot send until an operator acts, for example after refused credentials."
     )
-    public static let pressure = Metric(
+    public static let pressure = shared(
         "fanfare_pressure",
-        .gauge,
-        .fleet,
-        [project, .init("kind", ["results", "feedback", "dead", "upstream", "memory", "eviction"])],
-        help:
-            "1 while workers take no new jobs because of a backlog in an outgoing stream, because Redis is nearly out of "
+        labels: [project, .init("kind", ["results", "feedback", "dead", "upstream", "memory", "eviction"])],
+        "1 while workers take no new jobs because of a backlog in an outgoing stream, because Redis is nearly out of "
             + "memory, or because its eviction policy may delete jobs."
     )
     public static let workersAlive = shared("fanfare_workers_alive", "Workers that hold a lease in the project.")
@@ -80,97 +77,57 @@ extension MetricCatalogue {
         resultsUnread, paused, blocked, pressure, workersAlive,
     ]
 
-    private static func shared(_ name: String, _ help: String) -> Metric {
-        Metric(name, .gauge, .fleet, [project], help: help)
-    }
-
     // MARK: Process
 
-    public static let fleetAge = Metric(
+    public static let fleetAge = gauge(
         "fanfare_fleet_age_seconds",
-        .gauge,
-        .process,
-        [project],
-        help: "Time since the gauges of the fleet were read from Redis."
+        "Time since the gauges of the fleet were read from Redis."
     )
-    public static let inFlight = Metric(
-        "fanfare_in_flight",
-        .gauge,
-        .process,
-        [project],
-        help: "Requests in flight."
-    )
-    public static let connections = Metric(
+    public static let inFlight = gauge("fanfare_in_flight", "Requests in flight.")
+    public static let connections = gauge(
         "fanfare_connections",
-        .gauge,
-        .process,
-        [project, transport],
-        help: "Open connections that accept sends."
+        labels: [project, transport],
+        "Open connections that accept sends."
     )
-    public static let concurrencyLimit = Metric(
+    public static let concurrencyLimit = gauge(
         "fanfare_concurrency_limit",
-        .gauge,
-        .process,
-        [project],
-        help: "Requests that may be in flight at once, derived from FCM's answers."
+        "Requests that may be in flight at once, derived from FCM's answers."
     )
-    public static let unwritten = Metric(
+    public static let unwritten = gauge(
         "fanfare_results_unwritten",
-        .gauge,
-        .process,
-        [project],
-        help: "Results and retries that Redis has not confirmed yet, which a crash would leave in doubt."
+        "Results and retries that Redis has not confirmed yet, which a crash would leave in doubt."
     )
-    public static let credentialsReady = Metric(
+    public static let credentialsReady = gauge(
         "fanfare_credentials_ready",
-        .gauge,
-        .process,
-        [project],
-        help: "1 while the project's credentials let this worker send."
+        "1 while the project's credentials let this worker send."
     )
-    public static let redisConnected = Metric(
+    public static let redisConnected = gauge(
         "fanfare_redis_connected",
-        .gauge,
-        .process,
-        help: "1 while Redis answers this worker and has Fanfare's functions."
+        labels: [],
+        "1 while Redis answers this worker and has Fanfare's functions."
     )
-    public static let sentinelsAgree = Metric(
+    public static let sentinelsAgree = gauge(
         "fanfare_sentinels_agree",
-        .gauge,
-        .process,
-        help: "1 while a quorum of the Sentinels names the primary in use; only with Sentinels."
+        labels: [],
+        "1 while a quorum of the Sentinels names the primary in use; only with Sentinels."
     )
-    public static let loopTurn = Metric(
+    public static let loopTurn = gauge(
         "fanfare_loop_turn_seconds",
-        .gauge,
-        .process,
-        help: "The longest turn of the worker's loop in the last minute."
+        labels: [],
+        "The longest turn of the worker's loop in the last minute."
     )
-    public static let buildInfo = Metric(
+    public static let buildInfo = gauge(
         "fanfare_build_info",
-        .gauge,
-        .process,
-        [.init("version")],
-        help: "Always 1; the label is the running version."
+        labels: [.init("version")],
+        "Always 1; the label is the running version."
     )
-    public static let cpu = Metric(
-        "process_cpu_seconds_total",
-        .counter,
-        .process,
-        help: "User and system CPU time."
-    )
-    public static let memory = Metric(
-        "process_resident_memory_bytes",
-        .gauge,
-        .process,
-        help: "Resident memory."
-    )
-    public static let openFiles = Metric("process_open_fds", .gauge, .process, help: "Open file descriptors.")
-    public static let startTime = Metric(
+    public static let cpu = counter("process_cpu_seconds_total", labels: [], "User and system CPU time.")
+    public static let memory = gauge("process_resident_memory_bytes", labels: [], "Resident memory.")
+    public static let openFiles = gauge("process_open_fds", labels: [], "Open file descriptors.")
+    public static let startTime = gauge(
         "process_start_time_seconds",
-        .gauge,
-        .process,
-        help: "Unix time at which the process started."
+        labels: [],
+        "Unix time at which the process started."
     )
 
     static let process = [

@@ -14,35 +14,52 @@ public enum MetricCatalogue {
     /// `management`: subscriptions and operations on groups, which carry no message.
     static let transport = Metric.Label("transport", ["v1", "legacy", "xmpp", "management"])
 
+    // MARK: Kinds; without labels given, one series for each project
+
+    static func counter(_ name: String, labels: [Metric.Label] = [project], _ help: String) -> Metric {
+        Metric(name: name, kind: .counter, scope: .process, labels: labels, help: help)
+    }
+
+    static func gauge(_ name: String, labels: [Metric.Label] = [project], _ help: String) -> Metric {
+        Metric(name: name, kind: .gauge, scope: .process, labels: labels, help: help)
+    }
+
+    static func histogram(
+        _ name: String,
+        _ bounds: [Double],
+        labels: [Metric.Label] = [project],
+        _ help: String
+    ) -> Metric {
+        Metric(name: name, kind: .histogram(bounds), scope: .process, labels: labels, help: help)
+    }
+
+    /// A gauge that every worker reads from Redis.
+    static func shared(_ name: String, labels: [Metric.Label] = [project], _ help: String) -> Metric {
+        Metric(name: name, kind: .gauge, scope: .fleet, labels: labels, help: help)
+    }
+
     // MARK: Counters
 
-    public static let sends = Metric(
+    public static let sends = counter(
         "fanfare_sends_total",
-        .counter,
-        .process,
-        [
+        labels: [
             project, transport,
             .init(
                 "verdict",
                 ["sent", "failed", "unknown", "retry", "managed", "credential_refused", "project_blocked"]
             ),
         ],
-        help:
-            "Attempts that ended, one for each recipient of a request, by the verdict on the answer. sent: accepted by FCM, "
+        "Attempts that ended, one for each recipient of a request, by the verdict on the answer. sent: accepted by FCM, "
             + "not yet delivered or shown."
     )
-    public static let results = Metric(
+    public static let results = counter(
         "fanfare_results_total",
-        .counter,
-        .process,
-        [project, .init("status", ["sent", "failed", "unknown", "cancelled", "expired"])],
-        help: "Recipients that got their final result. sent: accepted by FCM, not yet delivered or shown."
+        labels: [project, .init("status", ["sent", "failed", "unknown", "cancelled", "expired"])],
+        "Recipients that got their final result. sent: accepted by FCM, not yet delivered or shown."
     )
-    public static let failures = Metric(
+    public static let failures = counter(
         "fanfare_failures_total",
-        .counter,
-        .process,
-        [
+        labels: [
             project,
             .init(
                 "error",
@@ -53,83 +70,60 @@ public enum MetricCatalogue {
                 ]
             ),
         ],
-        help: "Recipients whose result is failed, by its error."
+        "Recipients whose result is failed, by its error."
     )
-    public static let retries = Metric(
+    public static let retries = counter(
         "fanfare_retries_total",
-        .counter,
-        .process,
-        [project, .init("cause", ["unsent", "refused", "answered", "unanswered"])],
-        help:
-            "Recipients put back for another attempt, by the state of the last one. unanswered: the body was sent and no "
+        labels: [project, .init("cause", ["unsent", "refused", "answered", "unanswered"])],
+        "Recipients put back for another attempt, by the state of the last one. unanswered: the body was sent and no "
             + "answer came."
     )
-    public static let maybeDuplicates = Metric(
+    public static let maybeDuplicates = counter(
         "fanfare_maybe_duplicates_total",
-        .counter,
-        .process,
-        [project],
-        help: "Results flagged maybe_dup: the recipient may have got the message more than once."
+        "Results flagged maybe_dup: the recipient may have got the message more than once."
     )
-    public static let refusals = Metric(
+    public static let refusals = counter(
         "fanfare_refusals_total",
-        .counter,
-        .process,
-        [project, .init("kind", ["project", "device", "server"])],
-        help: "Answers that hold sends. project: FCM's rate for the project; device: for one device or topic; "
+        labels: [project, .init("kind", ["project", "device", "server"])],
+        "Answers that hold sends. project: FCM's rate for the project; device: for one device or topic; "
             + "server: a 5xx."
     )
-    public static let jobs = Metric(
+    public static let jobs = counter(
         "fanfare_jobs_total",
-        .counter,
-        .process,
-        [project, .init("outcome", ["accepted", "duplicate", "rejected"])],
-        help: "Jobs taken from the job stream, by outcome."
+        labels: [project, .init("outcome", ["accepted", "duplicate", "rejected"])],
+        "Jobs taken from the job stream, by outcome."
     )
-    public static let batches = Metric(
+    public static let batches = counter(
         "fanfare_batches_total",
-        .counter,
-        .process,
-        [project, .init("outcome", ["closed", "returned", "lost"])],
-        help:
-            "Batches that this worker no longer holds. returned: given back for other workers; lost: taken over because "
+        labels: [project, .init("outcome", ["closed", "returned", "lost"])],
+        "Batches that this worker no longer holds. returned: given back for other workers; lost: taken over because "
             + "the worker was declared dead, or forgotten by Redis."
     )
-    public static let takeovers = Metric(
+    public static let takeovers = counter(
         "fanfare_takeovers_total",
-        .counter,
-        .process,
-        [project],
-        help: "Batches taken over from a worker that died or gave them back."
+        "Batches taken over from a worker that died or gave them back."
     )
-    public static let repairs = Metric(
+    public static let repairs = counter(
         "fanfare_jobs_repaired_total",
-        .counter,
-        .process,
-        [project],
-        help: "Jobs ended by a repair: every recipient had its result, and the job counted some as open."
+        "Jobs ended by a repair: every recipient had its result, and the job counted some as open."
     )
-    public static let redisErrors = Metric(
+    public static let redisErrors = counter(
         "fanfare_redis_errors_total",
-        .counter,
-        .process,
-        help: "Commands that Redis refused or did not answer."
+        labels: [],
+        "Commands that Redis refused or did not answer."
     )
-    public static let redisReconnects = Metric(
+    public static let redisReconnects = counter(
         "fanfare_redis_reconnects_total",
-        .counter,
-        .process,
-        help: "Connections to Redis that were opened after one was lost."
+        labels: [],
+        "Connections to Redis that were opened after one was lost."
     )
-    public static let adminRequests = Metric(
+    public static let adminRequests = counter(
         "fanfare_admin_requests_total",
-        .counter,
-        .process,
-        [
+        labels: [
             .init("path", ["/metrics", "/healthz", "/readyz", "other"]),
             .init("code", ["200", "401", "403", "404", "405", "503"]),
         ],
-        help: "Requests to the admin address."
+        "Requests to the admin address."
     )
 
     static let counters = [
@@ -139,34 +133,27 @@ public enum MetricCatalogue {
 
     // MARK: Histograms, in seconds
 
-    public static let sendLatency = Metric(
+    public static let sendLatency = histogram(
         "fanfare_send_latency_seconds",
-        .histogram([0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20]),
-        .process,
-        [project, transport],
-        help: "From handing a request to its connection until its answer, one for each request."
+        [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20],
+        labels: [project, transport],
+        "From handing a request to its connection until its answer, one for each request."
     )
-    public static let queueWait = Metric(
+    public static let queueWait = histogram(
         "fanfare_queue_wait_seconds",
-        .histogram([0.01, 0.05, 0.1, 0.25, 0.5, 1, 5, 15, 60, 300, 900, 3_600, 21_600]),
-        .process,
-        [project],
-        help: "From a job's push, or its not_before, until the first send of one of its batches, counted for every "
+        [0.01, 0.05, 0.1, 0.25, 0.5, 1, 5, 15, 60, 300, 900, 3_600, 21_600],
+        "From a job's push, or its not_before, until the first send of one of its batches, counted for every "
             + "recipient of the batch. Retries are left out."
     )
-    public static let batchTime = Metric(
+    public static let batchTime = histogram(
         "fanfare_batch_seconds",
-        .histogram([0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300]),
-        .process,
-        [project],
-        help: "From claiming a batch until its last result or retry is written."
+        [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300],
+        "From claiming a batch until its last result or retry is written."
     )
-    public static let retryDelay = Metric(
+    public static let retryDelay = histogram(
         "fanfare_retry_delay_seconds",
-        .histogram([1, 2.5, 5, 10, 20, 30, 60, 120, 300, 600, 1_800, 3_600]),
-        .process,
-        [project],
-        help: "Delay of recipients before their next attempt."
+        [1, 2.5, 5, 10, 20, 30, 60, 120, 300, 600, 1_800, 3_600],
+        "Delay of recipients before their next attempt."
     )
 
     static let histograms = [sendLatency, queueWait, batchTime, retryDelay]

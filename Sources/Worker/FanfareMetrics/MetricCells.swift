@@ -11,7 +11,7 @@ public final class CounterCell: Sendable {
     public var value: Int { count.load(ordering: .relaxed) }
 
     /// Sets the counter to 0, which a scraper treats as a restart.
-    func reset() { count.store(0, ordering: .relaxed) }
+    public func reset() { count.store(0, ordering: .relaxed) }
 }
 
 /// A gauge, or a copy of a counter kept elsewhere. Any thread may set and read it.
@@ -50,8 +50,7 @@ public final class HistogramCell: Sendable {
         counts = (0...bounds.count).map { _ in CounterCell() }
     }
 
-    /// Counts a value; ignores NaN.
-    /// - Parameter times: how often the value is counted.
+    /// Counts a value that many times; ignores NaN.
     public func observe(_ value: Double, times: Int = 1) {
         guard times > 0, !value.isNaN else { return }
         var bucket = 0

@@ -8,17 +8,13 @@ public final class MetricRegistry: Sendable {
     /// Maximum number of metrics that libraries add to the catalogue's.
     public static let maxMetrics = 500
 
-    typealias Pair = (name: String, value: String)
+    private static let overflow = "overflow"
 
-    enum Cell {
-        case counter(CounterCell)
-        case gauge(GaugeCell)
-        case histogram(HistogramCell)
-    }
+    typealias Pair = (name: String, value: String)
 
     struct Series {
         let pairs: [Pair]
-        let cell: Cell
+        let cell: any AnyObject & Sendable
     }
 
     struct Family {
@@ -41,17 +37,17 @@ public final class MetricRegistry: Sendable {
 
     /// - Parameter values: the values of the metric's labels, in their order.
     public func counter(_ metric: Metric, _ values: String...) -> CounterCell {
-        counter(metric.name, pairs(metric, values)) ?? CounterCell()
+        counter(metric.name, pairs(metric, values))
     }
 
     public func histogram(_ metric: Metric, _ values: String...) -> HistogramCell {
         guard case .histogram(let bounds) = metric.kind else { preconditionFailure("\(metric.name) has no buckets") }
-        return histogram(metric.name, pairs(metric, values), bounds: bounds) ?? HistogramCell(bounds: bounds)
+        return histogram(metric.name, pairs(metric, values), bounds: bounds)
     }
 
     /// A gauge, or a copy of a counter kept elsewhere.
     public func gauge(_ metric: Metric, _ values: String...) -> GaugeCell {
-        gauge(metric.name, pairs(metric, values), kind: metric.kind) ?? GaugeCell()
+        gauge(metric.name, pairs(metric, values), kind: metric.kind)
     }
 
     private func pairs(_ metric: Metric, _ values: [String]) -> [Pair] {
@@ -64,53 +60,55 @@ public final class MetricRegistry: Sendable {
         state.withLock { $0.collectors.append(body) }
     }
 
-    // MARK: Any metric
+    // MARK: Any metric. If another kind of metric has the name, or there are too many metrics, the cell is not exposed.
 
-    /// - Returns: nil if another kind of metric has the name, or there are too many metrics.
-    func counter(_ name: String, _ pairs: [Pair]) -> CounterCell? {
-        guard case .counter(let cell) = cell(name, .counter, pairs, { .counter(CounterCell()) }) else { return nil }
-        return cell
+    func counter(_ name: String, _ pairs: [Pair]) -> CounterCell {
+        cell(name, .counter, pairs, CounterCell())
     }
 
-    func gauge(_ name: String, _ pairs: [Pair], kind: Metric.Kind = .gauge) -> GaugeCell? {
-        guard case .gauge(let cell) = cell(name, kind, pairs, { .gauge(GaugeCell()) }) else { return nil }
-        return cell
+    func gauge(_ name: String, _ pairs: [Pair], kind: Metric.Kind = .gauge) -> GaugeCell {
+        cell(name, kind, pairs, GaugeCell())
     }
 
-    func histogram(_ name: String, _ pairs: [Pair], bounds: [Double]) -> HistogramCell? {
-        let found = cell(name, .histogram(bounds), pairs) { .histogram(HistogramCell(bounds: bounds)) }
-        guard case .histogram(let cell) = found else { return nil }
-        return cell
+    func histogram(_ name: String, _ pairs: [Pair], bounds: [Double]) -> HistogramCell {
+        cell(name, .histogram(bounds), pairs, HistogramCell(bounds: bounds))
     }
 
-    private func cell(_ name: String, _ kind: Metric.Kind, _ pairs: [Pair], _ make: () -> Cell) -> Cell? {
+    private func cell<Cell: AnyObject & Sendable>(
+        _ name: String,
+        _ kind: Metric.Kind,
+        _ pairs: [Pair],
+        _ new: Cell
+    ) -> Cell {
         state.withLock { state in
             let known = MetricCatalogue.metric(named: name)
             if state.families[name] == nil {
                 guard known != nil || state.families.count < MetricCatalogue.all.count + Self.maxMetrics else {
-                    return nil
+                    return new
                 }
                 state.families[name] = Family(name: name, kind: kind, help: known?.help ?? "")
             }
-            guard let family = state.families[name], family.kind == kind else { return nil }
+            guard let family = state.families[name], family.kind == kind else { return new }
             var pairs = pairs
-            if let series = family.series[Self.key(pairs)] { return series.cell }
+            if let series = family.series[Self.key(pairs)] { return series.cell as? Cell ?? new }
             if family.series.count >= Self.maxSeries {
-                pairs = pairs.map { ($0.name, "overflow") }
-                if let series = family.series[Self.key(pairs)] { return series.cell }
+                pairs = pairs.map { ($0.name, Self.overflow) }
+                if let series = family.series[Self.key(pairs)] { return series.cell as? Cell ?? new }
             }
-            let cell = make()
-            state.families[name]?.series[Self.key(pairs)] = Series(pairs: pairs, cell: cell)
-            return cell
+            state.families[name]?.series[Self.key(pairs)] = Series(pairs: pairs, cell: new)
+            return new
         }
     }
 
     private static func key(_ pairs: [Pair]) -> [String] { pairs.flatMap { [$0.name, $0.value] } }
 
-    /// Removes a series that its owner destroyed.
-    func remove(_ name: String, _ pairs: [Pair]) {
+    /// Removes the series of a cell that its owner destroyed; the series that others share stays.
+    func remove(_ cell: AnyObject) {
         state.withLock { state in
-            _ = state.families[name]?.series.removeValue(forKey: Self.key(pairs))
+            for (name, family) in state.families {
+                guard let key = family.series.first(where: { $0.value.cell === cell })?.key else { continue }
+                if !key.contains(Self.overflow) { state.families[name]?.series[key] = nil }
+            }
         }
     }
 

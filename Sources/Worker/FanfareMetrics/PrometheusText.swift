@@ -9,14 +9,15 @@ public enum PrometheusText {
     }
 
     private static func append(_ family: MetricRegistry.Family, to text: inout String) {
-        if !family.help.isEmpty { text += "# HELP \(family.name) \(escaped(help: family.help))\n" }
+        if !family.help.isEmpty { text += "# HELP \(family.name) \(escaped(family.help))\n" }
         text += "# TYPE \(family.name) \(family.kind.name)\n"
         let series = family.series.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map(\.value)
         for one in series {
             switch one.cell {
-            case .counter(let cell): append(family.name, one.pairs, "\(cell.value)", to: &text)
-            case .gauge(let cell): append(family.name, one.pairs, number(cell.value), to: &text)
-            case .histogram(let cell): append(family.name, one.pairs, cell, to: &text)
+            case let cell as CounterCell: append(family.name, one.pairs, "\(cell.value)", to: &text)
+            case let cell as GaugeCell: append(family.name, one.pairs, number(cell.value), to: &text)
+            case let cell as HistogramCell: append(family.name, one.pairs, cell, to: &text)
+            default: break
             }
         }
     }
@@ -44,7 +45,8 @@ public enum PrometheusText {
     ) {
         text += name
         if !pairs.isEmpty {
-            text += "{" + pairs.map { "\($0.name)=\"\(escaped(label: $0.value))\"" }.joined(separator: ",") + "}"
+            text +=
+                "{" + pairs.map { "\($0.name)=\"\(escaped($0.value, isQuoted: true))\"" }.joined(separator: ",") + "}"
         }
         text += " \(value)\n"
     }
@@ -57,35 +59,15 @@ public enum PrometheusText {
         return "\(value)"
     }
 
-    static func escaped(help: String) -> String {
-        escaped(help) { scalar in
-            switch scalar {
-            case "\\": return "\\\\"
-            case "\n": return "\\n"
-            default: return nil
-            }
-        }
-    }
-
-    static func escaped(label: String) -> String {
-        escaped(label) { scalar in
-            switch scalar {
-            case "\\": return "\\\\"
-            case "\n": return "\\n"
-            case "\"": return "\\\""
-            default: return nil
-            }
-        }
-    }
-
     /// Compares scalars, because Swift treats CR LF as one character.
-    private static func escaped(_ text: String, _ replacement: (Unicode.Scalar) -> String?) -> String {
+    static func escaped(_ text: String, isQuoted: Bool = false) -> String {
         var result = ""
         for scalar in text.unicodeScalars {
-            if let replacement = replacement(scalar) {
-                result += replacement
-            } else {
-                result.unicodeScalars.append(scalar)
+            switch scalar {
+            case "\\": result += "\\\\"
+            case "\n": result += "\\n"
+            case "\"" where isQuoted: result += "\\\""
+            default: result.unicodeScalars.append(scalar)
             }
         }
         return result

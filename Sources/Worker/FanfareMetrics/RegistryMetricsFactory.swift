@@ -15,36 +15,34 @@ public struct RegistryMetricsFactory: MetricsFactory {
 
     public func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
         let (name, pairs) = Self.clean(label, dimensions)
-        return Count(Series(name, pairs, registry.counter(name, pairs) ?? CounterCell()))
+        return registry.counter(name, pairs)
     }
 
     public func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
-        let (name, pairs) = Self.clean(label, dimensions)
-        return Level(Series(name, pairs, registry.gauge(name, pairs) ?? GaugeCell()))
+        gauge(label, dimensions)
     }
 
     public func makeRecorder(label: String, dimensions: [(String, String)], aggregate: Bool) -> any RecorderHandler {
-        let (name, pairs) = Self.clean(label, dimensions)
-        guard aggregate else { return Level(Series(name, pairs, registry.gauge(name, pairs) ?? GaugeCell())) }
-        let bounds = Self.recorderBounds
-        let cell = registry.histogram(name, pairs, bounds: bounds) ?? HistogramCell(bounds: bounds)
-        return Distribution(Series(name, pairs, cell))
+        aggregate ? histogram(label, dimensions, bounds: Self.recorderBounds) : gauge(label, dimensions)
     }
 
     public func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
-        let (name, pairs) = Self.clean(label, dimensions)
-        let bounds = Self.timerBounds
-        let cell = registry.histogram(name, pairs, bounds: bounds) ?? HistogramCell(bounds: bounds)
-        return Distribution(Series(name, pairs, cell))
+        histogram(label, dimensions, bounds: Self.timerBounds)
     }
 
-    public func destroyCounter(_ handler: any CounterHandler) { destroy(handler) }
-    public func destroyMeter(_ handler: any MeterHandler) { destroy(handler) }
-    public func destroyRecorder(_ handler: any RecorderHandler) { destroy(handler) }
-    public func destroyTimer(_ handler: any TimerHandler) { destroy(handler) }
+    public func destroyCounter(_ handler: any CounterHandler) { registry.remove(handler) }
+    public func destroyMeter(_ handler: any MeterHandler) { registry.remove(handler) }
+    public func destroyRecorder(_ handler: any RecorderHandler) { registry.remove(handler) }
+    public func destroyTimer(_ handler: any TimerHandler) { registry.remove(handler) }
 
-    private func destroy(_ handler: Any) {
-        (handler as? any Registered)?.remove(from: registry)
+    private func gauge(_ label: String, _ dimensions: [(String, String)]) -> GaugeCell {
+        let (name, pairs) = Self.clean(label, dimensions)
+        return registry.gauge(name, pairs)
+    }
+
+    private func histogram(_ label: String, _ dimensions: [(String, String)], bounds: [Double]) -> HistogramCell {
+        let (name, pairs) = Self.clean(label, dimensions)
+        return registry.histogram(name, pairs, bounds: bounds)
     }
 
     // MARK: Names
@@ -75,54 +73,20 @@ public struct RegistryMetricsFactory: MetricsFactory {
     }
 }
 
-/// The cell of a handler, with its name and labels.
-private struct Series<Cell: Sendable>: Sendable {
-    let name: String
-    let pairs: [MetricRegistry.Pair]
-    let cell: Cell
-
-    init(_ name: String, _ pairs: [MetricRegistry.Pair], _ cell: Cell) {
-        (self.name, self.pairs, self.cell) = (name, pairs, cell)
-    }
+extension CounterCell: CounterHandler {
+    public func increment(by amount: Int64) { add(Int(amount)) }
 }
 
-private protocol Registered {
-    associatedtype Cell: Sendable
-    var series: Series<Cell> { get }
+extension GaugeCell: MeterHandler, RecorderHandler {
+    public func set(_ value: Int64) { set(Double(value)) }
+    public func increment(by amount: Double) { add(amount) }
+    public func decrement(by amount: Double) { add(-amount) }
+    public func record(_ value: Int64) { set(value) }
+    public func record(_ value: Double) { set(value) }
 }
 
-extension Registered {
-    func remove(from registry: MetricRegistry) { registry.remove(series.name, series.pairs) }
-}
-
-private final class Count: CounterHandler, Registered {
-    let series: Series<CounterCell>
-
-    init(_ series: Series<CounterCell>) { self.series = series }
-
-    func increment(by amount: Int64) { series.cell.add(Int(amount)) }
-    func reset() { series.cell.reset() }
-}
-
-private final class Level: MeterHandler, RecorderHandler, Registered {
-    let series: Series<GaugeCell>
-
-    init(_ series: Series<GaugeCell>) { self.series = series }
-
-    func set(_ value: Int64) { series.cell.set(Double(value)) }
-    func set(_ value: Double) { series.cell.set(value) }
-    func increment(by amount: Double) { series.cell.add(amount) }
-    func decrement(by amount: Double) { series.cell.add(-amount) }
-    func record(_ value: Int64) { series.cell.set(Double(value)) }
-    func record(_ value: Double) { series.cell.set(value) }
-}
-
-private final class Distribution: RecorderHandler, TimerHandler, Registered {
-    let series: Series<HistogramCell>
-
-    init(_ series: Series<HistogramCell>) { self.series = series }
-
-    func record(_ value: Int64) { series.cell.observe(Double(value)) }
-    func record(_ value: Double) { series.cell.observe(value) }
-    func recordNanoseconds(_ duration: Int64) { series.cell.observe(Double(duration) / 1e9) }
+extension HistogramCell: RecorderHandler, TimerHandler {
+    public func record(_ value: Int64) { observe(Double(value)) }
+    public func record(_ value: Double) { observe(value) }
+    public func recordNanoseconds(_ duration: Int64) { observe(Double(duration) / 1e9) }
 }

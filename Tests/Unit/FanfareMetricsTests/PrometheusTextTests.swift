@@ -53,7 +53,7 @@ import Testing
         registry.gauge(MetricCatalogue.buildInfo, "a\"b\\c\r\nd é").set(1)
         let line = PrometheusText.render(registry).split(separator: "\n").last
         #expect(line == "fanfare_build_info{version=\"a\\\"b\\\\c\r\\nd é\"} 1")
-        #expect(PrometheusText.escaped(help: "a\\b\n\"c\"") == "a\\\\b\\n\"c\"")
+        #expect(PrometheusText.escaped("a\\b\n\"c\"") == "a\\\\b\\n\"c\"")
     }
 
     @Test func seriesBeyondTheLimitShareOneSeries() {
