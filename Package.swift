@@ -181,7 +181,7 @@ let package = Package(
         .target(
             name: "FanfareAdmin",
             dependencies: [
-                "FanfareHTTP", "FanfareJSON", "FanfareMetrics", "FanfareModel",
+                "FanfareConfiguration", "FanfareHTTP", "FanfareJSON", "FanfareMetrics", "FanfareModel",
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
@@ -425,7 +425,7 @@ let package = Package(
         .testTarget(
             name: "FanfareAdminTests",
             dependencies: [
-                "FanfareAdmin", "FanfareJSON", "FanfareMetrics", "FanfareModel", "TestSupport",
+                "FanfareAdmin", "FanfareConfiguration", "FanfareJSON", "FanfareMetrics", "FanfareModel", "TestSupport",
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -435,8 +435,8 @@ let package = Package(
         .testTarget(
             name: "FanfareWorkerTests",
             dependencies: [
-                "FanfareWorker", "FanfareCore", "FanfareMetrics", "FanfareModel", "FCMWire", "StreamWire", "EventLoop",
-                "OpenSSLKit", "RedisTransport", "TestSupport",
+                "FanfareWorker", "FanfareConfiguration", "FanfareCore", "FanfareMetrics", "FanfareModel", "FCMWire",
+                "StreamWire", "EventLoop", "RedisTransport", "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Tracing", package: "swift-distributed-tracing"),
             ],

@@ -1,11 +1,10 @@
 /// The secret in requests to Fanfare's HTTP servers. Neither it nor its length is ever printed.
-public struct BearerToken: Sendable, CustomStringConvertible, CustomReflectable {
+public struct BearerToken: Sendable, Redacted {
     private let bytes: [UInt8]
 
     public init(_ text: String) { bytes = Array(text.utf8) }
 
     public var description: String { "[bearer token]" }
-    public var customMirror: Mirror { Mirror(self, children: [:]) }
 
     /// Whether an `Authorization` header carries it. The time of the check does not depend on the matching part.
     public func accepts(authorization: String?) -> Bool {

@@ -30,7 +30,7 @@ final class ConnectionLimiter: Sendable {
     /// - Parameter limit: maximum number of open connections.
     init(limit: Int) { self.limit = limit }
 
-    /// A handler for one connection, to add behind the HTTP codec.
+    /// A handler for one connection, behind the HTTP codec.
     func handler() -> any RemovableChannelHandler { ConnectionLimiterHandler(self) }
 
     fileprivate func add(_ channel: any Channel) {
@@ -51,9 +51,8 @@ final class ConnectionLimiter: Sendable {
         state.withLock { $0.members[ObjectIdentifier(channel)] = nil }
     }
 
-    /// Records activity of a connection.
     /// - Parameter change: 1 for a complete request, -1 for the end of an answer, 0 for a part of an answer.
-    fileprivate func recordActivity(_ channel: any Channel, _ change: Int = 0) {
+    fileprivate func recordActivity(_ channel: any Channel, _ change: Int) {
         state.withLock { state in
             state.activities += 1
             state.members[ObjectIdentifier(channel)]?.requests += change
@@ -89,11 +88,9 @@ private final class ConnectionLimiterHandler: ChannelDuplexHandler, RemovableCha
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        if case .end = unwrapOutboundIn(data) {
-            limiter.recordActivity(context.channel, -1)
-        } else {
-            limiter.recordActivity(context.channel)
-        }
+        var change = 0
+        if case .end = unwrapOutboundIn(data) { change = -1 }
+        limiter.recordActivity(context.channel, change)
         context.write(data, promise: promise)
     }
 }

@@ -1,23 +1,20 @@
 public import FanfareJSON
+public import FanfareMetrics
 
-/// The closures that answer admin requests. They are called for every request, on any thread, and must not block.
+/// What admin requests are answered from. The closures are called for every request, on any thread, and must not block.
 public struct AdminProbes: Sendable {
-    /// The metrics, and their content type.
-    public var metrics: @Sendable () -> String
-    public var metricsType: String
+    public var registry: MetricRegistry
     /// Whether the process works; if not, restart it.
     public var health: @Sendable () -> AdminReport
     /// Whether the process can work now; if not, wait.
     public var readiness: @Sendable () -> AdminReport
 
     public init(
-        metrics: @escaping @Sendable () -> String,
-        metricsType: String,
+        registry: MetricRegistry,
         health: @escaping @Sendable () -> AdminReport,
         readiness: @escaping @Sendable () -> AdminReport
     ) {
-        self.metrics = metrics
-        self.metricsType = metricsType
+        self.registry = registry
         self.health = health
         self.readiness = readiness
     }

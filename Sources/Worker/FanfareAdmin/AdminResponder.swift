@@ -56,7 +56,13 @@ struct AdminResponder: Sendable {
             )
         }
         guard request.path == "/metrics" else { return Answer(status: 404, body: "Not found.\n") }
-        return reading(request) { Answer(status: 200, contentType: probes.metricsType, body: probes.metrics()) }
+        return reading(request) {
+            Answer(
+                status: 200,
+                contentType: PrometheusText.contentType,
+                body: PrometheusText.render(probes.registry)
+            )
+        }
     }
 
     /// Answers a probe. Orchestrators need no token, but get no details without it.

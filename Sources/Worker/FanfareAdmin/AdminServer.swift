@@ -1,3 +1,4 @@
+public import FanfareConfiguration
 internal import FanfareHTTP
 public import FanfareModel
 internal import Glibc
@@ -11,7 +12,7 @@ internal import NIOCore
 ///
 /// An address that other machines can reach requires a token, which ``init(address:token:probes:logger:)`` checks.
 public struct AdminServer: Sendable {
-    private let address: AdminAddress
+    private let address: ListenAddress
     private let responder: AdminResponder
     private let logger: Logger
 
@@ -21,7 +22,7 @@ public struct AdminServer: Sendable {
     /// - Parameters:
     ///   - token: required by `/metrics`, and by the probes for details. Required if other machines can reach the
     ///     address.
-    public init(address: AdminAddress, token: BearerToken?, probes: AdminProbes, logger: Logger) {
+    public init(address: ListenAddress, token: BearerToken?, probes: AdminProbes, logger: Logger) {
         precondition(
             address.isLocal || token != nil,
             "an address beyond this machine needs a token, as the configuration checks"
@@ -38,7 +39,7 @@ public struct AdminServer: Sendable {
     ///
     /// - Parameter onListening: called once, with the bound address.
     /// - Throws: a `ListenError` if it cannot listen.
-    public func run(onListening: @escaping @Sendable (AdminAddress) -> Void) async throws {
+    public func run(onListening: @escaping @Sendable (ListenAddress) -> Void) async throws {
         let responder = responder
         let callback = CallbackResponder<BasicRequestContext> { request, _ in
             let answer = responder.answer(
@@ -83,7 +84,7 @@ public struct AdminServer: Sendable {
         }
     }
 
-    private static func listening(_ address: AdminAddress, _ channel: any Channel) -> AdminAddress {
+    private static func listening(_ address: ListenAddress, _ channel: any Channel) -> ListenAddress {
         switch address {
         case .tcp(let host, let port): return .tcp(host: host, port: channel.localAddress?.port ?? port)
         case .unix(let path):

@@ -1,5 +1,6 @@
 import CoreMetrics
 import FanfareAdmin
+import FanfareConfiguration
 import FanfareMetrics
 import FanfareModel
 import Foundation
@@ -9,22 +10,27 @@ import Testing
 
 /// The running server, requested with curl.
 @Suite struct AdminServerTests {
+    private static let registry: MetricRegistry = {
+        let registry = MetricRegistry()
+        registry.counter(MetricCatalogue.redisErrors).add()
+        return registry
+    }()
+
     private static let probes = AdminProbes(
-        metrics: { "fanfare_up 1\n" },
-        metricsType: PrometheusText.contentType,
+        registry: registry,
         health: { AdminReport(isGood: true) },
         readiness: { AdminReport(isGood: false) }
     )
 
     /// Starts a server that runs until the tests end.
-    private static func start(_ address: AdminAddress, token: String? = nil) async throws -> AdminAddress {
+    private static func start(_ address: ListenAddress, token: String? = nil) async throws -> ListenAddress {
         let server = AdminServer(
             address: address,
             token: token.map { BearerToken($0) },
             probes: probes,
             logger: Logger(label: "test")
         )
-        let (bound, announce) = AsyncThrowingStream<AdminAddress, any Error>.makeStream()
+        let (bound, announce) = AsyncThrowingStream<ListenAddress, any Error>.makeStream()
         Task {
             do {
                 try await server.run { announce.yield($0) }
@@ -76,9 +82,10 @@ import Testing
         let metrics = try await Self.curl("http://127.0.0.1:\(port)/metrics")
         #expect(metrics.hasPrefix("HTTP/1.1 200"))
         #expect(metrics.contains("text/plain; version=0.0.4; charset=utf-8"))
-        #expect(metrics.hasSuffix("\r\n\r\nfanfare_up 1\n"))
+        let body = PrometheusText.render(Self.registry)
+        #expect(metrics.hasSuffix("\r\n\r\n" + body) && body.hasSuffix("fanfare_redis_errors_total 1\n"))
         let head = try await Self.curl("-I", "http://127.0.0.1:\(port)/metrics")
-        #expect(head.hasPrefix("HTTP/1.1 200") && head.lowercased().contains("content-length: 13"))
+        #expect(head.hasPrefix("HTTP/1.1 200") && head.lowercased().contains("content-length: \(body.utf8.count)"))
         let ready = try await Self.curl("http://127.0.0.1:\(port)/readyz")
         #expect(ready.hasPrefix("HTTP/1.1 503"))
         let foreign = try await Self.curl("-H", "Host: evil.example", "http://127.0.0.1:\(port)/metrics")
@@ -180,7 +187,7 @@ import Testing
         let request = "GET /metrics \(version)\r\n\(lines)Connection: close\r\n\r\n"
         let answer = try await Self.answer(to: request, port: port)
         #expect(answer.hasPrefix("\(version) \(status)") || answer.hasPrefix("HTTP/1.1 \(status)"), "\(answer)")
-        #expect(answer.contains("fanfare_up") == (status == 200))
+        #expect(answer.contains("fanfare_redis_errors_total") == (status == 200))
     }
 
     /// Requests of a connection are answered in order; those after a refused one are ignored.
@@ -196,7 +203,7 @@ import Testing
         let port = try await Self.startOnAPort()
         let long = String(repeating: "a", count: 100_000)
         let answer = try await Self.curl("-H", "X-Long: \(long)", "http://127.0.0.1:\(port)/metrics")
-        #expect(!answer.contains("fanfare_up"))
+        #expect(!answer.contains("fanfare_redis_errors_total"))
         let after = try await Self.curl("http://127.0.0.1:\(port)/metrics")
         #expect(after.hasPrefix("HTTP/1.1 200"))
     }

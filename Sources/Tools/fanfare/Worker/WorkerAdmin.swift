@@ -18,18 +18,12 @@ struct WorkerAdmin: Sendable {
 
     /// Serves until the process ends. Returns if no address is configured, or after logging that it is unavailable.
     func run(_ settings: Configuration.Admin) async {
-        let address: AdminAddress
-        switch settings.listen {
-        case nil: return
-        case .tcp(let host, let port)?: address = .tcp(host: host, port: port)
-        case .unix(let path)?: address = .unix(path: path)
-        }
+        guard let address = settings.listen else { return }
         let server = AdminServer(
             address: address,
             token: token.map { BearerToken($0.value) },
             probes: AdminProbes(
-                metrics: { [registry] in PrometheusText.render(registry) },
-                metricsType: PrometheusText.contentType,
+                registry: registry,
                 health: health,
                 readiness: readiness
             ),

@@ -1,10 +1,9 @@
+public import FanfareModel
 internal import Glibc
 
 /// The file that a setting names. Its description is the setting and its source, never the path: the path may be a
 /// secret that was given by mistake.
-public struct ConfiguredFile: Equatable, Sendable, CustomStringConvertible, CustomDebugStringConvertible,
-    CustomReflectable
-{
+public struct ConfiguredFile: Equatable, Sendable, Redacted {
     /// The setting and its source, such as `tls.ca_file (line 7)`.
     public let name: String
     /// No message may show it.
@@ -23,8 +22,6 @@ public struct ConfiguredFile: Equatable, Sendable, CustomStringConvertible, Cust
     }
 
     public var description: String { name }
-    public var debugDescription: String { name }
-    public var customMirror: Mirror { Mirror(self, children: [:]) }
 
     /// Reads the whole file.
     ///
@@ -34,7 +31,7 @@ public struct ConfiguredFile: Equatable, Sendable, CustomStringConvertible, Cust
     ///     without being opened.
     /// - Throws: one problem, beginning with ``name``, without the path or a part of the file.
     public func read(limit: Int, allowsPipe: Bool = false) throws(ConfigurationError) -> FileContent {
-        guard !PathText.isContent(path) else { throw problem(PathText.contentSentence) }
+        guard !Self.isContent(path) else { throw problem(Self.contentSentence) }
         do throws(FileReader.Failure) {
             return try FileReader.read(path, limit: limit, allowsPipe: allowsPipe)
         } catch {
@@ -42,8 +39,21 @@ public struct ConfiguredFile: Equatable, Sendable, CustomStringConvertible, Cust
         }
     }
 
+    static let contentSentence =
+        "holds the content of a file, not its path: write it to a file (mode 0600) and name that file"
+
+    /// Whether a text is the content of a file: JSON, PEM, or several lines.
+    static func isPasted(_ text: String) -> Bool {
+        let start = text.utf8.drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
+        return start.starts(with: "{".utf8) || start.starts(with: "-----BEGIN".utf8)
+            || text.utf8.contains { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }
+    }
+
     /// Whether a text is the content of a file, or too long for a path.
-    public static func isContent(_ text: String) -> Bool { PathText.isContent(text) }
+    public static func isContent(_ text: String) -> Bool {
+        isPasted(text) || text.utf8.count >= Int(PATH_MAX)
+            || text.utf8.split(separator: UInt8(ascii: "/")).contains { $0.count > Int(NAME_MAX) }
+    }
 
     /// The warning that every user may read the file.
     public var tooOpen: String { "\(name): readable by every user of this machine; chmod 600 it" }
@@ -67,23 +77,4 @@ public struct FileContent: Sendable {
     public var bytes: [UInt8]
     /// True when every user of this machine may read it.
     public var isReadableByOthers: Bool
-}
-
-/// Distinguishes the path of a file from the content of one.
-enum PathText {
-    static let contentSentence =
-        "holds the content of a file, not its path: write it to a file (mode 0600) and name that file"
-
-    /// Whether a text is the content of a file: JSON, PEM, or several lines.
-    static func isPasted(_ text: String) -> Bool {
-        let start = text.utf8.drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
-        return start.starts(with: "{".utf8) || start.starts(with: "-----BEGIN".utf8)
-            || text.utf8.contains { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }
-    }
-
-    /// Whether a text is the content of a file, or too long for a path.
-    static func isContent(_ text: String) -> Bool {
-        isPasted(text) || text.utf8.count >= Int(PATH_MAX)
-            || text.utf8.split(separator: UInt8(ascii: "/")).contains { $0.count > Int(NAME_MAX) }
-    }
 }

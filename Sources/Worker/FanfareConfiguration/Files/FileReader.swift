@@ -1,8 +1,8 @@
 internal import Glibc
 
 /// Reads small files whole.
-enum FileReader {
-    struct Failure: Error {
+public enum FileReader {
+    public struct Failure: Error {
         /// Such as `No such file or directory`; without the path or a part of the file.
         let reason: String
         /// Whether no file has that path.
@@ -16,7 +16,8 @@ enum FileReader {
         }
     }
 
-    static func read(_ path: String, limit: Int, allowsPipe: Bool) throws(Failure) -> FileContent {
+    /// - Parameter limit: a larger file is refused.
+    public static func read(_ path: String, limit: Int, allowsPipe: Bool = false) throws(Failure) -> FileContent {
         // Check before opening: opening alone unblocks the writer of a pipe, and has effects on some devices.
         try check(allowsPipe) { stat(path, &$0) }
         // O_NONBLOCK: opening a pipe without a writer would block forever.

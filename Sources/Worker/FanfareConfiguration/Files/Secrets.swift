@@ -1,5 +1,7 @@
+public import FanfareModel
+
 /// The contents of the files that a configuration names. Printing and dumping show none of them.
-public struct Secrets: Sendable, CustomStringConvertible, CustomReflectable {
+public struct Secrets: Sendable, Redacted {
     /// The bytes of service account files, by project.
     public var serviceAccounts: [String: [UInt8]] = [:]
     /// Server keys of the legacy and XMPP transports, by project.
@@ -11,7 +13,6 @@ public struct Secrets: Sendable, CustomStringConvertible, CustomReflectable {
     public var warnings: [String] = []
 
     public var description: String { "[secrets]" }
-    public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
 /// The passwords for Redis from the environment and from files. A password in the URL stays there.

@@ -1,6 +1,8 @@
+public import FanfareModel
+
 /// An address to listen on.
-public enum ListenAddress: Equatable, Sendable {
-    /// An IPv6 address without its brackets. Port 0 takes a free port.
+public enum ListenAddress: Equatable, Sendable, CustomStringConvertible {
+    /// A host name or address, IPv6 without brackets. Port 0 takes a free port.
     case tcp(host: String, port: Int)
     case unix(path: String)
 
@@ -23,19 +25,23 @@ public enum ListenAddress: Equatable, Sendable {
     public var isLocal: Bool {
         switch self {
         case .unix: return true
-        case .tcp(let host, _): return HostPolicy.isLoopback(host.contains(":") ? "[\(host)]" : host)
+        case .tcp(let host, _): return Loopback.names(host)
+        }
+    }
+
+    public var description: String {
+        switch self {
+        case .tcp(let host, let port): return host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+        case .unix(let path): return "unix://\(path)"
         }
     }
 }
 
 /// A secret. Printing and dumping show `[secret]`.
-public struct SecretText: Equatable, Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable
-{
+public struct SecretText: Equatable, Sendable, Redacted {
     public let value: String
 
     public init(_ value: String) { self.value = value }
 
     public var description: String { "[secret]" }
-    public var debugDescription: String { "[secret]" }
-    public var customMirror: Mirror { Mirror(self, children: [:]) }
 }

@@ -25,20 +25,13 @@ extension Configuration {
             yaml = text
             isReadableByOthers = content.isReadableByOthers
         }
-        let directory = file.map { path in
-            path.lastIndex(of: "/").map { String(path[...$0]) } ?? ""
-        }
-        var configuration = try load(
-            yaml: yaml,
-            directory: directory ?? "",
-            environment: environment,
-            flags: flags
-        )
+        let directory = file.flatMap { path in path.lastIndex(of: "/").map { String(path[...$0]) } } ?? ""
+        var configuration = try load(yaml: yaml, directory: directory, environment: environment, flags: flags)
         let url = configuration.redis.url.value
         if isReadableByOthers, holdsPassword(url), yaml.contains(url) {
-            let remedy = "chmod 600 it, or put the URL into FANFARE_REDIS_URL"
             configuration.warnings.append(
-                "redis.url: the configuration file holds a password and every user may read it; \(remedy)"
+                "redis.url: the configuration file holds a password and every user may read it; chmod 600 it, or put the "
+                    + "URL into FANFARE_REDIS_URL"
             )
         }
         if let flag = flags["redis.url"], holdsPassword(flag) {
@@ -78,15 +71,9 @@ extension Configuration {
         let values = merger.merge()
         guard merger.problems.isEmpty else { throw ConfigurationError(problems: merger.problems) }
         var configuration = merger.configuration(values, directory: directory)
-        if let token = environment[SettingMerger.adminTokenVariable], !token.isEmpty {
-            configuration.admin.token = SecretText(token)
-        }
-        if let password = environment[SettingMerger.redisPasswordVariable], !password.isEmpty {
-            configuration.redis.password = SecretText(password)
-        }
-        if let password = environment[SettingMerger.sentinelPasswordVariable], !password.isEmpty {
-            configuration.redis.sentinelPassword = SecretText(password)
-        }
+        configuration.admin.token = merger.secret(SettingMerger.adminTokenVariable)
+        configuration.redis.password = merger.secret(SettingMerger.redisPasswordVariable)
+        configuration.redis.sentinelPassword = merger.secret(SettingMerger.sentinelPasswordVariable)
         configuration.warnings = merger.warnings + configuration.idleSettings()
         let problems = configuration.contradictions()
         guard problems.isEmpty else { throw ConfigurationError(problems: problems) }

@@ -3,7 +3,6 @@ internal import Yams
 
 /// A YAML file, flattened to the paths of settings, with the line of every value and all problems.
 struct ConfigurationFile {
-    /// Size limit of the file.
     static let maximumBytes = 1 << 20
     static let maximumProjects = 1_000
     /// The longest key that messages show. A longer one is neither a setting nor a project id; it may be a misplaced
@@ -13,10 +12,9 @@ struct ConfigurationFile {
     private(set) var values: [String: SourcedValue] = [:]
     private(set) var projects: [String] = []
     private(set) var problems: [String] = []
-    private let tree: SettingTree
+    private let tree = SettingTree()
 
-    init(yaml: String, tree: SettingTree = SettingTree()) {
-        self.tree = tree
+    init(yaml: String) {
         do {
             guard let node = try Yams.compose(yaml: yaml) else { return }
             guard case .mapping(let mapping) = node else {
@@ -88,10 +86,7 @@ struct ConfigurationFile {
         switch (setting.kind, node) {
         case (_, _) where Self.isNull(node): problems.append("\(name)\(line): no value")
         case (.hosts, .sequence(let sequence)):
-            let texts = sequence.compactMap { element -> String? in
-                if case .scalar(let scalar) = element { return scalar.string }
-                return nil
-            }
+            let texts = sequence.compactMap(\.scalar?.string)
             if texts.count < sequence.count { problems.append("\(name)\(line): must be a list of plain text") }
             values[name] = SourcedValue(texts: texts, source: source)
         case (.sizes, .mapping(let mapping)):
@@ -113,7 +108,7 @@ struct ConfigurationFile {
         case (.hosts, _): problems.append("\(name)\(line): must be a list")
         case (_, .scalar(let scalar)): values[name] = SourcedValue(texts: [scalar.string], source: source)
         // JSON that was pasted without quotes parses as a mapping.
-        case (.file, _): problems.append("\(name)\(line): \(PathText.contentSentence)")
+        case (.file, _): problems.append("\(name)\(line): \(ConfiguredFile.contentSentence)")
         default: problems.append("\(name)\(line): must be one value")
         }
     }

@@ -1,10 +1,14 @@
 /// Finds the key that a mistyped key was probably meant to be.
 enum NearestKey {
-    /// The candidate with the smallest edit distance, if that is at most two or half the word's length; nil otherwise.
-    static func find(_ word: String, among candidates: some Sequence<String>) -> String? {
-        let ranked = candidates.map { (name: $0, distance: distance(Array(word.utf8), Array($0.utf8))) }
-        guard let best = ranked.min(by: { ($0.distance, $0.name) < ($1.distance, $1.name) }) else { return nil }
-        return best.distance <= max(2, word.utf8.count / 2) ? best.name : nil
+    /// The path whose last word has the smallest edit distance, if that is at most two or half the word's length; nil
+    /// otherwise.
+    static func find(_ word: String, among paths: some Sequence<String>) -> String? {
+        let ranked = paths.map { path in
+            let last = path.utf8.split(separator: UInt8(ascii: ".")).last ?? path.utf8[...]
+            return (path: path, distance: distance(Array(word.utf8), Array(last)))
+        }
+        guard let best = ranked.min(by: { ($0.distance, $0.path) < ($1.distance, $1.path) }) else { return nil }
+        return best.distance <= max(2, word.utf8.count / 2) ? best.path : nil
     }
 
     /// Levenshtein distance in bytes. Words are cut at 128 bytes, which bounds the work.

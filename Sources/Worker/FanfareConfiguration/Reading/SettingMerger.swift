@@ -52,9 +52,7 @@ struct SettingMerger {
         }
     }
 
-    /// Finds and checks the values.
-    ///
-    /// - Returns: the given values, by path.
+    /// Finds and checks the given values, by path.
     mutating func merge() -> [String: SourcedValue] {
         var values: [String: SourcedValue] = [:]
         var meanings: [String: String] = [
@@ -98,6 +96,9 @@ struct SettingMerger {
         }
         return configuration
     }
+
+    /// A secret that only a variable gives.
+    func secret(_ variable: String) -> SecretText? { environment[variable].map { SecretText($0) } }
 
     private func value(of setting: Setting, at path: String, _ variable: String) -> SourcedValue? {
         func value(_ text: String, _ source: SourcedValue.Source) -> SourcedValue {

@@ -3,10 +3,10 @@ struct SettingTree {
     private let byPath: [String: Setting]
     private let sections: Set<String>
 
-    init(_ settings: [Setting] = Settings.all) {
-        byPath = Dictionary(settings.map { ($0.path, $0) }, uniquingKeysWith: { first, _ in first })
+    init() {
+        byPath = Dictionary(Settings.all.map { ($0.path, $0) }, uniquingKeysWith: { first, _ in first })
         var sections: Set<String> = [""]
-        for setting in settings {
+        for setting in Settings.all {
             var parts = setting.path.split(separator: ".")
             while parts.popLast() != nil, !parts.isEmpty { sections.insert(parts.joined(separator: ".")) }
         }
@@ -36,18 +36,8 @@ struct SettingTree {
         guard let last = path.last else { return nil }
         let parent = general.dropLast().joined(separator: ".")
         let known = Set(byPath.keys).union(sections).filter { $0 != "" && !$0.hasSuffix("*") }
-        func named(_ candidates: [String]) -> [String: String] {
-            var names: [String: String] = [:]
-            for candidate in candidates.sorted(by: >) {
-                names[candidate.split(separator: ".").last.map(String.init) ?? candidate] = candidate
-            }
-            return names
-        }
-        let siblings = named(known.filter { Self.parent($0) == parent })
-        let others = named(Array(known))
-        let found =
-            NearestKey.find(last, among: siblings.keys).flatMap { siblings[$0] } ?? others[last]
-            ?? NearestKey.find(last, among: others.keys).flatMap { others[$0] }
+        let siblings = known.filter { Self.parent($0) == parent }
+        let found = NearestKey.find(last, among: siblings) ?? NearestKey.find(last, among: known)
         guard let found else { return nil }
         return path.count > 1 && path[0] == "projects" ? found.replacing("*", with: path[1]) : found
     }

@@ -1,5 +1,7 @@
+internal import FanfareModel
+
 /// The value of a setting as given, and its source. The description omits the value, which may be a secret.
-struct SourcedValue: Equatable, Sendable, CustomStringConvertible, CustomReflectable {
+struct SourcedValue: Equatable, Sendable, Redacted {
     enum Source: Equatable, Sendable {
         case flag(String)
         case environment(String)
@@ -13,7 +15,6 @@ struct SourcedValue: Equatable, Sendable, CustomStringConvertible, CustomReflect
     var text: String { texts.first ?? "" }
 
     var description: String { "a value\(place)" }
-    var customMirror: Mirror { Mirror(self, children: [:]) }
 
     /// The source as messages show it after the path.
     var place: String {

@@ -1,3 +1,5 @@
+internal import FanfareModel
+
 /// Checks one value against its kind.
 struct ValueRules {
     let hosts: HostPolicy
@@ -6,9 +8,9 @@ struct ValueRules {
     func refusal(of value: SourcedValue, kind: Setting.Kind) -> String? {
         for text in value.texts {
             switch kind {
-            case .file: if PathText.isContent(text) { return PathText.contentSentence }
+            case .file: if ConfiguredFile.isContent(text) { return ConfiguredFile.contentSentence }
             case .text: break
-            default: if PathText.isPasted(text) { return "holds the content of a file, not \(kind.expectation)" }
+            default: if ConfiguredFile.isPasted(text) { return "holds the content of a file, not \(kind.expectation)" }
             }
             if text.utf8.count > 4_096 { return "\(text.utf8.count) bytes, at most 4096" }
             if text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) {
@@ -16,8 +18,7 @@ struct ValueRules {
             }
         }
         switch kind {
-        case .text: return value.text.isEmpty ? "empty" : nil
-        case .file: return value.text.isEmpty ? "empty" : nil
+        case .text, .file: return value.text.isEmpty ? "empty" : nil
         case .integer(let range): return Self.integer(value.text, range)
         case .choice(let choices):
             return choices.contains(value.text)
@@ -43,14 +44,7 @@ struct ValueRules {
     /// Whether a text is a valid topic name: FCM's rule, as the job validator applies it.
     private static func isTopic(_ name: Substring) -> Bool {
         (1...900).contains(name.utf8.count)
-            && name.utf8.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"):
-                    true
-                default: "-_.~%".utf8.contains(byte)
-                }
-            }
+            && name.utf8.allSatisfy { $0.isASCIIAlphanumeric || "-_.~%".utf8.contains($0) }
     }
 
     private static func sizes(_ texts: [String]) -> String? {
@@ -70,14 +64,14 @@ struct ValueRules {
     }
 
     private static func integer(_ text: String, _ range: ClosedRange<Int64>) -> String? {
-        guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) || $0 == 0x2D }), let number = Int64(text) else {
+        guard text.utf8.allSatisfy({ $0.isASCIIDigit || $0 == 0x2D }), let number = Int64(text) else {
             return "\(shown(text)) is not a whole number"
         }
         return range.contains(number) ? nil : "\(number), must be \(range.lowerBound) to \(range.upperBound)"
     }
 
     private static func digits(_ text: String) -> String? {
-        let isNumber = (1...32).contains(text.utf8.count) && text.utf8.allSatisfy { (0x30...0x39).contains($0) }
+        let isNumber = (1...32).contains(text.utf8.count) && text.utf8.allSatisfy(\.isASCIIDigit)
         return isNumber ? nil : "\(shown(text)) is not 1 to 32 digits"
     }
 
