@@ -1,12 +1,12 @@
+public import FanfareModel
+
 /// Where a fleet's Redis is: one server, a primary that Sentinels know, or a cluster.
 ///
 /// Beside the URLs of ``RedisEndpoint``:
 /// `redis-sentinel://[user[:password]@]host[:port],…[/db][?master=name]` (port 26379, master `mymaster` unless said), and
 /// `redis-cluster://[user[:password]@]host[:port],…`. With TLS they begin with `rediss-`. User and password sign in to
 /// the servers, not to the Sentinels.
-public struct RedisDeployment: Equatable, Sendable, CustomStringConvertible, CustomDebugStringConvertible,
-    CustomReflectable
-{
+public struct RedisDeployment: Equatable, Sendable, Redacted {
     public enum Form: Equatable, Sendable {
         case server
         /// The name that the Sentinels call the primary by.
@@ -15,7 +15,7 @@ public struct RedisDeployment: Equatable, Sendable, CustomStringConvertible, Cus
     }
 
     public let form: Form
-    /// Whom to ask: the server itself, the Sentinels, some of the cluster's nodes.
+    /// The server itself, the Sentinels, or some of the cluster's nodes.
     public private(set) var nodes: [RedisEndpoint]
     /// How to reach and sign in to the servers; of one server also where it is.
     public private(set) var server: RedisEndpoint
@@ -30,16 +30,12 @@ public struct RedisDeployment: Equatable, Sendable, CustomStringConvertible, Cus
 
     public init(url: String) throws(RedisURLError) {
         guard let end = url.firstRange(of: "://"), let form = Self.forms[url[..<end.lowerBound].lowercased()] else {
-            // One server; or nothing that is known, which is then said as of one.
+            // One server, or an unknown scheme, which fails as a URL of one server does.
             self.init(try RedisEndpoint(url: url))
             return
         }
         var rest = url[end.upperBound...]
-        var query: Substring = ""
-        if let mark = rest.firstIndex(of: "?") {
-            query = rest[rest.index(after: mark)...]
-            rest = rest[..<mark]
-        }
+        let query = RedisEndpoint.cut(&rest, at: "?") ?? ""
         let start = rest.lastIndex(of: "@").map { rest.index(after: $0) } ?? rest.startIndex
         let sign = rest[..<start]
         let hosts = rest[start...].prefix { $0 != "/" }
@@ -102,10 +98,6 @@ public struct RedisDeployment: Equatable, Sendable, CustomStringConvertible, Cus
         return "\(server.usesTLS ? "rediss" : "redis")-\(form)://\(sign)\(hosts)\(query)"
     }
 
-    public var debugDescription: String { description }
-    /// Without the passwords.
-    public var customMirror: Mirror { Mirror(self, children: ["url": description]) }
-
     private static let forms: [String: (scheme: String, isSentinel: Bool)] = [
         "redis-sentinel": ("redis", true), "rediss-sentinel": ("rediss", true),
         "redis-cluster": ("redis", false), "rediss-cluster": ("rediss", false),
@@ -127,9 +119,7 @@ public struct RedisDeployment: Equatable, Sendable, CustomStringConvertible, Cus
             name = part.dropFirst(7)
         }
         let known = name ?? "mymaster"
-        let isName = known.utf8.allSatisfy {
-            48...57 ~= $0 || 65...90 ~= $0 || 97...122 ~= $0 || [45, 46, 95].contains($0)
-        }
+        let isName = known.utf8.allSatisfy { $0.isASCIIAlphanumeric || "-._".utf8.contains($0) }
         guard isName, (1...128).contains(known.utf8.count) else {
             throw RedisURLError(reason: "master: 1 to 128 letters, digits, dots, hyphens and underscores")
         }

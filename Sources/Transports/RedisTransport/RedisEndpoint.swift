@@ -1,4 +1,4 @@
-internal import FanfareModel
+public import FanfareModel
 internal import Glibc
 
 /// A URL that names no Redis server. Says which part is wrong, never the URL itself: it may hold a password.
@@ -11,9 +11,7 @@ public struct RedisURLError: Error, Equatable, Sendable, CustomStringConvertible
 ///
 /// `redis://[user[:password]@]host[:port][/db]`, `rediss://` for TLS, `unix://[user[:password]@]/path[?db=n]`.
 /// User and password are percent-decoded; a password without a user is `redis://:password@host`.
-public struct RedisEndpoint: Equatable, Sendable, CustomStringConvertible, CustomDebugStringConvertible,
-    CustomReflectable
-{
+public struct RedisEndpoint: Equatable, Sendable, Redacted {
     public enum Address: Equatable, Sendable {
         case tcp(host: String, port: UInt16)
         case unix(path: String)
@@ -97,7 +95,7 @@ public struct RedisEndpoint: Equatable, Sendable, CustomStringConvertible, Custo
     public var isLoopback: Bool {
         switch address {
         case .unix: return true
-        case .tcp(let host, _): return host == "localhost" || host == "::1" || Self.isLoopbackIPv4(host)
+        case .tcp(let host, _): return Loopback.names(host)
         }
     }
 
@@ -117,13 +115,10 @@ public struct RedisEndpoint: Equatable, Sendable, CustomStringConvertible, Custo
         }
     }
 
-    public var debugDescription: String { description }
-    /// So that `dump` and interpolation inside other values do not show the password either.
-    public var customMirror: Mirror { Mirror(self, children: ["url": description]) }
-
     // MARK: Parts
 
-    private static func cut(_ text: inout Substring, at mark: Character) -> Substring? {
+    /// Removes the mark and the text behind it; returns that text, nil without the mark.
+    static func cut(_ text: inout Substring, at mark: Character) -> Substring? {
         guard let index = text.firstIndex(of: mark) else { return nil }
         defer { text = text[..<index] }
         return text[text.index(after: index)...]
@@ -152,9 +147,7 @@ public struct RedisEndpoint: Equatable, Sendable, CustomStringConvertible, Custo
             }
         } else {
             port = cut(&host, at: ":")
-            let isName = host.utf8.allSatisfy {
-                48...57 ~= $0 || 65...90 ~= $0 || 97...122 ~= $0 || $0 == 45 || $0 == 46 || $0 == 95
-            }
+            let isName = host.utf8.allSatisfy { $0.isASCIIAlphanumeric || "-._".utf8.contains($0) }
             guard isName, !host.isEmpty, host.utf8.count <= 253 else { throw RedisURLError(reason: "host: not a name") }
         }
         guard let port else { return .tcp(host: String(host), port: defaultPort) }
@@ -187,10 +180,5 @@ public struct RedisEndpoint: Equatable, Sendable, CustomStringConvertible, Custo
             throw RedisURLError(reason: "\(part): not text")
         }
         return decoded
-    }
-
-    private static func isLoopbackIPv4(_ host: String) -> Bool {
-        var address = in_addr()
-        return inet_pton(AF_INET, host, &address) == 1 && UInt32(bigEndian: address.s_addr) >> 24 == 127
     }
 }

@@ -2,13 +2,13 @@ internal import SocketTransport
 
 /// Why a command has no answer.
 public struct RedisError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// An open set: a server's error that has no name here keeps the server's own first word.
+    /// An open set: an error of the server without a name here has the server's first word as its code.
     public struct Code: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
         public let rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
         public var description: String { rawValue }
 
-        // Our own, in lower case, which no server's word is.
+        // Ours, in lower case: a server's code never is.
         /// The connection is not ready: nothing was sent.
         public static let notConnected = Code(rawValue: "not_connected")
         /// No answer in time. The connection is closed, since its later replies could not be told apart.
@@ -34,7 +34,6 @@ public struct RedisError: Error, Equatable, Sendable, CustomStringConvertible {
         public static let server = Code(rawValue: "ERR")
         public static let loading = Code(rawValue: "LOADING")
         public static let readOnly = Code(rawValue: "READONLY")
-        public static let noScript = Code(rawValue: "NOSCRIPT")
         public static let outOfMemory = Code(rawValue: "OOM")
         public static let busy = Code(rawValue: "BUSY")
         public static let misconf = Code(rawValue: "MISCONF")
@@ -44,16 +43,12 @@ public struct RedisError: Error, Equatable, Sendable, CustomStringConvertible {
         public static let clusterDown = Code(rawValue: "CLUSTERDOWN")
         public static let moved = Code(rawValue: "MOVED")
         public static let ask = Code(rawValue: "ASK")
-        public static let crossSlot = Code(rawValue: "CROSSSLOT")
         public static let noAuth = Code(rawValue: "NOAUTH")
         public static let wrongPass = Code(rawValue: "WRONGPASS")
         public static let noPerm = Code(rawValue: "NOPERM")
-        public static let noProto = Code(rawValue: "NOPROTO")
         public static let noGroup = Code(rawValue: "NOGROUP")
         public static let busyGroup = Code(rawValue: "BUSYGROUP")
-        public static let wrongType = Code(rawValue: "WRONGTYPE")
         public static let unblocked = Code(rawValue: "UNBLOCKED")
-        public static let execAbort = Code(rawValue: "EXECABORT")
     }
 
     public let code: Code
@@ -111,8 +106,6 @@ public struct RedisError: Error, Equatable, Sendable, CustomStringConvertible {
 
     /// The server changed its role, so a connection opened now may reach a better one.
     var endsConnection: Bool { code == .readOnly || code == .masterDown || code == .unblocked }
-
-    func with(maybeApplied: Bool) -> RedisError { RedisError(code, message, maybeApplied: maybeApplied) }
 
     public var description: String { message.hasPrefix(code.rawValue) ? message : "\(code): \(message)" }
 

@@ -5,10 +5,10 @@ public typealias TLSOptions = TLSFiles
 
 /// Deadlines and pauses, in milliseconds.
 public struct RedisTimeouts: Equatable, Sendable {
-    /// From the look-up of the name, for the last of its addresses, to the answer of the last greeting command; those
-    /// before it have a second each to take the connection. Asking Sentinels or a cluster's nodes where to go has as long.
+    /// From the look-up of the name to the answer of the last greeting command. Each of the name's addresses but the last
+    /// has at most a second to accept. Locating the server by Sentinels or a cluster's nodes has as long once more.
     public var connectMs: Int64 = 5_000
-    /// For a command that does not say its own; counted from when bytes last moved.
+    /// Timeout of a command without one of its own, counted from when bytes last moved.
     public var commandMs: Int64 = 5_000
     /// Reconnects are spread over all of the time between the smallest pause and one that doubles up to the largest.
     public var minBackoffMs: Int64 = 50
@@ -49,16 +49,9 @@ public enum RedisState: Equatable, Sendable {
 
 /// The Sentinels' latest answers about the primary that a connection uses.
 public struct SentinelState: Equatable, Sendable {
-    /// Number of Sentinels that name a primary.
+    /// Sentinels that name a primary, of those that the URL names.
     public let answering: Int
-    /// Number of Sentinels that the URL names.
     public let configured: Int
     /// Whether a majority of the configured Sentinels names the primary in use.
     public let isConfirmed: Bool
-
-    public init(answering: Int, configured: Int, isConfirmed: Bool) {
-        self.answering = answering
-        self.configured = configured
-        self.isConfirmed = isConfirmed
-    }
 }

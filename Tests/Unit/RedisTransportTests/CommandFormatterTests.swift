@@ -69,8 +69,8 @@ import Testing
         }
     }
 
-    @Test func whatRedisWouldNotTakeIsNotSent() {
-        // Nobody looks at their bytes, so none are written, and no memory is touched.
+    @Test func commandBeyondTheLimitsOfRedisIsNotSent() {
+        // Their bytes are never read, so none are written, and no memory is touched.
         func word(_ count: Int) -> ArraySlice<UInt8> { [UInt8](unsafeUninitializedCapacity: count) { $1 = count }[...] }
         let longest = CommandFormatter.maxWordBytes
         func fits(_ words: [ArraySlice<UInt8>]) -> Bool {

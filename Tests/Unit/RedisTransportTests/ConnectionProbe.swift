@@ -6,7 +6,7 @@ import TestSupport
 
 typealias Answer = Result<RedisValue, RedisError>
 
-/// Drives one connection on its own loop through a script and keeps what was seen, in order.
+/// Drives one connection on its own loop through a script and records states and answers, in order.
 final class ConnectionProbe: Sendable {
     struct Record: Sendable {
         var states: [RedisState] = []
@@ -32,7 +32,7 @@ final class ConnectionProbe: Sendable {
         try runLoop(seconds: seconds) { [record] loop in
             let connection = RedisConnection(
                 loop: loop,
-                endpoint: endpoint,
+                deployment: RedisDeployment(endpoint),
                 name: "a test",
                 tls: tls,
                 timeouts: timeouts,

@@ -7,7 +7,7 @@ import Testing
 @Suite struct HostilePeerTests {
     private static let greeting = "+OK\r\n+PONG\r\n"
 
-    /// What became of one command that the peer answered with these bytes.
+    /// The result of one command that the peer answered with these bytes.
     private func answer(_ bytes: [UInt8], limits: RedisLimits = RedisLimits(), inPieces: Bool = false) throws -> Answer?
     {
         let peer = try ScriptedPeer { connection, _ in
@@ -71,7 +71,7 @@ import Testing
         #expect(try answer(fits, limits: limits)?.value != nil)
     }
 
-    @Test func aReplyThatNobodyAskedForEndsTheConnection() throws {
+    @Test func replyWithoutACommandEndsTheConnection() throws {
         let peer = try ScriptedPeer { connection, number in
             connection.receive(until: "PING")
             connection.send(Self.greeting + (number == 0 ? "+SURPRISE\r\n" : ""))

@@ -34,7 +34,7 @@ import Testing
         #expect(sent.withLock { $0 } == rounds * 2_000)
         let counter = try #require(Int(try server.cli("GET", "counter")))
         let acknowledged = applied.withLock { $0 }
-        // Nothing acknowledged is missing, nothing was sent twice, what is beyond is said to be in doubt.
+        // No acknowledged command is missing, none was sent twice, and the others are reported as in doubt.
         #expect(counter >= acknowledged)
         #expect(counter <= acknowledged + lost.withLock { $0 })
     }
@@ -102,7 +102,7 @@ import Testing
         #expect(probe.states.dropFirst().first?.isUnavailable == true)
     }
 
-    @Test func whatWasNotWrittenIsNotInDoubt() throws {
+    @Test func unwrittenCommandIsNotInDoubt() throws {
         // Answers the greeting and reads no more: the kernel's buffers fill, the rest stays with us.
         let peer = try ScriptedPeer { connection, number in
             connection.receive(until: "PING")
@@ -130,7 +130,7 @@ import Testing
         #expect(doubts.last == false)
     }
 
-    /// Asks a peer and takes what becomes of it; the peer, once greeted, takes the question in its own way.
+    /// Sends a command to a peer and returns its result; after the greeting the peer runs `play`.
     private func ask(_ question: RedisCommand, _ play: @escaping @Sendable (ScriptedPeer.Connection) -> Void) throws
         -> (answer: Answer?, tookMs: UInt64)
     {
@@ -177,7 +177,7 @@ import Testing
         #expect(tookMs > UInt64(Self.patienceMs))
     }
 
-    @Test func anAnswerThatStopsComingIsNotWaitedForLonger() throws {
+    @Test func stoppedAnswerTimesOut() throws {
         let (answer, tookMs) = try ask(RedisCommand("QUESTION")) { connection in
             connection.receive(until: "QUESTION")
             connection.send("$100\r\n0123456789")
@@ -207,11 +207,11 @@ import Testing
         #expect(tookMs > UInt64(Self.patienceMs))
     }
 
-    @Test func aCommandThatIsNotTakenIsNotWaitedForLonger() throws {
+    @Test func unreadCommandTimesOut() throws {
         let question = RedisCommand("QUESTION", String(repeating: "x", count: 40 << 20))
         let (answer, tookMs) = try ask(question) { connection in
             connection.receive(until: "QUESTION")
-            // Takes no more, and hangs up only when the other side has given up.
+            // Reads no more, and hangs up only after the client has closed.
             usleep(UInt32(Self.patienceMs) * 4_000)
         }
         #expect(answer?.error?.code == .timeout)

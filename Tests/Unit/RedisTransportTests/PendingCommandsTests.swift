@@ -11,14 +11,14 @@ import Testing
         return pending
     }
 
-    @Test func aCommandIsLateWhenNothingHasMovedForAsLong() {
+    @Test func commandIsLateWhenNoBytesMovedDuringItsTimeout() {
         let entry = PendingCommands<Int>.Entry(waiter: 0, sentAt: 100, timeout: 50, end: 0)
         #expect(entry.deadline(movedAt: 0) == 150, "bytes that moved before it was sent say nothing of it")
         #expect(entry.deadline(movedAt: 100) == 150)
         #expect(entry.deadline(movedAt: 140) == 190)
     }
 
-    @Test func theEarliestIsNotAlwaysTheFirst() {
+    @Test func earliestDeadlineMayBeOfALaterCommand() {
         var pending = commands([(100, 5_000), (200, 50), (300, 5_000)])
         #expect(pending.earliestDeadline(movedAt: 0) == 250)
         #expect(pending.earliestDeadline(movedAt: 400) == 450)
@@ -29,8 +29,8 @@ import Testing
         #expect(pending.earliestDeadline(movedAt: 400) == nil)
     }
 
-    /// While others wait behind it, too: an answered command may have been a job of hundreds of megabytes.
-    @Test func whatIsAnsweredIsLetGo() {
+    /// Also while commands wait behind it: an answered command may hold a job of hundreds of megabytes.
+    @Test func waiterOfAnAnsweredCommandIsReleased() {
         final class Waiter {}
         var pending = PendingCommands<Waiter>()
         weak var first: Waiter?

@@ -2,7 +2,7 @@ import Testing
 
 @testable import RedisTransport
 
-/// Whether a primary is still the primary: what three Sentinels name, against what is in use.
+/// Whether the primary in use is still the primary, by the answers of three Sentinels.
 @Suite struct PrimaryWatchTests {
     private static let old = SentinelAnswer(address: .tcp(host: "old", port: 1), epoch: 3)
     private static let new = SentinelAnswer(address: .tcp(host: "new", port: 1), epoch: 4)
@@ -61,8 +61,8 @@ import Testing
         #expect(watch.status(of: Self.old, nowMs: 0) == .unconfirmed)
     }
 
-    /// What is located by the same answers is what the watch then confirms: a connection never goes to and fro.
-    @Test func whatIsChosenIsNotLeftAgain() throws {
+    /// The watch confirms the primary that the same answers located: a connection never alternates.
+    @Test func chosenPrimaryIsConfirmedByTheSameAnswers() throws {
         let all = [Self.old, Self.new, Self.reset, Self.former, nil]
         for first in all {
             for second in all {

@@ -92,7 +92,7 @@ import Testing
             ]
         )
         let codes = probe.answers.map { $0.error?.code }
-        #expect(codes[0] == .noScript)
+        #expect(codes[0] == RedisError.Code(rawValue: "NOSCRIPT"))
         #expect(codes[1] == .functionNotFound)
         #expect(codes[3] == .outOfMemory)
         #expect(codes[4] == .noGroup)

@@ -5,7 +5,7 @@ import StreamWire
 import TestSupport
 import Testing
 
-/// What a client makes of a cluster whose nodes send it elsewhere, and of Sentinels that disagree.
+/// A client of a cluster whose nodes redirect it, and of Sentinels that disagree.
 @Suite struct RedirectionTests {
     private static let slot = HashSlot(key: "key").number
 
@@ -57,14 +57,14 @@ import Testing
         }
     }
 
-    @Test func aNodeThatTakesAConnectionAndSaysNothingIsNamed() async throws {
+    @Test func nodeThatNeverGreetsIsNamedInTheError() async throws {
         let silent = try ScriptedPeer { connection, _ in connection.waitForEnd() }
         defer { silent.stop() }
         let error = try await failure("redis-cluster://127.0.0.1:\(silent.port)")
         #expect(error?.message == "node at 127.0.0.1:\(silent.port): timeout: no answer within 270 ms")
     }
 
-    @Test func aNodeThatGreetsAndThenSaysNothingIsNamed() async throws {
+    @Test func nodeThatOnlyGreetsIsNamedInTheError() async throws {
         let silent = try RedisPeer { _ in
             Thread.sleep(forTimeInterval: 2)
             return nil
@@ -115,7 +115,7 @@ import Testing
         RedisCommand("GET", "key"), RedisCommand("INCR", "key"), RedisCommand("INCR", "key"),
     ]
 
-    /// That the first one belongs elsewhere says nothing of those behind it.
+    /// A redirection of the first command does not concern the commands behind it.
     @Test(arguments: ["MOVED \(slot) 127.0.0.1:1", "ASK \(slot) 127.0.0.1:1", "READONLY no"])
     func everyCommandOfAPipelineHasItsOwnAnswer(_ refusal: String) throws {
         let answers = try pipeline(Self.commands) { command in command == ["GET", "key"] ? "-\(refusal)" : "+done" }
@@ -124,7 +124,7 @@ import Testing
         )
     }
 
-    @Test func onlyWhatANodeDidNotAnswerIsInDoubt() throws {
+    @Test func onlyUnansweredCommandsAreInDoubt() throws {
         let answers = try pipeline(Self.commands) { command in
             command == ["GET", "key"] ? "-MOVED \(Self.slot) 127.0.0.1:1" : nil
         }
@@ -181,7 +181,7 @@ import Testing
     }
 
     @Test(arguments: ["TRYAGAIN some keys are elsewhere", "CLUSTERDOWN The cluster is down", "LOADING reading"])
-    func whatPassesIsTriedAgain(_ line: String) async throws {
+    func transientErrorIsRetried(_ line: String) async throws {
         let (own, refusals) = (Locked<UInt16>(0), Locked(2))
         let node = try RedisPeer { command in
             if command == ["CLUSTER", "SLOTS"] { return RedisPeer.map(own.withLock { $0 }) }
@@ -198,7 +198,7 @@ import Testing
         #expect(try await client.send(RedisCommand("GET", "key")) == .status("done"))
     }
 
-    @Test func whatWasRefusedForGoodIsNotTriedAgain() async throws {
+    @Test func permanentErrorIsNotRetried() async throws {
         let own = Locked<UInt16>(0)
         let node = try RedisPeer { command in
             command == ["CLUSTER", "SLOTS"] ? RedisPeer.map(own.withLock { $0 }) : "-NOPERM no"
@@ -213,7 +213,7 @@ import Testing
     }
 
     /// Of three Sentinels one was cut off before the failover, and the server that it names has become a replica.
-    @Test func theSentinelWithTheLatestWordIsBelieved() async throws {
+    @Test func sentinelWithTheLatestConfigurationIsChosen() async throws {
         let primary = try RedisPeer { command in command == ["ROLE"] ? "*1\r\n$6\r\nmaster" : "+primary" }
         let replica = try RedisPeer { command in command == ["ROLE"] ? "*1\r\n$5\r\nslave" : "+replica" }
         func sentinel(_ port: UInt16, _ epoch: String) throws -> RedisPeer {

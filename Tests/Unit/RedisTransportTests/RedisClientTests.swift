@@ -15,7 +15,7 @@ import Testing
         }
     }
 
-    @Test func throwsWhyItCannotConnect() async throws {
+    @Test func connectThrowsItsReason() async throws {
         let folder = try TemporaryFolder()
         let endpoint = RedisEndpoint(address: .unix(path: folder.file("nobody.sock")))
         await #expect(throws: RedisError.self) { _ = try await RedisClient.connect(endpoint) }

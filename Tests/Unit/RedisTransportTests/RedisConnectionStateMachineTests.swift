@@ -24,7 +24,7 @@ import Testing
         return nil
     }
 
-    @Test func thePlainPath() {
+    @Test func connectionWithoutTLSBecomesReady() {
         var machine = machine(greetings: 2)
         #expect(machine.connect() == [.report(.connecting), .armDeadline(milliseconds: 5_000), .resolve(attempt: 1)])
         #expect(machine.resolved(attempt: 1, addresses: 2) == [.armDeadline(milliseconds: 1_000), .open(address: 0)])
@@ -35,7 +35,7 @@ import Testing
         #expect(machine.isReady)
     }
 
-    @Test func theTLSPath() {
+    @Test func connectionWithTLSBecomesReady() {
         var machine = machine(tls: true)
         _ = machine.connect()
         _ = machine.resolved(attempt: 1, addresses: 1)
@@ -229,13 +229,13 @@ import Testing
         #expect(actions.contains(.report(.unavailable(moved))))
         #expect(pause(actions) == 100)
         #expect(machine.answered(nowMs: 6_000, random: 1) == [])
-        // The waiters hear what became of them, the others why the connection ended.
+        // The waiters fail with their own reason, the state shows why the connection ended.
         let cut = hangingUp.lost(Self.broken, nowMs: 0, random: 0)
         #expect(cut.contains(.report(.unavailable(moved))))
         #expect(cut.last == .failPending(Self.broken))
     }
 
-    @Test func closeTellsWaitersLast() {
+    @Test func closeFailsWaitersLast() {
         var machine = ready()
         let actions = machine.close()
         #expect(actions.first == .dropSocket)

@@ -18,7 +18,7 @@ import Testing
         #expect("\(try RedisDeployment(url: url))" == description)
     }
 
-    @Test func theUserIsTheServersNotTheSentinels() throws {
+    @Test func userSignsInToTheServersNotToTheSentinels() throws {
         let deployment = try RedisDeployment(url: "rediss-sentinel://u:canary@a,b:1/2")
         #expect(deployment.form == .sentinel(primary: "mymaster"))
         #expect(deployment.server.user == "u" && deployment.server.password == "canary")

@@ -7,7 +7,7 @@ import Testing
         ("READONLY You can't write against a read only replica.", .readOnly, true),
         ("OOM command not allowed when used memory > 'maxmemory'.", .outOfMemory, true),
         ("MISCONF Redis is configured to save RDB snapshots", .misconf, true),
-        ("NOSCRIPT No matching script.", .noScript, false),
+        ("NOSCRIPT No matching script.", RedisError.Code(rawValue: "NOSCRIPT"), false),
         ("ERR Function not found", .functionNotFound, false),
         ("ERR unknown command 'X'", .server, false),
         ("ERR max number of clients reached", .tooManyClients, true),

@@ -1,13 +1,13 @@
 import EventLoop
 import TestSupport
 
-/// A peer that speaks Redis: each command is answered by what the test says.
+/// A peer that speaks Redis: the test gives the answer to each command.
 final class RedisPeer: Sendable {
     private let peer: ScriptedPeer
     private let seen = Locked<[[String]]>([])
 
     var port: UInt16 { peer.port }
-    /// Every command but those of the greeting, in the order of their coming.
+    /// Every command except the greeting's, in the order of arrival.
     var commands: [[String]] { seen.withLock { $0 } }
 
     /// - Parameter answer: the reply in Redis' own words, such as `+OK`; nil hangs up. Not asked about the greeting, unless

@@ -36,8 +36,8 @@ import Testing
         try result.get()
     }
 
-    /// The buffer of a large reply goes with it; what stands behind it, or comes later, is read as ever.
-    @Test(arguments: [1 << 16, 1 << 20, 1 << 30]) func whatFollowsALargeReplyIsRead(size: Int) {
+    /// The buffer of a large reply is freed; replies behind it, or later, are read.
+    @Test(arguments: [1 << 16, 1 << 20, 1 << 30]) func replyBehindALargeOneIsRead(size: Int) {
         let large = [UInt8](repeating: UInt8(ascii: "x"), count: 3 << 20)
         let bulk = Array("$\(large.count)\r\n".utf8) + large + Array("\r\n".utf8)
         let bytes = bulk + Array("+OK\r\n".utf8) + bulk + Array("*2\r\n:1\r\n".utf8) + bulk + Array(":7\r\n".utf8)
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func whatWasEncodedIsReadBackHoweverItIsCut() {
+    @Test func encodedRepliesAreReadBackInPiecesOfAnySize() {
         for seed in 0..<300 as Range<UInt64> {
             var generator = SeededGenerator(seed: seed)
             let values = (0..<5).map { _ in Self.random(&generator, depth: 0) }

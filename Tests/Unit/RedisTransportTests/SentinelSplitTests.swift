@@ -1,9 +1,10 @@
 import EventLoop
 import Foundation
-import RedisTransport
 import StreamWire
 import TestSupport
 import Testing
+
+@testable import RedisTransport
 
 /// Three real Sentinels, a primary and its replicas, of which the primary is replaced and goes on answering its clients.
 @Suite struct SentinelSplitTests {

@@ -4,7 +4,7 @@ import StreamWire
 import TestSupport
 import Testing
 
-/// A real Sentinel and a real primary, both over TLS, and the Sentinel with a user for nothing but this question.
+/// A real Sentinel and a real primary, both over TLS, and the Sentinel with a user that may only query.
 @Suite struct SentinelTests {
     private struct Place {
         let certificates: Certificates
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func thePrimaryIsFoundOverTLSAsAUserWhoMayOnlyAsk() async throws {
+    @Test func primaryIsFoundOverTLSByAUserThatMayOnlyQuery() async throws {
         let place = try Place()
         defer { place.stop() }
         let tls = TLSOptions(caFile: place.certificates.caFile)
@@ -54,7 +54,7 @@ import Testing
         #expect(primaries.map(\.address) == [.tcp(host: "127.0.0.1", port: place.primary.port)])
     }
 
-    @Test func whatASentinelRefusesIsSaid() async throws {
+    @Test func refusalOfASentinelIsReported() async throws {
         let place = try Place()
         defer { place.stop() }
         let tls = TLSOptions(caFile: place.certificates.caFile)

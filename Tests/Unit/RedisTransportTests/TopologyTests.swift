@@ -41,7 +41,7 @@ import Testing
 
     // MARK: Maps
 
-    @Test func aMapSaysWhoHasASlot() throws {
+    @Test func mapNamesThePrimaryOfASlot() throws {
         let value = RedisValue.array([
             .array([.integer(0), .integer(99), Self.node(Self.text("a"), 1), Self.node(Self.text("b"), 2)]),
             .array([.integer(100), .integer(100), Self.node(.null, 3)]),
@@ -68,7 +68,7 @@ import Testing
         #expect(map.ranges.isEmpty)
     }
 
-    @Test func whatIsNoMapIsNone() {
+    @Test func otherReplyIsNoMap() {
         #expect(ClusterMap(.null, from: Self.asked) == nil)
     }
 
@@ -88,7 +88,7 @@ import Testing
         SentinelAnswer(address: .tcp(host: host, port: 1), epoch: epoch)
     }
 
-    @Test func theMajorityIsBelievedThenTheLatestConfiguration() {
+    @Test func majorityIsChosenElseTheLatestConfiguration() {
         var answers = SentinelAnswers(asked: 3, primary: "main")
         // Cut off when the primary was replaced, and the quickest to answer.
         answers.record(.success(Self.named("old", epoch: 3)), from: Self.sentinels[0])
@@ -119,7 +119,7 @@ import Testing
         #expect(answers.best?.address == .tcp(host: "a", port: 1))
     }
 
-    @Test func aSentinelThatKnowsNoPrimarySaysSo() {
+    @Test func sentinelWithoutThePrimaryIsNamedInTheError() {
         var answers = SentinelAnswers(asked: 1, primary: "main")
         answers.record(.failure(RedisError(reply: "ERR No such master with that name")), from: Self.sentinels[0])
         #expect(answers.best == nil)
@@ -133,7 +133,7 @@ import Testing
         sentinel("a", "0", epoch: "1"),
         sentinel("a", "x", epoch: "1"),
     ])
-    func anAnswerThatNamesNobodyIsNone(_ value: RedisValue) {
+    func answerWithoutAPrimaryIsRefused(_ value: RedisValue) {
         #expect(SentinelAnswer(facts: value) == nil)
     }
 

@@ -46,17 +46,20 @@ final class ClientSession {
         self.tls = tls
         self.timeouts = timeouts
         self.patienceMs = max(0, patienceMs)
-        first = RedisConnection(
-            loop: loop,
-            deployment: deployment,
-            name: name,
-            tls: tls,
-            timeouts: timeouts,
-            random: Self.random
-        )
+        first = connection(on: loop, to: deployment)
     }
 
-    private static func random() -> Double { Double.random(in: 0..<1) }
+    private func connection(on loop: EventLoop, to deployment: RedisDeployment, key: String? = nil) -> RedisConnection {
+        RedisConnection(
+            loop: loop,
+            deployment: deployment,
+            key: key,
+            staysWithMovingSlot: true,
+            name: name,
+            tls: tls,
+            timeouts: timeouts
+        )
+    }
 
     func connect(_ outcome: @escaping (RedisError?) -> Void) {
         let start = EventLoop.readClock()
@@ -133,16 +136,7 @@ final class ClientSession {
         guard let loop, deployment.form == .cluster, let key = command.routingKey else { return first }
         let slot = HashSlot(key: key)
         if let link = links[slot] { return link }
-        let link = RedisConnection(
-            loop: loop,
-            deployment: deployment,
-            key: String(decoding: key, as: UTF8.self),
-            staysWithMovingSlot: true,
-            name: name,
-            tls: tls,
-            timeouts: timeouts,
-            random: Self.random
-        )
+        let link = connection(on: loop, to: deployment, key: String(decoding: key, as: UTF8.self))
         links[slot] = link
         link.connect()
         return link
@@ -151,16 +145,7 @@ final class ClientSession {
     /// - Returns: false while the node is not connected yet.
     private func sendAsking(_ call: Call, _ node: RedisEndpoint) -> Bool {
         guard let loop else { return false }
-        let aside =
-            asides[node.authority]
-            ?? RedisConnection(
-                loop: loop,
-                endpoint: node,
-                name: name,
-                tls: tls,
-                timeouts: timeouts,
-                random: Self.random
-            )
+        let aside = asides[node.authority] ?? connection(on: loop, to: RedisDeployment(node))
         if asides.updateValue(aside, forKey: node.authority) == nil { aside.connect() }
         guard aside.state == .ready else { return false }
         // It counts for the next command only, so the two must go out together.

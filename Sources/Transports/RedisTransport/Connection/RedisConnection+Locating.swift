@@ -1,68 +1,6 @@
-public import EventLoop
-public import OpenSSLKit
-internal import StreamWire
+internal import EventLoop
 
 extension RedisConnection {
-    /// Connects to the server of a deployment that is the right one at each connect.
-    ///
-    /// - Parameters:
-    ///   - key: in a cluster, a key of the slot that this connection is for; nil: any primary.
-    ///   - staysWithMovingSlot: an `ASK` leaves the connection as it is; otherwise it ends it, as `MOVED` does.
-    ///   - others: as for one server.
-    public convenience init(
-        loop: EventLoop,
-        deployment: RedisDeployment,
-        key: String? = nil,
-        staysWithMovingSlot: Bool = false,
-        name: String,
-        tls: TLSOptions = TLSOptions(),
-        timeouts: RedisTimeouts = RedisTimeouts(),
-        limits: RedisLimits = RedisLimits(),
-        random: @escaping () -> Double
-    ) {
-        let locator: any ServerLocator
-        var timeouts = timeouts
-        switch deployment.form {
-        case .server: locator = FixedLocator(deployment.server)
-        case .sentinel(let primary):
-            timeouts.maxBackoffMs = min(timeouts.maxBackoffMs, Self.mostBackoffMs)
-            locator = SentinelLocator(
-                loop: loop,
-                sentinels: deployment.nodes,
-                primary: primary,
-                server: deployment.server,
-                tls: tls,
-                patienceMs: timeouts.connectMs,
-                random: random
-            )
-        case .cluster:
-            locator = ClusterLocator(
-                loop: loop,
-                seeds: deployment.nodes,
-                server: deployment.server,
-                slot: key.map { HashSlot(key: $0) },
-                staysWithMovingSlot: staysWithMovingSlot,
-                tls: tls,
-                patienceMs: timeouts.connectMs,
-                random: random
-            )
-        }
-        self.init(
-            loop: loop,
-            server: deployment.server,
-            locator: locator,
-            name: name,
-            tls: tls,
-            timeouts: timeouts,
-            limits: limits,
-            random: random
-        )
-    }
-
-    /// The longest backoff with Sentinels, in milliseconds: all workers have to reach a new primary at about the same
-    /// time.
-    private static let mostBackoffMs: Int64 = 1_000
-
     /// The Sentinels' latest answers about the primary in use; nil without Sentinels, and before they were asked.
     public var sentinelState: SentinelState? { locator.sentinelState }
 

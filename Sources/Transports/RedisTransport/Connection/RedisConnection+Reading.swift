@@ -74,7 +74,7 @@ extension RedisConnection {
 
     private func deliver(_ value: RedisValue) throws(RedisError) {
         guard let entry = pending.popFirst() else {
-            throw RedisError(.protocolError, "a reply that nobody asked for")
+            throw RedisError(.protocolError, "a reply without a command")
         }
         var failure: RedisError?
         if case .error(let line) = value { failure = RedisError(reply: line) }

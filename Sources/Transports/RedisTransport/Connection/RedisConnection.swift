@@ -7,9 +7,9 @@ public import StreamWire
 /// server is located anew: with Sentinels or a cluster it may be another one.
 ///
 /// Commands sent within a turn leave in one write at its end, large ones piece by piece, and are answered in order. A
-/// command that blocks in Redis (`XREADGROUP BLOCK`) holds those behind it, so give it a connection of its own and a timeout longer than it
-/// blocks. Nothing is ever sent twice: a command whose answer is lost fails with `maybeApplied`. A server that turns out
-/// to be the wrong one still answers each command that it was sent; then the right one is looked for.
+/// command that blocks in Redis (`XREADGROUP BLOCK`) delays the commands behind it: it needs a connection of its own and a
+/// timeout longer than it blocks. Nothing is ever sent twice: a command whose answer is lost fails with `maybeApplied`. A
+/// server that turns out to be the wrong one still answers the commands it was sent; then the right one is located.
 ///
 /// Call ``close()`` on the loop before dropping the last reference.
 public final class RedisConnection {
@@ -18,8 +18,6 @@ public final class RedisConnection {
     /// Called on the loop at every change of ``state``.
     public var onStateChange: (RedisState) -> Void = { _ in }
     public var state: RedisState { machine.state }
-    /// Commands sent and not answered yet.
-    public var inFlight: Int { pending.count }
 
     enum Waiter {
         case greeting(expected: Greeting.Expectation)
@@ -27,7 +25,7 @@ public final class RedisConnection {
     }
 
     let loop: EventLoop
-    /// The server that is, or is to be, connected to.
+    /// The server that is, or is to be, connected to; before the first one is located, only how to sign in to it.
     public internal(set) var endpoint: RedisEndpoint
     let locator: any ServerLocator
     let timeouts: RedisTimeouts
@@ -62,63 +60,67 @@ public final class RedisConnection {
     private var turnEnd: TurnEndID?
     var reconsidering: TimerID?
 
-    /// To one server.
-    ///
     /// - Parameters:
+    ///   - key: in a cluster, a key of the slot that this connection is for; nil: any primary.
+    ///   - staysWithMovingSlot: an `ASK` leaves the connection as it is; otherwise it ends it, as `MOVED` does.
     ///   - name: for `CLIENT SETNAME`; characters that Redis refuses there become `-`; empty: no name.
-    ///   - tls: used when the endpoint says `rediss://`.
+    ///   - tls: used when the deployment's URL begins with `rediss`.
     ///   - random: in 0..<1, spreads the reconnects.
-    public convenience init(
+    public init(
         loop: EventLoop,
-        endpoint: RedisEndpoint,
+        deployment: RedisDeployment,
+        key: String? = nil,
+        staysWithMovingSlot: Bool = false,
         name: String,
         tls: TLSOptions = TLSOptions(),
         timeouts: RedisTimeouts = RedisTimeouts(),
         limits: RedisLimits = RedisLimits(),
-        random: @escaping () -> Double
+        random: @escaping () -> Double = { Double.random(in: 0..<1) }
     ) {
-        self.init(
-            loop: loop,
-            server: endpoint,
-            locator: FixedLocator(endpoint),
-            name: name,
-            tls: tls,
-            timeouts: timeouts,
-            limits: limits,
-            random: random
-        )
-    }
-
-    /// - Parameter server: how to sign in; its address means nothing before the locator has answered.
-    init(
-        loop: EventLoop,
-        server: RedisEndpoint,
-        locator: any ServerLocator,
-        name: String,
-        tls: TLSOptions,
-        timeouts: RedisTimeouts,
-        limits: RedisLimits,
-        random: @escaping () -> Double
-    ) {
+        var timeouts = timeouts
+        switch deployment.form {
+        case .server: locator = FixedLocator(deployment.server)
+        case .sentinel(let primary):
+            timeouts.maxBackoffMs = min(timeouts.maxBackoffMs, Self.mostBackoffMs)
+            locator = SentinelLocator(
+                loop: loop,
+                deployment: deployment,
+                primary: primary,
+                tls: tls,
+                patienceMs: timeouts.connectMs
+            )
+        case .cluster:
+            locator = ClusterLocator(
+                loop: loop,
+                deployment: deployment,
+                slot: key.map { HashSlot(key: $0) },
+                staysWithMovingSlot: staysWithMovingSlot,
+                tls: tls,
+                patienceMs: timeouts.connectMs
+            )
+        }
         self.loop = loop
-        endpoint = server
-        self.locator = locator
+        endpoint = deployment.server
         self.tls = tls
         self.timeouts = timeouts
         self.limits = limits
         self.random = random
-        greeting = Greeting.commands(endpoint: server, name: name, mustBePrimary: locator.mustBePrimary)
+        greeting = Greeting.commands(endpoint: endpoint, name: name, mustBePrimary: locator.mustBePrimary)
         machine = RedisConnectionStateMachine(
             timeouts: timeouts,
-            usesTLS: server.usesTLS,
+            usesTLS: endpoint.usesTLS,
             greetings: greeting.count
         )
         turnEnd = loop.onTurnEnd { [weak self] in self?.endTurn() }
     }
 
+    /// The longest backoff with Sentinels, in milliseconds: all workers have to reach a new primary at about the same
+    /// time.
+    private static let mostBackoffMs: Int64 = 1_000
+
     deinit { assert(channel == nil, "close() the connection on its loop first") }
 
-    /// Starts to connect. Once; from then on the connection looks after itself.
+    /// Starts to connect. Call it once; the connection reconnects by itself.
     public func connect() { perform(machine.connect()) }
 
     /// Final. Commands in flight fail with `connectionLost`.
@@ -135,7 +137,7 @@ public final class RedisConnection {
     /// server is the right one and this one only answers what it was sent.
     ///
     /// - Parameter timeoutMs: until the answer, counted anew whenever bytes come, or leave after they had to wait. For a
-    ///   blocking command longer than it blocks. A command that runs out of time takes the connection with it.
+    ///   blocking command longer than it blocks. A command that times out closes the connection.
     public func send(_ command: RedisCommand, timeoutMs: Int64? = nil, _ completion: @escaping Completion) {
         guard machine.isReady else {
             return completion(.failure(RedisError(.notConnected, "no connection to \(endpoint)")))
@@ -163,7 +165,7 @@ public final class RedisConnection {
         let timeout = UInt64(max(0, min(timeoutMs, 1 << 40))) * 1_000_000
         pending.append(PendingCommands.Entry(waiter: waiter, sentAt: sentAt, timeout: timeout, end: position))
         armCommandTimer(sentAt + timeout)
-        // Sent from another hook of the turn's end, this one's may be over: a timer keeps the loop from waiting.
+        // Another hook of the turn's end may send after this one's has run: a timer prevents the loop from waiting.
         if turnGuard == nil { turnGuard = loop.schedule(afterNanoseconds: 0) {} }
     }
 
@@ -179,10 +181,9 @@ public final class RedisConnection {
             case .secure: secure()
             case .greet: greet()
             case .armDeadline(let milliseconds):
-                setPhaseTimer(milliseconds) { [weak self] in self?.connectDeadlinePassed() }
-            case .armBackoff(let milliseconds):
-                setPhaseTimer(milliseconds) { [weak self] in self?.backoffElapsed() }
-            case .disarm: setPhaseTimer(nil)
+                armPhaseTimer(milliseconds) { $0.machine.deadlinePassed(nowMs: $0.nowMs, random: $0.random()) }
+            case .armBackoff(let milliseconds): armPhaseTimer(milliseconds) { $0.machine.backoffElapsed() }
+            case .disarm: disarmPhaseTimer()
             case .dropSocket: dropSocket()
             case .report(let state): onStateChange(state)
             case .failPending(let error): failPending(error)
@@ -332,7 +333,7 @@ public final class RedisConnection {
         }
     }
 
-    /// Writable is asked for only while bytes wait, or the loop would spin.
+    /// Watches for writability only while bytes wait, or the loop would spin.
     func watch() {
         guard let registration, let channel else { return }
         loop.update(registration, interest: channel.hasUnsentBytes ? [.read, .write] : .read)
@@ -340,19 +341,21 @@ public final class RedisConnection {
 
     // MARK: Timers
 
-    private func setPhaseTimer(_ milliseconds: Int64?, _ body: @escaping () -> Void = {}) {
+    private func armPhaseTimer(
+        _ milliseconds: Int64,
+        _ elapsed: @escaping (RedisConnection) -> [RedisConnectionStateMachine.Action]
+    ) {
+        disarmPhaseTimer()
+        phaseTimer = loop.schedule(afterMilliseconds: milliseconds) { [weak self] in
+            guard let self else { return }
+            phaseTimer = nil
+            perform(elapsed(self))
+        }
+    }
+
+    private func disarmPhaseTimer() {
         if let phaseTimer { loop.cancel(phaseTimer) }
-        phaseTimer = milliseconds.map { loop.schedule(afterMilliseconds: $0, body) }
-    }
-
-    private func connectDeadlinePassed() {
         phaseTimer = nil
-        perform(machine.deadlinePassed(nowMs: nowMs, random: random()))
-    }
-
-    private func backoffElapsed() {
-        phaseTimer = nil
-        perform(machine.backoffElapsed())
     }
 
     /// One timer for all commands, at the earliest deadline known; it finds the next one when it fires.

@@ -10,12 +10,11 @@
 /// what was sent gets its own answers first.
 struct RedisConnectionStateMachine {
     enum Action: Equatable {
-        /// Find the server and look its name up; answer with `resolved(attempt:addresses:)` or `resolveFailed`.
+        /// Locate the server and resolve its name; then call `resolved(attempt:addresses:)` or `resolveFailed`.
         case resolve(attempt: UInt64)
         /// Open a socket to the address of that index.
         case open(address: Int)
         case secure
-        /// Send the greeting commands.
         case greet
         /// One timer, replaced by each of these and by `disarm`.
         case armDeadline(milliseconds: Int64)
@@ -35,7 +34,7 @@ struct RedisConnectionStateMachine {
         /// `failure` is the first error among the greeting's replies.
         case greeting(missing: Int, failure: RedisError?)
         case ready(sinceMs: Int64)
-        /// For that reason, and until the last answer is in.
+        /// Left for that reason once the last answer is in.
         case leaving(RedisError, sinceMs: Int64)
         case waiting
         case closed
@@ -43,7 +42,7 @@ struct RedisConnectionStateMachine {
 
     /// A connection that held this long starts the next backoff from the smallest pause.
     static let settledMs: Int64 = 5_000
-    /// For an address to take the connection while there are others.
+    /// Time of an address to accept the connection while there are others.
     private static let addressMs: Int64 = 1_000
 
     private let timeouts: RedisTimeouts
@@ -75,7 +74,7 @@ struct RedisConnectionStateMachine {
         return begin()
     }
 
-    /// An answer for an attempt that is over is ignored: the look-up cannot be called back.
+    /// Ignores the answer for an earlier attempt: a look-up cannot be cancelled.
     mutating func resolved(attempt: UInt64, addresses: Int) -> [Action] {
         guard phase == .resolving, attempt == self.attempt, addresses > 0 else { return [] }
         phase = .opening(address: 0, of: addresses)
@@ -95,7 +94,7 @@ struct RedisConnectionStateMachine {
         return rest + [.secure]
     }
 
-    /// An address that swallows all that is sent to it must not use up the time of those behind it.
+    /// An address that does not answer must not use up the time of the addresses behind it.
     private func deadlineMs(address: Int, of count: Int) -> Int64 {
         address + 1 < count ? min(timeouts.connectMs, Self.addressMs) : timeouts.connectMs
     }
@@ -146,13 +145,13 @@ struct RedisConnectionStateMachine {
         return []
     }
 
-    /// Nothing is outstanding any more.
+    /// The last outstanding command was answered.
     mutating func answered(nowMs: Int64, random: Double) -> [Action] {
         guard case .leaving(let reason, _) = phase else { return [] }
         return lost(reason, nowMs: nowMs, random: random)
     }
 
-    /// The connection broke, or the driver gives it up.
+    /// The connection broke, or the driver abandons it.
     mutating func lost(_ error: RedisError, nowMs: Int64, random: Double) -> [Action] {
         var reason: RedisError?
         switch phase {

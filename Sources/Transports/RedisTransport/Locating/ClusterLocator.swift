@@ -4,53 +4,42 @@ internal import StreamWire
 
 /// Finds the node that has one slot of a cluster.
 ///
-/// A `MOVED` names the next node; a `CLUSTERDOWN` means that the map is asked for again. `ASK` is never followed from here:
-/// a function touches keys that it does not name, and while a slot moves they are on two nodes. No key is named like a
-/// project's base. So the node that gives a slot away answers every function call with `ASK`, before anything of it is
-/// run, until the last key has gone. After `ASK` a caller with unconfirmed commands begins with a new connection.
+/// A `MOVED` names the next node; after a `CLUSTERDOWN` the map is read again. `ASK` is never followed: a function touches
+/// keys that it does not name, and while a slot moves they are on two nodes. The old node answers every function call with
+/// `ASK` until its last key has gone, since no key is named like a project's base. After `ASK` a caller with unconfirmed
+/// commands begins with a new connection.
 final class ClusterLocator: ServerLocator {
     private let loop: EventLoop
-    private let seeds: [RedisEndpoint]
-    private let server: RedisEndpoint
+    private let deployment: RedisDeployment
     /// nil for any primary.
     private let slot: HashSlot?
     private let staysWithMovingSlot: Bool
     private let tls: TLSOptions
     private let patienceMs: Int64
-    private let random: () -> Double
     private var poll: ServerPoll<RedisValue>?
     /// Nodes of the latest map; the configured ones may all have left the cluster.
     private var known: [RedisEndpoint.Address] = []
     /// Node that a `MOVED` named; used once, since it may be wrong.
     private var hint: RedisEndpoint.Address?
 
-    /// Nodes that are asked at once, drawn anew each time.
+    /// Nodes queried at once, chosen at random each time.
     private static let width = 5
 
     init(
         loop: EventLoop,
-        seeds: [RedisEndpoint],
-        server: RedisEndpoint,
+        deployment: RedisDeployment,
         slot: HashSlot?,
         staysWithMovingSlot: Bool,
         tls: TLSOptions,
-        patienceMs: Int64,
-        random: @escaping () -> Double
+        patienceMs: Int64
     ) {
         self.loop = loop
-        self.seeds = seeds
-        self.server = server
+        self.deployment = deployment
         self.slot = slot
         self.staysWithMovingSlot = staysWithMovingSlot
         self.tls = tls
         self.patienceMs = patienceMs
-        self.random = random
     }
-
-    var reconsiderMs: Int64? { nil }
-    // A replica answers whatever needs the primary with MOVED.
-    var mustBePrimary: Bool { false }
-    func reconsider(_ answer: @escaping (RedisEndpoint) -> Void) {}
 
     func shouldRelocate(after error: RedisError, by server: RedisEndpoint) -> Bool {
         guard let redirection = Redirection(error) else { return error.code == .clusterDown }
@@ -63,19 +52,17 @@ final class ClusterLocator: ServerLocator {
         close()
         if let hint {
             self.hint = nil
-            return answer(.success(server.at(hint)))
+            return answer(.success(deployment.server.at(hint)))
         }
-        var open = 0
-        var isAnswered = false
         let candidates = candidates()
-        open = candidates.count
+        var open = candidates.count
+        var isAnswered = false
         let poll = ServerPoll(
             loop: loop,
             servers: candidates,
             tls: tls,
             patienceMs: patienceMs,
-            request: { $0.send(RedisCommand("CLUSTER", "SLOTS"), $1) },
-            random: random
+            request: { $0.send(RedisCommand("CLUSTER", "SLOTS"), $1) }
         ) { [weak self] node, result in
             guard let self, !isAnswered else { return }
             open -= 1
@@ -108,17 +95,13 @@ final class ClusterLocator: ServerLocator {
                     RedisError(.clusterDown, "node at \(node.authority) knows no node that serves the slot")
                 )
             }
-            return .success(server.at(address))
+            return .success(deployment.server.at(address))
         }
     }
 
     private func candidates() -> [RedisEndpoint] {
-        var all = seeds.map(\.address)
-        all += known.filter { !all.contains($0) }
-        var chosen: [RedisEndpoint] = []
-        while !all.isEmpty, chosen.count < Self.width {
-            chosen.append(server.at(all.remove(at: min(all.count - 1, Int(random() * Double(all.count))))))
-        }
-        return chosen
+        let configured = deployment.nodes.map(\.address)
+        let all = configured + known.filter { !configured.contains($0) }
+        return all.shuffled().prefix(Self.width).map { deployment.server.at($0) }
     }
 }

@@ -11,11 +11,11 @@ struct Redirection: Equatable {
 
     let kind: Kind
     let slot: HashSlot
-    /// An empty host stands for the node that was asked.
+    /// Empty: the node that answered.
     let host: String
     let port: UInt16
 
-    /// Parses an error such as `MOVED 866 10.0.0.1:6379`; nil for every other.
+    /// Parses an error such as `MOVED 866 10.0.0.1:6379`; nil for any other error.
     init?(_ error: RedisError) {
         switch error.code {
         case .moved: kind = .moved
@@ -33,7 +33,7 @@ struct Redirection: Equatable {
         self.port = port
     }
 
-    /// - Parameter asked: the address of the node that gave the redirection.
+    /// - Parameter asked: the address of the node that answered with the redirection.
     func address(from asked: RedisEndpoint.Address) -> RedisEndpoint.Address? {
         ClusterMap.address(host: host, port: port, from: asked)
     }

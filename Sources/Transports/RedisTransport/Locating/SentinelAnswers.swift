@@ -59,15 +59,12 @@ extension SentinelAnswer {
         }
     }
 
-    /// Reads the reply to `SENTINEL MASTER`: a flat list of names and values; nil when it names no primary.
+    /// Reads the reply to `SENTINEL MASTER`; nil when it names no primary.
     init?(facts value: RedisValue) {
-        guard let flat = value.array else { return nil }
-        var fields: [String: String] = [:]
-        for index in stride(from: 0, to: flat.count - 1, by: 2) {
-            if let name = flat[index].string { fields[name] = flat[index + 1].string }
-        }
-        guard let address = Self.address(host: fields["ip"], port: fields["port"]) else { return nil }
-        self.init(address: address, epoch: fields["config-epoch"].flatMap { Int64($0) } ?? 0)
+        guard let facts = NamedValues(value),
+            let address = Self.address(host: facts.text("ip"), port: facts.text("port"))
+        else { return nil }
+        self.init(address: address, epoch: facts.text("config-epoch").flatMap { Int64($0) } ?? 0)
     }
 
     /// Reads the reply to `SENTINEL GET-MASTER-ADDR-BY-NAME`: host and port; nil when it names no primary.
@@ -93,9 +90,7 @@ struct SentinelAnswers {
     /// Failure of the Sentinel that answered last without naming a primary; nil when there was none.
     private(set) var failure: RedisError?
 
-    /// - Parameters:
-    ///   - asked: number of Sentinels.
-    ///   - primary: the name of the primary that they were asked for.
+    /// - Parameter asked: number of Sentinels.
     init(asked: Int, primary: String) {
         self.asked = asked
         self.primary = primary

@@ -8,12 +8,10 @@ internal import StreamWire
 /// after another server has replaced it.
 final class SentinelLocator: ServerLocator {
     private let loop: EventLoop
-    private let sentinels: [RedisEndpoint]
+    private let deployment: RedisDeployment
     private let primary: String
-    private let server: RedisEndpoint
     private let tls: TLSOptions
     private let patienceMs: Int64
-    private let random: () -> Double
     private var poll: ServerPoll<SentinelAnswer>?
     private var patience: TimerID?
     /// The primary of the present or the next connection.
@@ -29,26 +27,21 @@ final class SentinelLocator: ServerLocator {
 
     init(
         loop: EventLoop,
-        sentinels: [RedisEndpoint],
+        deployment: RedisDeployment,
         primary: String,
-        server: RedisEndpoint,
         tls: TLSOptions,
-        patienceMs: Int64,
-        random: @escaping () -> Double
+        patienceMs: Int64
     ) {
         self.loop = loop
-        self.sentinels = sentinels
+        self.deployment = deployment
         self.primary = primary
-        self.server = server
         self.tls = tls
         self.patienceMs = patienceMs
-        self.random = random
-        watch = PrimaryWatch(sentinels: sentinels.count)
+        watch = PrimaryWatch(sentinels: deployment.nodes.count)
     }
 
     var reconsiderMs: Int64? { 500 }
     var mustBePrimary: Bool { true }
-    func shouldRelocate(after error: RedisError, by server: RedisEndpoint) -> Bool { false }
 
     func locate(_ answer: @escaping (Result<RedisEndpoint, RedisError>) -> Void) {
         leave = nil
@@ -59,7 +52,7 @@ final class SentinelLocator: ServerLocator {
             }
             // Accept any epoch, also a lower one: Sentinels that were set up anew count from the beginning.
             current = best
-            answer(.success(server.at(best.address)))
+            answer(.success(deployment.server.at(best.address)))
         }
     }
 
@@ -71,7 +64,7 @@ final class SentinelLocator: ServerLocator {
     }
 
     private func makePanel() -> SentinelPanel {
-        SentinelPanel(loop: loop, sentinels: sentinels, primary: primary, tls: tls, random: random) {
+        SentinelPanel(loop: loop, sentinels: deployment.nodes, primary: primary, tls: tls) {
             [weak self] index, answer in
             guard let self else { return }
             if let answer {
@@ -83,7 +76,7 @@ final class SentinelLocator: ServerLocator {
                 return
             }
             self.leave = nil
-            leave(server.at(address))
+            leave(deployment.server.at(address))
         }
     }
 
@@ -93,7 +86,7 @@ final class SentinelLocator: ServerLocator {
         guard panel != nil, let current else { return nil }
         return SentinelState(
             answering: watch.answering(nowMs: nowMs),
-            configured: sentinels.count,
+            configured: deployment.nodes.count,
             isConfirmed: watch.status(of: current, nowMs: nowMs) == .confirmed
         )
     }
@@ -114,7 +107,7 @@ final class SentinelLocator: ServerLocator {
 
     private func askAll(_ completion: @escaping (SentinelAnswers) -> Void) {
         closePoll()
-        var answers = SentinelAnswers(asked: sentinels.count, primary: primary)
+        var answers = SentinelAnswers(asked: deployment.nodes.count, primary: primary)
         var isDecided = false
         let decide = { [weak self] in
             isDecided = true
@@ -124,11 +117,10 @@ final class SentinelLocator: ServerLocator {
         let primary = primary
         let poll = ServerPoll<SentinelAnswer>(
             loop: loop,
-            servers: sentinels,
+            servers: deployment.nodes,
             tls: tls,
             patienceMs: patienceMs,
-            request: { SentinelAnswer.request(over: $0, primary: primary, $1) },
-            random: random
+            request: { SentinelAnswer.request(over: $0, primary: primary, $1) }
         ) { [weak self] sentinel, result in
             guard let self, !isDecided else { return }
             answers.record(result, from: sentinel)

@@ -18,7 +18,6 @@ final class SentinelPanel {
         sentinels: [RedisEndpoint],
         primary: String,
         tls: TLSOptions,
-        random: @escaping () -> Double,
         onAnswer: @escaping AnswerHandler
     ) {
         self.primary = primary
@@ -31,11 +30,10 @@ final class SentinelPanel {
         connections = sentinels.map {
             RedisConnection(
                 loop: loop,
-                endpoint: $0,
+                deployment: RedisDeployment($0),
                 name: "fanfare-watch",
                 tls: tls,
-                timeouts: timeouts,
-                random: random
+                timeouts: timeouts
             )
         }
         for (index, connection) in connections.enumerated() {

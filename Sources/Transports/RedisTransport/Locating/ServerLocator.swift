@@ -1,6 +1,6 @@
 /// Finds the server for each new connection. Belongs to one connection, on its loop.
 protocol ServerLocator: AnyObject {
-    /// Answers once, on the loop, at once or later. A second call replaces one that has not answered.
+    /// Finds the server; calls `answer` once, on the loop. A second call replaces one that has not answered.
     func locate(_ answer: @escaping (Result<RedisEndpoint, RedisError>) -> Void)
     /// Checks an open connection. Answers with another server where there is one; does not answer otherwise.
     func reconsider(_ answer: @escaping (RedisEndpoint) -> Void)
@@ -16,6 +16,11 @@ protocol ServerLocator: AnyObject {
 }
 
 extension ServerLocator {
+    func reconsider(_ answer: @escaping (RedisEndpoint) -> Void) {}
+    var reconsiderMs: Int64? { nil }
+    // A cluster's replica answers whatever needs the primary with MOVED.
+    var mustBePrimary: Bool { false }
+    func shouldRelocate(after error: RedisError, by server: RedisEndpoint) -> Bool { false }
     var sentinelState: SentinelState? { nil }
 }
 
@@ -26,9 +31,5 @@ final class FixedLocator: ServerLocator {
     init(_ server: RedisEndpoint) { self.server = server }
 
     func locate(_ answer: @escaping (Result<RedisEndpoint, RedisError>) -> Void) { answer(.success(server)) }
-    func reconsider(_ answer: @escaping (RedisEndpoint) -> Void) {}
-    var reconsiderMs: Int64? { nil }
-    var mustBePrimary: Bool { false }
-    func shouldRelocate(after error: RedisError, by server: RedisEndpoint) -> Bool { false }
     func close() {}
 }

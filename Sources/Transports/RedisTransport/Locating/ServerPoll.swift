@@ -28,7 +28,6 @@ final class ServerPoll<Answer> {
         tls: TLSOptions,
         patienceMs: Int64,
         request: @escaping (RedisConnection, @escaping Completion) -> Void,
-        random: @escaping () -> Double,
         onAnswer: @escaping (RedisEndpoint, Result<Answer, RedisError>) -> Void
     ) {
         self.loop = loop
@@ -40,11 +39,10 @@ final class ServerPoll<Answer> {
         for (index, server) in servers.enumerated() {
             let connection = RedisConnection(
                 loop: loop,
-                endpoint: server,
+                deployment: RedisDeployment(server),
                 name: "fanfare-locate",
                 tls: tls,
-                timeouts: timeouts,
-                random: random
+                timeouts: timeouts
             )
             connections[index] = connection
             connection.onStateChange = { [weak self] state in

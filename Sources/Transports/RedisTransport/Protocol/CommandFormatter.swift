@@ -1,10 +1,9 @@
 internal import FanfareModel
 internal import StreamWire
 
-/// Commands as bytes on the wire: an array of words, each with its length before it, so that no word can be taken for
-/// another or for a command.
+/// Encodes commands: an array of words, each behind its length, so that no word can be mistaken for another.
 enum CommandFormatter {
-    /// Redis' own limits: 512 MiB for one word, 1,048,576 words, 1 GiB of what is not taken in yet.
+    /// Redis' own limits: 512 MiB for one word, 1,048,576 words, 1 GiB not processed yet.
     static let maxWordBytes = 512 << 20
     static let maxWords = 1 << 20
     static let maxBytes = 1 << 30

@@ -18,7 +18,6 @@ struct CommandPieces: BytePieces {
     /// True when every word is written.
     var isOver: Bool { word == command.count }
 
-    /// Bytes of all pieces together.
     var byteCount: Int {
         var head: [UInt8] = []
         CommandFormatter.appendHead("*", command.count, to: &head)

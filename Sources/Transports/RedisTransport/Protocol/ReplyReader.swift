@@ -11,7 +11,7 @@ final class ReplyReader {
     var limits: RedisLimits {
         didSet { builder.limits = limits }
     }
-    /// Bytes taken in since the buffer was empty.
+    /// Bytes received since the buffer was empty.
     private var buffered = 0
     /// Bytes above which an empty buffer is freed.
     private static let mostRoom = 1 << 20
@@ -33,7 +33,7 @@ final class ReplyReader {
     private func makeReader() {
         reader = redisReaderCreateWithFunctions(functions)
         reader?.pointee.privdata = Unmanaged.passUnretained(builder).toOpaque()
-        // hiredis' own 16 KiB would be given back at every turn.
+        // With hiredis' own 16 KiB the buffer would be freed at every turn.
         reader?.pointee.maxbuf = Self.mostRoom
         buffered = 0
     }
@@ -67,7 +67,7 @@ final class ReplyReader {
             throw RedisError(.protocolError, "a type that RESP2 does not have")
         }
         if reader.pointee.len == 0 {
-            // hiredis would keep it until more comes: as much as the value itself, for as long as that is worked on.
+            // hiredis would hold the buffer, as large as the value itself, until more bytes come.
             if buffered > Self.mostRoom {
                 redisReaderFree(reader)
                 makeReader()
