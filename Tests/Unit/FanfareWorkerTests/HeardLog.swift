@@ -1,7 +1,7 @@
 import EventLoop
 import Logging
 
-/// Keeps what is logged.
+/// Records the lines of a log.
 final class HeardLog: Sendable {
     struct Line: Equatable {
         let level: Logger.Level
@@ -30,7 +30,7 @@ final class HeardLog: Sendable {
     }
 }
 
-/// Looks every few milliseconds whether `condition` holds, and then calls `body`, on the loop.
+/// Calls `body` on the loop once `condition` holds, which is checked every few milliseconds.
 func when(_ loop: EventLoop, _ condition: @escaping () -> Bool, _ body: @escaping () -> Void) {
     loop.schedule(afterMilliseconds: 5) { condition() ? body() : when(loop, condition, body) }
 }

@@ -30,14 +30,14 @@ import Testing
             (retry(.recipient), "retry"), (.managed(group: "g"), "managed"),
             (.refreshCredential(failure), "credential_refused"), (.blockProject(failure), "project_blocked"),
         ]
-        meters.answered(verdicts.map(\.0), isManagement: false, afterNs: 30_000_000)
+        meters.count(.answered(verdicts.map(\.0), isManagement: false, afterNs: 30_000_000))
         for name in Set(verdicts.map(\.1)) {
             let count = verdicts.filter { $0.1 == name }.count
             #expect(
                 lines.contains("fanfare_sends_total{project=\"p\",transport=\"v1\",verdict=\"\(name)\"} \(count)")
             )
         }
-        // One request, whatever it carried.
+        // One request, however many recipients it had.
         #expect(lines.contains("fanfare_send_latency_seconds_count{project=\"p\",transport=\"v1\"} 1"))
         #expect(lines.contains("fanfare_send_latency_seconds_bucket{project=\"p\",transport=\"v1\",le=\"0.05\"} 1"))
         #expect(lines.contains("fanfare_send_latency_seconds_count{project=\"p\",transport=\"management\"} 0"))
@@ -46,9 +46,9 @@ import Testing
     @Test func refusedRequestIsCountedOnceForAllItsRecipients() {
         let meters = ProjectMeters(project: "p", transport: .legacy, registry: registry)
         let outage = (0..<1_000).map { _ in retry(.recipient, status: 503) }
-        meters.answered(outage, isManagement: false, afterNs: 1)
-        meters.answered([retry(.project), retry(.project)], isManagement: false, afterNs: 1)
-        meters.answered([retry(.device), retry(.topic), retry(.recipient)], isManagement: false, afterNs: 1)
+        meters.count(.answered(outage, isManagement: false, afterNs: 1))
+        meters.count(.answered([retry(.project), retry(.project)], isManagement: false, afterNs: 1))
+        meters.count(.answered([retry(.device), retry(.topic), retry(.recipient)], isManagement: false, afterNs: 1))
         #expect(lines.contains("fanfare_refusals_total{project=\"p\",kind=\"server\"} 1"))
         #expect(lines.contains("fanfare_refusals_total{project=\"p\",kind=\"project\"} 1"))
         #expect(lines.contains("fanfare_refusals_total{project=\"p\",kind=\"device\"} 2"))
@@ -56,12 +56,14 @@ import Testing
 
     @Test func resultsRetriesJobsAndBatchesAreCounted() {
         let meters = ProjectMeters(project: "p", transport: .v1, registry: registry)
-        for status in ResultStatus.allCases { meters.finished(status, nil, maybeDup: status == .unknown) }
-        for error in ErrorCode.allCases { meters.finished(.failed, error, maybeDup: false) }
-        for cause in [Retry.Cause.unsent, .refused, .answered, .unanswered] { meters.retried(cause, delayMs: 45_000) }
+        for status in ResultStatus.allCases { meters.count(.finished(status, nil, maybeDup: status == .unknown)) }
+        for error in ErrorCode.allCases { meters.count(.finished(.failed, error, maybeDup: false)) }
+        for cause in [Retry.Cause.unsent, .refused, .answered, .unanswered] {
+            meters.count(.retried(cause, delayMs: 45_000))
+        }
         for outcome in IntakeOutcome.allCases { meters.count(outcome) }
-        for outcome in BatchOutcome.allCases { meters.letGo(outcome, afterNs: 2_000_000_000) }
-        meters.waited(-5, recipients: 7)
+        for outcome in BatchOutcome.allCases { meters.count(.letGo(outcome, afterNs: 2_000_000_000)) }
+        meters.count(.waited(milliseconds: -5, recipients: 7))
         for status in ResultStatus.allCases {
             let count = status == .failed ? 1 + ErrorCode.allCases.count : 1
             #expect(lines.contains("fanfare_results_total{project=\"p\",status=\"\(status.rawValue)\"} \(count)"))
@@ -78,7 +80,7 @@ import Testing
         #expect(lines.contains("fanfare_queue_wait_seconds_bucket{project=\"p\",le=\"0.01\"} 7"))
     }
 
-    /// What is exposed is what the catalogue says: a dashboard may count on it before anything has happened.
+    /// Every series of the catalogue exists from the start, so that a dashboard finds it before the first event.
     @Test func everySeriesOfTheCatalogueExistsFromTheStart() {
         _ = ProjectMeters(project: "p", transport: .v1, registry: registry)
         let text = PrometheusText.render(registry)

@@ -1,5 +1,5 @@
 import EventLoop
-import OpenSSLKit
+import FanfareConfiguration
 import RedisTransport
 import TestSupport
 import Testing
@@ -7,21 +7,21 @@ import Testing
 @testable import FanfareWorker
 
 @Suite struct ProjectRegisterTests {
-    @Test func whatRedisCannotTakeYetIsEnteredLater() throws {
+    @Test func projectsThatRedisRefusesAreEnteredLater() throws {
         let server = try RedisServer()
         defer { server.stop() }
-        // Full: it refuses what writes, and the connection stays.
+        // A full Redis refuses writes, and the connection stays.
         try server.cli("CONFIG", "SET", "maxmemory", "1")
         let heard = HeardLog()
         try runLoop { loop in
             let register = ProjectRegister(
                 loop: loop,
                 configuration: WorkerConfiguration(
+                    settings: Configuration(),
                     redis: RedisDeployment(server.endpoint),
-                    projects: [.init(id: "a"), .init(id: "b")],
+                    projects: ["a", "b"].map { .init(settings: .init(id: $0)) },
                     name: "w"
                 ),
-                tls: TLSOptions(),
                 logger: heard.logger
             )
             register.start()

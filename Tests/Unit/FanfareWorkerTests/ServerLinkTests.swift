@@ -1,5 +1,6 @@
 import EventLoop
-import OpenSSLKit
+import FanfareConfiguration
+import FanfareMetrics
 import RedisTransport
 import TestSupport
 import Testing
@@ -7,7 +8,7 @@ import Testing
 @testable import FanfareWorker
 
 @Suite struct ServerLinkTests {
-    /// It is tried again many times a second at first; that is not for people.
+    /// The connection is retried many times a second at first; the log shows one line.
     @Test func outageIsLoggedOnce() throws {
         let server = try RedisServer()
         defer { server.stop() }
@@ -15,14 +16,21 @@ import Testing
         let heard = HeardLog()
         let tries = Locked(0)
         try runLoop { loop in
-            let link = ServerLink(
+            let made = try? ServerLink(
                 loop: loop,
-                configuration: WorkerConfiguration(redis: RedisDeployment(server.endpoint), projects: [], name: "w"),
-                tls: TLSOptions(),
-                key: nil,
-                logger: heard.logger,
-                runners: { _ in [] }
+                configuration: WorkerConfiguration(
+                    settings: Configuration(),
+                    redis: RedisDeployment(server.endpoint),
+                    projects: [],
+                    name: "w"
+                ),
+                projects: [],
+                leases: LeaseTable(worker: "w", nonce: 0),
+                quarantine: Quarantine(projects: []),
+                registry: MetricRegistry(),
+                logger: heard.logger
             )
+            guard let link = made else { return loop.stop() }
             link.start()
             let changed = link.redis.onStateChange
             link.redis.onStateChange = { state in

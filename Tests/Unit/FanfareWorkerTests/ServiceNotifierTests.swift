@@ -40,7 +40,7 @@ private final class Manager {
         return String(decoding: buffer[0..<count], as: UTF8.self)
     }
 
-    /// The first message that holds so much.
+    /// The first message that contains the text.
     func next(with text: String) throws -> String {
         for _ in 0..<1_000 {
             let message = try next()
@@ -86,7 +86,7 @@ private final class Manager {
         #expect(watchdog("1") == nil)
     }
 
-    /// The life of a worker as its manager hears it.
+    /// The messages of a worker's life, from start to drain.
     @Test func monitorReportsTheWorkersLifeToTheManager() throws {
         let manager = try Manager()
         let notifier = ServiceNotifier(
@@ -96,7 +96,10 @@ private final class Manager {
         let registry = MetricRegistry()
         let now = Locked(WorkerStatus.Snapshot())
         let thread = try LoopThread(name: "monitor-test") { loop in
-            let monitor = Monitor(loop: loop, registry: registry, status: status, notifier: notifier)
+            let monitor = Monitor(
+                loop: loop,
+                watch: WorkerWatch(registry: registry, status: status, notifier: notifier)
+            )
             monitor.snapshot = { now.withLock { $0 } }
             monitor.start()
             func keep() {

@@ -1,7 +1,7 @@
 import Synchronization
 import Tracing
 
-/// A tracer that keeps what it is told, and reads W3C's `traceparent` as real ones do.
+/// A tracer that records its spans, and reads W3C's `traceparent` as real ones do.
 final class TestTracer: Tracer {
     struct Record {
         var name: String

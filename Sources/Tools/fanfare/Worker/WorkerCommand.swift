@@ -90,7 +90,6 @@ struct WorkerCommand: AsyncParsableCommand {
         switch end {
         case .drained: logger.info("The worker has drained.")
         case .timedOut: logger.warning("The drain timed out; other workers take over the sends in flight.")
-        case .failed(let reason): throw Outcome.unavailable.because(reason)
         }
     }
 }

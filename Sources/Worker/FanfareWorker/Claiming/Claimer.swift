@@ -9,13 +9,13 @@ internal import StreamWire
 final class Claimer {
     private let project: ProjectContext
     private let sends: SendDriver
-    private(set) var plan: ClaimPlan
+    var plan: ClaimPlan
     private var timer: TimerID?
     private var timerDue: UInt64 = .max
 
-    /// With the job whose audience is being copied; any worker may copy the next part.
+    /// Called with the job whose audience is being copied; any worker may copy the next part.
     var onCopying: (String) -> Void = { _ in }
-    /// With the name of the lease that was declared dead.
+    /// Called with the name of the lease that was declared dead.
     var onLeaseLost: (String) -> Void = { _ in }
 
     private static let longestMs: Int64 = 60_000
@@ -45,7 +45,7 @@ final class Claimer {
         call.nowMs = project.workerClockMs
         plan.sent(call)
         let askedNs = project.loop.now
-        project.coalescer.send(call.command(project.keys)) { [weak self] result in
+        project.redis.write(call.command(project.keys)) { [weak self] result in
             self?.answered(result, askedNs: askedNs, name: name)
         }
     }
@@ -54,7 +54,7 @@ final class Claimer {
         guard case .success(let value) = result, let parsed = ClaimReply.parse(value) else {
             if case .failure(let error) = result {
                 project.logger.debug("A claim failed.", metadata: ["error": "\(error)"])
-                project.coalescer.onRefused(error)
+                project.redis.onRefused(error)
                 project.meters.redisFailed()
             }
             return follow(plan.failed())
@@ -83,14 +83,10 @@ final class Claimer {
         }
     }
 
-    func registered(newsCursor: String) { plan.registered(newsCursor: newsCursor) }
-
-    func readNewsAgain() { plan.readNewsAgain() }
-
     /// Sends wait for permits.
     func starved() { if let next = plan.starved() { follow(next) } }
 
-    /// One timer: the earliest claim that was asked for.
+    /// Schedules a claim. One timer serves all calls: the earliest counts.
     func claim(afterMs milliseconds: Int64) {
         let due = project.loop.now + UInt64(max(0, min(milliseconds, Self.longestMs))) * 1_000_000
         guard due < timerDue else { return }

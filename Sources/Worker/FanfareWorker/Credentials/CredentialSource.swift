@@ -1,7 +1,7 @@
 internal import FanfareCore
 internal import FanfareModel
 
-/// What authenticates a project's sends.
+/// The credential of a project's sends.
 protocol CredentialSource: AnyObject {
     /// The id that the credential itself names; the v1 path is built from it.
     var projectID: String? { get }
@@ -9,8 +9,6 @@ protocol CredentialSource: AnyObject {
     var generation: Int { get }
     /// The request headers with the current secret, built once for each.
     var headers: RequestHeaders { get }
-    /// False for a secret that cannot be fetched anew.
-    var canRefresh: Bool { get }
     func readiness() -> SendGate.Credential
     /// This worker cannot send for now; others may be able to.
     var isStuck: Bool { get }
@@ -19,6 +17,10 @@ protocol CredentialSource: AnyObject {
     func renew(_ generation: Int)
     /// The project's probe: a credential that was refused is tried once more.
     func retryFailed()
+    /// Called when the secret has changed, or when fetching one failed.
+    var onChange: () -> Void { get set }
+    func start()
+    func close()
 }
 
 /// The headers of a project's requests for each kind of body. All requests with a secret share the same arrays.
@@ -53,18 +55,24 @@ final class ServerKeyCredential: CredentialSource {
     let projectID: String? = nil
     let generation = 0
     let headers: RequestHeaders
-    let canRefresh = false
     let isStuck = false
+    var onChange: () -> Void = {}
     /// Why FCM refused the key over XMPP; nil once a connection was accepted, or for the project's probe. Sends wait
     /// meanwhile; connections are tried by the pool, since they also carry upstream messages.
     var refusal: Failure?
 
-    init(serverKey: String, senderID: String) {
-        headers = RequestHeaders(authorization: "key=\(serverKey)", isOAuth: false, senderID: senderID)
+    init(_ project: WorkerConfiguration.Project) {
+        headers = RequestHeaders(
+            authorization: "key=\(project.serverKey ?? "")",
+            isOAuth: false,
+            senderID: project.senderID ?? ""
+        )
     }
 
     func readiness() -> SendGate.Credential { refusal.map { .failed($0) } ?? .ready }
     func refused(_ generation: Int) {}
     func renew(_ generation: Int) {}
     func retryFailed() { refusal = nil }
+    func start() {}
+    func close() {}
 }

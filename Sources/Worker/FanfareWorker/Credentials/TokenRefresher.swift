@@ -20,18 +20,18 @@ final class TokenRefresher: CredentialSource {
 
     private(set) var generation = 0
     private(set) var headers: RequestHeaders
-    let canRefresh = true
     var projectID: String? { account.projectID }
 
-    /// Called when a token has arrived, or when fetching one failed.
     var onChange: () -> Void = {}
 
-    init(project: ProjectContext, account: ServiceAccount, lanes: LanePool) throws(OpenSSLError) {
+    /// - Parameter file: the bytes of the service account file.
+    /// - Throws: why the file or its key cannot be used.
+    init(project: ProjectContext, file: [UInt8], origin: OriginConfiguration) throws {
         self.project = project
-        self.account = account
-        self.lanes = lanes
-        headers = RequestHeaders(authorization: "", isOAuth: true, senderID: "")
+        account = try ServiceAccount.parse(file)
         signer = try RS256Signer(pem: account.privateKey)
+        headers = RequestHeaders(authorization: "", isOAuth: true, senderID: "")
+        lanes = LanePool(loop: project.loop, configuration: origin)
         lanes.onCompletion = { [weak self] _, outcome in self?.completed(outcome) }
     }
 
@@ -39,6 +39,8 @@ final class TokenRefresher: CredentialSource {
         poll()
         project.loop.every(milliseconds: 1_000) { [weak self] in self?.poll() }
     }
+
+    func close() { lanes.close() }
 
     func readiness() -> SendGate.Credential {
         poll()
@@ -104,17 +106,15 @@ final class TokenRefresher: CredentialSource {
                 isOAuth: true,
                 senderID: project.project.senderID ?? ""
             )
-            onChange()
         case .failure(let error) where error.isRetryable:
             project.logger.warning(
                 "The token endpoint refuses for now; the token is fetched again later.",
                 metadata: ["error": "\(error)"]
             )
             machine.fetchDelayed(nowMs: nowMs)
-            onChange()
         case .failure(let error) where error.code == "invalid_grant" && correctClock(by: answer, nowMs: nowMs):
             machine.fetchAgain()
-            poll()
+            return poll()
         case .failure(let error) where error.isAboutTime:
             // Other workers' clocks may be right, so the credential has not failed.
             clock.reset()
@@ -123,12 +123,11 @@ final class TokenRefresher: CredentialSource {
                 metadata: ["error": "\(error)", "machine_time_ms": "\(SystemClock.nowMs)"]
             )
             machine.fetchDelayed(nowMs: nowMs)
-            onChange()
         case .failure(let error):
             project.logger.error("The token endpoint refused the credential.", metadata: ["error": "\(error)"])
             machine.fetchRefused(reason: "\(error)", nowMs: nowMs)
-            onChange()
         }
+        onChange()
     }
 
     /// Sends wait for the next token when one is granted for a few seconds or none.

@@ -15,8 +15,7 @@ final class Intake {
     private let sends: SendDriver
     private var messages = ValidatedMessageCache()
     private var machine = IntakeMachine<PendingEntry>()
-    private var actions: [IntakeMachine<PendingEntry>.Action] = []
-    private var isPerforming = false
+    private let queue = ActionQueue<IntakeMachine<PendingEntry>.Action>()
     private var failureReports = LogThrottle(seconds: 1)
     private var rejectionReports = LogThrottle(seconds: 60)
     private var audienceWarnings = AudienceWarnings()
@@ -40,7 +39,7 @@ final class Intake {
     /// No entry waits for its hand-over or is being handed over.
     var isIdle: Bool { machine.isIdle }
 
-    /// What may be read now.
+    /// How much may be read now.
     var demand: ReadPlan.Demand {
         var demand = machine.demand(now: project.loop.now)
         if !project.isReady || project.isDraining || project.pressure != nil { demand.room = 0 }
@@ -51,23 +50,15 @@ final class Intake {
 
     func receive(_ entries: [StreamEntry]) { handle(.received(entries.map(PendingEntry.init))) }
 
-    /// Entries of dead consumers were given to this one.
+    /// Entries of dead consumers now belong to this one.
     func leftoversFound() { handle(.leftoversFound) }
 
     /// The entries that are left over are being read.
     func leftoversReread() { handle(.leftoversReread) }
 
     private func handle(_ event: IntakeMachine<PendingEntry>.Event) {
-        machine.handle(event, now: project.loop.now, into: &actions)
-        guard !isPerforming else { return }
-        isPerforming = true
-        var next = 0
-        while next < actions.count {
-            perform(actions[next])
-            next += 1
-        }
-        actions.removeAll(keepingCapacity: true)
-        isPerforming = false
+        machine.handle(event, now: project.loop.now, into: &queue.actions)
+        queue.perform { perform($0) }
     }
 
     private func perform(_ action: IntakeMachine<PendingEntry>.Action) {
@@ -75,8 +66,7 @@ final class Intake {
         case .check(let entry): check(entry)
         case .reject(let entry, let reason): reject(entry, reason: reason)
         case .creditPermits(let permits, let entry): sends.handle(.permitsLent(permits, askedNs: entry.sentAt))
-        case .activate(let entry, let epoch):
-            activate(entry, epoch: epoch)
+        case .activate(let entry, let epoch): activate(entry, epoch: epoch)
         case .claim(let entry):
             claimer.claim(afterMs: 0)
             if let job = entry.call?.job, let audience = entry.audience { warn(audience, of: job) }
@@ -126,11 +116,11 @@ final class Intake {
         pending.call = call
         pending.sentAt = project.loop.now
         let leaseName = project.leaseName
-        project.coalescer.append(call.command(project.keys), as: .intake) { [weak self] result in
+        project.redis.append(call.command(project.keys), as: .intake) { [weak self] result in
             guard let self else { return }
             switch result {
             case .failure(let error):
-                reportFailure(pending, error)
+                report("Entries cannot be handed over yet.", &failureReports, pending, error)
                 handle(.failed(pending))
             case .success(let value):
                 let reply = IntakeReply(value)
@@ -142,12 +132,11 @@ final class Intake {
 
     private func call(for job: Job, _ pending: PendingEntry) -> IntakeCall {
         let configuration = project.configuration
-        let takes = claimer.canTake
         var call = IntakeCall(
             job: job,
             dedupeMs: configuration.dedupeMs,
             keepMs: configuration.keepJobMs,
-            taker: takes ? project.leaseName : nil,
+            taker: claimer.canTake ? project.leaseName : nil,
             window: project.machine.settings.window,
             quotaPerMinute: project.project.quotaPerMinute,
             fanoutRate: project.project.fanoutRate,
@@ -176,13 +165,15 @@ final class Intake {
         )
     }
 
-    private func reportFailure(_ pending: PendingEntry, _ error: RedisError) {
+    private func report(
+        _ message: Logger.Message,
+        _ throttle: inout LogThrottle,
+        _ pending: PendingEntry,
+        _ error: RedisError
+    ) {
         project.meters.redisFailed()
-        guard failureReports.admits(now: project.loop.now) else { return }
-        project.logger.warning(
-            "Entries cannot be handed over yet.",
-            metadata: ["entry": "\(pending.entry.id)", "error": "\(error)"]
-        )
+        guard throttle.admits(now: project.loop.now) else { return }
+        project.logger.warning(message, metadata: ["entry": "\(pending.entry.id)", "error": "\(error)"])
     }
 
     // MARK: Rejection
@@ -201,8 +192,13 @@ final class Intake {
             guard let self else { return }
             switch result {
             case .failure(let error):
-                project.coalescer.onRefused(error)
-                reportRejectionFailure(pending, error)
+                project.redis.onRefused(error)
+                report(
+                    "Redis does not take a rejection; the entry stays in `jobs` and is tried again.",
+                    &rejectionReports,
+                    pending,
+                    error
+                )
                 handle(.failed(pending))
             case .success(let value):
                 let isNew = FunctionReply(value)?.outcome == "rejected"
@@ -215,15 +211,6 @@ final class Intake {
                 handle(.rejected(pending, isNew: isNew))
             }
         }
-    }
-
-    private func reportRejectionFailure(_ pending: PendingEntry, _ error: RedisError) {
-        project.meters.redisFailed()
-        guard rejectionReports.admits(now: project.loop.now) else { return }
-        project.logger.warning(
-            "Redis does not take a rejection; the entry stays in `jobs` and is tried again.",
-            metadata: ["entry": "\(pending.entry.id)", "error": "\(error)"]
-        )
     }
 }
 

@@ -58,7 +58,7 @@ final class StreamReader {
         projects.map { runner in
             var demand = runner.intake.demand
             if !runner.isReady { (demand.room, demand.isFull) = (0, false) }
-            demand.isReclaiming = runner.isClaiming
+            demand.isReclaiming = runner.reclaimer.isClaiming
             return demand
         }
     }
@@ -75,7 +75,7 @@ final class StreamReader {
                     handle(.waited(demands))
                 }
             case .rereadLeftovers(let index): projects[index].intake.leftoversReread()
-            case .createGroups(let indices): for index in indices { projects[index].createGroup() }
+            case .createGroups(let indices): for index in indices { projects[index].registration.createGroup() }
             }
         }
     }

@@ -6,12 +6,10 @@ internal import Logging
 internal import RedisTransport
 internal import StreamWire
 
-/// What the roles of one project share: where they write, what they are called, and whether sends may begin.
+/// The state that the roles of one project share: connection, names, clocks, and whether sends may begin.
 final class ProjectContext {
     let loop: EventLoop
     let redis: ProjectConnection
-    /// For claims, hand-overs and flushes; everything else goes by ``redis``.
-    let coalescer: CommandCoalescer
     let configuration: WorkerConfiguration
     let project: WorkerConfiguration.Project
     let keys: ProjectKeys
@@ -44,7 +42,6 @@ final class ProjectContext {
         machine.credentialProject = project.id
         self.quarantine = quarantine
         self.loop = loop
-        self.redis = ProjectConnection(redis)
         self.configuration = configuration
         self.project = project
         self.leases = leases
@@ -52,9 +49,9 @@ final class ProjectContext {
         var logger = logger
         logger[metadataKey: "project"] = "\(project.id)"
         self.logger = logger
-        coalescer = CommandCoalescer(
+        self.redis = ProjectConnection(
+            redis,
             loop: loop,
-            redis: self.redis,
             keys: keys,
             replicas: configuration.safeReplicas,
             logger: logger
@@ -69,13 +66,10 @@ final class ProjectContext {
     /// The project's time, by which everything waits. Counted from the machine's start, so that no clock that is set,
     /// here or at Redis, moves it.
     var nowMs: Int64 { SystemClock.bootMs + clockOffsetMs }
-    /// The same as Redis is told it, which judges by it whether its own clock was set; 0 before Redis has said it once.
+    /// The same for Redis, which recognises by it that its own clock was set; 0 before the first answer of Redis.
     var workerClockMs: Int64 { knowsTime ? nowMs : 0 }
-    /// The time of day by Redis' clock, Unix milliseconds: for what producers and FCM name as such.
+    /// The time of day by Redis' clock in Unix milliseconds, as producers and FCM use it.
     var wallMs: Int64 { nowMs - projectClockOffsetMs }
-
-    func wall(_ projectMs: Int64) -> Int64 { projectMs - projectClockOffsetMs }
-    func projectTime(_ wallMs: Int64) -> Int64 { wallMs + projectClockOffsetMs }
 
     func syncClock(projectMs: Int64, projectClockOffsetMs: Int64) {
         clockOffsetMs = projectMs - SystemClock.bootMs
@@ -83,7 +77,7 @@ final class ProjectContext {
         knowsTime = true
     }
 
-    /// Counts this process's connections to Redis: what an earlier one still delivers must not be carried out.
+    /// Counts this process's connections to Redis: a command that an earlier one still delivers must not be executed.
     private(set) var connection = 1
     func connectionChanged() {
         isReady = false
@@ -97,16 +91,16 @@ final class ProjectContext {
         Instant(monotonicNs: loop.now, projectMs: nowMs, projectClockOffsetMs: projectClockOffsetMs)
     }
 
-    // MARK: What the gate says
+    // MARK: The gate
 
-    /// Redis answers, and has said on this connection what this worker holds.
+    /// Redis answers, and this worker's batches were compared on this connection.
     var isReady: Bool {
         get { machine.gate.isReady }
         set { machine.gate.isReady = newValue }
     }
 
     var isDraining: Bool { machine.gate.isDraining }
-    /// What keeps workers from taking on more; nil when nothing does.
+    /// Why workers accept no more jobs; nil if they do.
     var pressure: String? { machine.gate.pressure }
 }
 

@@ -12,21 +12,19 @@ final class ProjectRunner {
     let context: ProjectContext
     let intake: Intake
     let gauges: ProjectGauges
-    private let credentials: Credentials
+    private let credentials: any CredentialSource
     private let router: TransportRouter
     private let writer: FlushWriter
     private let sends: SendDriver
     private let claimer: Claimer
-    private let reclaimer: Reclaimer
+    let reclaimer: Reclaimer
     private let copier: AudienceCopier
     private let janitor: Janitor
     private let stateCheck: StateCheck
-    private let registration: Registration
+    let registration: Registration
     private let reconciler: Reconciler
     private var link: XMPPLink?
     private var needsSend = false
-
-    var onFunctionsMissing: () -> Void = {}
 
     var id: String { context.project.id }
 
@@ -34,27 +32,30 @@ final class ProjectRunner {
         self.context = context
         var origin = OriginConfiguration(caFile: context.configuration.caFile, proxy: context.configuration.proxy)
         origin.maxLanes = context.configuration.maxLanes
-        credentials = try Credentials(project: context, origin: origin)
-        let source = credentials.source
-        if let project = source.projectID { context.machine.credentialProject = project }
+        if let file = context.project.serviceAccount {
+            credentials = try TokenRefresher(project: context, file: file, origin: origin)
+        } else {
+            credentials = ServerKeyCredential(context.project)
+        }
+        if let project = credentials.projectID { context.machine.credentialProject = project }
         router = TransportRouter(
             loop: context.loop,
             origin: origin,
             project: context,
-            credentialProject: source.projectID
+            credentialProject: credentials.projectID
         )
         writer = FlushWriter(project: context)
-        sends = SendDriver(project: context, router: router, credentials: source, writer: writer)
+        sends = SendDriver(project: context, router: router, credentials: credentials, writer: writer)
         claimer = Claimer(project: context, sends: sends)
         intake = Intake(project: context, claimer: claimer, sends: sends)
-        reclaimer = Reclaimer(project: context, intake: intake)
+        reclaimer = Reclaimer(project: context, intake: intake, claimer: claimer)
         copier = AudienceCopier(project: context)
         janitor = Janitor(project: context)
         stateCheck = StateCheck(project: context)
         registration = Registration(project: context)
         reconciler = Reconciler(project: context, claimer: claimer, intake: intake, sends: sends, writer: writer)
-        gauges = ProjectGauges(project: context, router: router, credentials: source)
-        if let pool = router.xmpp, let serverKey = credentials.serverKey {
+        gauges = ProjectGauges(project: context, router: router, credentials: credentials)
+        if let pool = router.xmpp, let serverKey = credentials as? ServerKeyCredential {
             link = XMPPLink(project: context, pool: pool, credential: serverKey)
         }
         connect()
@@ -65,19 +66,17 @@ final class ProjectRunner {
             guard let self else { return }
             if isStarved { claimer.starved() } else { claimer.claim(afterMs: 0) }
         }
-        credentials.onChange = { [weak self] isStuck in
+        credentials.onChange = { [weak self] in
             guard let self else { return }
             needsSend = true
-            if isStuck { sends.handle(.giveUp) }
+            if credentials.isStuck { sends.handle(.giveUp) }
         }
         claimer.onCopying = { [weak self] job in self?.copier.copy(job) }
         claimer.onLeaseLost = { [weak self] name in self?.fenced(name: name) }
-        context.coalescer.onFunctionsMissing = { [weak self] in self?.onFunctionsMissing() }
-        context.coalescer.onRefused = { [weak self] error in self?.stateCheck.refused(error) }
-        reclaimer.onFreed = { [weak self] in self?.claimer.claim(afterMs: 0) }
+        context.redis.onRefused = { [weak self] error in self?.stateCheck.refused(error) }
         copier.onWhole = { [weak self] in self?.claimer.claim(afterMs: 0) }
         registration.onRegistered = { [weak self] newsCursor in
-            self?.claimer.registered(newsCursor: newsCursor)
+            self?.claimer.plan.registered(newsCursor: newsCursor)
             self?.claimer.claim(afterMs: 0)
         }
         reconciler.onReady = { [weak self] in
@@ -88,10 +87,11 @@ final class ProjectRunner {
         context.loop.onTurnEnd { [weak self] in self?.turnEnded() }
     }
 
-    /// What a turn has confirmed is acted on once, at its end. Room that answers have made is filled as they come.
+    /// Sends once at the turn's end what its confirmations allow. Room that answers have made is filled as they come.
     private func turnEnded() {
-        if context.quarantine.isAwaited {
-            context.quarantine.report(id, isQuiet: context.machine.inFlight == 0 && isWritten)
+        if context.quarantine.gate.isAwaited {
+            let isQuiet = context.machine.inFlight == 0 && isWritten
+            context.quarantine.handle(isQuiet ? .quiet(id) : .busy(id))
         }
         guard needsSend else { return }
         needsSend = false
@@ -119,27 +119,23 @@ final class ProjectRunner {
     /// Whether entries may be read: the stream's group exists and the worker is registered.
     var isReady: Bool { registration.hasGroup && context.leaseHolds && !context.isDraining }
 
-    /// Redis is there, for the first time or again.
+    /// Redis is connected, for the first time or again.
     func connected(isSameServer: Bool) {
         registration.createGroup()
         stateCheck.check()
-        if !isSameServer { claimer.readNewsAgain() }
+        if !isSameServer { claimer.plan.readNewsAgain() }
         reconciler.connected(isSameServer: isSameServer)
         // A name that was held is only renewed: after it was declared dead it must not come back with batches of others.
         if registration.isRegistered { claimer.claim(afterMs: 0) } else { registration.register() }
     }
 
-    /// The connection is gone: what this worker holds has to be asked anew.
+    /// The connection is gone: after the next one, this worker's batches are compared with Redis again.
     func disconnected() {
         context.connectionChanged()
         writer.disconnected()
     }
 
-    func createGroup() { registration.createGroup() }
-
-    func observed(_ counters: [(worker: String, counter: String)]) { reclaimer.observe(counters) }
-
-    /// This worker was declared dead: what it knows goes in as late facts, and it comes back under a new name.
+    /// This worker was declared dead: it writes its results as late facts and registers again under a new name.
     func fenced(name: String) {
         guard name == context.leaseName else { return }
         context.logger.warning(
@@ -156,9 +152,6 @@ final class ProjectRunner {
 
     // MARK: Ending
 
-    /// Whether entries that a dead reader left are being taken over.
-    var isClaiming: Bool { reclaimer.isClaiming }
-
     /// Whether nothing is left to do.
     var isIdle: Bool {
         claimer.plan.foundNothing && intake.isIdle && !intake.hasLeftovers && context.machine.isEmpty && writer.isIdle
@@ -166,7 +159,7 @@ final class ProjectRunner {
 
     private var isWritten: Bool { writer.isIdle && context.machine.isWritten }
 
-    /// Begins nothing new. What is in flight is awaited by ``isDrained``.
+    /// Begins no new send. ``isDrained`` waits for the sends in flight.
     func drain() { sends.handle(.drain) }
 
     var isDrained: Bool {
@@ -174,7 +167,7 @@ final class ProjectRunner {
         return intake.isIdle && !claimer.plan.isAsking && context.machine.inFlight == 0 && isWritten
     }
 
-    /// Gives back what is still held, so that another worker has it at once.
+    /// Deregisters, so that another worker can claim the remaining batches at once.
     func leave(_ completion: @escaping () -> Void) {
         guard context.redis.state == .ready else { return completion() }
         let name = context.leaseName

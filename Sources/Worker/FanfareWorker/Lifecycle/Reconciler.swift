@@ -31,7 +31,7 @@ final class Reconciler {
         self.writer = writer
     }
 
-    /// Redis is there, for the first time or again.
+    /// Redis is connected, for the first time or again.
     func connected(isSameServer: Bool) {
         project.isReady = false
         if project.configuration.usesSentinels {
@@ -40,7 +40,7 @@ final class Reconciler {
         resume(isSameServer: isSameServer)
     }
 
-    /// A claim or a hand-over whose answer is still to come would look like one that was lost.
+    /// No claim and no hand-over is unanswered: an unanswered one would look like a lost one.
     private var isQuiet: Bool { !claimer.plan.isAsking && intake.isIdle }
 
     private func resume(isSameServer: Bool) {
@@ -54,7 +54,7 @@ final class Reconciler {
         writer.reconnected(isSameServer: isSameServer) { reconcile(isSameServer: isSameServer) }
     }
 
-    /// Gives back what only Redis believes to be this worker's, because an answer was not understood or a call failed.
+    /// Releases batches that only Redis counts as this worker's, because an answer was unreadable or a call failed.
     func reconcileIfDue() {
         let lease = UInt64(project.configuration.leaseMs) * 1_000_000
         guard project.isReady, project.leaseHolds, !project.isDraining, isQuiet, project.loop.now > lastNs + lease

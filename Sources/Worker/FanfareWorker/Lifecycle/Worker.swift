@@ -2,7 +2,6 @@ internal import CurlTransport
 internal import EventLoop
 public import FanfareMetrics
 public import Logging
-internal import OpenSSLKit
 internal import RedisTransport
 
 /// How a worker ended.
@@ -11,25 +10,21 @@ public enum WorkerEnd: Equatable, Sendable {
     case drained
     /// The drain's time was over first.
     case timedOut
-    /// It could not start.
-    case failed(String)
 }
 
 /// One worker process: pulls jobs from Redis, sends them, and writes what became of every recipient.
 public final class Worker: Sendable {
-    private enum Order: Sendable { case drain }
-
     private let configuration: WorkerConfiguration
     private let logger: Logger
-    private let orders = Inbox<Order>()
+    private let drains = Inbox<Void>()
     private let registry: MetricRegistry
     private let notifier: ServiceNotifier?
-    /// How it fares; of use as soon as the worker is there.
+    /// The worker's state; readable before ``run()``.
     public let status = WorkerStatus()
 
     /// - Parameters:
-    ///   - registry: where the worker counts; one of nobody else's when left out.
-    ///   - notifier: the service manager that started the process, if it wants to know.
+    ///   - registry: of the worker's metrics; by default one of its own.
+    ///   - notifier: reports to the service manager that started the process, if it expects reports.
     public init(
         configuration: WorkerConfiguration,
         logger: Logger,
@@ -42,28 +37,18 @@ public final class Worker: Sendable {
         self.notifier = notifier
     }
 
-    /// Begins nothing new, waits for what is on the wire, gives the rest back. Any thread; safe to call twice.
-    public func drain() { orders.send(.drain) }
+    /// Begins no new send, waits for the sends in flight and releases all other batches. Any thread; safe to call twice.
+    public func drain() { drains.send(()) }
 
     /// Runs until ``drain()`` was called and has ended, or at once when the worker cannot start.
     ///
     /// - Throws: an error that says what to correct: the Redis address, a credentials file, a key that cannot sign.
     public func run() async throws -> WorkerEnd {
         CurlEnvironment.prepare()
-        let tls = TLSOptions(
-            caFile: configuration.caFile,
-            certFile: configuration.redisCertificateFile,
-            keyFile: configuration.redisKeyFile
-        )
         let leases = LeaseTable(worker: configuration.name, nonce: UInt32.random(in: 0 ... .max))
         let reports = Inbox<Heartbeat.Report>()
-        let heartbeat = try Heartbeat(
-            tls: tls,
-            configuration: configuration,
-            leases: leases,
-            reports: reports
-        )
-        // The heartbeat stops last: while the loop drains, what it holds must stay its own.
+        let heartbeat = try Heartbeat(configuration: configuration, leases: leases, reports: reports)
+        // The heartbeat stops last: the leases must hold while the loop drains.
         defer { heartbeat.stop() }
         let thread = Locked<LoopThread?>(nil)
         // The loop has to be gone before the process's exit handlers run.
@@ -71,7 +56,7 @@ public final class Worker: Sendable {
         return try await withCheckedThrowingContinuation { continuation in
             do {
                 let started = try LoopThread(name: "fanfare-loop") { [self] loop in
-                    build(on: loop, tls, leases, reports, continuation)
+                    build(on: loop, leases, reports, continuation)
                 }
                 thread.withLock { $0 = started }
             } catch {
@@ -82,7 +67,6 @@ public final class Worker: Sendable {
 
     private func build(
         on loop: EventLoop,
-        _ tls: TLSOptions,
         _ leases: LeaseTable,
         _ reports: Inbox<Heartbeat.Report>,
         _ continuation: CheckedContinuation<WorkerEnd, any Error>
@@ -90,7 +74,6 @@ public final class Worker: Sendable {
         do {
             let shard = try WorkerShard(
                 loop: loop,
-                tls: tls,
                 configuration: configuration,
                 leases: leases,
                 watch: WorkerWatch(registry: registry, status: status, notifier: notifier),
@@ -98,7 +81,7 @@ public final class Worker: Sendable {
                 finished: { continuation.resume(returning: $0) }
             )
             loop.attach(reports) { shard.observed($0) }
-            loop.attach(orders) { _ in shard.drain() }
+            loop.attach(drains) { _ in shard.drain() }
             shard.start()
         } catch {
             loop.stop()

@@ -1,6 +1,7 @@
 public import FanfareConfiguration
 internal import FanfareModel
 internal import Foundation
+internal import OpenSSLKit
 public import RedisTransport
 
 /// Everything a worker process needs to know: its settings, the contents of the files they name, and where Redis is.
@@ -8,20 +9,12 @@ public import RedisTransport
 /// A setting and its default are defined in FanfareConfiguration; here each has the name and the unit that the worker
 /// uses.
 public struct WorkerConfiguration: Sendable {
-    public struct Project: Sendable {
-        private let settings: Configuration.Project
+    struct Project: Sendable {
+        let settings: Configuration.Project
         /// The service account file's bytes; nil with the legacy and XMPP transports.
-        let serviceAccount: [UInt8]?
+        var serviceAccount: [UInt8]?
         /// The server key of the legacy and XMPP transports; nil with v1.
-        let serverKey: String?
-
-        public init(_ settings: Configuration.Project, serviceAccount: [UInt8]? = nil, serverKey: String? = nil) {
-            self.settings = settings
-            self.serviceAccount = serviceAccount
-            self.serverKey = serverKey
-        }
-
-        public init(id: String) { self.init(Configuration.Project(id: id)) }
+        var serverKey: String?
 
         var id: String { settings.id }
         var transport: Transport { settings.transport }
@@ -39,56 +32,22 @@ public struct WorkerConfiguration: Sendable {
         var smear: Bool { settings.smear }
     }
 
-    private let settings: Configuration
+    let settings: Configuration
     /// Where Redis is, and how to sign in.
     let redis: RedisDeployment
     let projects: [Project]
     /// The name of this process among the workers, unique in the fleet.
     let name: String
-    let exitWhenIdle: Bool
+    /// Drains the worker once every job is over.
+    var exitWhenIdle = false
 
-    /// - Parameters:
-    ///   - secrets: the contents of the files that the settings name.
-    ///   - redis: the server that the settings name, with its passwords.
-    ///   - exitWhenIdle: drains the worker once every job is over.
-    public init(_ settings: Configuration, secrets: Secrets, redis: RedisDeployment, exitWhenIdle: Bool = false) {
-        let projects = settings.projects.map { project in
-            Project(
-                project,
-                serviceAccount: secrets.serviceAccounts[project.id],
-                serverKey: secrets.serverKeys[project.id]
-            )
-        }
-        let name = settings.worker.name ?? Self.processName()
-        self.init(redis: redis, projects: projects, name: name, settings: settings, exitWhenIdle: exitWhenIdle)
-    }
-
-    init(
-        redis: RedisDeployment,
-        projects: [Project],
-        name: String,
-        settings: Configuration = Configuration(),
-        exitWhenIdle: Bool = false
-    ) {
-        self.settings = settings
-        self.redis = redis
-        self.projects = projects
-        self.name = name
-        self.exitWhenIdle = exitWhenIdle
-    }
-
-    /// The random part distinguishes the process from an earlier one with the same process id, which every container
+    var usesSentinels: Bool { if case .sentinel = redis.form { true } else { false } }
+    /// Whether results are kept until a replica has them. Not needed with `safe`, which confirms only what a replica
     /// has.
-    private static func processName() -> String {
-        let process = ProcessInfo.processInfo
-        let host = process.hostName.prefix(64)
-        return "\(host)-\(process.processIdentifier)-\(String(UInt32.random(in: 0...UInt32.max), radix: 36))"
-    }
+    var awaitsReplicas: Bool { usesSentinels && safeReplicas == 0 }
 
     var prefix: String { settings.prefix }
     var caFile: String? { settings.caFile?.path }
-    var redisCertificateFile: String? { settings.redis.certificateFile?.path }
-    var redisKeyFile: String? { settings.redis.keyFile?.path }
     var safeReplicas: Int { settings.redis.safeReplicas }
     var proxy: String? { settings.proxy }
     var backlogLimit: Int { settings.backlogLimit }
@@ -102,6 +61,15 @@ public struct WorkerConfiguration: Sendable {
     var flushMs: Int64 { settings.worker.flushMs }
     var window: Int { settings.worker.window }
     var retryPercent: Int { settings.worker.retryPercent }
+    /// For `rediss://`.
+    var tls: TLSOptions {
+        TLSOptions(
+            caFile: caFile,
+            certFile: settings.redis.certificateFile?.path,
+            keyFile: settings.redis.keyFile?.path
+        )
+    }
+
     /// How often a worker polls for work, permits and news while its project has jobs, and while it has none.
     var pollMs: Int64 { 50 }
     var idlePollMs: Int64 { 100 }
@@ -112,4 +80,30 @@ public struct WorkerConfiguration: Sendable {
     var keepOutgoingMs: Int64 { settings.retention.outgoingHours * Self.hourMs }
 
     private static let hourMs: Int64 = 3_600_000
+}
+
+extension WorkerConfiguration {
+    /// - Parameters:
+    ///   - secrets: the contents of the files that the settings name.
+    ///   - redis: the server that the settings name, with its passwords.
+    ///   - exitWhenIdle: drains the worker once every job is over.
+    public init(_ settings: Configuration, secrets: Secrets, redis: RedisDeployment, exitWhenIdle: Bool = false) {
+        let projects = settings.projects.map { project in
+            Project(
+                settings: project,
+                serviceAccount: secrets.serviceAccounts[project.id],
+                serverKey: secrets.serverKeys[project.id]
+            )
+        }
+        let name = settings.worker.name ?? Self.processName()
+        self.init(settings: settings, redis: redis, projects: projects, name: name, exitWhenIdle: exitWhenIdle)
+    }
+
+    /// The random part distinguishes the process from an earlier one with the same process id, which every container
+    /// has.
+    private static func processName() -> String {
+        let process = ProcessInfo.processInfo
+        let host = process.hostName.prefix(64)
+        return "\(host)-\(process.processIdentifier)-\(String(UInt32.random(in: 0...UInt32.max), radix: 36))"
+    }
 }

@@ -9,7 +9,6 @@ final class WorkerShard {
     private let loop: EventLoop
     private let configuration: WorkerConfiguration
     private let logger: Logger
-    private let leases: LeaseTable
     private let links: [ServerLink]
     private let register: ProjectRegister
     private let quarantine: Quarantine
@@ -22,54 +21,32 @@ final class WorkerShard {
 
     init(
         loop: EventLoop,
-        tls: TLSOptions,
         configuration: WorkerConfiguration,
         leases: LeaseTable,
         watch: WorkerWatch,
         logger: Logger,
         finished: @escaping (WorkerEnd) -> Void
     ) throws {
-        monitor = Monitor(loop: loop, registry: watch.registry, status: watch.status, notifier: watch.notifier)
+        monitor = Monitor(loop: loop, watch: watch)
         self.loop = loop
         self.configuration = configuration
-        self.leases = leases
         self.logger = logger
         self.finished = finished
-        quarantine = Quarantine(projects: configuration.projects.map(\.id))
-        let quarantine = quarantine
-        func link(_ projects: [WorkerConfiguration.Project], key: String?) throws -> ServerLink {
+        let quarantine = Quarantine(projects: configuration.projects.map(\.id))
+        self.quarantine = quarantine
+        let isCluster = configuration.redis.form == .cluster
+        links = try (isCluster ? configuration.projects.map { [$0] } : [configuration.projects]).map { projects in
             try ServerLink(
                 loop: loop,
                 configuration: configuration,
-                tls: tls,
-                key: key,
-                logger: logger,
-                registry: watch.registry
-            ) { redis in
-                try projects.map { project in
-                    try ProjectRunner(
-                        context: ProjectContext(
-                            loop: loop,
-                            redis: redis,
-                            configuration: configuration,
-                            project: project,
-                            leases: leases,
-                            quarantine: quarantine,
-                            registry: watch.registry,
-                            logger: logger
-                        )
-                    )
-                }
-            }
+                projects: projects,
+                leases: leases,
+                quarantine: quarantine,
+                registry: watch.registry,
+                logger: logger
+            )
         }
-        if configuration.redis.form == .cluster {
-            links = try configuration.projects.map { project in
-                try link([project], key: ProjectKeys(prefix: configuration.prefix, project: project.id).base)
-            }
-        } else {
-            links = [try link(configuration.projects, key: nil)]
-        }
-        register = ProjectRegister(loop: loop, configuration: configuration, tls: tls, logger: logger)
+        register = ProjectRegister(loop: loop, configuration: configuration, logger: logger)
     }
 
     func start() {
@@ -87,7 +64,7 @@ final class WorkerShard {
     func observed(_ report: Heartbeat.Report) {
         switch report {
         case .counters(let project, let counters):
-            runners.first { $0.id == project }?.observed(counters)
+            runners.first { $0.id == project }?.reclaimer.observe(counters)
         case .fenced(let project, let name):
             runners.first { $0.id == project }?.fenced(name: name)
         }
@@ -112,7 +89,7 @@ final class WorkerShard {
                 links.allSatisfy { $0.isLoaded && $0.reader.foundNothing }
                 && runners.allSatisfy { $0.isReady && $0.isIdle }
             idleRounds = isIdle ? idleRounds + 1 : 0
-            // Two looks: a job may be between two roles at one of them.
+            // Three checks in a row: at one of them a job may be between two roles.
             if idleRounds >= 3 { return drain() }
             watchForIdleness()
         }

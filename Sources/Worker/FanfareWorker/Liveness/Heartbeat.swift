@@ -11,13 +11,11 @@ final class Heartbeat: Sendable {
         case fenced(project: String, name: String)
     }
 
-    private enum Order: Sendable { case stop }
-
-    private let orders = Inbox<Order>()
+    /// Stops the thread's loop.
+    private let orders = Inbox<Void>()
     private let thread: LoopThread
 
     init(
-        tls: TLSOptions,
         configuration: WorkerConfiguration,
         leases: LeaseTable,
         reports: Inbox<Report>
@@ -26,17 +24,6 @@ final class Heartbeat: Sendable {
         thread = try LoopThread(name: "fanfare-lease") { loop in
             let driver = HeartbeatDriver(
                 loop: loop,
-                connect: { key in
-                    RedisConnection(
-                        loop: loop,
-                        deployment: configuration.redis,
-                        key: key,
-                        name: "fanfare-lease",
-                        tls: tls,
-                        timeouts: Self.timeouts(configuration),
-                        random: { Double.random(in: 0..<1) }
-                    )
-                },
                 configuration: configuration,
                 leases: leases,
                 reports: reports
@@ -46,16 +33,8 @@ final class Heartbeat: Sendable {
         }
     }
 
-    /// Bounded by the renewal interval: after a pause longer than the lease a live worker would be declared dead.
-    private static func timeouts(_ configuration: WorkerConfiguration) -> RedisTimeouts {
-        var timeouts = RedisTimeouts()
-        timeouts.maxBackoffMs = min(timeouts.maxBackoffMs, configuration.renewMs)
-        timeouts.connectMs = min(timeouts.connectMs, configuration.renewMs)
-        return timeouts
-    }
-
     func stop() {
-        orders.send(.stop)
+        orders.send(())
         thread.join()
     }
 }
@@ -71,20 +50,32 @@ private final class HeartbeatDriver {
 
     init(
         loop: EventLoop,
-        connect: (_ key: String?) -> RedisConnection,
         configuration: WorkerConfiguration,
         leases: LeaseTable,
         reports: Inbox<Heartbeat.Report>
     ) {
         self.loop = loop
+        // Bounded by the renewal interval: after a pause longer than the lease a live worker would be declared dead.
+        var timeouts = RedisTimeouts()
+        timeouts.maxBackoffMs = min(timeouts.maxBackoffMs, configuration.renewMs)
+        timeouts.connectMs = min(timeouts.connectMs, configuration.renewMs)
+        func connection(key: String?) -> RedisConnection {
+            RedisConnection(
+                loop: loop,
+                deployment: configuration.redis,
+                key: key,
+                name: "fanfare-lease",
+                tls: configuration.tls,
+                timeouts: timeouts
+            )
+        }
         if configuration.redis.form == .cluster {
             connections = configuration.projects.reduce(into: [:]) { connections, project in
-                connections[project.id] = connect(
-                    ProjectKeys(prefix: configuration.prefix, project: project.id).base
-                )
+                let key = ProjectKeys(prefix: configuration.prefix, project: project.id).base
+                connections[project.id] = connection(key: key)
             }
         } else {
-            connections = ["": connect(nil)]
+            connections = ["": connection(key: nil)]
         }
         self.configuration = configuration
         self.leases = leases

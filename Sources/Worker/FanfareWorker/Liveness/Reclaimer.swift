@@ -9,15 +9,14 @@ internal import StreamWire
 final class Reclaimer {
     private let project: ProjectContext
     private let intake: Intake
+    private let claimer: Claimer
     private var detector: FailureDetector
     private var plan = ReclaimPlan()
 
-    /// Called when batches were freed.
-    var onFreed: () -> Void = {}
-
-    init(project: ProjectContext, intake: Intake) {
+    init(project: ProjectContext, intake: Intake, claimer: Claimer) {
         self.project = project
         self.intake = intake
+        self.claimer = claimer
         // A holder begins no send in the last renewal interval of its lease, so half an interval before the end is late
         // enough. The observation after it is then within the lease and two seconds.
         let configuration = project.configuration
@@ -35,12 +34,12 @@ final class Reclaimer {
                     "A worker was declared dead; its batches are taken over.",
                     metadata: ["worker": "\(dead.worker)", "batches": "\(freed)"]
                 )
-                onFreed()
+                claimer.claim(afterMs: 0)
             }
         }
     }
 
-    /// There are more entries to take over.
+    /// Whether entries that a dead reader left are being taken over.
     var isClaiming: Bool { plan.isWaiting }
 
     /// Takes over entries that are idle for a whole lease in another consumer's list. Their hand-over says `gone` when

@@ -13,7 +13,6 @@ struct BatchTracer {
 
     init(_ tracer: any Tracer) { self.tracer = tracer is NoOpTracer ? nil : tracer }
 
-    /// Whether there is a tracer.
     var isEnabled: Bool { tracer != nil }
 
     func begin(_ batch: HeldBatch, spec: JobSpec, project: String) -> BatchSpan? {

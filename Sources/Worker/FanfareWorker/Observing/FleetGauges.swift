@@ -37,22 +37,18 @@ final class FleetGauges {
     /// - Returns: false for a reply that is no map, which changes nothing.
     @discardableResult
     func update(_ reply: RedisValue, now: UInt64) -> Bool {
-        guard let flat = reply.array, flat.count >= 2, flat.count.isMultiple(of: 2) else { return false }
-        var fields: [String: RedisValue] = [:]
-        for at in stride(from: 0, to: flat.count, by: 2) { fields[flat[at].string ?? ""] = flat[at + 1] }
-        guard fields["now_ms"] != nil else { return false }
+        guard let fields = NamedValues(reply), fields["now_ms"] != nil else { return false }
         func number(_ name: String) -> Double {
-            let value = fields[name]?.string.flatMap { Double($0) } ?? fields[name]?.integer.map { Double($0) } ?? 0
+            let value = fields.text(name).flatMap { Double($0) } ?? fields.number(name).map { Double($0) } ?? 0
             return value.isFinite ? max(0, value) : 0
         }
         for gauge in gauges { gauge.cell.set(number(gauge.field) / gauge.scale) }
         let quota = number("quota")
         let waiting = number("left") + number("entries")
         drain.set(number("hold_ms") / 1_000 + (quota > 0 ? waiting * 60 / quota : 0))
-        fanoutActive.set((fields["active"]?.string ?? "").split(separator: " ").count)
-        blocked.set(!(fields["block"]?.string ?? "").isEmpty)
-        let kind = fields["pressure"]?.string ?? ""
-        for one in pressure { one.cell.set(one.kind == kind) }
+        fanoutActive.set((fields.text("active") ?? "").split(separator: " ").count)
+        blocked.set(!(fields.text("block") ?? "").isEmpty)
+        for one in pressure { one.cell.set(one.kind == fields.text("pressure")) }
         readAt = now
         return true
     }

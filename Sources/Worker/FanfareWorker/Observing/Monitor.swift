@@ -13,8 +13,7 @@ struct WorkerWatch {
 /// that hangs publishes nothing.
 final class Monitor {
     private let loop: EventLoop
-    private let status: WorkerStatus
-    private let notifier: ServiceNotifier?
+    private let watch: WorkerWatch
     private let redisConnected: GaugeCell
     private let reconnects: CounterCell
     private let turnTime: GaugeCell
@@ -22,21 +21,19 @@ final class Monitor {
     private var nextWindow: UInt64 = 0
     private var reports: ServiceReports
 
-    /// Reads the present state.
     var snapshot: () -> WorkerStatus.Snapshot = { WorkerStatus.Snapshot() }
 
     private static let updateMs: Int64 = 250
     /// The gauge shows the longest turn of this window and of the one before.
     private static let windowNs: UInt64 = 30_000_000_000
 
-    init(loop: EventLoop, registry: MetricRegistry, status: WorkerStatus, notifier: ServiceNotifier?) {
+    init(loop: EventLoop, watch: WorkerWatch) {
         self.loop = loop
-        self.status = status
-        self.notifier = notifier
-        reports = ServiceReports(watchdogNs: notifier?.watchdogNs)
-        redisConnected = registry.gauge(MetricCatalogue.redisConnected)
-        reconnects = registry.counter(MetricCatalogue.redisReconnects)
-        turnTime = registry.gauge(MetricCatalogue.loopTurn)
+        self.watch = watch
+        reports = ServiceReports(watchdogNs: watch.notifier?.watchdogNs)
+        redisConnected = watch.registry.gauge(MetricCatalogue.redisConnected)
+        reconnects = watch.registry.counter(MetricCatalogue.redisReconnects)
+        turnTime = watch.registry.gauge(MetricCatalogue.loopTurn)
     }
 
     /// Called after all other hooks of the turn's end are added, so that it measures whole turns.
@@ -53,15 +50,11 @@ final class Monitor {
     func reconnected() { reconnects.add() }
 
     /// Publishes a change that must not wait for the next update: an idle worker's drain is over before it.
-    func updateNow() {
-        let snapshot = snapshot()
-        status.update(snapshot)
-        notify(snapshot)
-    }
+    func updateNow() { publish(snapshot()) }
 
     private func update() {
         let now = loop.now
-        status.turned(at: EventLoop.readClock())
+        watch.status.turned(at: EventLoop.readClock())
         if now >= nextWindow {
             longestTurns = (longestTurns.now, 0)
             nextWindow = now + Self.windowNs
@@ -69,21 +62,21 @@ final class Monitor {
         turnTime.set(Double(max(longestTurns.earlier, longestTurns.now)) / 1e9)
         let snapshot = snapshot()
         redisConnected.set(snapshot.isConnected)
-        status.update(snapshot)
-        notify(snapshot)
+        publish(snapshot)
     }
 
-    private func notify(_ snapshot: WorkerStatus.Snapshot) {
-        guard let notifier else { return }
+    private func publish(_ snapshot: WorkerStatus.Snapshot) {
+        watch.status.update(snapshot)
+        guard let notifier = watch.notifier else { return }
+        let sentence = Self.sentence(snapshot)
         let due = reports.next(isReady: snapshot.isReady, isDraining: snapshot.isDraining, now: loop.now)
         for report in due {
             switch report {
             case .alive: notifier.alive()
-            case .extendTimeout(let milliseconds):
-                notifier.extend(milliseconds: milliseconds, status: Self.sentence(snapshot))
-            case .ready: notifier.ready(status: Self.sentence(snapshot))
-            case .status: notifier.status(Self.sentence(snapshot))
-            case .stopping: notifier.stopping(status: Self.sentence(snapshot))
+            case .extendTimeout(let milliseconds): notifier.extend(milliseconds: milliseconds, status: sentence)
+            case .ready: notifier.ready(status: sentence)
+            case .status: notifier.status(sentence)
+            case .stopping: notifier.stopping(status: sentence)
             }
         }
     }

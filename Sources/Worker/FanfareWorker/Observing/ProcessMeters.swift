@@ -1,9 +1,9 @@
+internal import FanfareConfiguration
 public import FanfareMetrics
 internal import Glibc
 
 /// Metrics of this process from the operating system, read when metrics are collected.
 public enum ProcessMeters {
-    /// - Parameter version: Fanfare's version.
     public static func register(in registry: MetricRegistry, version: String) {
         registry.gauge(MetricCatalogue.buildInfo, version).set(1)
         registry.gauge(MetricCatalogue.startTime).set(startSeconds())
@@ -53,16 +53,7 @@ public enum ProcessMeters {
     }
 
     private static func read(_ path: String) -> String {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return "" }
-        defer { close(descriptor) }
-        var bytes: [UInt8] = []
-        var buffer = [UInt8](repeating: 0, count: 16_384)
-        while true {
-            let count = Glibc.read(descriptor, &buffer, buffer.count)
-            guard count > 0, bytes.count < 1 << 20 else { break }
-            bytes += buffer[0..<count]
-        }
-        return String(decoding: bytes, as: UTF8.self)
+        let content = try? FileReader.read(path, limit: 1 << 20)
+        return String(decoding: content?.bytes ?? [], as: UTF8.self)
     }
 }

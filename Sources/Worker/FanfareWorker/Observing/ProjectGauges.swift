@@ -52,7 +52,7 @@ final class ProjectGauges {
         readFleet()
     }
 
-    /// Whether the project can send, and what keeps it from sending.
+    /// Whether the project can send, and the reason if not.
     func status() -> WorkerStatus.Project {
         let gate = project.machine.gate
         let credential = credentials.readiness()

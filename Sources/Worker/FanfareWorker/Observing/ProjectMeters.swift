@@ -19,7 +19,7 @@ final class ProjectMeters {
     private let sends: Series
     private let management: Series
     private let statuses: [CounterCell]
-    private let errors: [CounterCell]
+    private let errors: [ErrorCode: CounterCell]
     private let causes: [CounterCell]
     private let retryDelay: HistogramCell
     private let maybeDuplicates: CounterCell
@@ -36,22 +36,21 @@ final class ProjectMeters {
 
     init(project: String, transport: Transport, registry: MetricRegistry) {
         func counter(_ metric: Metric, _ value: String) -> CounterCell { registry.counter(metric, project, value) }
+        func counters<Value: CaseIterable & RawRepresentable<String>>(_ metric: Metric) -> [Value: CounterCell] {
+            Dictionary(uniqueKeysWithValues: Value.allCases.map { ($0, counter(metric, $0.rawValue)) })
+        }
         sends = Series(registry, project: project, transport: transport.rawValue)
         management = Series(registry, project: project, transport: "management")
         statuses = ResultStatus.allCases.map { counter(MetricCatalogue.results, $0.rawValue) }
-        errors = ErrorCode.allCases.map { counter(MetricCatalogue.failures, $0.rawValue) }
+        errors = counters(MetricCatalogue.failures)
         causes = Retry.Cause.names.map { counter(MetricCatalogue.retries, $0) }
         retryDelay = registry.histogram(MetricCatalogue.retryDelay, project)
         maybeDuplicates = registry.counter(MetricCatalogue.maybeDuplicates, project)
         projects = counter(MetricCatalogue.refusals, "project")
         devices = counter(MetricCatalogue.refusals, "device")
         servers = counter(MetricCatalogue.refusals, "server")
-        jobs = Dictionary(
-            uniqueKeysWithValues: IntakeOutcome.allCases.map { ($0, counter(MetricCatalogue.jobs, $0.rawValue)) }
-        )
-        batches = Dictionary(
-            uniqueKeysWithValues: BatchOutcome.allCases.map { ($0, counter(MetricCatalogue.batches, $0.rawValue)) }
-        )
+        jobs = counters(MetricCatalogue.jobs)
+        batches = counters(MetricCatalogue.batches)
         takeovers = registry.counter(MetricCatalogue.takeovers, project)
         batchTime = registry.histogram(MetricCatalogue.batchTime, project)
         queueWait = registry.histogram(MetricCatalogue.queueWait, project)
@@ -65,16 +64,24 @@ final class ProjectMeters {
         switch meter {
         case .answered(let verdicts, let isManagement, let afterNs):
             answered(verdicts, isManagement: isManagement, afterNs: afterNs)
-        case .finished(let status, let error, let maybeDup): finished(status, error, maybeDup: maybeDup)
-        case .retried(let cause, let delayMs): retried(cause, delayMs: delayMs)
-        case .waited(let milliseconds, let recipients): waited(milliseconds, recipients: recipients)
+        case .finished(let status, let error, let maybeDup):
+            statuses[status.index].add()
+            if status == .failed, let error { errors[error]?.add() }
+            if maybeDup { maybeDuplicates.add() }
+        case .retried(let cause, let delayMs):
+            causes[cause.index].add()
+            retryDelay.observe(Double(max(0, delayMs)) / 1_000)
+        case .waited(let milliseconds, let recipients):
+            queueWait.observe(Double(max(0, milliseconds)) / 1_000, times: recipients)
         case .tookOver: takeovers.add()
-        case .letGo(let outcome, let afterNs): letGo(outcome, afterNs: afterNs)
+        case .letGo(let outcome, let afterNs):
+            batches[outcome]?.add()
+            if outcome == .closed { batchTime.observe(Double(afterNs) / 1e9) }
         }
     }
 
-    /// A request was answered, or given up.
-    func answered(_ verdicts: [Verdict], isManagement: Bool, afterNs: UInt64) {
+    /// Counts the verdicts on a request that was answered or abandoned.
+    private func answered(_ verdicts: [Verdict], isManagement: Bool, afterNs: UInt64) {
         let series = isManagement ? management : sends
         var held = (project: false, server: false)
         for verdict in verdicts {
@@ -92,32 +99,9 @@ final class ProjectMeters {
         series.latency.observe(Double(afterNs) / 1e9)
     }
 
-    /// A recipient got its result.
-    func finished(_ status: ResultStatus, _ error: ErrorCode?, maybeDup: Bool) {
-        statuses[status.index].add()
-        if status == .failed, let error { errors[error.index].add() }
-        if maybeDup { maybeDuplicates.add() }
-    }
-
-    /// A recipient waits for its next attempt.
-    func retried(_ cause: Retry.Cause, delayMs: Int64) {
-        causes[cause.index].add()
-        retryDelay.observe(Double(max(0, delayMs)) / 1_000)
-    }
-
-    /// The first send of a batch begins, so long after its recipients could have been sent to.
-    func waited(_ milliseconds: Int64, recipients: Int) {
-        queueWait.observe(Double(max(0, milliseconds)) / 1_000, times: recipients)
-    }
-
     // MARK: Once a job, a batch or a failure
 
     func count(_ outcome: IntakeOutcome) { jobs[outcome]?.add() }
-
-    func letGo(_ outcome: BatchOutcome, afterNs: UInt64) {
-        batches[outcome]?.add()
-        if outcome == .closed { batchTime.observe(Double(afterNs) / 1e9) }
-    }
 
     func redisFailed() { redisErrors.add() }
 
@@ -168,25 +152,6 @@ extension Retry.Cause {
         case .refused: return 1
         case .answered: return 2
         case .unanswered: return 3
-        }
-    }
-}
-
-extension ErrorCode {
-    /// In the order of `allCases`.
-    fileprivate var index: Int {
-        switch self {
-        case .unregistered: return 0
-        case .invalidArgument: return 1
-        case .senderIDMismatch: return 2
-        case .thirdPartyAuthError: return 3
-        case .quotaExceeded: return 4
-        case .unavailable: return 5
-        case .internalError: return 6
-        case .unspecified: return 7
-        case .transport: return 8
-        case .emptyGroup: return 9
-        case .tooManyTopics: return 10
         }
     }
 }

@@ -8,7 +8,7 @@ public final class WorkerStatus: Sendable {
         public var id: String
         /// The credentials of the project work.
         public var canSend: Bool
-        /// Why nothing of it is sent; `ready` if sends may begin.
+        /// Why the project does not send; `ready` if sends may begin.
         public var state: String
     }
 

@@ -15,8 +15,8 @@ final class FlushWriter {
     private var nextID: UInt64 = 1
     private var replayBuffer: ReplayBuffer
     private var complaints = LogThrottle(seconds: 10)
-    /// Whether flushes wait until it is known what Redis remembers: on a new connection, one that came before that question
-    /// would make an older state look like the newest, and what that has forgotten would be lost.
+    /// Whether flushes wait for the comparison with Redis after a new connection. A flush before it would make an older
+    /// state look like the newest, and the results that this state lacks would be lost.
     private var isCut = true
 
     var onAnswer: (SendEvent) -> Void = { _ in }
@@ -46,12 +46,12 @@ final class FlushWriter {
         guard !isCut, let flush = unanswered[id] else { return }
         let call = flush.call
         let command = call.command(project.keys, worker: project.leaseName, nowMs: project.workerClockMs)
-        let completion: CommandCoalescer.Completion = { [weak self] result in self?.completed(id, result) }
-        // A few results: what their calls have in common is most of what they cost.
+        let completion: ProjectConnection.Completion = { [weak self] result in self?.completed(id, result) }
+        // A call with few results costs little besides the part that all calls share.
         if call.results.count + call.retries.count <= Self.mostCoalesced {
-            project.coalescer.append(command, as: .record, completion)
+            project.redis.append(command, as: .record, completion)
         } else {
-            project.coalescer.send(command, completion)
+            project.redis.write(command, completion)
         }
     }
 
@@ -101,9 +101,10 @@ final class FlushWriter {
     /// Writes again, in order, what was not answered on the connection before.
     ///
     /// - Parameters:
-    ///   - isSameServer: false where Redis may have forgotten its last seconds: what it confirmed in them is written again.
-    ///   - reconcile: asks what this worker holds, at once; after the facts that Redis may have forgotten, and before the
-    ///     flushes that would make an older state look like the newest.
+    ///   - isSameServer: false if Redis may have forgotten its last seconds: the results that it confirmed then are written
+    ///     again.
+    ///   - reconcile: compares this worker's batches with Redis; called after the results that Redis may have forgotten,
+    ///     and before the flushes that would make an older state look like the newest.
     func reconnected(isSameServer: Bool, reconcile: () -> Void) {
         let unconfirmed = unanswered.keys.sorted()
         isCut = false
@@ -114,7 +115,7 @@ final class FlushWriter {
         for id in unconfirmed { send(id) }
     }
 
-    /// Asks whether a replica has everything that was confirmed so far. Redis keeps this connection waiting for up to 20 ms.
+    /// Checks whether a replica has everything that was confirmed so far. Redis blocks this connection for up to 20 ms.
     func checkReplicas() {
         guard project.redis.state == .ready, !isCut else { return }
         let sentAt = project.loop.now

@@ -3,7 +3,6 @@ internal import FanfareCore
 internal import FanfareMetrics
 internal import FanfareModel
 internal import Logging
-internal import OpenSSLKit
 internal import RedisTransport
 internal import StreamWire
 
@@ -36,47 +35,57 @@ final class ServerLink {
     /// Called when Redis is back after it was away.
     var onReconnected: () -> Void = {}
 
-    /// - Parameters:
-    ///   - key: in a cluster, a key of the slot whose server this is.
-    ///   - runners: makes the projects, which write on the connection that it is given.
+    /// - Parameter projects: in a cluster only one, to whose slot the link connects.
     init(
         loop: EventLoop,
         configuration: WorkerConfiguration,
-        tls: TLSOptions,
-        key: String?,
-        logger: Logger,
-        registry: MetricRegistry = MetricRegistry(),
-        runners: (RedisConnection) throws -> [ProjectRunner]
-    ) rethrows {
+        projects: [WorkerConfiguration.Project],
+        leases: LeaseTable,
+        quarantine: Quarantine,
+        registry: MetricRegistry,
+        logger: Logger
+    ) throws {
         self.loop = loop
         self.configuration = configuration
         self.logger = logger
         sentinelsAgree = configuration.usesSentinels ? registry.gauge(MetricCatalogue.sentinelsAgree) : nil
+        let key = projects.first.map { ProjectKeys(prefix: configuration.prefix, project: $0.id).base }
         func connection(_ name: String) -> RedisConnection {
             RedisConnection(
                 loop: loop,
                 deployment: configuration.redis,
                 key: key,
                 name: name,
-                tls: tls,
-                timeouts: RedisTimeouts(),
-                random: { Double.random(in: 0..<1) }
+                tls: configuration.tls
             )
         }
-        redis = connection("fanfare-worker")
-        self.runners = try runners(redis)
+        let redis = connection("fanfare-worker")
+        self.redis = redis
+        runners = try projects.map { project in
+            let context = ProjectContext(
+                loop: loop,
+                redis: redis,
+                configuration: configuration,
+                project: project,
+                leases: leases,
+                quarantine: quarantine,
+                registry: registry,
+                logger: logger
+            )
+            return try ProjectRunner(context: context)
+        }
         reader = StreamReader(
             loop: loop,
             connection: connection("fanfare-reader"),
             consumer: configuration.name,
-            projects: self.runners,
+            projects: runners,
             logger: logger
         )
     }
 
     func start() {
         for runner in runners {
-            runner.onFunctionsMissing = { [weak self] in self?.reloadFunctions() }
+            runner.context.redis.onFunctionsMissing = { [weak self] in self?.reloadFunctions() }
             runner.intake.onHandedOver = { [weak self] in self?.reader.readIfPossible() }
             runner.start()
         }
@@ -122,22 +131,18 @@ final class ServerLink {
     private func changed(_ state: RedisState) {
         changes += 1
         for runner in runners { runner.disconnected() }
+        isLoading = false
+        if state != .ready { isLoaded = false }
         switch state {
         case .ready: loadFunctions()
         case .failed(let error):
-            isLoaded = false
-            isLoading = false
             logger.error("Redis refuses this worker.", metadata: ["error": "\(error)"])
         case .unavailable(let error) where error.code == .moved || error.code == .ask:
-            isLoaded = false
-            isLoading = false
             logger.notice(
                 "A project's cluster slot moves to another node; the worker follows it.",
                 metadata: metadata(error)
             )
         case .unavailable(let error):
-            isLoaded = false
-            isLoading = false
             guard outageReports.admits(now: loop.now) else { break }
             logger.warning("Redis is not available.", metadata: metadata(error))
         default: break
@@ -191,7 +196,7 @@ final class ServerLink {
             if case .failure(let error) = result, error.code != .noPerm {
                 return repeatStep(afterMs: 500) { $0.checkServer() }
             }
-            // Without the right to run INFO the server is taken as it is: the operator chose the user's rules.
+            // A user without the right to INFO skips the checks: the operator chose the user's rules.
             let server = ServerInfo((try? result.get())?.string ?? "")
             if let remedy = server.remedy(knowsCluster: configuration.redis.form == .cluster) {
                 hindrance = "cannot be used: \(remedy)"
@@ -201,7 +206,7 @@ final class ServerLink {
                 )
                 return repeatStep(afterMs: 5_000) { $0.checkServer() }
             }
-            // Without a run id it is taken for another server: handing results in again does no harm.
+            // Without a run id it counts as another server: writing results again does no harm.
             let isSameServer = !wasConnected || (server.runID != nil && serverRunID == server.runID)
             if !isSameServer, server.runID != nil {
                 logger.notice(
@@ -223,7 +228,7 @@ final class ServerLink {
     private func repeatStep(afterMs pause: Int64, _ body: @escaping (ServerLink) -> Void) {
         let connection = changes
         loop.schedule(afterMilliseconds: pause) { [weak self] in
-            // After a reconnection these steps begin anew by themselves.
+            // A reconnection starts these steps again by itself.
             guard let self, changes == connection, redis.state == .ready, !isLoaded else { return }
             body(self)
         }

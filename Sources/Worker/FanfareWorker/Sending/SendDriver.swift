@@ -2,21 +2,22 @@ internal import EventLoop
 internal import FanfareCore
 internal import FanfareModel
 internal import Logging
+internal import RedisTransport
 internal import StreamWire
 
-/// Performs what the project's ``SendMachine`` decides: hands requests to the router and flushes to the flush writer, arms
-/// timers, counts and logs.
+/// Performs what the project's ``SendMachine`` decides: hands requests to the router and flushes to the flush writer, loads
+/// specs and asks for rates in Redis, arms timers, counts and logs.
 final class SendDriver {
     private let project: ProjectContext
     private let router: TransportRouter
     private let credentials: any CredentialSource
     private let writer: FlushWriter
-    private let specs: JobSpecLoader
-    private let rates: RateClient
     private let tracer = BatchTracer()
     private var spans: [Int: BatchSpan] = [:]
-    private var actions: [SendAction] = []
-    private var isPerforming = false
+    private let queue = ActionQueue<SendAction>()
+
+    private static let specRetryMs: Int64 = 200
+    private static let rateRetryMs: Int64 = 1_000
 
     /// Called when a claim is due; `isStarved` where sends wait for permits.
     var onClaimDue: (_ isStarved: Bool) -> Void = { _ in }
@@ -26,18 +27,14 @@ final class SendDriver {
         self.router = router
         self.credentials = credentials
         self.writer = writer
-        specs = JobSpecLoader(project: project)
-        rates = RateClient(project: project)
         router.onCompletion = { [weak self] tag, outcome in self?.handle(.completed(tag: tag, outcome)) }
         router.onRoom = { [weak self] in self?.send() }
         writer.onAnswer = { [weak self] event in self?.handle(event) }
-        specs.onAnswer = { [weak self] event in self?.handleAndSend(event) }
-        rates.onAnswer = { [weak self] event in self?.handleAndSend(event) }
     }
 
     func handle(_ event: SendEvent) {
-        project.machine.handle(event, now: project.instant, into: &actions)
-        perform()
+        project.machine.handle(event, now: project.instant, into: &queue.actions)
+        queue.perform { perform($0) }
     }
 
     /// Handles an event that may let sends begin.
@@ -49,11 +46,11 @@ final class SendDriver {
     /// Begins the sends that may begin.
     func send() {
         readResources()
-        project.machine.send(within: router.room, now: project.instant, into: &actions)
-        perform()
+        project.machine.send(within: router.room, now: project.instant, into: &queue.actions)
+        queue.perform { perform($0) }
     }
 
-    /// Reads what the gate has to know of other parts.
+    /// Reads the state of other parts for the gate.
     func readResources() {
         let quarantine = project.quarantine
         var resources = SendGate.Resources()
@@ -61,22 +58,9 @@ final class SendDriver {
         resources.credential = credentials.readiness()
         resources.credentialGeneration = credentials.generation
         resources.isCredentialStuck = credentials.isStuck
-        resources.isQuarantineOpen = quarantine.admits(project.project.id)
-        resources.isQuarantineHeld = quarantine.holder != nil
+        resources.isQuarantineOpen = quarantine.gate.admits(project.project.id)
+        resources.isQuarantineHeld = quarantine.gate.holder != nil
         project.machine.gate.resources = resources
-    }
-
-    /// Performs the actions in their order, those that come meanwhile behind them.
-    private func perform() {
-        guard !isPerforming else { return }
-        isPerforming = true
-        var next = 0
-        while next < actions.count {
-            perform(actions[next])
-            next += 1
-        }
-        actions.removeAll(keepingCapacity: true)
-        isPerforming = false
     }
 
     private func perform(_ action: SendAction) {
@@ -93,13 +77,13 @@ final class SendDriver {
                     watermark: watermark
                 )
             ) { _ in }
-        case .loadSpec(let job): specs.load(job)
+        case .loadSpec(let job): loadSpec(of: job)
         case .giveUpJobLater(let job):
             project.loop.schedule(afterMilliseconds: 1_000) { [weak self] in self?.handle(.giveUpJob(job)) }
-        case .enterQuarantine: project.quarantine.enter(project.project.id)
-        case .leaveQuarantine: project.quarantine.leave(project.project.id)
-        case .checkRate(let check): rates.check(check)
-        case .requestManagement(let count): rates.requestManagement(count)
+        case .enterQuarantine: project.quarantine.handle(.enter(project.project.id))
+        case .leaveQuarantine: project.quarantine.handle(.leave(project.project.id))
+        case .checkRate(let check): checkRate(check)
+        case .requestManagement(let count): requestManagement(count)
         case .arm(let timer, let time): arm(timer, at: time)
         case .claim: onClaimDue(false)
         case .claimPermits: onClaimDue(true)
@@ -124,6 +108,46 @@ final class SendDriver {
         }
     }
 
+    // MARK: Redis
+
+    private func loadSpec(of job: String) {
+        project.redis.send(FunctionLibrary.spec(project.keys, job: job)) { [weak self] result in
+            guard let self else { return }
+            switch result {
+            case .success(let value):
+                if let spec = JobSpec(value) { return handleAndSend(.specLoaded(job: job, spec)) }
+                handleAndSend(value.array?.isEmpty == true ? .specMissing(job: job) : .specUnreadable(job: job))
+            case .failure:
+                project.meters.redisFailed()
+                project.loop.schedule(afterMilliseconds: Self.specRetryMs) { [weak self] in self?.loadSpec(of: job) }
+            }
+        }
+    }
+
+    /// Asks for the rate of one recipient, which all workers share.
+    private func checkRate(_ check: RateCheck) {
+        let command = FunctionLibrary.pace(project.keys, recipient: check.name, nowMs: project.workerClockMs)
+        project.redis.send(command) { [weak self] result in
+            let waitMs = (try? result.get())?.integer ?? Self.rateRetryMs
+            self?.handleAndSend(.rateChecked(check, waitMs: waitMs))
+        }
+    }
+
+    /// FCM takes 3,000 operations a second of a project, whichever worker they come from, so Redis spaces them.
+    private func requestManagement(_ count: Int) {
+        project.redis.send(FunctionLibrary.manage(project.keys, count: count)) { [weak self] result in
+            guard let self else { return }
+            let waitMs = (try? result.get())?.integer ?? Self.rateRetryMs
+            guard waitMs > 0 else { return handleAndSend(.managementGranted(count)) }
+            project.loop.schedule(afterMilliseconds: min(waitMs, Self.rateRetryMs)) { [weak self] in
+                guard let self, !project.isDraining else { return }
+                requestManagement(count)
+            }
+        }
+    }
+
+    // MARK: Spans
+
     private func beginSpan(_ slot: Int) {
         guard tracer.isEnabled, let batch = project.machine.batch(slot), let job = project.machine.job(of: slot) else {
             return
@@ -133,7 +157,7 @@ final class SendDriver {
 }
 
 extension Logger {
-    /// Writes a line that a decision asks for.
+    /// Writes the log line of a decision.
     fileprivate func write(_ log: SendLog) {
         let level: Level =
             switch log.level {

@@ -5,8 +5,8 @@ internal import FanfareCore
 internal import FanfareModel
 internal import XMPPTransport
 
-/// The ways out of a project: the lanes to FCM, those to Instance ID, and the connections of XMPP. An answer comes back
-/// with the tag of its request, whichever way it took.
+/// Routes a project's requests: over the lanes to FCM, the lanes to Instance ID or the connections of XMPP. An answer has
+/// the tag of its request.
 final class TransportRouter {
     private let fcm: LanePool
     private let instanceID: LanePool
@@ -24,12 +24,12 @@ final class TransportRouter {
         instanceID = LanePool(loop: loop, configuration: origin)
         self.project = project.project
         timeoutMs = project.configuration.requestTimeoutMs
-        sendURL = FCMEndpoint.sendURL(
-            origin: project.project.endpoint,
-            project: project.project.id,
-            transport: project.project.transport,
-            credentialProject: credentialProject
-        )
+        let sendPath =
+            switch project.project.transport {
+            case .v1: "/v1/projects/\(credentialProject ?? project.project.id)/messages:send"
+            case .legacy, .xmpp: "/fcm/send"
+            }
+        sendURL = Self.url(origin: project.project.endpoint, path: sendPath)
         if project.project.transport == .xmpp {
             var way = XMPPConfiguration(
                 host: project.project.xmppHost,
@@ -54,13 +54,13 @@ final class TransportRouter {
         xmpp?.onRoom = { [weak self] in self?.onRoom() }
     }
 
-    /// Connections that take messages, and those that only management uses.
+    /// Connections for messages, and connections that only management uses.
     var openConnections: (sends: Int, management: Int) {
         let (lanes, other) = (fcm.openLanes, instanceID.openLanes)
         return xmpp.map { ($0.readyConnections, lanes + other) } ?? (lanes, other)
     }
 
-    /// Requests that each route takes now.
+    /// Requests that each route accepts now.
     var room: SendMachine.Room {
         SendMachine.Room(fcm: fcm.freeSlots, instanceID: instanceID.freeSlots, xmpp: xmpp?.freeSlots ?? 0)
     }
@@ -75,12 +75,19 @@ final class TransportRouter {
         let http = HTTPRequest(
             tag: tag,
             method: parts.method,
-            url: parts.path.isEmpty ? sendURL : FCMEndpoint.url(origin: origin, path: parts.path),
+            url: parts.path.isEmpty ? sendURL : Self.url(origin: origin, path: parts.path),
             headers: headers,
             body: parts.body,
             timeoutMs: timeoutMs
         )
         if request.route == .instanceID { instanceID.send(http) } else { fcm.send(http) }
+    }
+
+    /// An address of a fixed origin and validated segments, never of anything a job says.
+    ///
+    /// - Parameter path: with its query, escaped.
+    private static func url(origin: String, path: String) -> String {
+        (origin.hasSuffix("/") ? String(origin.dropLast()) : origin) + path
     }
 
     func close() {

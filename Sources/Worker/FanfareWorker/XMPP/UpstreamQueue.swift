@@ -19,12 +19,39 @@ final class UpstreamQueue {
 
     func append(_ incoming: XMPPIncoming, _ reply: XMPPReply) {
         nextID += 1
-        let command = UpstreamEntry.command(incoming, keys: project.keys, receivedMs: project.wallMs)
+        let command = entry(incoming)
         messages[nextID] = (command, reply)
         handle(.received(id: nextID, isConnected: isConnected))
     }
 
     private var isConnected: Bool { project.redis.state == .ready }
+
+    /// Adds an entry to the upstream stream, with the fields of the page "Results".
+    private func entry(_ incoming: XMPPIncoming) -> RedisCommand {
+        var command = RedisCommand("XADD", project.keys.upstream, "*")
+        func append(_ name: String, _ value: String) {
+            command.append(name)
+            command.append(value)
+        }
+        switch incoming.kind {
+        case .message: append("type", "message")
+        case .receipt: append("type", "receipt")
+        }
+        append("from", incoming.from)
+        append("category", incoming.category)
+        append("message_id", incoming.messageID)
+        command.append("data")
+        command.append(incoming.data)
+        append("received_ms", String(project.wallMs))
+        guard case .receipt(let status, let original, let token, _) = incoming.kind else { return command }
+        append("status", status)
+        append("original_message_id", original)
+        append("token", token)
+        guard let ours = XMPPMessageID(parsing: original) else { return command }
+        append("job", ours.job)
+        append("i", String(ours.index))
+        return command
+    }
 
     private func handle(_ event: UpstreamBuffer.Event) {
         var actions: [UpstreamBuffer.Action] = []
@@ -45,7 +72,7 @@ final class UpstreamQueue {
 
     private func write(_ id: Int) {
         guard let message = messages[id] else { return }
-        project.coalescer.send(message.command) { [weak self] result in
+        project.redis.write(message.command) { [weak self] result in
             guard let self else { return }
             switch result {
             case .success: handle(.written(id: id))

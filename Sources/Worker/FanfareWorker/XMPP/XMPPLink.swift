@@ -60,9 +60,8 @@ final class XMPPLink {
         guard project.redis.state == .ready, project.leaseHolds else {
             return requestConnection(afterMs: Self.readinessMs, completion)
         }
-        let now = Report(leaseName: project.leaseName, connection: project.connection, count: connections)
-        let command = FunctionLibrary.connect(project.keys, worker: now.leaseName, open: now.count, wantsMore: true)
-        project.redis.send(command) { [weak self] result in
+        let now = current
+        send(now, wantsMore: true) { [weak self] result in
             guard let self else { return completion(false) }
             guard case .success(let value) = result, let waitMs = value.integer else {
                 reported = nil
@@ -90,12 +89,10 @@ final class XMPPLink {
 
     /// Redis counts the connections of all workers: a closed one makes room for another worker's.
     private func reportConnections() {
-        guard !isReporting, project.redis.state == .ready, project.leaseHolds else { return }
-        let now = Report(leaseName: project.leaseName, connection: project.connection, count: connections)
-        guard now != reported else { return }
+        let now = current
+        guard !isReporting, project.redis.state == .ready, project.leaseHolds, now != reported else { return }
         isReporting = true
-        let command = FunctionLibrary.connect(project.keys, worker: now.leaseName, open: now.count, wantsMore: false)
-        project.redis.send(command) { [weak self] result in
+        send(now, wantsMore: false) { [weak self] result in
             guard let self else { return }
             isReporting = false
             // Any other answer than 0: this worker has no lease in Redis, and nothing was written.
@@ -106,6 +103,17 @@ final class XMPPLink {
             reported = now
             reportConnections()
         }
+    }
+
+    private var current: Report {
+        Report(leaseName: project.leaseName, connection: project.connection, count: connections)
+    }
+
+    private func send(_ report: Report, wantsMore: Bool, _ completion: @escaping RedisConnection.Completion) {
+        project.redis.send(
+            FunctionLibrary.connect(project.keys, worker: report.leaseName, open: report.count, wantsMore: wantsMore),
+            completion
+        )
     }
 
     // MARK: The credential

@@ -8,22 +8,22 @@ import Testing
 
 @testable import FanfareWorker
 
-/// What a worker writes for several jobs within a turn.
-@Suite struct CommandCoalescerTests {
+/// The writes of a worker for several jobs within a turn.
+@Suite struct ProjectConnectionTests {
     private let keys = ProjectKeys(project: "p")
 
     private func call(_ job: String) -> RedisCommand {
         RecordCall(job: job, batch: "0", epoch: "1").command(keys, worker: "w")
     }
 
-    /// Forty calls of a turn are two of 32 and 8; what is sent after them comes after them.
+    /// Forty calls of a turn are sent as two, of 32 and 8; a later command follows them.
     @Test func callsOfATurnAreSentTogetherAndInOrder() throws {
         let server = try RedisServer()
         defer { server.stop() }
         let heard = Locked<[String]>([])
-        try onRedis(server) { writes, redis, finish in
+        try onRedis(server) { redis, finish in
             for number in 0..<40 {
-                writes.append(call("j\(number)"), as: .record) { result in
+                redis.append(call("j\(number)"), as: .record) { result in
                     heard.withLock { $0.append(Self.word(result)) }
                 }
             }
@@ -36,13 +36,13 @@ import Testing
         #expect(try server.calls(of: "fcall") == 2)
     }
 
-    /// Nothing follows that would make it leave: the loop's next timers do.
+    /// Without a later command the loop's next timers send it.
     @Test func singleCallIsSentByTheNextTimers() throws {
         let server = try RedisServer()
         defer { server.stop() }
         let heard = Locked<[String]>([])
-        try onRedis(server) { writes, _, finish in
-            writes.append(call("j"), as: .record) { result in
+        try onRedis(server) { redis, finish in
+            redis.append(call("j"), as: .record) { result in
                 heard.withLock { $0.append(Self.word(result)) }
                 finish()
             }
@@ -50,20 +50,16 @@ import Testing
         #expect(heard.withLock { $0 } == ["gone"])
     }
 
-    /// Another worker has loaded an older library, or somebody deleted it: each of them hears why, and whoever can load it
-    /// hears of it.
+    /// The library is older or deleted: every call fails with the reason, and the missing functions are reported once.
     @Test(arguments: [nil, "('unheard_of'"]) func missingFunctionsAreReported(_ other: String?) throws {
         let server = try RedisServer()
         defer { server.stop() }
         let heard = Locked<[String]>([])
         let library = String(decoding: FunctionLibrary.source, as: UTF8.self)
-        try onRedis(server, library: other.map { library.replacing("('records'", with: $0) }) {
-            writes,
-            _,
-            finish in
-            writes.onFunctionsMissing = { heard.withLock { $0.append("missing") } }
+        try onRedis(server, library: other.map { library.replacing("('records'", with: $0) }) { redis, finish in
+            redis.onFunctionsMissing = { heard.withLock { $0.append("missing") } }
             for number in 0..<3 {
-                writes.append(call("j\(number)"), as: .record) { result in
+                redis.append(call("j\(number)"), as: .record) { result in
                     guard case .failure(let error) = result else { return }
                     heard.withLock { $0.append("\(error.code)") }
                     if number == 2 { finish() }
@@ -73,12 +69,12 @@ import Testing
         #expect(heard.withLock { $0 } == ["missing"] + Array(repeating: "function_not_found", count: 3))
     }
 
-    /// What hand-overs and results ask for in common is not the same; what is large goes by itself. All of it in order.
+    /// Calls of another function, and large calls, are sent by themselves; the order stays.
     @Test func onlyCallsOfOneFunctionAreSentTogether() throws {
         let server = try RedisServer()
         defer { server.stop() }
         let heard = Locked<[String]>([])
-        try onRedis(server) { writes, redis, finish in
+        try onRedis(server) { redis, finish in
             var large = RecordCall(job: "large", batch: "0", epoch: "1")
             large.badAnswer = String(repeating: "x", count: 8_000)
             let calls: [(String, RedisCommand, FunctionLibrary.Coalesced)] = [
@@ -88,7 +84,7 @@ import Testing
                 ("e", call("e"), .record),
             ]
             for (name, call, function) in calls {
-                writes.append(call, as: function) { _ in
+                redis.append(call, as: function) { _ in
                     heard.withLock { $0.append(name) }
                     if name == "e" { finish() }
                 }
@@ -98,16 +94,16 @@ import Testing
         #expect(try server.calls(of: "fcall") == 5)
     }
 
-    /// A connection that is lost before they leave: each hears of it, and may be sent again.
+    /// The connection is lost before the calls are sent: each call fails by itself.
     @Test func eachCallFailsWithoutAConnection() throws {
         let server = try RedisServer()
         defer { server.stop() }
         let heard = Locked<[String]>([])
-        try onRedis(server) { writes, _, finish in
+        try onRedis(server) { redis, finish in
             for number in 0..<3 {
-                writes.append(call("j\(number)"), as: .record) { result in
+                redis.append(call("j\(number)"), as: .record) { result in
                     guard case .failure(let error) = result else { return }
-                    withExtendedLifetime(writes) { heard.withLock { $0.append("\(error.code)") } }
+                    withExtendedLifetime(redis) { heard.withLock { $0.append("\(error.code)") } }
                 }
             }
             finish()
@@ -122,28 +118,31 @@ import Testing
     private func onRedis(
         _ server: RedisServer,
         library: String? = String(decoding: FunctionLibrary.source, as: UTF8.self),
-        _ body: @escaping @Sendable (CommandCoalescer, ProjectConnection, _ finish: @escaping () -> Void) -> Void
+        _ body: @escaping @Sendable (ProjectConnection, _ finish: @escaping () -> Void) -> Void
     ) throws {
         let keys = keys
         try runLoop { loop in
-            let connection = RedisConnection(loop: loop, endpoint: server.endpoint, name: "a test", random: { 0.5 })
-            let redis = ProjectConnection(connection)
-            let writes = CommandCoalescer(
+            let connection = RedisConnection(
                 loop: loop,
-                redis: redis,
+                deployment: RedisDeployment(server.endpoint),
+                name: "a test"
+            )
+            let redis = ProjectConnection(
+                connection,
+                loop: loop,
                 keys: keys,
                 replicas: 0,
                 logger: Logger(label: "test")
             )
             let finish = {
-                withExtendedLifetime(writes) { connection.close() }
+                withExtendedLifetime(redis) { connection.close() }
                 connection.onStateChange = { _ in }
                 loop.stop()
             }
             connection.onStateChange = { state in
                 guard state == .ready else { return }
-                guard let library else { return body(writes, redis, finish) }
-                redis.send(RedisCommand("FUNCTION", "LOAD", library)) { _ in body(writes, redis, finish) }
+                guard let library else { return body(redis, finish) }
+                redis.send(RedisCommand("FUNCTION", "LOAD", library)) { _ in body(redis, finish) }
             }
             connection.connect()
         }
@@ -151,7 +150,7 @@ import Testing
 }
 
 extension RedisServer {
-    /// How often a command was carried out.
+    /// How often the server executed a command.
     fileprivate func calls(of command: String) throws -> Int {
         let lines = try cli("INFO", "commandstats").split(whereSeparator: \.isNewline)
         guard let line = lines.first(where: { $0.hasPrefix("cmdstat_\(command):") }),
