@@ -21,8 +21,8 @@ import Testing
     private static func argumentsInLua() -> [String: [String]] {
         var arguments: [String: [String]] = [:]
         for match in library.matches(of: /register_function\('(\w+)', (?:plain|guarded|one_call)\((\w+)/) {
-            let head = library.ranges(of: "\nfunction \(match.2)(base").first
-            let body = library[(head?.upperBound ?? library.endIndex)...]
+            let heads = ["\nfunction", "\nlocal function"].map { library.ranges(of: "\($0) \(match.2)(base") }
+            let body = library[(heads.joined().first?.upperBound ?? library.endIndex)...]
             let line = body.prefixMatch(of: /(?:, \w+)*\)\n  local ([\w, \n]+?) =\s+unpack\(args, 1, (\d+)\)/)
             let names = line.map { $0.1.split(whereSeparator: { !$0.isLetter && $0 != "_" }).map(String.init) } ?? []
             arguments[String(match.1)] = line.map { Int($0.2) == names.count ? names : ["not \($0.2) names"] } ?? []

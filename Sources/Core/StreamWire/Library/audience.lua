@@ -1,10 +1,5 @@
-
--- ---------------------------------------------------------------------------------------------------------------
--- Estimates of topics' audiences. They decide how long a broadcast keeps the slot. A count that Redis refuses is an
--- unknown size: it never stops the write of a job, a result or the slot.
-
-local count_subscribed, estimate_audience
-do
+-- Estimates of topics' audiences, which decide how long a broadcast keeps the slot. A count that Redis refuses is an
+-- unknown size, never an error.
 
 -- How many topics of a project are counted, the most recently used ones. A HyperLogLog takes at most 12 kB.
 local MOST_COUNTED = 10000
@@ -26,7 +21,7 @@ end
 
 -- Counts tokens whose subscription to a topic succeeded, each once.
 -- `value`: the topic's name, a line feed, and for each token a hash of 8 bytes.
-function count_subscribed(base, value)
+local function count_subscribed(base, value)
   local cut = string.find(value, '\n', 1, true)
   if not cut then return end
   local topic, hashes = string.sub(value, 1, cut - 1), {}
@@ -61,10 +56,9 @@ local function counted_audience(base, formula)
   return rest == nil and size or nil
 end
 
--- Estimates the audience of a broadcast, and writes the estimate and its source to the job's hash. Audiences that Redis
--- counts are counted at each call: subscriptions may have been added.
+-- Estimates the audience of a broadcast, and writes the estimate and its source to the job's hash.
 -- Returns for how many ms the send keeps the slot, the source and the size; source nil if the job's worker named none.
-function estimate_audience(base, id)
+local function estimate_audience(base, id)
   local spec = base .. 'spec:' .. id
   local hold_ms, source, estimate, formula, fanout_rate = unpack(redis.call('HMGET', spec, 'hold_ms', 'audience_source',
     'audience_estimate', 'audience_formula', 'fanout_rate'))
@@ -78,6 +72,4 @@ function estimate_audience(base, id)
     write('HSET', base .. 'job:' .. id, 'audience_estimate', int(size), 'audience_source', source)
   end
   return hold, source, size
-end
-
 end

@@ -1,25 +1,23 @@
 #!lua name=fanfare_v2
 
--- Decisions that several workers share. Version 2. The files of this folder are one library: they are loaded as one
--- text, in the order base, redo, check, jobs, audience, slot, quota, pace, leases, reconcile, intake, copy, batches,
--- waiting, claim, settle, record, repair, coalesce, control, fleet, functions.
+-- Decisions that several workers share. Version 2. The files of this folder are one library, loaded as one text in the
+-- order of FunctionLibrary.source.
 --
--- Every function takes exactly one key, the project's base `fanfare:{p}:`. What it touches is that base with a fixed
--- suffix, so all of it lives in the base's slot. Which job is touched is often the function's own decision, so the
--- caller cannot list the full names. The one key from elsewhere is a job's audience: intake has checked that it has the
--- same hash tag.
+-- Every function takes exactly one key, the project's base `fanfare:{p}:`. All other keys are that base with a suffix,
+-- so they live in its slot; the function often decides which job it touches, so the caller cannot list them. The one
+-- key from elsewhere is a job's audience: intake has checked that it has the same hash tag.
 --
 -- Rules that every function keeps:
---   * all or nothing, although Redis has no rollback: entries of outgoing streams (results, feedback, dead, news)
---     are written first, and may be written twice; all other writes that belong together are one step, see redo.lua.
---     A write outside of a step must be harmless if the function fails just before or just after it;
+--   * all or nothing, although Redis has no rollback: entries of outgoing streams are written first, and may be written
+--     twice; all other writes that belong together are one step, see redo.lua. A write outside of a step must be
+--     harmless if the function fails just before or just after it;
 --   * idempotent: called twice with the same arguments it answers the same and changes nothing more;
 --   * decisions (hand over, retry, finish, release) carry an epoch and are refused when it is old;
 --   * facts (recipient n was answered r) are set once and accepted from any worker;
---   * times of the day that producers name (not_before, expires_at) or people read are Redis TIME; how long something
---     waits is measured on the project's own clock, which goes on evenly when the server's clock is set;
---   * a file declares the functions that other files call, and keeps all others in a block: Lua allows 200 locals in
---     the whole library;
+--   * times that producers name or people read are Redis TIME; waits are measured on the project's own clock, which
+--     goes on evenly when the server's clock is set;
+--   * a file with many functions declares those that other files call, and keeps all others in a block: Lua allows 200
+--     locals;
 --   * a function names its arguments in its first line, in the order in which Swift writes them. A reply that says more
 --     than one word is a list of names, each followed by its value; the caller ignores names that it does not know.
 --
@@ -33,9 +31,10 @@
 --   copy:<id>                       list: the private copy of a SET audience
 --   done:<id>                       bitmap: recipients that have their result; a one-recipient job has none
 --   wait:<id>                       hash: recipient -> "attempts|first_ms|dup|recipient", until it has its result
---   again retry retry_many again_managed   zsets: "<id>/<recipient>" by due time: unsent recipients, retries of jobs of
---                                   one batch, retries of fan-outs, and all recipients of management
---   rolled:<id>                     hash: batch -> watermark, of claims that Redis forgot
+--   again retry retry_many again_managed   zsets: "<id>/<recipient>" by due time, DUE_UNSENT, DUE_RETRY,
+--                                   DUE_FANOUT_RETRY, DUE_MANAGEMENT: unsent recipients, retries of jobs of one batch,
+--                                   retries of fan-outs, and all recipients of management
+--   rolled:<id>                     hash: batch -> watermark, of forgotten claims: Redis came back with an older state
 --   held:<id>                       zset: the due times of a job that was paused or parked
 --   queue singles groups            zsets, score 0: jobs with unclaimed batches, "<9 - priority><entry id>/<id>";
 --                                   queue: fan-outs that wait for the slot; groups: sends to device groups
@@ -44,41 +43,37 @@
 --                                   broadcast is in flight, or until when FCM is busy with it
 --   subscribed:<topic>              HyperLogLog: tokens that Fanfare subscribed to the topic
 --   counted                         zset: topics that have a count, subscribed:<topic>, by their last use in Redis TIME
---   sched expiring                  zsets: jobs by not_before, and by expires_at, in Redis TIME
+--   sched expiring                  zsets: jobs by not_before, and by expires_at, in Redis TIME; other due times are of
+--                                   the project's own clock
 --   copying                         set: jobs whose audience is being copied
---   jobs_open                       set: jobs that are not over and need no person
---   jobs_parked                     set: jobs that need a person
+--   jobs_open jobs_parked           sets: jobs that are not over and need no person; jobs that need a person
 --   blocked                         set: jobs that are paused because the project is blocked
---   ending                          zset: jobs whose unfinished recipients get their result without a send, by when to
---                                   look for more of them
+--   ending                          zset: jobs whose unfinished recipients get their result without a send, by when
+--                                   more of them are claimed
 --   restoring                       set: jobs whose held:<id> is moved back step by step
 --   crashed:<id>                    hash: recipient -> how many workers in a row died while they held it
 --   b:<id>/<n>                      hash: one claimed batch; w<recipient> marks one that was handed on to a retry
 --   claims:<worker>                 set: batches that the worker holds
 --   groups_on                       set: jobs whose group send is in flight
 --   orphans                         list: batches whose worker died or gave them back
---   orphans:<id>                    list: the same of a fan-out's first pass, which needs the slot
---   stopped:<id>                    list: the same of a job that may not be sent now
+--   orphans:<id> stopped:<id>       lists: the same of a fan-out's first pass, which needs the slot; of a job that may
+--                                   not be sent now
 --   suspects                        list: quarantined batches: three workers in a row died while they held one
---   redo                            hash: `steps`: steps with writes that are not all made yet; see redo.lua
---   leases                          hash: worker -> renew counter
---   links                           hash: worker -> number of its latest connection to Redis
---   news refused                    streams: what workers must hear at once: of jobs, and of refused rates
+--   redo                            hash: `steps`: noted steps; see redo.lua
+--   leases links connections        hashes: worker -> renew counter, number of its latest connection to Redis, XMPP
+--                                   connections
+--   news refused                    streams of an hour's events that workers must learn at once: of jobs; of refused
+--                                   rates, which are many and delay no other news
 --   rates                           hash: "<kind>:<recipient>" that FCM refused for its rate -> until when, and its
 --   pace rated                           zset: the same by the time of the refusal
---   connections                     hash: worker -> XMPP connections
 --   about                           hash: worker -> "<when, Redis TIME>|<what it reports of itself, JSON>"
 --   tally                           hash: results by status since the beginning, and `retries`
 --   answers                         hash: place in a ring -> "when|answers|refused|wait until", as workers reported
 --   lent                            hash: number of a half second -> permits lent in it
 --   ctl                             hash: the project's control, see below
 --
--- Due times are of the project's own clock.
---
--- Words that are stored since version 1 and keep their spelling, because both versions work on one state:
+-- Fields and values that are stored since version 1 and keep their spelling, because both versions work on one state:
 --   class `aimed`                   a broadcast: a job to a topic or a condition, which FCM fans out
---   again, again_managed            due_unsent, due_management: recipients without an attempt; all of management
---   retry, retry_many               due_retry, due_fanout_retry
 --   spec:<id> `again` = 1           the broadcast must be sent again, and waits for the slot
 --   spec:<id> `unsent`              how many recipients in wait:<id> have no attempt
 --   spec:<id> `whole`               the audience is copied completely; `run`, `cursor`: where the copy stands
@@ -87,13 +82,10 @@
 --   b:<id>/<n> `upto`               the watermark: sends below this position may have begun
 --   b:<id>/<n> `call`               number of the holder's last flush
 --   b:<id>/<n> `alone` = 1          the batch is run in quarantine
---   rolled:<id>                     forgotten claims
---   suspects                        quarantined batches
 --   redo: operations `tell`, `over` append news; remove the keys of one-recipient jobs that are over
 --   news: kinds `stop`, `end`       the job was paused or parked; the job ends with a status
 --   ctl `alone`                     the worker that runs the quarantined batches
---   ctl `have`, `at`                permits in the bucket, and when they were counted
---   ctl `level`                     permits a second at this point of the ramp
+--   ctl `have`, `at`, `level`       permits in the bucket, and when they were counted; permits a second on the ramp
 --   ctl `owed`, `owed_until`        permits reserved for single recipients that found none
 --   ctl `debt`                      permits that multicasts took in advance from the fan-out share
 --   ctl `share`                     the share of refusals by which the pace is lowered
@@ -123,19 +115,30 @@ local function int(value)
   return string.format(value < 2 ^ 62 and '%d' or '%.0f', value)
 end
 
--- Fields of `ctl` that most calls need: they are read by one command, and changes are written by one, see
--- write_control.
+-- Appends a name and its value to a list of pairs.
+local function add_pair(list, name, value)
+  list[#list + 1] = name
+  list[#list + 1] = value
+end
+
+-- The fields of a hash by their names; false for a field that is missing.
+local function read_fields(key, names)
+  local values, fields = redis.call('HMGET', key, unpack(names)), {}
+  for i, name in ipairs(names) do fields[name] = values[i] end
+  return fields
+end
+
+-- Fields of `ctl` that most calls need, read by one command; write_control writes all changes by one.
 local CONTROL_FIELDS = { 'clock', 'lead', 'epoch', 'level', 'have', 'at', 'hold_until', 'owed', 'owed_until', 'block',
   'pause', 'pressure', 'alone', 'left', 'debt', 'recovering', 'share', 'answered_at', 'refused_at', 'newest' }
 
 local function read_control(base)
-  local values, control = redis.call('HMGET', base .. 'ctl', unpack(CONTROL_FIELDS)), { changes = {} }
-  for i, name in ipairs(CONTROL_FIELDS) do control[name] = values[i] end
+  local control = read_fields(base .. 'ctl', CONTROL_FIELDS)
+  control.changes = {}
   return control
 end
 
--- `value`: text, or a number, which write_control writes with six decimals: a call of several jobs makes only the last
--- value text.
+-- `value`: text, or a number, which write_control formats with six decimals.
 local function set_control(control, name, value)
   control[name] = value
   control.changes[name] = value
@@ -144,8 +147,7 @@ end
 local function write_control(base, control)
   local command = { 'HSET', base .. 'ctl' }
   for name, value in pairs(control.changes) do
-    command[#command + 1] = name
-    command[#command + 1] = type(value) == 'number' and string.format('%.6f', value) or value
+    add_pair(command, name, type(value) == 'number' and string.format('%.6f', value) or value)
   end
   if #command > 2 then write(unpack(command)) end
 end
@@ -156,8 +158,8 @@ local CLOCK_STEP = 2000
 -- The project's own clock: Redis TIME plus an offset, which absorbs each step of the server's clock.
 -- A step back shows in the latest time that was seen (`clock`). A step forward, as against a while without calls, shows
 -- in the calling worker's clock, which counts from its machine's start.
--- `worker_clock`: the worker's estimate of the project's time; 0 from a worker that has none yet; nil where the caller
--- has none: such a call changes nothing. `control`: what the caller has read, and will write.
+-- `worker_clock`: the worker's estimate of the project's time; 0 when it has none yet; nil: the call changes nothing.
+-- `control`: what the caller has read, and will write.
 -- Returns the project's time and the time of the day, of the same moment.
 local function project_ms(base, worker_clock, control)
   local known = control or read_control(base)
@@ -184,8 +186,7 @@ local function project_ms(base, worker_clock, control)
   return now, wall
 end
 
--- Returns an epoch above every earlier one, also when Redis came back with an older state.
--- `control`, `wall`: what the caller has read, and will write, and the time of the day that it has asked for.
+-- Returns an epoch above every earlier one, also when Redis came back with an older state. `control`: see project_ms.
 local function next_epoch(base, now, control, wall)
   local stored = not control and redis.call('HGET', base .. 'ctl', 'epoch') or control and control.epoch
   local epoch = int(math.max(tonumber(stored or '0') + 1, now, wall or wall_ms()))
@@ -197,8 +198,7 @@ local function next_epoch(base, now, control, wall)
   return epoch
 end
 
--- Collects a value for finish_intakes or finish_records. `list`: see new_common; `group`: the worker that it concerns,
--- or 'all'.
+-- Collects a value for finish_intakes or finish_records. `list`: see new_common; `group`: its worker, or 'all'.
 local function collect(common, list, group, value)
   local groups = common[list]
   if not groups then
@@ -234,16 +234,14 @@ local function is_earlier(left, right)
   return (tonumber(left_number) or 0) < (tonumber(right_number) or 0)
 end
 
--- Appends an entry that every worker reads with its next claim. Refused rates have a stream of their own, so that
--- thousands of them delay no other news. Both are kept for an hour, as a refused rate is.
+-- Appends an entry that every worker reads with its next claim, and removes the entries older than an hour.
 local function append_news_now(base, kind, name, value)
   local id = redis.call('XADD', base .. 'news', '*', 'kind', kind, 'name', name, 'value', value)
   redis.call('HSET', base .. 'ctl', 'said', id)
   redis.call('XTRIM', base .. 'news', 'MINID', '~', int(wall_ms() - HOUR))
 end
 
--- Whether a call came over the worker's latest connection. A call that an earlier connection still delivers is refused:
--- the worker would not learn what it takes, and what it gives back may be taken again by now.
+-- Whether a call came over the worker's latest connection. The reply to a call of an earlier one would be lost.
 local function is_current(base, worker, link)
   local latest = tonumber(redis.call('HGET', base .. 'links', worker) or '0')
   link = tonumber(link) or 0
@@ -255,12 +253,12 @@ local function old_link()
   return redis.error_reply('OLDLINK this worker has a later connection')
 end
 
+local SPEC_FIELDS = { 'total', 'next', 'source', 'audience', 'member', 'abort', 'parked', 'paused', 'ending', 'class',
+  'priority', 'again' }
+
 local function load_spec(base, id)
-  local total, next_index, source, audience, member, abort, parked, paused, ending, class, priority, hold_ms, again =
-    unpack(redis.call('HMGET', base .. 'spec:' .. id, 'total', 'next', 'source', 'audience', 'member', 'abort',
-      'parked', 'paused', 'ending', 'class', 'priority', 'hold_ms', 'again'))
-  if not total then return nil end
-  return { total = total, next = next_index, source = source, audience = audience, member = member, abort = abort or '',
-    parked = parked, paused = paused, ending = ending, class = class, priority = tonumber(priority or '5'),
-    hold_ms = tonumber(hold_ms or '0'), needs_resend = again == '1' }
+  local spec = read_fields(base .. 'spec:' .. id, SPEC_FIELDS)
+  if not spec.total then return nil end
+  spec.abort, spec.priority, spec.needs_resend = spec.abort or '', tonumber(spec.priority or '5'), spec.again == '1'
+  return spec
 end

@@ -1,28 +1,19 @@
-
--- ---------------------------------------------------------------------------------------------------------------
 -- Batches as claims. `plan`: what one call of `claim` may give, see claim.lua; used here: base, worker, window, now.
 
 local new_claim, retry_recipients, claim_orphan, claim_first_pass
 do
 
--- One claim as the worker receives it: names, each with its value.
---   job, batch, epoch, pass: `first` or `retry`, watermark: sends below this position may begin, deliveries: how many
---   workers have held the batch, this one included, recipients: of a first pass one a line, or a list; of a retry a
---   list of index, "attempts|first_ms|dup|recipient"; the second is empty for a recipient that has its result
--- Only where they apply:
---   from: index of the first recipient of a first pass; abort: the error that ends every unsent recipient
---   ending: `cancelled` or `expired`: every open recipient gets it without a send
---   unsent, maybe_sent: positions of a batch that was taken over; its other recipients have a result or wait for a
---   retry quarantined 1: the worker is to hold nothing else; probe 1: the probe of a blocked project
+-- One claim as the worker receives it: names, each with its value; see Claim in Functions/ClaimedBatch.swift. Besides:
+--   recipients: of a first pass one a line, or a list; of a retry a list of index, "attempts|first_ms|dup|recipient";
+--   the second is empty for a recipient that has its result
+--   from: index of the first recipient of a first pass
+--   unsent, maybe_sent: positions of a batch that was taken over; its others have a result or wait for a retry
 function new_claim(name, spec, fields)
   local claim = {}
   fields.job, fields.batch = split_name(name)
   fields.abort = spec.abort ~= '' and spec.abort or nil
   fields.ending = spec.ending or nil
-  for field, value in pairs(fields) do
-    claim[#claim + 1] = field
-    claim[#claim + 1] = value
-  end
+  for field, value in pairs(fields) do add_pair(claim, field, value) end
   return claim
 end
 
@@ -31,13 +22,13 @@ local function first_pass_recipients(base, id, spec, n, from, count)
   if spec.source == 'inline' then return redis.call('HGET', base .. 'rcpt:' .. id, n) or '' end
   local key = spec.source == 'list' and spec.audience or base .. 'copy:' .. id
   if spec.ending then
-    -- Nothing more is sent, so the rest of a changed audience is enough: a recipient without a name has a result, too.
+    -- Nothing more is sent: a recipient that left the audience gets its result without a name.
     local list = redis.pcall('LRANGE', key, from, from + count - 1)
     if list.err then list = {} end
     for i = #list + 1, count do list[i] = '' end
     return list
   end
-  -- An error, after its type was changed, is no number either; raised here it would stop the project's claims.
+  -- The error of another type is no number either; raised here it would stop the project's claims.
   if redis.pcall('LLEN', key) ~= tonumber(spec.total) then return nil end
   return redis.call('LRANGE', key, from, from + count - 1)
 end
@@ -46,14 +37,12 @@ end
 function retry_recipients(base, id, indexes)
   local list = {}
   for index in string.gmatch(indexes, '%d+') do
-    list[#list + 1] = index
-    list[#list + 1] = redis.call('HGET', base .. 'wait:' .. id, index) or ''
+    add_pair(list, index, redis.call('HGET', base .. 'wait:' .. id, index) or '')
   end
   return list
 end
 
--- Positions of a batch without a result or a retry: a list of those that were not sent, and a list of those below the
--- watermark, which may have been.
+-- Positions of a batch without a result or a retry: the unsent ones, and those below the watermark.
 local function open_positions(base, id, batch, recipients)
   local unsent, maybe_sent, watermark = {}, {}, tonumber(batch.upto)
   for position = 0, tonumber(batch.count) - 1 do
@@ -66,11 +55,9 @@ local function open_positions(base, id, batch, recipients)
   return unsent, maybe_sent
 end
 
--- Takes over a batch without a holder. The watermark, which is written before a send begins, tells the recipients that
--- may have been sent from those that were not. Part of a step.
+-- Takes over a batch without a holder. Part of a step.
 -- `list`: the key of the list that it is in, nil for none; `batch`: its fields, if the same step writes them.
--- Returns the claim and its number of recipients; nil when it cannot be taken; nil and the spec when the audience
--- changed.
+-- Returns the claim and its number of recipients; nil, and the spec when the audience changed.
 local function take_over(plan, name, list, is_quarantined, batch)
   local base = plan.base
   local key = base .. 'b:' .. name
@@ -117,8 +104,7 @@ end
 
 local AUDIENCE_CHANGED = 'audience: its length changed, must stay '
 
--- Claims the first batch of a list of orphans. Returns false when the list is empty, nil when the batch cannot be
--- taken, or the claim and its number of recipients.
+-- Claims the first batch of a list of orphans. Returns false when the list is empty, or what take_over returns.
 function claim_orphan(plan, list, is_quarantined)
   local name
   for _, candidate in ipairs(redis.call('LRANGE', list, 0, next(stuck_jobs) and 99 or 0)) do
@@ -158,8 +144,7 @@ local function open_first_pass(plan, id, spec, n, from, count, recipients)
     recipients = recipients }), count
 end
 
--- Claims the next batch of a job's first pass; nil when there is none. `queue`, `head`: a zset and the member that the
--- same step removes from it; nil for none.
+-- Claims the next batch of a job's first pass; nil when there is none. The same step removes `head` from `queue`.
 function claim_first_pass(plan, id, spec, queue, head)
   local total, from = tonumber(spec.total), tonumber(spec.next)
   if from >= total then return nil end

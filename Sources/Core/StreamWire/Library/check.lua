@@ -1,11 +1,6 @@
-
--- ---------------------------------------------------------------------------------------------------------------
 -- Checks of the caller's rights and of the types of the project's keys.
 
-local check_rights, check
-do
-
--- Name of each key behind the base that exists once a project -> its type. Keys of a job or a worker are not listed.
+-- Type of each key that exists once a project, by its name behind the base.
 local TYPES = { jobs = 'stream', results = 'stream', feedback = 'stream', dead = 'stream', news = 'stream',
   refused = 'stream', upstream = 'stream', unwanted = 'set', copying = 'set', jobs_open = 'set', jobs_parked = 'set',
   blocked = 'set', restoring = 'set', groups_on = 'set', again = 'zset', retry = 'zset', retry_many = 'zset',
@@ -21,8 +16,8 @@ local COMMANDS = { 'BITCOUNT {}', 'DEL {}', 'EXISTS {}', 'GETBIT {} 0', 'GETRANG
   'PFCOUNT {}', 'RPUSH {} x', 'SADD {} x', 'SCARD {}', 'SET {} x', 'SETBIT {} 0 1', 'SETRANGE {} 0 x', 'SISMEMBER {} x',
   'SMEMBERS {}', 'SRANDMEMBER {}', 'SREM {} x', 'SSCAN {} 0', 'TIME', 'TYPE {}', 'UNLINK {}', 'XACK {} x 0-0',
   'XADD {} * x 1', 'XDEL {} 0-0', 'XGROUP DELCONSUMER {} x x', 'XINFO CONSUMERS {} x', 'XINFO GROUPS {}', 'XLEN {}',
-  'XPENDING {} x', 'XRANGE {} - +', 'XTRIM {} MAXLEN 1', 'ZADD {} 1 x', 'ZCARD {}', 'ZCOUNT {} 0 0', 'ZPOPMIN {}', 'ZRANGE {} 0 0',
-  'ZRANGEBYSCORE {} 0 0', 'ZREM {} x', 'ZSCORE {} x' }
+  'XPENDING {} x', 'XRANGE {} - +', 'XTRIM {} MAXLEN 1', 'ZADD {} 1 x', 'ZCARD {}', 'ZCOUNT {} 0 0', 'ZPOPMIN {}',
+  'ZRANGE {} 0 0', 'ZRANGEBYSCORE {} 0 0', 'ZREM {} x', 'ZSCORE {} x' }
 
 -- Per function: its writes to outgoing streams, which cannot be undone, and the note of its step; see check_rights.
 local IRREVERSIBLE = {
@@ -47,10 +42,9 @@ local function wrong_type(key, wanted)
   return found ~= 'none' and found ~= wanted and found or nil
 end
 
--- Raises an error if a write in IRREVERSIBLE[name] would fail, before the function writes: an entry written before an
--- error would be written again by each repeated call. Checks only within WARY_MS of an error of the project, or when
--- `always` is set.
-function check_rights(base, name, always)
+-- Raises an error if a write in IRREVERSIBLE[name] would fail: an entry written before an error would be written again
+-- by each repeated call. Checks only within WARY_MS of an error of the project, or when `always` is set.
+local function check_rights(base, name, always)
   local since = failed_at[base]
   if not since and not always then return end
   if since and wall_ms() - since > WARY_MS then failed_at[base] = nil end
@@ -64,10 +58,9 @@ function check_rights(base, name, always)
   end
 end
 
--- check: finds keys of the wrong type and missing rights. A worker calls it when it connects and after an error. Writes
--- nothing. Returns a list of faults, each of names and values: {'key', key, 'found', its type, 'needed', the type that
--- it must have}, or {'command', its name, 'key', key}.
-function check(base)
+-- check: finds keys of the wrong type and missing rights, on a new connection and after an error. Writes nothing.
+-- Returns a list of faults: {'key', key, 'found', type, 'needed', type}, or {'command', name, 'key', key}.
+local function check(base)
   local faults = {}
   for _, command in ipairs(COMMANDS) do
     if not may_run(command, base .. 'ctl') then
@@ -83,6 +76,4 @@ function check(base)
     if found then faults[#faults + 1] = { 'key', base .. name, 'found', found, 'needed', TYPES[name] } end
   end
   return faults
-end
-
 end

@@ -1,5 +1,3 @@
-
--- ---------------------------------------------------------------------------------------------------------------
 -- claim: work, permits and news for a worker.
 
 local unblock, unacknowledged, claim, spec
@@ -19,15 +17,13 @@ function unblock(base)
   write('HDEL', base .. 'ctl', 'block', 'block_until')
 end
 
--- Entries of a stream that a group of readers has not acknowledged. The lag is unknown after entries were deleted: then
--- every entry counts.
+-- Entries of a stream that a group has not acknowledged. After a deletion the lag is unknown, and every entry counts.
 function unacknowledged(stream, group)
   return group['pending'] + (tonumber(group['lag'] or nil) or redis.call('XLEN', stream))
 end
 
--- Why no worker may take on more of this project: a stream whose readers are behind by more than `limit` entries,
--- `memory` (nearly full), or `eviction` (a policy that may drop what the library rests on); '' for none. Measured five
--- times a second. Until it falls to four fifths, a pressure lasts.
+-- Why no worker may claim more: a stream with more than `limit` unread entries, `memory` (nearly full), or `eviction`
+-- (a policy that may drop keys); '' for none. Measured five times a second; lasts until it falls to four fifths.
 local function measure_pressure(base, limit, now)
   local looked, was = unpack(redis.call('HMGET', base .. 'ctl', 'looked', 'pressure'))
   looked = tonumber(looked) or 0
@@ -55,17 +51,17 @@ local function measure_pressure(base, limit, now)
   return why
 end
 
--- `plan`: what one call may still give, and has given. `claims` grows to at most `most` batches; `wanted`,
+-- `plan`: what one call may still claim, and has claimed. `claims` grows to at most `most` batches; `wanted`,
 -- `wanted_single` and `wanted_managed` (recipients) and `budget` (retries) go down with what the claims hold.
 
 local function has_room(plan, wanted)
   return #plan.claims < plan.most and wanted > 0
 end
 
--- Adds a claim for recipients of any kind.
-local function add_claim(plan, taken, count)
+-- Adds a claim of `count` recipients. `room`: the room that they take.
+local function add_claim(plan, taken, room, count)
   plan.claims[#plan.claims + 1] = taken
-  plan.wanted = plan.wanted - count
+  plan[room] = plan[room] - count
 end
 
 local function is_sendable(spec)
@@ -101,7 +97,7 @@ local function claim_endings(plan)
     local taken, count
     if not stuck_jobs[id] then taken, count = claim_ending(plan, id) end
     if taken then
-      add_claim(plan, taken, count)
+      add_claim(plan, taken, 'wanted', count)
     elseif redis.call('EXISTS', base .. 'spec:' .. id) == 1 then
       write('ZADD', base .. 'ending', int(now + 500), id)
     end
@@ -121,8 +117,7 @@ local function restore_one(base)
   end
 end
 
--- Chooses the worker for quarantined batches: it runs one while it holds nothing else, and is given nothing until then.
--- Returns its name; nil for none. `chosen`: the one that was chosen before.
+-- Chooses the worker for quarantined batches; nil for none. `chosen`: the one that was chosen before.
 local function choose_quarantine_worker(base, worker, chosen)
   if chosen and redis.call('HEXISTS', base .. 'leases', chosen) == 0 then chosen = nil end
   if redis.call('LLEN', base .. 'suspects') > 0 then
@@ -138,8 +133,7 @@ local function choose_quarantine_worker(base, worker, chosen)
 end
 
 -- Claims the probe of a blocked project: one send. Its claim moves the next probe by 60 s, so there is one at a time.
--- Operations go to other APIs than sends: the block does not hold them, and none is a probe.
--- Returns the ms until the next one, 0 when nothing is left to probe with.
+-- Returns the ms until the next one, 0 when no recipient is left to probe with.
 local function claim_probe(plan)
   local base, now = plan.base, plan.now
   local before = #plan.claims
@@ -157,23 +151,23 @@ local function claim_probe(plan)
   return 0
 end
 
--- Bounded: a list of orphans of jobs that are over must not block the server.
+-- Bounded: many orphans of jobs that are over must not block the server.
 local function claim_orphans(plan)
   for _ = 1, 100 do
     if not has_room(plan, plan.wanted_single + plan.wanted) then break end
     local taken, count = claim_orphan(plan, plan.base .. 'orphans')
     if taken == false then break end
-    if taken then add_claim(plan, taken, count) end
+    if taken then add_claim(plan, taken, 'wanted', count) end
   end
 end
 
--- Claims of a set at most `limit` recipients that are due; returns how many the claims hold.
+-- Claims at most `limit` recipients that are due in a set; returns their number.
 local function claim_set(plan, set, limit)
   return claim_due(plan, set, math.min(BATCH, limit), plan.most - #plan.claims)
 end
 
--- Unsent recipients are no retries. The budget of retries is for single recipients first. It counts requests: where
--- recipients share a request, a claim has about as many requests as jobs.
+-- The budget of retries is for single recipients first. It counts requests: where recipients share a request, a claim
+-- has about as many requests as jobs.
 local function claim_due_sends(plan)
   if has_room(plan, plan.wanted_single) then
     plan.wanted_single = plan.wanted_single - claim_set(plan, DUE_UNSENT, plan.wanted_single)
@@ -208,8 +202,7 @@ local function claim_queues(plan)
       if stuck_jobs[id] then
         skipped = skipped + 1
       elseif taken then
-        plan.claims[#plan.claims + 1] = taken
-        plan.wanted_single = plan.wanted_single - count
+        add_claim(plan, taken, 'wanted_single', count)
       else
         write('ZREM', base .. queue, head)
       end
@@ -217,7 +210,7 @@ local function claim_queues(plan)
   end
 end
 
--- Jobs without a message: first what waits for its due time.
+-- Jobs without a message, first those whose recipients are due.
 local function claim_managed(plan)
   local base = plan.base
   if has_room(plan, plan.wanted_managed) then
@@ -232,8 +225,7 @@ local function claim_managed(plan)
         write('ZREM', base .. 'managed', head)
         break
       end
-      plan.claims[#plan.claims + 1] = taken
-      plan.wanted_managed = plan.wanted_managed - count
+      add_claim(plan, taken, 'wanted_managed', count)
     end
   end
 end
@@ -255,7 +247,7 @@ local function claim_active(plan)
         end
         if not taken then break end
       end
-      if taken then add_claim(plan, taken, count) end
+      if taken then add_claim(plan, taken, 'wanted', count) end
     end
   end
 end
@@ -278,12 +270,10 @@ local function next_due_ms(base, now, wall)
   return next_due == math.huge and 0 or next_due
 end
 
--- Adds the entries of a stream of news behind `cursor`: kind, name, value. `latest`: the stream's last entry. Returns
--- the new cursor.
+-- Adds kind, name, value of a stream's entries behind `cursor` up to `latest` to `news`. Returns the new cursor.
 local function read_news(base, stream, latest, cursor, news)
   if not latest or latest == cursor then return cursor end
-  -- The cursor is beyond the last entry: Redis came back with an older state. Later entries have lower numbers, and to
-  -- read the others twice does no harm.
+  -- The cursor is beyond the last entry: Redis came back with an older state. All entries are read again, harmlessly.
   if is_earlier(latest, cursor) then cursor = '0' end
   for _, entry in ipairs(redis.call('XRANGE', base .. stream, '(' .. cursor, '+', 'COUNT', 500)) do
     local id, fields = unpack(entry)
@@ -292,18 +282,16 @@ local function read_news(base, stream, latest, cursor, news)
     if event.kind == 'end' then
       total, ending = unpack(redis.call('HMGET', base .. 'spec:' .. event.name, 'total', 'ending'))
     end
-    -- The end of an earlier job of the same name concerns nobody.
+    -- The end of an earlier job of the same name concerns no worker.
     if ending or not total then
       news[#news + 1] = event.kind or 'rate'
-      news[#news + 1] = event.name
-      news[#news + 1] = event.value
+      add_pair(news, event.name, event.value)
     end
   end
   return cursor
 end
 
--- Claims what the project's state allows. `state`: reasons that stop it: hold_ms, pause, pressure, block. Returns the
--- ms until the project's probe; 0 when it is not blocked.
+-- Claims what the project's state allows. Returns the ms until its probe; 0 when it is not blocked.
 local function claim_work(plan, state)
   local base, worker, block = plan.base, plan.worker, state.block
   local probe_ms = block and math.max(1, tonumber(state.block_until) - plan.now) or 0
@@ -326,22 +314,13 @@ local function claim_work(plan, state)
   return probe_ms
 end
 
--- claim: what a worker asks for every few milliseconds: work, permits to send, and news.
---   Work comes in this order: jobs that are ending, batches without a holder, retries that are due, jobs of one batch,
---   and the fan-out that holds the slot.
--- `most`: batches; `wanted`, `wanted_single`, `wanted_managed`: recipients of fan-outs, of other jobs and of
--- management: no further batch is given once there are that many; `window`: sends of each batch that may begin at once;
--- `retries`: the budget for recipients that were sent before; `returned`: permits given back; `permits_single`,
--- `permits_fanout`: permits wanted; `active_fanouts`: slots; `smear` 1: see is_smeared; `news_cursor`,
--- `refused_cursor`: the last news that the worker has read; `connection`: number of its connection; `worker_clock`: see
--- project_ms. Then optional names, each with its value: `answers`, `refused`, `retry_after`, `span`: see apply_answers;
--- `multicast`: recipients of the fan-out's next multicast, which cannot be divided (0 = there is none).
--- Returns 'fenced' (the worker was declared dead), the error OLDLINK, or 'ok' and
---   now, clock_offset: the project's time, and its difference to Redis TIME
---   hold_ms: how long every send waits; probe_ms, block: until the probe of a blocked project (0 = not blocked), reason
---   next_due: when the next recipient or job is due (0 = none); copying: a job whose audience is copied ('' = none)
---   unfinished: entries and jobs that are not over; permits: lent; pause, pressure: reasons ('' = none)
---   news_cursor, refused_cursor: the last news; news: {kind, name, value, ...}; claims: {claim, ...}, see new_claim
+-- claim: work, permits to send, and news for a worker, which calls it every few milliseconds. The order of work: jobs
+-- that are ending, batches without a holder, retries that are due, jobs of one batch, the fan-out that holds the slot.
+-- For the arguments and the reply see ClaimCall and ClaimReply in Functions/Claim.swift; besides: `smear` 1: see
+-- is_smeared; `worker_clock`: see project_ms. Then optional names, each with its value: `answers`, `refused`,
+-- `retry_after`, `span`: see apply_answers; `multicast`: see lend.
+-- Returns 'fenced' (the worker was declared dead), the error OLDLINK, or 'ok' and the values; `news`: kind, name, value
+-- of each; `claims`: see new_claim.
 function claim(base, args)
   local worker, most, wanted, wanted_single, window, retries, quota, returned, permits_single, permits_fanout,
     active_fanouts, smear, backlog_limit, news_cursor, refused_cursor, wanted_managed, connection, worker_clock =
@@ -386,7 +365,7 @@ function claim(base, args)
     'refused_cursor', refused_cursor, 'news', news, 'claims', plan.claims }
 end
 
--- spec: what a worker needs to send for a job: its fields, or nothing when the job is over.
+-- spec: what a worker needs to send for a job; empty when the job is over.
 function spec(base, args)
   local id = unpack(args, 1, 1)
   return redis.call('HGETALL', base .. 'spec:' .. id)

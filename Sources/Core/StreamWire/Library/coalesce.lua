@@ -1,10 +1,4 @@
-
--- ---------------------------------------------------------------------------------------------------------------
--- Coalesced calls. A one-recipient job costs mostly the calls of a function and what each reads first, so a worker
--- hands over several jobs with one call, and writes the results of several.
-
-local one_call, several_calls
-do
+-- Coalesced calls: a worker hands over several jobs with one call, and writes the results of several.
 
 -- What the calls of one function call share.
 -- Written at the end, by finish_intakes or finish_records (lists, see `collect`):
@@ -16,7 +10,7 @@ do
 --   duplicates, seen    key of a job -> its new count of `duplicates`; list of SET commands that remember ids
 --   over, over_counts   worker -> one-recipient jobs that are over, and their batches; status letter -> their number
 --   over_ids            the same jobs as a set
---   totals              the project's counters after the steps that are noted so far; see add_totals
+--   totals              the project's counters that the noted steps change, and their writes; see add_totals
 -- Read once:
 --   control, now, wall  of intake: `ctl` as read and changed, the project's time, the time of the day
 --   clock, ended_at     of record: the project's time, and the time of the day at which its jobs ended
@@ -34,7 +28,7 @@ local function make_call(callback, base, args, common)
 end
 
 -- `callback(base, args, common)` makes a call, `finish(base, common)` writes what it left in `common`.
-function one_call(callback, finish)
+local function one_call(callback, finish)
   return guarded(function(base, args)
     local common = new_common()
     local reply = make_call(callback, base, args, common)
@@ -43,9 +37,9 @@ function one_call(callback, finish)
   end)
 end
 
--- intakes, records: several calls of intake, or of record, in their order. Of each call stand the number of its
--- arguments, and those. Returns a list: of each call its reply, or an error, which does not stop the others.
-function several_calls(callback, finish)
+-- intakes, records: several calls in their order, each as the number of its arguments, and these. Returns a list of
+-- their replies; an error does not stop the others.
+local function several_calls(callback, finish)
   return guarded(function(base, args)
     local common, replies, at = new_common(), {}, 1
     while at <= #args do
@@ -57,6 +51,4 @@ function several_calls(callback, finish)
     finish(base, common)
     return replies
   end)
-end
-
 end

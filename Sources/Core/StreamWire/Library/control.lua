@@ -1,6 +1,4 @@
-
--- ---------------------------------------------------------------------------------------------------------------
--- What operators do. A call about a job answers 'missing', or 'over' or 'ok' with the job's `state`.
+-- Calls of operators. A call about a job answers 'missing', or 'over' or 'ok' with the job's `state`.
 
 local cancel, cancel_entry, pause, resume, pause_project, resume_project, replay, drop, overview, trim,
   remove_idle_consumers
@@ -26,7 +24,7 @@ function cancel(base, args)
   local id = unpack(args, 1, 1)
   local spec, reply = find_job(base, id)
   if not spec then
-    -- A broadcast whose audience was estimated too large keeps the slot too long: this gives it up.
+    -- Frees the slot of a broadcast whose audience was estimated too large.
     redis.call('HDEL', base .. 'active', id)
     return reply
   end
@@ -34,10 +32,9 @@ function cancel(base, args)
   return ok_reply(redis.call('HGET', base .. 'job:' .. id, 'state'))
 end
 
--- cancel_entry: cancels a job that no worker has taken yet, an entry of `jobs`; it ends as soon as a worker takes it.
--- `id`: the job's or the entry's; `behind`: the entry to look behind ('-' = from the first).
--- Returns 'ok', 'missing', or 'more' and the `entry` to go on behind: a call looks at a few entries, which may be
--- large.
+-- cancel_entry: cancels a job that is still an entry of `jobs`; it ends as soon as a worker takes it.
+-- `id`: the job's or the entry's; `behind`: the entry to search behind ('-' = from the first).
+-- Returns 'ok', 'missing', or 'more' and the `entry` to go on behind: entries may be large, so a call reads a few.
 function cancel_entry(base, args)
   local id, behind = unpack(args, 1, 2)
   local jobs = base .. 'jobs'
@@ -60,8 +57,7 @@ function cancel_entry(base, args)
   return { 'outcome', 'more', 'entry', last }
 end
 
--- pause: nothing of the job is sent until it is resumed; a fan-out gives up the slot. Also 'parked': the job waits for
--- a person already.
+-- pause: nothing of the job is sent until it is resumed; a fan-out gives up the slot. Also answers 'parked'.
 function pause(base, args)
   local id = unpack(args, 1, 1)
   local spec, state = find_job(base, id)
@@ -145,15 +141,13 @@ local function replay_parked(base, id, spec, entry)
   write('XDEL', base .. 'dead', entry)
 end
 
--- Pushes the fields of a rejected entry as a new entry of `jobs`. It is exempt from dedupe: a person wants it sent. But
--- two jobs cannot run under one id.
+-- Pushes the fields of a rejected entry as a new entry of `jobs`, exempt from dedupe. Two jobs cannot run under one id.
 local function replay_rejected(base, entry, fields, job)
   local push, own = { 'XADD', base .. 'jobs', '*' }, nil
   for i = 1, #fields, 2 do
     local name = string.match(fields[i], '^f%.(.*)$')
     if name then
-      push[#push + 1] = name
-      push[#push + 1] = fields[i + 1]
+      add_pair(push, name, fields[i + 1])
       if name == 'id' then own = fields[i + 1] end
     end
   end
@@ -178,8 +172,8 @@ local function read_dead(base, entry)
 end
 
 -- replay: an entry of `dead` goes on: a parked job with its unfinished recipients, a rejected entry as a new one.
--- Returns 'missing', or with `job`: 'resumed', 'gone' (nothing is left of it) or 'busy' (another job of the same id
--- runs: replay when it is over), or 'pushed' and the new `entry`.
+-- Returns 'missing', or with `job`: 'resumed', 'gone' (the job is over) or 'busy' (another job of the same id runs), or
+-- 'pushed' and the new `entry`.
 function replay(base, args)
   local entry = unpack(args, 1, 1)
   local fields, known = read_dead(base, entry)
@@ -195,8 +189,7 @@ function replay(base, args)
   return { 'outcome', 'gone', 'job', id }
 end
 
--- drop: removes an entry from `dead`; the unfinished recipients of a parked job are cancelled.
--- Returns 'missing', or 'dropped' and the `job`.
+-- drop: removes an entry from `dead`, and cancels its parked job. Returns 'missing', or 'dropped' and the `job`.
 function drop(base, args)
   local entry = unpack(args, 1, 1)
   local fields, known = read_dead(base, entry)
@@ -207,13 +200,10 @@ function drop(base, args)
   return { 'outcome', 'dropped', 'job', known.job }
 end
 
--- overview: what the project is doing. For each job that holds the slot, `active_left` says for how many ms FCM is
--- still busy with it; '-' when it goes by its sends.
+-- overview: the project's state. `active_left`: ms for which FCM is busy with each of the `active` jobs, or '-'.
 function overview(base)
-  local now = project_ms(base)
-  local pause_reason, block, hold_until, pressure, quota, epoch = unpack(redis.call('HMGET', base .. 'ctl', 'pause',
-    'block', 'hold_until', 'pressure', 'quota', 'epoch'))
-  local rate = current_pace(read_control(base), now)
+  local now, control = project_ms(base), read_control(base)
+  local rate = current_pace(control, now)
   local active, left, turns = {}, {}, redis.call('HGETALL', base .. 'active')
   for i = 1, #turns, 2 do
     active[#active + 1] = turns[i]
@@ -221,18 +211,18 @@ function overview(base)
     left[#left + 1] = ends and int(math.max(0, tonumber(ends) - now)) or '-'
   end
   local retrying = redis.call('ZCARD', base .. DUE_RETRY) + redis.call('ZCARD', base .. DUE_FANOUT_RETRY)
-  return { 'now_ms', int(wall_ms()), 'paused', pause_reason and '1' or '0', 'pause_reason', pause_reason or '',
-    'block', block or '', 'hold_ms', int(math.max(0, (tonumber(hold_until) or 0) - now)), 'pressure', pressure or '',
+  return { 'now_ms', int(wall_ms()), 'paused', control.pause and '1' or '0', 'pause_reason', control.pause or '',
+    'block', control.block or '', 'hold_ms', int(math.max(0, (tonumber(control.hold_until) or 0) - now)),
+    'pressure', control.pressure or '',
     'open', int(redis.call('SCARD', base .. 'jobs_open')), 'parked', int(redis.call('SCARD', base .. 'jobs_parked')),
     'entries', int(redis.call('XLEN', base .. 'jobs')), 'retrying', int(retrying),
     'scheduled', int(redis.call('ZCARD', base .. 'sched')),
     'waiting_fanouts', int(redis.call('ZCARD', base .. 'queue')), 'workers', int(redis.call('HLEN', base .. 'leases')),
-    'rate', rate.rate, 'recovering', rate.recovering, 'quota', quota or '0', 'active', table.concat(active, ' '),
-    'active_left', table.concat(left, ' '), 'epoch', epoch or '0' }
+    'rate', rate.rate, 'recovering', rate.recovering, 'quota', redis.call('HGET', base .. 'ctl', 'quota') or '0',
+    'active', table.concat(active, ' '), 'active_left', table.concat(left, ' '), 'epoch', control.epoch or '0' }
 end
 
--- trim: removes old entries from an outgoing stream, but none that an existing group has not acknowledged.
--- `stream`: its name behind the base. Returns the number of entries removed.
+-- trim: removes old entries of a stream that every group has acknowledged. Returns their number.
 function trim(base, args)
   local stream, keep_ms = unpack(args, 1, 2)
   local key = base .. stream
@@ -248,7 +238,7 @@ function trim(base, args)
 end
 
 -- remove_idle_consumers: removes consumers of `jobs` that have nothing pending and were silent for `idle_ms`. In one
--- call, because a consumer that read an entry in between would take the entry's only mark along. Returns their number.
+-- call: the removal of a consumer that reads an entry in between would lose the entry. Returns their number.
 function remove_idle_consumers(base, args)
   local idle_ms = unpack(args, 1, 1)
   local jobs, removed = base .. 'jobs', 0

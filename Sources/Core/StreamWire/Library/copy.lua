@@ -1,23 +1,6 @@
-
--- ---------------------------------------------------------------------------------------------------------------
 -- The private copy of a SET audience, which fixes its order.
 
-local copy
-do
-
 local COPY_RESTARTS = 5
-
--- Starts a copy over. The table of the SET was resized under the scan, which may then show a member twice.
--- Returns 'parked' when that has happened too often.
-local function restart_copy(base, id, restarts, now)
-  redis.call('HSET', base .. 'spec:' .. id, 'run', '')
-  if tonumber(restarts or '0') >= COPY_RESTARTS then
-    park(base, id, 'audience: the SET cannot be read in a fixed order, use a LIST', now)
-    return 'parked'
-  end
-  redis.call('HINCRBY', base .. 'spec:' .. id, 'restarts', 1)
-  return { 'outcome', 'more', 'copied', '0' }
-end
 
 -- Lets workers claim a job whose audience is copied completely. Part of a step.
 local function finish_copy(base, id, job, now)
@@ -30,10 +13,10 @@ local function finish_copy(base, id, job, now)
   end
 end
 
--- copy: one step of copying a SET audience to a private list. `run_id`: the server's. A cursor means nothing to another
--- run of the server, so a copy that a restart cut short starts over.
+-- copy: one step of copying a SET audience to a private list. `run_id`: the server's; with another one the copy starts
+-- over, because a cursor belongs to one run.
 -- Returns 'complete', 'gone', 'parked', or 'more' and the number `copied` so far.
-function copy(base, args)
+local function copy(base, args)
   local id, run_id, step_size = unpack(args, 1, 3)
   local spec, list, now = base .. 'spec:' .. id, base .. 'copy:' .. id, project_ms(base)
   local audience, total, cursor, run, restarts, counted = unpack(redis.call('HMGET', spec, 'audience', 'total',
@@ -57,9 +40,16 @@ function copy(base, args)
     park(base, id, 'audience: its size changed while it was read', now)
     return 'parked'
   end
-  if copied ~= tonumber(total) then return restart_copy(base, id, restarts, now) end
+  if copied ~= tonumber(total) then
+    -- The SET was resized under the scan, which then shows a member twice: start over.
+    redis.call('HSET', spec, 'run', '')
+    if tonumber(restarts or '0') >= COPY_RESTARTS then
+      park(base, id, 'audience: the SET cannot be read in a fixed order, use a LIST', now)
+      return 'parked'
+    end
+    redis.call('HINCRBY', spec, 'restarts', 1)
+    return { 'outcome', 'more', 'copied', '0' }
+  end
   in_step(base, id, finish_copy, base, id, load_spec(base, id), now)
   return 'complete'
-end
-
 end

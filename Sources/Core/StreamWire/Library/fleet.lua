@@ -1,13 +1,7 @@
+-- fleet: what the dashboard and `fanfare top` read of every project each second. Its cost is bounded, whatever the
+-- project holds, and it writes nothing.
 
--- ---------------------------------------------------------------------------------------------------------------
--- fleet: what a person sees of one project, at one moment. The dashboard and `fanfare top` read every project each
--- second. Its cost is bounded, whatever the project holds, and it writes nothing.
-
-local fleet
-do
-
--- A job of a list: its id, its hash, and how it is run; nil when there is none. The priority is written only when it is
--- not the usual one; of a job that is over nothing is known.
+-- A job of a list: its id, its hash, and how it is run; nil when there is none. A stored priority is an unusual one.
 local function describe_job(base, id)
   local job = redis.call('HGETALL', base .. 'job:' .. id)
   if #job == 0 then return nil end
@@ -47,8 +41,7 @@ local function oldest_entry(base, wall)
   return id and tonumber(string.match(id, '^%d+')) or wall
 end
 
--- How long ago the oldest job came that no worker has begun: an entry of `jobs`, or a job that waits for a worker or
--- the slot. A fan-out that was preempted has begun.
+-- Age of the oldest job that no worker has begun: an entry of `jobs`, or a job in a queue.
 local function oldest_wait(base, wall)
   local oldest = math.min(wall, oldest_entry(base, wall))
   for _, queue in ipairs({ 'singles', 'groups', 'managed', 'queue' }) do
@@ -71,7 +64,7 @@ local function unread(base)
   return most < 0 and '' or int(most)
 end
 
--- The members that one step of a scan of a set finds.
+-- Some members of a set.
 local function scan(key, count)
   local _, members = unpack(redis.call('SSCAN', key, '0', 'COUNT', count))
   return members
@@ -86,8 +79,7 @@ local function recipients_left(base)
   return math.max(0, left)
 end
 
--- Each worker: its name, how long it has been silent ('' = it has reported nothing), what it reports of itself, and how
--- many batches it holds.
+-- Each worker: its name, how long it has been silent ('' = it has reported nothing), its report, and its batches.
 local function describe_workers(base, wall)
   local workers = {}
   for _, worker in ipairs(redis.call('HKEYS', base .. 'leases')) do
@@ -100,30 +92,15 @@ local function describe_workers(base, wall)
   return workers
 end
 
--- The jobs that wait for the slot, in their order.
-local function queued_jobs(base, most)
-  local ids = {}
-  for i, member in ipairs(redis.call('ZRANGE', base .. 'queue', 0, most - 1)) do ids[i] = job_of_member(member) end
-  return ids
-end
-
--- `most`: jobs of each list. Returns what `overview` gives, and
---   left: recipients without a result; oldest_ms: how long the oldest job waits that no worker has begun;
---   singles groups managed: jobs that wait for a worker; dead: entries; results: entries; unread: see above;
---   probe_ms: until a blocked project is tried again; have: permits at hand;
---   tally: results by status since the beginning, and the retries, as pairs;
---   holding queued needing others: jobs that hold the slot, that wait for it in their order, that need a person, and
---   some of all others; leases: workers.
-function fleet(base, args)
+-- `most`: jobs of each list. Returns the pairs of `overview` and those of ProjectSnapshot+Reply.swift; `holding`,
+-- `queued`, `needing`, `others`: jobs that hold the slot, wait for it in their order, need a person, and some others.
+local function fleet(base, args)
   local most = unpack(args, 1, 1)
   most = tonumber(most)
   local now, wall = project_ms(base)
-  local reply, known = overview(base), {}
+  local reply, known, queued = overview(base), {}, {}
   local block, block_until, have = unpack(redis.call('HMGET', base .. 'ctl', 'block', 'block_until', 'have'))
-  local function add(name, value)
-    reply[#reply + 1] = name
-    reply[#reply + 1] = value
-  end
+  local function add(name, value) add_pair(reply, name, value) end
   add('left', int(recipients_left(base)))
   add('oldest_ms', int(oldest_wait(base, wall)))
   for _, queue in ipairs({ 'singles', 'groups', 'managed' }) do add(queue, int(redis.call('ZCARD', base .. queue))) end
@@ -134,11 +111,10 @@ function fleet(base, args)
   add('have', have or '0')
   add('tally', redis.call('HGETALL', base .. 'tally'))
   add('holding', describe_jobs(base, redis.call('HKEYS', base .. 'active'), known, most))
-  add('queued', describe_jobs(base, queued_jobs(base, most), known, most))
+  for i, member in ipairs(redis.call('ZRANGE', base .. 'queue', 0, most - 1)) do queued[i] = job_of_member(member) end
+  add('queued', describe_jobs(base, queued, known, most))
   add('needing', describe_jobs(base, scan(base .. 'jobs_parked', most), known, most))
   add('others', describe_jobs(base, scan(base .. 'jobs_open', 3 * most), known, most))
   add('leases', describe_workers(base, wall))
   return reply
-end
-
 end

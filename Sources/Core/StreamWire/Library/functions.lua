@@ -1,7 +1,4 @@
-
--- ---------------------------------------------------------------------------------------------------------------
--- The functions as Redis knows them. A function that only frees or reports runs when memory is full, too: the way out
--- must not be shut.
+-- The functions as Redis knows them. A function that only frees or reports runs when memory is full, too.
 
 local function register_function(name, callback, ...)
   redis.register_function{ function_name = 'fanfare_v2_' .. name, callback = callback, flags = { ... } }

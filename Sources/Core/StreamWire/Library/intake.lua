@@ -1,5 +1,3 @@
-
--- ---------------------------------------------------------------------------------------------------------------
 -- Intake: an entry of `jobs` becomes a job, or goes to `dead`.
 
 local open_batch, mark_active, intake, finish_intakes, reject
@@ -9,8 +7,7 @@ local MOST_GROUPS = 500
 
 do
 
--- Opens a batch for a worker: the hash with its owner and watermark. No function finds it before it is in the worker's
--- claims.
+-- Opens a batch for a worker. No function finds its hash before it is in the worker's claims.
 function open_batch(base, id, n, worker, epoch, watermark, fields)
   write('HSET', base .. 'b:' .. id .. '/' .. n, 'owner', worker, 'epoch', epoch, 'upto', watermark, 'deliveries', '1',
     unpack(fields))
@@ -25,9 +22,8 @@ function mark_active(base, id, now)
   end
 end
 
--- Whether an entry is still in `jobs`. It leaves `jobs` last, when everything that follows from it is written. If the
--- group was deleted, nothing is pending, and XRANGE still finds the entry.
--- `is_first`: no key of the entry's job exists.
+-- Whether an entry is still in `jobs`, which it leaves last. If the group was deleted, nothing is pending, and XRANGE
+-- still finds the entry. `is_first`: no key of the entry's job exists.
 local function is_in_jobs(base, entry, is_first)
   if is_first then
     local pending = redis.pcall('XPENDING', base .. 'jobs', 'fanfare', entry, entry, 1)
@@ -36,16 +32,10 @@ local function is_in_jobs(base, entry, is_first)
   return #redis.call('XRANGE', base .. 'jobs', entry, entry) > 0
 end
 
--- Deletes entries from `jobs`, then acknowledges them. If only the deletion is made, Redis drops the pending entries
--- itself.
+-- Deletes entries from `jobs`, then acknowledges them. After the deletion alone, Redis drops the pending entries.
 local function take_entries(base, entries)
   write('XDEL', base .. 'jobs', unpack(entries))
   write('XACK', base .. 'jobs', 'fanfare', unpack(entries))
-end
-
--- Whether an entry was cancelled while it stood in `jobs`.
-local function is_unwanted(base, entry)
-  return redis.call('SISMEMBER', base .. 'unwanted', entry) == 1
 end
 
 local function new_job(job, state, total, now, ...)
@@ -63,8 +53,7 @@ local function is_unavailable(base, worker, link, common)
   return common.unavailable[name]
 end
 
--- Whether a worker that has read a job of one batch may not take it at once; such a job is queued. `is_first`: nothing
--- is known that stands before the job.
+-- Whether a worker that has read a job of one batch may not take it at once. `is_first`: no job stands before it.
 local function must_queue(base, job, common, is_first)
   local control, now, wall = common.control, common.now, common.wall
   return control.block or control.pause or control.pressure or control.alone == job.worker
@@ -78,7 +67,7 @@ end
 local function drop_duplicate(base, id, entry, common)
   local job = base .. 'job:' .. id
   collect(common, 'entries', 'all', entry)
-  if is_unwanted(base, entry) then collect(common, 'wanted', 'all', entry) end
+  if redis.call('SISMEMBER', base .. 'unwanted', entry) == 1 then collect(common, 'wanted', 'all', entry) end
   common.duplicates = common.duplicates or {}
   local known = common.duplicates[job] or tonumber(redis.call('HGET', job, 'duplicates'))
   if known then common.duplicates[job] = known + 1 end
@@ -94,8 +83,8 @@ local function measure_audience(audience)
   return nil, 'audience: the key holds a ' .. kind .. ', must be a LIST or a SET'
 end
 
--- Whether Redis knows nothing of the job and its entry, and no job waits before it. Usually so: a single EXISTS
--- decides. Once a job of the same call has found it so, what waits before it is not asked again.
+-- Whether Redis knows nothing of the job and its entry, and no job waits before it: usually a single EXISTS decides.
+-- Once a job of the call has found it so, only the job's own keys are asked for.
 local function is_new(base, id, common)
   local spec, seen, job, rolled = base .. 'spec:' .. id, base .. 'seen:' .. id, base .. 'job:' .. id,
     base .. 'rolled:' .. id
@@ -120,8 +109,7 @@ local function write_empty_job(base, job, common)
   end
 end
 
--- Writes a job's hash, spec and recipients. `args`: of intake, from `first_pair` on: pairs of the spec, then
--- recipients.
+-- Writes a job's hash, spec and recipients. `first_pair`: the place of the spec's pairs in `args`; recipients follow.
 -- Returns the source and size of a broadcast's audience.
 local function write_job(base, job, args, first_pair, common)
   local id, wall, total = job.id, common.wall, int(job.total)
@@ -182,16 +170,13 @@ local function collect_job(job, common)
   set_control(common.control, 'left', int((tonumber(common.control.left) or 0) + job.total))
 end
 
--- intake: hands a checked entry over: the entry leaves `jobs` in the step that lets workers see the job. Also as
--- `intakes`. `common`: see new_common.
+-- intake: hands a checked entry over: it leaves `jobs` in the step that lets workers see the job. Also as `intakes`.
 -- `has_own_id` 1: the producer named the job; `worker`: '' for none that may take the job; `total`: -1 for an audience;
--- `class`: '' decides by the total; `connection`: number of the worker's connection; `worker_clock`: see project_ms;
--- `pairs`: number of spec pairs, which follow; behind them the recipients of batch 0, 1, ...
+-- `class`: '' decides by the total; `worker_clock`: see project_ms; `pairs_count`: of the spec pairs, which follow;
+-- behind them the recipients of batch 0, 1, ...; `common`: see new_common.
 -- Returns 'gone' (another worker did), 'duplicate', 'done' (no recipients), 'queued' (of a broadcast with `source` and
--- `size`, the estimate of its audience), 'reject' and a `reason`, or 'taken', `epoch` and `permits` when the job is one
--- batch and the worker holds it now.
--- No function sees the keys that it writes before finish_intakes lists the job. After an error the entry is still in
--- `jobs`, and the repeated call writes the keys again.
+-- `size` of its audience), 'reject' and a `reason`, or 'taken', `epoch` and `permits`: the worker holds the one batch.
+-- Until finish_intakes lists the job no function sees its keys: after an error the repeated call writes them again.
 function intake(base, args, common)
   local entry, id, has_own_id, dedupe_ms, keep_ms, worker, window, total, audience, not_before, expires_at, member,
     class, quota, connection, worker_clock, pairs_count = unpack(args, 1, 17)
@@ -216,7 +201,7 @@ function intake(base, args, common)
     common.control = read_control(base)
     common.now, common.wall = project_ms(base, tonumber(worker_clock), common.control)
   end
-  job.is_unwanted = not is_first and is_unwanted(base, entry)
+  job.is_unwanted = not is_first and redis.call('SISMEMBER', base .. 'unwanted', entry) == 1
   job.is_scheduled = tonumber(not_before) > common.wall
   if class == '' then job.class = job.total > BATCH and 'fanout' or 'single' end
   -- One batch, and the worker that has read it has room: it need not come back for the recipients.
@@ -257,8 +242,7 @@ function finish_intakes(base, common)
   end)
 end
 
--- reject: moves an entry that breaks a rule to `dead` with its fields; its id is not remembered. Behind the arguments
--- stand the fields, each a name and its value. Returns 'gone' or 'rejected'.
+-- reject: moves an entry that breaks a rule to `dead`. Its fields are further arguments. Returns 'gone' or 'rejected'.
 function reject(base, args)
   local entry, id, reason, keep_ms = unpack(args, 1, 4)
   local job = base .. 'job:' .. id
@@ -268,8 +252,7 @@ function reject(base, args)
   local dead = { 'XADD', base .. 'dead', '*', 'job', id, 'reason', reason, 'kind', 'rejected', 'entry_id', entry,
     'at_ms', int(now) }
   for i = 5, #args, 2 do
-    dead[#dead + 1] = 'f.' .. args[i]
-    dead[#dead + 1] = args[i + 1]
+    add_pair(dead, 'f.' .. args[i], args[i + 1])
   end
   check_rights(base, 'reject')
   redis.call(unpack(dead))

@@ -1,7 +1,4 @@
-
--- ---------------------------------------------------------------------------------------------------------------
 -- Jobs: how they begin, stop, go on and end.
---
 -- class: `single` (one batch), `group` (a device group), `managed` (no message: subscriptions and groups), `fanout`
 -- (more than one batch) or BROADCAST (a topic or a condition). The last two need the slot.
 
@@ -34,14 +31,13 @@ local function release_slot(base, id)
   if value and string.sub(value, -1) == '|' then write('HDEL', base .. 'active', id) end
 end
 
--- The sets of due times. Recipients are kept apart by what they cost, so that retries that the budget does not allow
--- delay no others. Management costs no sends, and a worker has room of its own for it.
+-- The sets of due times, apart by what a recipient costs: retries that the budget does not allow delay no others.
+-- Management costs no sends, and a worker has room of its own for it.
 local DUE_UNSENT, DUE_RETRY, DUE_FANOUT_RETRY, DUE_MANAGEMENT = 'again', 'retry', 'retry_many', 'again_managed'
 local DUE_SENDS = { DUE_UNSENT, DUE_RETRY, DUE_FANOUT_RETRY }
 local DUE_SETS = { DUE_UNSENT, DUE_RETRY, DUE_FANOUT_RETRY, DUE_MANAGEMENT }
 
--- Removes a job that ends or is paused from `blocked`. With the last one the project's block ends, and the next send is
--- tried.
+-- Removes a job that ends or is paused from `blocked`. With the last one the project's block ends.
 local function release_block(base, id)
   if redis.call('SISMEMBER', base .. 'blocked', id) == 0 then return end
   local is_last = redis.call('SCARD', base .. 'blocked') == 1
@@ -78,8 +74,7 @@ local function is_scheduled(base, id, index)
   return redis.call('ZSCORE', base .. 'held:' .. id, member) and true or false
 end
 
--- Moves a thousand due times of a resumed job back among the others. The claims that follow move the rest: a million
--- of them must not block the server.
+-- Moves a thousand due times of a resumed job back among the others. Later claims move the rest.
 local function restore_held(base, id, spec)
   local held, moved = redis.call('ZRANGE', base .. 'held:' .. id, 0, 999, 'WITHSCORES'), {}
   for i = 1, #held, 2 do
@@ -100,8 +95,7 @@ local CRASHES_TO_QUARANTINE = 3
 local LETTERS = { s = 'sent', f = 'failed', u = 'unknown', c = 'cancelled', x = 'expired' }
 
 -- Puts a batch without a holder into the list from which it is claimed next. Part of a step.
--- `known`: values that the same step writes, and Redis does not have yet: `spec` (as it will be), `sent`, `crashes`,
--- `watermark`.
+-- `known`: values that the same step writes, and Redis does not have yet: `spec`, `sent`, `crashes`, `watermark`.
 local function orphan(base, name, now, known)
   known = known or {}
   local id = split_name(name)
@@ -114,7 +108,7 @@ local function orphan(base, name, now, known)
   end
   local from, sent, crashes, watermark = unpack(redis.call('HMGET', batch, 'from', 'sent', 'crashes', 'upto'))
   sent, crashes, watermark = known.sent or sent, known.crashes or crashes, known.watermark or watermark
-  -- The old holder decides nothing any more, also before another worker takes the batch.
+  -- The old holder decides nothing any more.
   write('HDEL', batch, 'epoch')
   if spec.paused or spec.parked or spec.ending then
     write('RPUSH', base .. 'stopped:' .. id, name)
@@ -135,8 +129,8 @@ local function orphan(base, name, now, known)
   end
 end
 
--- Makes a job claimable again: moves back its waiting retries, its stopped batches and its place in the queue. Part of
--- a step. `known`: see orphan; also `copying`: whether its audience is still being copied.
+-- Moves a job's waiting retries and stopped batches back, and queues it again. Part of a step.
+-- `known`: see orphan; also `copying`: whether its audience is still being copied.
 local function restore(base, id, spec, now, known)
   known = known or {}
   known.spec = spec
@@ -162,15 +156,13 @@ local function running_state(base, id, spec, is_begun)
   return 'active'
 end
 
--- Whether a job may be in a queue, or in a list of parked, blocked, restoring, ending or expiring jobs. Usually none of
--- these keys exists, and a single EXISTS decides.
+-- Whether a job may be in a queue or a list of jobs. Usually none of these keys exists, and a single EXISTS decides.
 local function may_be_listed(base, id, class)
   return redis.call('EXISTS', base .. QUEUES[class], base .. 'jobs_parked', base .. 'blocked', base .. 'restoring',
     base .. 'ending', base .. 'expiring', base .. 'orphans:' .. id, base .. 'stopped:' .. id) > 0
 end
 
--- The last fields of a job's hash, as name, value pairs.
--- `known`: of its hash: cancelled, expired, first_pass_ms; `counters`: further pairs.
+-- The last fields of a job's hash, as pairs. `known`: see finish_job; `counters`: further pairs.
 local function final_fields(known, wall, counters)
   local state = 'done'
   if (tonumber(known.expired) or 0) > 0 then state = 'expired' end
@@ -182,12 +174,9 @@ end
 -- Removes a job from the queues and lists that it may be in, and its batches without a holder. Part of a step.
 local function remove_from_lists(base, id, spec)
   dequeue(base, spec)
-  -- Also of a parked job the last result may come in: from a worker that was declared dead.
-  write('SREM', base .. 'jobs_parked', id)
-  write('SREM', base .. 'blocked', id)
-  write('SREM', base .. 'restoring', id)
-  write('ZREM', base .. 'ending', id)
-  write('ZREM', base .. 'expiring', id)
+  -- The last result of a parked job may come from a worker that was declared dead.
+  for _, set in ipairs({ 'jobs_parked', 'blocked', 'restoring' }) do write('SREM', base .. set, id) end
+  for _, set in ipairs({ 'ending', 'expiring' }) do write('ZREM', base .. set, id) end
   for _, list in ipairs({ 'orphans:', 'stopped:' }) do
     for _, name in ipairs(redis.call('LRANGE', base .. list .. id, 0, -1)) do write('DEL', base .. 'b:' .. name) end
   end
@@ -195,8 +184,7 @@ end
 
 -- Ends a job: writes its last state and times, and removes its private keys. Part of a step.
 -- `known`: of the job's hash: cancelled, expired, first_pass_ms, reason; `spec`: its member, class and keep.
--- `last`: `counters`: see final_fields; `batch`: the key of the batch that ends with the job; `is_listed`: true if the
--- same step puts the job into a list.
+-- `last`: `counters`: see final_fields; `batch`: the key of its last batch; `is_listed`: this step puts it into a list.
 local function finish_job(base, id, known, spec, last)
   local job, spec_key = base .. 'job:' .. id, base .. 'spec:' .. id
   write('HSET', job, final_fields(known, int(wall_ms()), last.counters))
@@ -217,19 +205,15 @@ end
 -- Ends a job by its counters alone: `count` recipients get `status` and no result. Part of a step.
 local function finish_by_counters(base, id, status, count, reason)
   local job = base .. 'job:' .. id
-  local cancelled, expired, first_pass_ms, old_reason, counted = unpack(redis.call('HMGET', job, 'cancelled', 'expired',
-    'first_pass_ms', 'reason', status))
-  local member, class, keep = unpack(redis.call('HMGET', base .. 'spec:' .. id, 'member', 'class', 'keep'))
-  local known = { cancelled = cancelled, expired = expired, first_pass_ms = first_pass_ms, reason = old_reason }
-  local total = (tonumber(counted) or 0) + count
-  known[status] = total
-  finish_job(base, id, known, { member = member, class = class, keep = keep }, { counters = { status, int(total) } })
+  local known = read_fields(job, { 'cancelled', 'expired', 'first_pass_ms', 'reason', status })
+  local spec = read_fields(base .. 'spec:' .. id, { 'member', 'class', 'keep' })
+  known[status] = (tonumber(known[status]) or 0) + count
+  finish_job(base, id, known, spec, { counters = { status, int(known[status]) } })
   write('HSET', base .. 'tally', status, int((tonumber(redis.call('HGET', base .. 'tally', status)) or 0) + count))
   write('HSET', job, 'reason', reason)
 end
 
--- Ends a job that is ending already and would be parked. A job whose batch takes workers down (`poison`) is closed by
--- its counters alone. Part of a step.
+-- Ends a job that is ending already and would be parked, as `poison` by its counters alone. Part of a step.
 local function end_anyway(base, id, status, poison, now)
   write('SREM', base .. 'copying', id)
   write('ZADD', base .. 'ending', int(now), id)
@@ -248,13 +232,9 @@ local function park(base, id, reason, now, evidence, also)
   local entry = { 'XADD', base .. 'dead', '*', 'job', id, 'reason', reason, 'kind', 'parked',
     'entry_id', spec.entry, 'at_ms', int(wall_ms()) }
   for _, value in ipairs(evidence or {}) do entry[#entry + 1] = value end
-  entry[#entry + 1] = 'f.message'
-  entry[#entry + 1] = spec.message
+  add_pair(entry, 'f.message', spec.message)
   for name, value in pairs(spec) do
-    if string.sub(name, 1, 2) == 'f.' then
-      entry[#entry + 1] = name
-      entry[#entry + 1] = value
-    end
+    if string.sub(name, 1, 2) == 'f.' then add_pair(entry, name, value) end
   end
   check_rights(base, 'park')
   redis.call(unpack(entry))
@@ -262,10 +242,8 @@ local function park(base, id, reason, now, evidence, also)
     dequeue(base, spec)
     release_slot(base, id)
     if also then also() end
-    write('SREM', base .. 'jobs_open', id)
+    for _, set in ipairs({ 'jobs_open', 'blocked', 'copying' }) do write('SREM', base .. set, id) end
     write('SADD', base .. 'jobs_parked', id)
-    write('SREM', base .. 'blocked', id)
-    write('SREM', base .. 'copying', id)
     write('HSET', base .. 'spec:' .. id, 'parked', '1')
     write('HSET', base .. 'job:' .. id, 'state', 'parked', 'reason', reason)
     -- Workers stop batches up to this epoch; later ones were claimed after a replay.
@@ -273,20 +251,17 @@ local function park(base, id, reason, now, evidence, also)
   end)
 end
 
--- Ends a job before its time: workers give each unfinished recipient its result (`cancelled` or `expired`) without a
--- send, so the job needs no slot and no permits. Part of a step.
+-- Ends a job before its time: workers write `status` for each unfinished recipient, without a send. Part of a step.
 local function decide_end(base, id, status, now)
   local key, spec = base .. 'spec:' .. id, load_spec(base, id)
   if not spec or spec.ending then return end
   write('HDEL', key, 'paused', 'parked')
   write('HSET', key, 'ending', status)
   spec.paused, spec.parked = nil, nil
-  write('SREM', base .. 'jobs_parked', id)
+  for _, set in ipairs({ 'jobs_parked', 'restoring' }) do write('SREM', base .. set, id) end
+  for _, set in ipairs({ 'sched', 'expiring' }) do write('ZREM', base .. set, id) end
   write('SADD', base .. 'jobs_open', id)
   release_block(base, id)
-  write('ZREM', base .. 'sched', id)
-  write('ZREM', base .. 'expiring', id)
-  write('SREM', base .. 'restoring', id)
   -- Its batches without a holder may stand among those of other jobs that cannot go on now.
   for _, list in ipairs({ 'orphans', 'suspects' }) do
     for _, name in ipairs(redis.call('LRANGE', base .. list, 0, 19999)) do

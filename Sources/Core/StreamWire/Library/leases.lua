@@ -1,22 +1,15 @@
-
--- ---------------------------------------------------------------------------------------------------------------
 -- Leases: a worker lives as long as its counter grows.
 
-local register, renew, declare_dead, deregister
-do
-
--- register: a worker announces itself, or comes back under a new name after it was declared dead.
--- Returns 'ok', and `news_cursor`, the last of the news: earlier news does not concern the worker.
-function register(base, args)
+-- register: announces a worker. Returns 'ok', and `news_cursor`: earlier news does not concern the worker.
+local function register(base, args)
   local worker = unpack(args, 1, 1)
   redis.call('HINCRBY', base .. 'leases', worker, 1)
   return { 'outcome', 'ok', 'news_cursor', redis.call('HGET', base .. 'ctl', 'said') or '0' }
 end
 
--- renew: keeps a worker's lease, and shows all workers' counters, by which it judges them on its own clock.
--- `about`: what the worker reports of itself; may be left out. Returns 'fenced' if the worker was declared dead
--- meanwhile, or 'ok' and `counters`, each worker with its counter.
-function renew(base, args)
+-- renew: keeps a worker's lease. `about`: its report of itself; may be left out. Returns 'fenced' if the worker was
+-- declared dead, or 'ok' and `counters`, each worker with its counter.
+local function renew(base, args)
   local worker, about = unpack(args, 1, 2)
   local leases = base .. 'leases'
   if redis.call('HEXISTS', leases, worker) == 0 then return 'fenced' end
@@ -25,9 +18,8 @@ function renew(base, args)
   return { 'outcome', 'ok', 'counters', redis.call('HGETALL', leases) }
 end
 
--- Counts a batch whose worker died. After CRASHES_TO_QUARANTINE in a row, with no new result in between, the batch is
--- quarantined: it is run while its worker holds nothing else. If that worker dies, too, its job is parked as poison. A
--- recipient that becomes a retry takes the count along. Returns the batch's new count.
+-- Counts a batch whose worker died. After CRASHES_TO_QUARANTINE in a row without a new result it is quarantined; if its
+-- next worker dies, too, its job is parked as poison. Returns the batch's new count, which its retries inherit.
 local function count_crash(base, name, worker, now)
   local batch = base .. 'b:' .. name
   local crashes = (tonumber(redis.call('HGET', batch, 'crashes')) or 0) + 1
@@ -59,18 +51,7 @@ local function free_batch(base, name, worker, now, crashes)
   write('SREM', base .. 'claims:' .. worker, name)
 end
 
--- Removes what Redis keeps of a worker, its lease last. Part of a step.
-local function forget_worker(base, worker)
-  write('HDEL', base .. 'connections', worker)
-  write('HDEL', base .. 'links', worker)
-  write('HDEL', base .. 'about', worker)
-  if redis.call('HGET', base .. 'ctl', 'alone') == worker then write('HDEL', base .. 'ctl', 'alone') end
-  write('DEL', base .. 'claims:' .. worker)
-  write('HDEL', base .. 'leases', worker)
-end
-
--- Frees all batches of a worker, one step for each, and then removes its lease. If an error stops it, the lease is
--- still there, and the next call frees the rest. Returns the number of batches.
+-- Frees all batches of a worker, each in a step, and then removes its lease. Returns the number of batches.
 local function free_worker(base, worker, is_dead, now)
   local names, has_stuck = redis.call('SMEMBERS', base .. 'claims:' .. worker), false
   table.sort(names)
@@ -84,23 +65,25 @@ local function free_worker(base, worker, is_dead, now)
     end
   end
   -- A batch that is stuck stays with the worker, and the next call frees it.
-  if not has_stuck then in_step(base, '', forget_worker, base, worker) end
+  if has_stuck then return #names end
+  in_step(base, '', function()
+    if redis.call('HGET', base .. 'ctl', 'alone') == worker then write('HDEL', base .. 'ctl', 'alone') end
+    write('DEL', base .. 'claims:' .. worker)
+    for _, hash in ipairs({ 'connections', 'links', 'about', 'leases' }) do write('HDEL', base .. hash, worker) end
+  end)
   return #names
 end
 
--- declare_dead: frees the batches of a worker whose counter did not move for a whole lease.
--- `counter`: the one that was seen. Returns the number of batches freed, or -1 when the counter has moved.
-function declare_dead(base, args)
+-- declare_dead: frees the batches of a worker whose `counter` stood still. Returns their number; -1 when it has moved.
+local function declare_dead(base, args)
   local worker, counter = unpack(args, 1, 2)
   if redis.call('HGET', base .. 'leases', worker) ~= counter then return -1 end
   return free_worker(base, worker, true, project_ms(base))
 end
 
 -- deregister: a worker with nothing in flight gives everything back and ends. Returns the number of batches given back.
-function deregister(base, args)
+local function deregister(base, args)
   local worker = unpack(args, 1, 1)
   if redis.call('HEXISTS', base .. 'leases', worker) == 0 then return 0 end
   return free_worker(base, worker, false, project_ms(base))
-end
-
 end

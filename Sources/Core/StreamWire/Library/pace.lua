@@ -1,13 +1,8 @@
-
--- ---------------------------------------------------------------------------------------------------------------
 -- Pace of what has a limit beside the quota: recipients that FCM refused for their rate, operations, XMPP connections.
-
-local pace, manage, connect, hold_recipient, hold_project, hold
-do
 
 -- pace: asks whether a send to a recipient that FCM refused for its rate may begin now: 240 a minute, evenly, and 5,000
 -- an hour. Returns the ms to wait; 0: it may, and is counted. `recipient`: "<kind>:<recipient>".
-function pace(base, args)
+local function pace(base, args)
   local recipient, worker_clock = unpack(args, 1, 2)
   local now = project_ms(base, tonumber(worker_clock))
   local value = redis.call('HGET', base .. 'rates', recipient) or '0|0|0|0'
@@ -23,26 +18,27 @@ function pace(base, args)
   return '0'
 end
 
--- manage: asks whether `count` subscriptions or group operations may begin now. FCM accepts 3,000 a second of a
--- project. They are spaced by their number at 2,400 a second, so that no window of a second sees more, even if a
--- request arrives a quarter of a second late: the first one has a connection to make. Returns the ms to wait; 0: they
--- may, and are counted.
-function manage(base, args)
-  local count = unpack(args, 1, 1)
-  local now = wall_ms()
-  local at = tonumber(redis.call('HGET', base .. 'ctl', 'managed_at') or '0')
-  -- Further ahead than any number reaches: the clock was set back.
-  if at > now and at <= now + 1000 then return int(math.ceil(at - now)) end
-  redis.call('HSET', base .. 'ctl', 'managed_at', int(math.ceil(now + tonumber(count) / 2.4)))
-  return '0'
+-- Spaces operations evenly. `field`: of `ctl`, when the next may begin. Returns the ms to wait; 0: it may, and the next
+-- one `spacing` ms later.
+local function wait_for_turn(base, field, spacing)
+  local now, at = wall_ms(), tonumber(redis.call('HGET', base .. 'ctl', field) or '0')
+  -- More than a second ahead: the clock was set back.
+  if at > now and at <= now + 1000 then return at - now end
+  redis.call('HSET', base .. 'ctl', field, int(math.ceil(now + spacing)))
+  return 0
 end
 
--- connect: reports a worker's XMPP connections, `open` or being opened, and asks for one more (`wants_more` 1). FCM
--- accepts 2,500 of a project, and 400 new ones a minute: they are spaced by 160 ms. Returns the ms to wait; 0: it may.
--- A worker that was declared dead waits and is not counted: its number would never be removed.
-function connect(base, args)
+-- manage: asks whether `count` subscriptions or group operations may begin now. FCM accepts 3,000 a second; 2,400 leave
+-- room for a request that arrives late. Returns the ms to wait; 0: they may, and are counted.
+local function manage(base, args)
+  local count = unpack(args, 1, 1)
+  return int(wait_for_turn(base, 'managed_at', tonumber(count) / 2.4))
+end
+
+-- connect: reports a worker's XMPP connections, and asks for one more (`wants_more` 1): FCM accepts 2,500 of a project,
+-- and 400 new ones a minute. Returns the ms to wait; 0: it may. A worker that was declared dead is not counted.
+local function connect(base, args)
   local worker, open, wants_more = unpack(args, 1, 3)
-  local now = wall_ms()
   if redis.call('HEXISTS', base .. 'leases', worker) == 0 then return '1000' end
   open = tonumber(open)
   redis.call('HSET', base .. 'connections', worker, int(open))
@@ -50,15 +46,13 @@ function connect(base, args)
   local all = 0
   for _, count in ipairs(redis.call('HVALS', base .. 'connections')) do all = all + tonumber(count) end
   if all >= 2500 then return '1000' end
-  local at = tonumber(redis.call('HGET', base .. 'ctl', 'connect_at') or '0')
-  if at > now and at <= now + 1000 then return int(at - now) end
-  redis.call('HSET', base .. 'ctl', 'connect_at', int(now + 160))
-  redis.call('HSET', base .. 'connections', worker, int(open + 1))
-  return '0'
+  local wait = wait_for_turn(base, 'connect_at', 160)
+  if wait == 0 then redis.call('HSET', base .. 'connections', worker, int(open + 1)) end
+  return int(wait)
 end
 
--- Makes every send to a recipient wait, in any job and any worker: FCM refused it for its rate.
-function hold_recipient(base, recipient, until_ms, now)
+-- Holds every send to a recipient that FCM refused for its rate, in any job and any worker.
+local function hold_recipient(base, recipient, until_ms, now)
   local value = redis.call('HGET', base .. 'rates', recipient) or '0|0|0|0'
   local held, rest = string.match(value, '^(%d+)(|.*)$')
   redis.call('HSET', base .. 'rates', recipient, int(math.max(tonumber(held), until_ms)) .. rest)
@@ -75,7 +69,7 @@ function hold_recipient(base, recipient, until_ms, now)
 end
 
 -- Holds every send of the project at once: FCM refused its quota.
-function hold_project(base, ms, now)
+local function hold_project(base, ms, now)
   local control = read_control(base)
   local held = hold_sends(control, now + ms)
   write_control(base, control)
@@ -83,9 +77,7 @@ function hold_project(base, ms, now)
 end
 
 -- hold: every send of the project waits. Returns the time until which.
-function hold(base, args)
+local function hold(base, args)
   local ms = unpack(args, 1, 1)
   return int(hold_project(base, tonumber(ms), project_ms(base)))
-end
-
 end

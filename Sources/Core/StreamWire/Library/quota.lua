@@ -1,11 +1,7 @@
-
--- ---------------------------------------------------------------------------------------------------------------
--- The quota governor: a token bucket of permits for sends, lent to workers in blocks. FCM counts in windows of 60 s
--- that are not aligned with ours, so no 60 s may see more than the quota: permits come evenly, at 98.5 % of it. The
--- bucket (a quarter of a second) and the permits that are lent (good for a quarter of a second) stay within the rest.
--- From idle the rate climbs over 60 s: it climbs while the bucket is drained, and falls by the same slope while the
--- bucket is full. It climbs only while FCM answers, and after a hold only once FCM has answered well: see "The share
--- rule".
+-- The quota governor: a token bucket of permits for sends, lent to workers in blocks. No 60 s may see more than the
+-- quota, however FCM's windows lie: permits come evenly, at 98.5 % of it. The bucket and the lent permits, each a
+-- quarter of a second, stay within the rest. From idle the rate climbs over 60 s: it climbs while the bucket is drained
+-- and FCM answers, and falls by the same slope while the bucket is full. After a hold: see "The share rule".
 --
 -- A legacy multicast is sent as a whole: the fan-out share may go into debt for it. While it has debt, the permits that
 -- come in go first to single recipients (`reserve`), then to the debt, then to the bucket.
@@ -67,9 +63,8 @@ local function save_bucket(control, bucket)
   if bucket.debt > 0 or control.debt then set_control(control, 'debt', bucket.debt) end
 end
 
--- The permits that were lent within the last 60 s and the 250 ms for which they are good, by half seconds. They are
--- counted only for a project with multicasts whose quota has too little slack for the largest one; else nil.
--- `multicast`: see lend.
+-- The permits that were lent within the last 60 s and the 250 ms for which they are good, by half seconds; nil unless
+-- the project has multicasts and too little slack for the largest one. `multicast`: see lend.
 local function recent_loans(base, quota, now, multicast)
   if quota * 0.0068 >= BATCH or (not multicast and redis.call('EXISTS', base .. 'lent') == 0) then return nil end
   local counts, sum, old = pairs_to_map(redis.call('HGETALL', base .. 'lent')), 0, {}
@@ -79,11 +74,6 @@ local function recent_loans(base, quota, now, multicast)
   end
   if #old > 0 then redis.call('HDEL', base .. 'lent', unpack(old)) end
   return { counts = counts, sum = sum, at = math.floor(now / 500) }
-end
-
-local function add_loan(base, loans, count)
-  redis.call('HINCRBY', base .. 'lent', int(loans.at), int(count))
-  loans.sum = loans.sum + count
 end
 
 -- Subtracts permits that are given back from the latest half seconds, in which they were lent.
@@ -114,8 +104,8 @@ local function reserve_for_singles(base, control, now, lent, missing)
   return owed
 end
 
--- Lends the permits of one multicast, all of them or none. It does if the fan-out share has no debt, no single
--- recipient waits, and the last 60 s have room for it beside the tenth of the quota that is kept for single recipients.
+-- Lends the permits of one multicast, all or none: the fan-out share must have no debt, no single recipient may wait,
+-- and the last 60 s must have room beside the tenth of the quota that is kept for single recipients.
 local function lend_multicast(bucket, count, quota, missing, spare, loans)
   if bucket.debt >= 1 or missing > 0 or bucket.have < 1 then return 0 end
   if loans and loans.sum + count > quota - quota / 10 then return 0 end
@@ -125,18 +115,11 @@ local function lend_multicast(bucket, count, quota, missing, spare, loans)
   return count
 end
 
--- Takes permits back into the bucket. They repay the fan-out share's debt first.
-local function return_permits(bucket, returned)
-  local repaid = math.min(bucket.debt, returned)
-  bucket.debt = bucket.debt - repaid
-  bucket.have = math.min(bucket.cap, bucket.have + returned - repaid)
-end
-
--- Lends permits. Single recipients get what the bucket has. Fan-outs get at most half of it, so that other workers find
--- some too, and never the last tenth of the bucket, which is kept for single recipients.
--- `control`: the fields that the caller has read and will write. `asked`: permits `returned`, and wanted for `single`
--- recipients and for a `fanout`; `multicast`: recipients of the fan-out's next multicast, nil from a worker whose
--- requests carry one recipient each.
+-- Lends permits. Single recipients get all that the bucket has. Fan-outs get at most half of it, so that other workers
+-- find some too, and never the last tenth of the bucket, which is kept for single recipients.
+-- `control`: as read; the caller writes it. `asked`: permits `returned`, and wanted for `single` recipients and for a
+-- `fanout`; `multicast`: recipients of the fan-out's next multicast, which cannot be divided (0 = there is none), nil
+-- from a worker whose requests carry one recipient each.
 function lend(base, control, quota, now, asked)
   local bucket, multicast = refill(control, quota, now), asked.multicast
   if bucket.cap == 0 then
@@ -148,10 +131,13 @@ function lend(base, control, quota, now, asked)
     subtract_loans(base, loans, asked.returned)
     left = math.max(0, quota - loans.sum)
   end
-  return_permits(bucket, asked.returned)
+  -- Returned permits repay the fan-out share's debt first.
+  local repaid = math.min(bucket.debt, asked.returned)
+  bucket.debt = bucket.debt - repaid
+  bucket.have = math.min(bucket.cap, bucket.have + asked.returned - repaid)
   local lent = math.min(asked.single, math.floor(bucket.have), left)
   bucket.have = bucket.have - lent
-  -- Single recipients that found no permits ask again in a moment; the permits that come in until then are theirs.
+  -- The permits that come in next are reserved for single recipients that found none.
   local missing = asked.single - lent
   local reserve = math.max(reserve_for_singles(base, control, now, lent, missing), bucket.reserve)
   local spare, more = math.floor(bucket.have - reserve), 0
@@ -164,18 +150,17 @@ function lend(base, control, quota, now, asked)
   else
     bucket.have = bucket.have - more
   end
-  if loans and lent + more > 0 then add_loan(base, loans, lent + more) end
+  if loans and lent + more > 0 then redis.call('HINCRBY', base .. 'lent', int(loans.at), int(lent + more)) end
   save_bucket(control, bucket)
   return lent + more
 end
 
--- ---------------------------------------------------------------------------------------------------------------
--- The share rule: how FCM's answers change the pace. A refusal is a 5xx with Retry-After: its own recipients always
--- wait. The project is held if at least a tenth, and at least five, of its last 200 answers were refusals, counted
--- fleet-wide. If the last second had more than 200 answers, they all count; none older than 60 s does. The hold lasts
--- for the longest Retry-After among them. Below that share the pace is multiplied by one minus the share.
--- After a hold the project recovers: it sends ten requests a second until 20 answers have come since the hold. If fewer
--- than a tenth are refusals, it goes on at half the pace from before the first hold; otherwise it is held again.
+-- The share rule: how FCM's answers change the pace. A refusal is a 5xx with Retry-After. The project is held if at
+-- least a tenth, and at least five, of its last 200 answers were refusals, counted fleet-wide. If the last second had
+-- more answers, they all count; none older than 60 s does. The hold lasts for the longest Retry-After among them. Below
+-- that share the pace is multiplied by one minus the share.
+-- After a hold the project recovers: it sends ten requests a second until 20 answers have come. If fewer than a tenth
+-- are refusals, it goes on at half the pace from before the first hold; otherwise it is held again.
 
 local COUNTED_ANSWERS = 200
 local MOST_REPORTS = 200
@@ -206,8 +191,7 @@ local function parse_report(text)
   return tonumber(at), tonumber(answers), tonumber(refusals), tonumber(wait_until)
 end
 
--- Adds a report to `answers`, a ring of MOST_REPORTS places; `newest` grows with each place used. Reports within 50 ms
--- share a place.
+-- Adds a report to the ring `answers`; `newest` grows with each place used. Reports within 50 ms share a place.
 local function add_report(base, control, now, since, answers, refusals, wait_until)
   local place = tonumber(control.newest) or 0
   local newest = redis.call('HGET', base .. 'answers', int(place % MOST_REPORTS))
@@ -223,8 +207,7 @@ local function add_report(base, control, now, since, answers, refusals, wait_unt
     string.format('%d|%d|%d|%d', at, answers, refusals, wait_until))
 end
 
--- Counts the answers that were reported after `since`. Returns their number, the number of refusals, and the latest
--- time until which a refusal made its recipients wait.
+-- Counts the answers reported after `since`, and the refusals among them; also returns the latest end of their waits.
 local function count_answers(base, control, now, since)
   local answers, refusals, wait_until, newest = 0, 0, 0, tonumber(control.newest) or 0
   -- At a high pace the newest 25 hold the last second.
@@ -255,9 +238,9 @@ local function judge_share(control, now, all, bad, wait_until, has_refusals, is_
   end
 end
 
--- Applies a worker's report of answers to the pace. `report`: number of `answers` since its last claim, of refusals
--- among them (`refused`), the longest Retry-After of these in ms (`retry_after`), and the age of the first answer in ms
--- (`span`). A worker that counts no answers reports nothing: the recovery ends, and the pace climbs from its floor.
+-- Applies a worker's report to the pace. `report`: number of `answers` since its last claim, of refusals among them
+-- (`refused`), the longest Retry-After in ms (`retry_after`), and the age of the first answer in ms (`span`). Without
+-- `answers` the worker counts none: the recovery ends, and the pace climbs from its floor.
 function apply_answers(base, control, now, report)
   local hold_until, recovers = tonumber(control.hold_until) or 0, control.recovering == '1'
   local answers, refusals = tonumber(report.answers), tonumber(report.refused) or 0

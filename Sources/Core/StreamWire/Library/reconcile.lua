@@ -1,12 +1,6 @@
-
--- ---------------------------------------------------------------------------------------------------------------
 -- Batches of a living worker that go back.
 
-local reconcile, release
-do
-
--- Takes a batch from a living worker. Part of a step. `watermark`: its new one; nil keeps the old one; `is_known`: the
--- worker has it and may have sent some of it.
+-- Takes a batch from a living worker. Part of a step. `watermark`: nil keeps it; `is_known`: the worker has the batch.
 local function take_back(base, name, worker, now, watermark, is_known)
   local batch = base .. 'b:' .. name
   if watermark then write('HSET', batch, 'upto', watermark) end
@@ -15,9 +9,8 @@ local function take_back(base, name, worker, now, watermark, is_known)
   write('SREM', base .. 'claims:' .. worker, name)
 end
 
--- Compares a batch that a worker holds with what Redis has of it. Redis may have come back with an older state: a batch
--- that stands before the last confirmed `call`, or is not there, was forgotten. It is taken from the worker, with the
--- watermark that the worker knows. Returns whether the worker has lost the batch.
+-- Whether Redis came back with an older state of a batch, before the last confirmed `call` or without the batch. Then
+-- it is taken from the worker, with the watermark that the worker knows.
 local function is_forgotten(base, worker, name, call, watermark, now)
   local id, n = split_name(name)
   local owner, known_call, known_watermark = unpack(redis.call('HMGET', base .. 'b:' .. name, 'owner', 'call', 'upto'))
@@ -37,8 +30,7 @@ local function is_forgotten(base, worker, name, call, watermark, now)
   return true
 end
 
--- Gives back the batches that Redis holds in a worker's name and the worker does not know: it has not sent them. A
--- batch that was taken over may have been sent by its holder before. Returns how many.
+-- Gives back the batches that the worker does not know; only an earlier holder may have sent. Returns their number.
 local function free_unknown(base, worker, known, is_same_server, now)
   local names, freed = redis.call('SMEMBERS', base .. 'claims:' .. worker), 0
   table.sort(names)
@@ -53,12 +45,11 @@ local function free_unknown(base, worker, known, is_same_server, now)
   return freed
 end
 
--- reconcile: compares what a worker holds with what Redis has in its name. A worker calls it on each new connection:
--- with the old one the answer to a claim or an intake may be lost, or Redis came back with an older state.
--- `is_same_server`: 1 when Redis has lost nothing; then of each batch that the worker holds: name, number of the last
--- call that was confirmed, watermark. Returns 'ok', `freed`: the number of batches given back, and `lost`: names of
--- batches that the worker holds no longer; or the error OLDLINK.
-function reconcile(base, args)
+-- reconcile: compares what a worker holds with what Redis has in its name, on each new connection: a reply may be lost,
+-- or Redis came back with an older state. `is_same_server`: 1 when Redis has lost nothing; then of each batch that the
+-- worker holds: name, number of the last confirmed call, watermark. Returns 'ok', `freed`: the number of batches given
+-- back, and `lost`: names of batches that the worker holds no longer; or the error OLDLINK.
+local function reconcile(base, args)
   local worker, connection, is_same_server = unpack(args, 1, 3)
   if not is_current(base, worker, connection) then return old_link() end
   local now, known, lost = project_ms(base), {}, {}
@@ -71,9 +62,8 @@ function reconcile(base, args)
   return { 'outcome', 'ok', 'freed', freed, 'lost', lost }
 end
 
--- release: a worker gives one batch back of which nothing is in flight; its job was paused or parked.
--- `watermark`: '' keeps it. Returns 1, or 0 when the worker was not the holder.
-function release(base, args)
+-- release: gives back a batch without requests in flight. `watermark`: '' keeps it. Returns 1; 0 when not the holder.
+local function release(base, args)
   local worker, batch, epoch, watermark = unpack(args, 1, 4)
   local owner, known_epoch = unpack(redis.call('HMGET', base .. 'b:' .. batch, 'owner', 'epoch'))
   if owner ~= worker or known_epoch ~= epoch
@@ -83,6 +73,4 @@ function release(base, args)
   local now = project_ms(base)
   in_step(base, (split_name(batch)), take_back, base, batch, worker, now, watermark ~= '' and watermark or nil)
   return 1
-end
-
 end

@@ -1,14 +1,10 @@
-
--- ---------------------------------------------------------------------------------------------------------------
--- record: writes one flush of one batch.
---
--- `flush`: what the call's parts share.
+-- record: writes one flush of one batch. `flush`: the values that its parts share.
 --   job, spec, holder  fields of job:<id>, spec:<id> and of the batch, as read at the beginning
 --   batch, owned       the key of the batch; whether the caller holds it
 --   class, ending, crashes, has_passed   of the spec and the batch, as this flush changes them
 --   indexes, counts    indexes of the results; status letter -> new results; `fresh`: how many are new
 --   old, marks         positions of results that were known before; the writes that set the bits of the new ones
---   first_time         the call is not a repeated one: what it counts and holds is not counted and held yet
+--   first_time         the call is not a repeated one
 --   had_waiting        recipients of the job wait for a retry
 --   fields, spec_fields, job_fields   pairs that the step writes to the batch, the spec and the job's hash
 --   retried            indexes that the flush hands on to a retry, as a set
@@ -42,60 +38,33 @@ local function read_job(base, id)
     first_pass_ms = first_pass_ms, reason = reason, state = state }
 end
 
-local function add_field(fields, name, value)
-  fields[#fields + 1] = name
-  fields[#fields + 1] = value
-end
-
--- Reads the project's counters. `changed`: names of the counters that this call changes; none yet.
-local function read_totals(base)
-  local names = { 'sent', 'failed', 'unknown', 'cancelled', 'expired', 'retries' }
-  local totals = { left = tonumber(redis.call('HGET', base .. 'ctl', 'left')) or 0, changed = {} }
-  for i, value in ipairs(redis.call('HMGET', base .. 'tally', unpack(names))) do
-    totals[names[i]] = tonumber(value) or 0
-  end
-  return totals
-end
-
--- Returns a copy of the totals with these results and retries added. It replaces the old one when its step is noted.
-local function add_totals(totals, counts, retried, fresh)
-  local sum = { changed = {} }
-  for name, value in pairs(totals) do
-    if name ~= 'changed' then sum[name] = value end
-  end
-  for name in pairs(totals.changed) do sum.changed[name] = true end
+-- Adds results and retries to the project's counters that this call changes. Returns these, `tally` and `left`, and the
+-- `writes` that store them. `before`: the same of the call's earlier flushes.
+local function add_totals(base, before, counts, retried, fresh)
+  local tally, writes, pairs_of_tally = {}, {}, { 'HSET', base .. 'tally' }
+  for name, value in pairs(before.tally) do tally[name] = value end
   local function add(name, amount)
-    if amount ~= 0 then
-      sum[name] = sum[name] + amount
-      sum.changed[name] = true
-    end
+    if amount == 0 then return end
+    tally[name] = (tally[name] or tonumber(redis.call('HGET', base .. 'tally', name)) or 0) + amount
   end
   for letter, amount in pairs(counts) do add(LETTERS[letter], amount) end
   add('retries', retried)
-  add('left', -fresh)
-  return sum
-end
-
-local function writes_of_totals(base, totals)
-  local tally, writes = { 'HSET', base .. 'tally' }, {}
-  for name in pairs(totals.changed) do
-    if name ~= 'left' then add_field(tally, name, int(totals[name])) end
-  end
-  if #tally > 2 then writes[#writes + 1] = tally end
-  if totals.changed.left then writes[#writes + 1] = { 'HSET', base .. 'ctl', 'left', int(totals.left) } end
-  return writes
+  local left = before.left
+  if fresh > 0 then left = (left or tonumber(redis.call('HGET', base .. 'ctl', 'left')) or 0) - fresh end
+  for name, value in pairs(tally) do add_pair(pairs_of_tally, name, int(value)) end
+  if next(tally) then writes[#writes + 1] = pairs_of_tally end
+  if left then writes[#writes + 1] = { 'HSET', base .. 'ctl', 'left', int(left) } end
+  return { tally = tally, left = left, writes = writes }
 end
 
 -- Makes a step together with the change of the project's totals that belongs to it.
 local function commit_counted(base, id, writes, common, counts, retried, fresh)
   if fresh == 0 and retried == 0 then return commit(base, id, writes, common.totals and common.totals.writes) end
-  local sum = add_totals(common.totals or read_totals(base), counts, retried, fresh)
-  sum.writes = writes_of_totals(base, sum)
-  commit(base, id, writes, sum.writes, function() common.totals = sum end)
+  local totals = add_totals(base, common.totals or { tally = {} }, counts, retried, fresh)
+  commit(base, id, writes, totals.writes, function() common.totals = totals end)
 end
 
--- Ends a one-recipient job with its result. Only its spec, recipient and batch are left: finish_records removes those
--- of all such jobs of the call.
+-- Ends a one-recipient job with its result. finish_records removes the private keys of all such jobs of the call.
 local function end_single(base, id, n, flush)
   local key, known, common = base .. 'job:' .. id, flush.job, flush.common
   local letter = next(flush.counts)
@@ -113,8 +82,7 @@ local function end_single(base, id, n, flush)
   common.over_counts[letter] = (common.over_counts[letter] or 0) + 1
 end
 
--- Answers a flush of a job without a spec: it is over, or Redis came back with a state in which it was not handed over
--- yet.
+-- Answers a flush of a job without a spec: it is over, or Redis came back with a state before its intake.
 local function record_of_none(base, id, n, worker, is_late)
   local name = id .. '/' .. n
   write('DEL', base .. 'b:' .. name)
@@ -128,8 +96,8 @@ local function record_of_none(base, id, n, worker, is_late)
   return 'gone'
 end
 
--- Blocks the project, has it probed again at once, or ends its block. Part of a step. `answer`: 1 when FCM answers for
--- the project, 2 when the probe was not sent, else 0.
+-- Blocks the project, has it probed at once, or ends its block. Part of a step. `answer`: 1 when FCM answers for the
+-- project, 2 when the probe was not sent, else 0.
 local function change_block(base, id, flush, reason, answer)
   local control = base .. 'ctl'
   if reason ~= '' then
@@ -144,27 +112,26 @@ local function change_block(base, id, flush, reason, answer)
   end
 end
 
--- Stops a fan-out when more than half of its first 100 answers say that the message itself is wrong. Part of a step.
--- `answers`, `bad`: of this flush; `problem`: such an answer as JSON. Returns the error that ends the job's unsent
--- recipients, '' for none.
+-- Stops a fan-out when more than half of its first 100 answers refuse the message itself. Part of a step. `problem`:
+-- such an answer as JSON. Returns the error that ends the job's unsent recipients, '' for none.
 local function judge_message(flush, answers, bad, problem)
   local abort, seen = flush.spec.abort or '', tonumber(flush.spec.answers) or 0
   if abort ~= '' or seen >= 100 or answers <= 0 or tonumber(flush.spec.total) <= BATCH then return abort end
   seen, bad = seen + answers, bad + (tonumber(flush.spec.bad) or 0)
-  add_field(flush.spec_fields, 'answers', int(seen))
-  add_field(flush.spec_fields, 'bad', int(bad))
-  if problem ~= '' then add_field(flush.spec_fields, 'bad_answer', problem) else problem = flush.spec.bad_answer end
+  add_pair(flush.spec_fields, 'answers', int(seen))
+  add_pair(flush.spec_fields, 'bad', int(bad))
+  if problem ~= '' then add_pair(flush.spec_fields, 'bad_answer', problem) else problem = flush.spec.bad_answer end
   if seen < 100 or 2 * bad <= seen then return abort end
-  add_field(flush.spec_fields, 'abort', problem)
+  add_pair(flush.spec_fields, 'abort', problem)
   return problem
 end
 
--- Notes that a batch's first pass is over: its last send has begun, and its answers need no slot. Part of a step.
+-- Marks a batch's first pass as over: its last send has begun, and its answers need no slot. Part of a step.
 local function end_first_pass(base, id, flush)
   local passed = (tonumber(flush.spec.passed) or 0) + 1
-  add_field(flush.fields, 'sent', '1')
+  add_pair(flush.fields, 'sent', '1')
   flush.has_passed = '1'
-  add_field(flush.spec_fields, 'passed', int(passed))
+  add_pair(flush.spec_fields, 'passed', int(passed))
   if passed * BATCH < tonumber(flush.spec.total) then return end
   if not flush.job.first_pass_ms then
     flush.job.first_pass_ms = int(wall_ms())
@@ -181,10 +148,9 @@ local function close_batch(base, id, n, worker, flush)
     if flush.holder.from then write('HDEL', base .. 'rcpt:' .. id, n) end
     write('DEL', flush.batch)
   else
-    -- Redis has forgotten an earlier call of this batch. Recipients without a result may have been sent to: the batch
-    -- goes to the next holder, with all of them below the watermark.
+    -- Redis has forgotten an earlier call: the next holder gets the batch with all recipients below the watermark.
     local count = redis.call('HGET', flush.batch, 'count')
-    add_field(flush.fields, 'upto', count)
+    add_pair(flush.fields, 'upto', count)
     write('HSET', flush.batch, unpack(flush.fields))
     write('HDEL', flush.batch, 'alone')
     orphan(base, name, flush.now(), { sent = flush.has_passed, crashes = flush.crashes or '0', watermark = count })
@@ -194,7 +160,7 @@ local function close_batch(base, id, n, worker, flush)
   write('SREM', base .. 'groups_on', id)
 end
 
--- Adds the new results to the job's counters, and removes what no longer holds once there are some. Part of a step.
+-- Adds the new results to the job's counters, and forgets earlier crashes. Part of a step.
 local function count_results(base, id, flush)
   if flush.fresh > 0 and flush.crashes then
     flush.crashes = false
@@ -207,27 +173,19 @@ local function count_results(base, id, flush)
   for letter, count in pairs(flush.counts) do
     local status = LETTERS[letter]
     flush.job[status] = (tonumber(flush.job[status]) or 0) + count
-    add_field(flush.job_fields, status, int(flush.job[status]))
+    add_pair(flush.job_fields, status, int(flush.job[status]))
   end
 end
 
--- Ends the job with this flush: nothing more of its batch is written. Part of a step.
-local function end_job_with(base, id, n, flush)
-  finish_job(base, id, flush.job, flush.spec, { counters = flush.job_fields, batch = flush.holder.owner and flush.batch,
-    is_listed = flush.is_listed })
-  if flush.holder.owner then write('SREM', base .. 'claims:' .. flush.holder.owner, id .. '/' .. n) end
-end
-
--- Writes what the flush leaves in the job's hash and spec. Part of a step. `removed`, `grown`: recipients that left and
--- joined wait:<id>; `unsent`: how many in it have no attempt.
+-- Writes the job's hash and spec. Part of a step. `removed`, `grown`: recipients that left and joined wait:<id>.
 local function write_progress(base, id, flush, left, removed, grown, unsent)
   for _, mark in ipairs(flush.marks) do write(unpack(mark)) end
-  if flush.fresh > 0 then add_field(flush.spec_fields, 'left', int(left)) end
-  if unsent ~= (tonumber(flush.spec.unsent) or 0) then add_field(flush.spec_fields, 'unsent', int(unsent)) end
+  if flush.fresh > 0 then add_pair(flush.spec_fields, 'left', int(left)) end
+  if unsent ~= (tonumber(flush.spec.unsent) or 0) then add_pair(flush.spec_fields, 'unsent', int(unsent)) end
   if #flush.spec_fields > 0 then write('HSET', base .. 'spec:' .. id, unpack(flush.spec_fields)) end
   if flush.had_waiting or grown > 0 then
     local size = flush.had_waiting and redis.call('HLEN', base .. 'wait:' .. id) or 0
-    add_field(flush.job_fields, 'retrying', int(size - removed + grown - unsent))
+    add_pair(flush.job_fields, 'retrying', int(size - removed + grown - unsent))
   end
   if #flush.job_fields > 0 then write('HSET', base .. 'job:' .. id, unpack(flush.job_fields)) end
 end
@@ -245,7 +203,9 @@ local function decide_flush(base, id, n, flush, call, args, at)
   if flush.first_time then abort = judge_message(flush, call.answers, call.bad_answers, call.bad_answer) end
   local left = tonumber(flush.spec.left) - flush.fresh
   if left <= 0 then
-    end_job_with(base, id, n, flush)
+    finish_job(base, id, flush.job, flush.spec, { counters = flush.job_fields, batch = holder.owner and flush.batch,
+      is_listed = flush.is_listed })
+    if holder.owner then write('SREM', base .. 'claims:' .. holder.owner, id .. '/' .. n) end
     return abort, retried
   end
   if flush.owned and holder.from and not holder.sent and (call.all_sent or call.finish) then
@@ -253,9 +213,9 @@ local function decide_flush(base, id, n, flush, call, args, at)
   end
   local unsent = math.max(0, (tonumber(flush.spec.unsent) or 0) - fewer + more)
   write_progress(base, id, flush, left, removed, grown, unsent)
-  if flush.first_time then add_field(flush.fields, 'call', call.number) end
+  if flush.first_time then add_pair(flush.fields, 'call', call.number) end
   if flush.owned and call.watermark ~= '' and tonumber(call.watermark) > tonumber(holder.watermark) then
-    add_field(flush.fields, 'upto', call.watermark)
+    add_pair(flush.fields, 'upto', call.watermark)
   end
   if flush.owned and call.finish then
     close_batch(base, id, n, holder.owner, flush)
@@ -277,17 +237,6 @@ local function make_flush(base, id, n, flush, call, args, at)
   return abort
 end
 
--- Whether the caller may not write this flush: another worker holds the batch. Only facts, which are late, come in
--- then. Redis may have come back with an older state, in which the batch was not claimed yet: the worker that claims it
--- must look for results.
-local function refuse_stale(base, id, n, flush, is_late)
-  if not flush.owned and not is_late then return true end
-  if is_late and tonumber(n) and tonumber(n) * BATCH >= tonumber(flush.spec.next or '0') then
-    write('HSETNX', base .. 'rolled:' .. id, n, '0')
-  end
-  return false
-end
-
 -- Whether the flush ends a one-recipient job that has no other keys. Usually so: a single EXISTS decides.
 local function is_bare(base, id, flush)
   if tonumber(flush.spec.total) ~= 1 or #flush.indexes ~= 1 or redis.call('EXISTS', base .. 'wait:' .. id,
@@ -299,27 +248,12 @@ local function is_bare(base, id, flush)
   return not known[flush.class]
 end
 
--- Makes sends to recipients wait that FCM refused for their rate. `at`: their place in `args`. Returns the place
--- behind.
-local function hold_refused_rates(base, args, at, count, flush)
-  for _ = 1, count do
-    local recipient, until_ms = unpack(args, at, at + 1)
-    if flush.first_time then hold_recipient(base, recipient, tonumber(until_ms), flush.now()) end
-    at = at + 2
-  end
-  return at
-end
-
--- record: writes one flush of one batch: results, feedback, retries and counters in one step (see redo.lua), after the
--- entries that leave. Also as `records`.
--- `common`: see new_common.
--- `watermark`: '' leaves it; `finish` 1: the batch closes; `late` 1: facts only, from a worker that no longer holds the
--- batch; `hold_ms`: how long every send of the project waits (0 = not); `block_reason`: '' for none; `project_answers`:
--- see change_block; `answers`, `bad_answers`: of the first pass, and 400s among them that do not name the recipient;
--- `bad_answer`: such an error as JSON; `indexes`: of the results, a JSON array; `letters`: a status for each (s f u c
--- x), in upper case when its object is wanted; `objects`: those as one JSON array, each with `i` first ('' = none);
--- `number`: of the call within the batch; `all_sent` 1: every send of the batch has begun; `worker_clock`: see
---   project_ms. Then retries: index, due, 1 = waits for the probe, "attempts|first_ms|dup|recipient"
+-- record: writes results, feedback, retries and counters of one flush in one step, after the outgoing entries. Also as
+-- `records`. `common`: see new_common. For the arguments see RecordCall in Functions/Record.swift; besides:
+-- `watermark`: '' leaves it; `project_answers`: see change_block; `answers`, `bad_answers`: of the first pass, and 400s
+-- among them that do not name the recipient; `indexes`: of the results, a JSON array; `letters`: a status for each (s f
+-- u c x), in upper case when its object is wanted; `objects`: those as one JSON array, each with `i` first ('' = none).
+-- Then retries: index, due, 1 = waits for the probe, "attempts|first_ms|dup|recipient"
 --   feedback: index, kind, recipient, action, replacement, error
 --   refused rates: "<kind>:<recipient>", until when no send to it begins
 --   optional names, each with its value: `subscribed`, see count_subscribed
@@ -343,8 +277,12 @@ function record(base, args, common)
     common.clock = common.clock or project_ms(base, tonumber(worker_clock))
     return common.clock
   end
-  if refuse_stale(base, id, n, flush, is_late) then return 'stale' end
-  -- A plain call has results only. Any other may queue, block or stop jobs, so `is_listed` is asked again after it.
+  if not owned and not is_late then return 'stale' end
+  -- Redis came back with a state before the batch's claim: the worker that claims it must look for results.
+  if is_late and tonumber(n) and tonumber(n) * BATCH >= tonumber(spec.next or '0') then
+    write('HSETNX', base .. 'rolled:' .. id, n, '0')
+  end
+  -- A plain call has results only. Any other may queue, block or stop jobs, which changes `is_listed`.
   local is_plain = not is_late and retries == '0' and block_reason == '' and project_answers == '0'
     and spec.class ~= BROADCAST
   if not is_plain then common.is_listed = {} end
@@ -355,7 +293,11 @@ function record(base, args, common)
   if changes_job then flush.job = read_job(base, id) end
   write_results(base, id, letters, objects, flush)
   local at = write_feedback(base, id, args, 23 + 4 * tonumber(retries), tonumber(feedback), flush)
-  at = hold_refused_rates(base, args, at, tonumber(refused_rates), flush)
+  for _ = 1, tonumber(refused_rates) do
+    local recipient, until_ms = unpack(args, at, at + 1)
+    if flush.first_time then hold_recipient(base, recipient, tonumber(until_ms), flush.now()) end
+    at = at + 2
+  end
   local more = pairs_to_map(args, at)
   if more.subscribed then count_subscribed(base, more.subscribed) end
   local abort = spec.abort or ''

@@ -1,11 +1,9 @@
-
--- ---------------------------------------------------------------------------------------------------------------
 -- Steps: groups of writes that are all made in the end, or none of them.
 --
--- Redis has no rollback: an error in the middle of a function (a missing right, a key of another type) leaves the
--- writes before it. So a step goes through three phases:
---   1. decide: `write` collects the step's writes. Entries of outgoing streams (XADD) are written in this phase or
---      before it: an error may repeat them, and never loses them.
+-- An error in the middle of a function (a missing right, a key of another type) leaves the writes before it. So a step
+-- goes through three phases:
+--   1. decide: `write` collects the step's writes. Entries of outgoing streams (XADD) are written until then: an error
+--      may repeat them, and never loses them.
 --   2. note: the step is stored in the key `redo`.
 --   3. make: its writes are made. If one fails, the note stays, and the next call makes the whole step again first.
 --      That call may be of the other version of the library, so a note has the form that version 1 gave it.
@@ -50,8 +48,8 @@ function write(...)
   return redis.call(...)
 end
 
--- Removes the keys of one-recipient jobs that are over. `names`: id, n, id, n, ... of their batches. The key names are
--- built here, so that the note stays small.
+-- Removes the keys of one-recipient jobs that are over. Behind the worker: id, n, id, n, ... of their batches. The key
+-- names are built here, so that the note stays small.
 local function remove_over(base, worker, ...)
   local ids_and_batches, names, ids, keys = { ... }, {}, {}, {}
   for i = 1, #ids_and_batches, 2 do
@@ -113,8 +111,8 @@ local function make_step(id, writes)
   making = nil
 end
 
--- Notes and makes a step. `id`: its job, '' for none. `totals`: writes that the end of this call makes; they are noted
--- with the step. `on_noted`: called once the step is noted, so that it will certainly be made.
+-- Notes and makes a step. `id`: its job, '' for none. `totals`: writes of the end of this call, noted with the step.
+-- `on_noted`: called once the step is noted, so that it will certainly be made.
 local function commit(base, id, writes, totals, on_noted)
   refuse_stuck(id)
   if #writes == 0 then return end
@@ -190,8 +188,7 @@ local function plain(callback)
   end
 end
 
--- Wraps a function that writes: first the steps of earlier calls are made again, then the function runs. Returns the
--- reply or an error; a step that failed stays noted.
+-- Wraps a function that writes: first the failed steps of earlier calls are made again. Returns the reply or an error.
 local function guarded(callback)
   return plain(function(base, args)
     local function run()

@@ -1,15 +1,8 @@
+-- repair: ends jobs that count recipients as open although done:<id> has all bits set: an error in an earlier version
+-- left them. `cursor`: '0' at first; `most`: jobs to check. Returns 'ok', the next `cursor`, and `jobs`: each job and
+-- its number of recipients that were not counted.
 
--- ---------------------------------------------------------------------------------------------------------------
--- repair: ends jobs whose recipients all have their bit in done:<id> while the job still counts some as open. An error
--- in an earlier version of this library left such jobs; no other function ends them.
--- `cursor`: '0' to begin; `most`: jobs to check. Returns 'ok', the next `cursor`, and `jobs`: each job and its number
--- of recipients that were not counted.
-
-local repair
-do
-
--- Ends a job by its counters. The statuses of the recipients that were not counted are lost: they count as unknown.
--- Part of a step. Returns their number.
+-- Ends a job by its counters; recipients that were not counted become unknown. Part of a step. Returns their number.
 local function end_uncounted(base, id, total, left)
   local missing = total
   local counted = redis.call('HMGET', base .. 'job:' .. id, 'sent', 'failed', 'unknown', 'cancelled', 'expired')
@@ -22,7 +15,7 @@ local function end_uncounted(base, id, total, left)
   return missing
 end
 
-function repair(base, args)
+local function repair(base, args)
   local cursor, most = unpack(args, 1, 2)
   local next_cursor, ids = unpack(redis.call('SSCAN', base .. 'jobs_open', cursor, 'COUNT', most))
   local jobs = {}
@@ -31,14 +24,11 @@ function repair(base, args)
     total, left = tonumber(total), tonumber(left)
     if total and not stuck_jobs[id]
       and (left <= 0 or (total > 1 and redis.call('BITCOUNT', base .. 'done:' .. id) >= total)) then
-      jobs[#jobs + 1] = id
-      jobs[#jobs + 1] = int((in_step(base, id, end_uncounted, base, id, total, left)))
+      add_pair(jobs, id, int((in_step(base, id, end_uncounted, base, id, total, left))))
     elseif not total then
       -- The job has no spec: only its place in the set is left.
       write('SREM', base .. 'jobs_open', id)
     end
   end
   return { 'outcome', 'ok', 'cursor', next_cursor, 'jobs', jobs }
-end
-
 end

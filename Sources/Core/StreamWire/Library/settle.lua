@@ -1,5 +1,3 @@
-
--- ---------------------------------------------------------------------------------------------------------------
 -- The parts of `record`: results, feedback and retries of one flush. `flush`: see record.lua.
 
 local look_up_results, write_results, write_feedback, stop_waiting, hold_slot_after_broadcast, write_retries,
@@ -8,16 +6,15 @@ do
 
 local BITS = { [0] = 128, 64, 32, 16, 8, 4, 2, 1 }
 
--- Looks up in done:<id> which of these recipients have their result. Returns how many have none, a map of the positions
--- that have one (nil when none has), and the writes that set the missing bits. A batch's bits are neighbours, so they
--- are read and written as one range.
+-- Reads from done:<id> which of these recipients have their result. Returns how many have none, a map of the positions
+-- that have one (nil when none has), and the writes that set the missing bits.
 local function read_marks(done, indexes)
   local low, high = math.huge, -1
   for _, index in ipairs(indexes) do
     if index < low then low = index end
     if index > high then high = index end
   end
-  -- Few bits, or bits far apart, are set one by one.
+  -- A batch's bits are neighbours, and set as one range; few bits, or bits far apart, one by one.
   local in_one = #indexes >= 4 and high - low <= 4 * BATCH
   local first, last, bytes, writes, seen = math.floor(low / 8), math.floor(high / 8), nil, {}, {}
   if in_one then
@@ -63,8 +60,7 @@ local function new_objects(text, letters, old)
   return #list > 0 and '[' .. table.concat(list, ',') .. ']' or ''
 end
 
--- Which results are new. Returns fresh, counts (status letter -> new results), old, marks; see read_marks for the
--- others.
+-- Which results are new: returns fresh, counts (status letter -> new results), old and marks; see read_marks.
 function look_up_results(base, id, total, indexes, letters)
   local counts, fresh, old, marks = {}, 0, nil, {}
   -- A one-recipient job is deleted when its result is written; if its spec exists, it has no result.
@@ -96,8 +92,7 @@ function write_results(base, id, letters, objects, flush)
   redis.call('XADD', base .. 'results', '*', 'job', id, 'results', objects)
 end
 
--- Appends the feedback about recipients with a new result to `feedback`. `at`: its place in the arguments of record.
--- Returns the place behind it.
+-- Appends the feedback about recipients with a new result. `at`: its place in `args`. Returns the place behind it.
 function write_feedback(base, id, args, at, count, flush)
   if count == 0 then return at end
   check_rights(base, 'record')
@@ -113,8 +108,7 @@ function write_feedback(base, id, args, at, count, flush)
   return at
 end
 
--- Removes recipients that have their result from wait:<id>. Part of a step. Returns how many were in it, and how many
--- of these were never sent.
+-- Removes recipients from wait:<id>. Part of a step. Returns how many were in it, and how many of them were never sent.
 function stop_waiting(base, id, indexes)
   local waiting, names, present, unsent = base .. 'wait:' .. id, {}, {}, 0
   for i, index in ipairs(indexes) do names[i] = int(index) end
@@ -136,9 +130,8 @@ function hold_slot_after_broadcast(base, id, may_run, now)
   hold_slot(base, id, may_run and estimate_audience(base, id) or 0, now)
 end
 
--- The retries of a flush that are new: lists of `names` and of what is written of each. A retry is a decision: only the
--- holder's counts, and never for a recipient that has its result. The mark w<recipient> makes it set-once: a repeated
--- call must not schedule a recipient that another worker has by now.
+-- The new retries of a flush. A retry is a decision: only the holder's counts, and the mark w<recipient> makes it
+-- set-once: a repeated call must not schedule a recipient that another worker has by now.
 local function read_retries(base, id, flush, args, at, count)
   local names, marks, retries = {}, {}, {}
   for i = 1, count do
@@ -161,9 +154,8 @@ local function read_retries(base, id, flush, args, at, count)
   return new
 end
 
--- Schedules the retries of a flush. Part of a step. `at`: their place in `args`.
--- Returns the number of recipients that were sent before, the growth of wait:<id>, and the growth of the never sent in
--- it.
+-- Schedules the retries of a flush. Part of a step. `at`: their place in `args`. Returns the number of recipients that
+-- were sent before, the growth of wait:<id>, and the growth of the never sent in it.
 function write_retries(base, id, flush, args, at, count)
   if count == 0 or not flush.owned then return 0, 0, 0 end
   local wait, crashed, due_in, retried, grown, unsent = {}, {}, {}, 0, 0, 0
@@ -173,18 +165,12 @@ function write_retries(base, id, flush, args, at, count)
     if is_unsent(retry.known) then unsent = unsent - 1 end
     if is_unsent(value) then unsent = unsent + 1 else retried = retried + 1 end
     if not retry.known then grown = grown + 1 end
-    flush.fields[#flush.fields + 1] = retry.mark
-    flush.fields[#flush.fields + 1] = '1'
-    wait[#wait + 1] = retry.index
-    wait[#wait + 1] = value
+    add_pair(flush.fields, retry.mark, '1')
+    add_pair(wait, retry.index, value)
     local set = due_set(flush.class, value)
     due_in[set] = due_in[set] or { 'ZADD', base .. set }
-    local list = due_in[set]
-    list[#list + 1], list[#list + 2] = due, id .. '/' .. retry.index
-    if flush.crashes then
-      crashed[#crashed + 1] = retry.index
-      crashed[#crashed + 1] = flush.crashes
-    end
+    add_pair(due_in[set], due, id .. '/' .. retry.index)
+    if flush.crashes then add_pair(crashed, retry.index, flush.crashes) end
     if flush.class == BROADCAST then
       hold_slot_after_broadcast(base, id, string.match(value, '^%d+|%d+|1'), flush.now())
     end
@@ -205,8 +191,7 @@ local function is_retry_accounted(base, id, flush, indexes, new)
   return true
 end
 
--- Whether every recipient of a batch has its result or waits for a retry once this flush is written. The bits of a
--- first pass of 1,000 are 125 bytes of done:<id>, so usually a single BITCOUNT decides.
+-- Whether every recipient of a batch has its result or waits for a retry once this flush is written.
 function is_accounted(base, id, flush)
   local from, count, indexes = unpack(redis.call('HMGET', flush.batch, 'from', 'count', 'indexes'))
   local done, new = base .. 'done:' .. id, new_indexes(flush)

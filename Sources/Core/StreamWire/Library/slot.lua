@@ -1,12 +1,6 @@
+-- The slot: one active fan-out in a project, because FCM shares a project's fan-out capacity among them.
 
--- ---------------------------------------------------------------------------------------------------------------
--- The slot: one active fan-out in a project, because FCM shares a project's fan-out capacity among them. Each claim may
--- fill it: the decision is atomic, and each turn has an epoch of its own.
-
-local fill_slot, hold_slot_for_send, hold_slot
-do
-
--- Puts the fan-out that holds the slot back into the queue, where it was. Its claimed batches are finished.
+-- Puts the fan-out that holds the slot back into the queue. Its claimed batches are finished.
 local function preempt(base, id)
   local spec = load_spec(base, id)
   if spec and has_first_pass(base, id, spec) then enqueue(base, spec) end
@@ -16,8 +10,8 @@ local function preempt(base, id)
   write('HDEL', base .. 'active', id)
 end
 
--- Whether no fan-out may start now. FCM is busiest two minutes before and after each quarter of an hour; after them
--- each project waits for a moment of its own within a minute.
+-- Whether no fan-out may start now: within two minutes of a quarter of an hour FCM is busiest, and in the minute behind
+-- each project waits for a moment of its own.
 local function is_smeared(base)
   local quarter = wall_ms() % 900000
   if quarter >= 780000 then return true end
@@ -25,7 +19,7 @@ local function is_smeared(base)
   return quarter < 120000 + spread
 end
 
--- Frees the slots of fan-outs whose first pass is over, or whose time inside FCM has ended. Returns how many are taken.
+-- Frees the slots of fan-outs that FCM has finished or that need no slot any more. Returns how many are taken.
 local function free_slots(base, active, now)
   local count = 0
   for i = 1, #active, 2 do
@@ -53,7 +47,7 @@ local function choose_victim(base, active)
 end
 
 -- Gives the slots to the first fan-outs of the queue. `limit`: how many slots there are; `smear`: see is_smeared.
-function fill_slot(base, now, limit, smear)
+local function fill_slot(base, now, limit, smear)
   local active, skipped = redis.call('HGETALL', base .. 'active'), 0
   local count = free_slots(base, active, now)
   for _ = 1, 100 do
@@ -82,13 +76,13 @@ function fill_slot(base, now, limit, smear)
 end
 
 -- Keeps the slot while a broadcast is in flight: until its answer is recorded, no other fan-out gets it.
-function hold_slot_for_send(base, id)
+local function hold_slot_for_send(base, id)
   local value = redis.call('HGET', base .. 'active', id)
   if value then write('HSET', base .. 'active', id, string.match(value, '^[^|]*') .. '|?') end
 end
 
 -- Keeps the slot after a broadcast for the time that FCM is estimated to need; frees it when that is 0.
-function hold_slot(base, id, hold_ms, now)
+local function hold_slot(base, id, hold_ms, now)
   local value = redis.call('HGET', base .. 'active', id)
   if not value then return end
   if hold_ms <= 0 then
@@ -96,6 +90,4 @@ function hold_slot(base, id, hold_ms, now)
   else
     redis.call('HSET', base .. 'active', id, string.match(value, '^[^|]*') .. '|' .. int(now + hold_ms))
   end
-end
-
 end

@@ -1,5 +1,3 @@
-
--- ---------------------------------------------------------------------------------------------------------------
 -- Recipients that wait for their due time, as claims.
 
 local claim_due, claim_resend, claim_ending
@@ -16,8 +14,8 @@ local function most_crashes(base, id, indexes)
   return most
 end
 
--- Opens a batch of waiting recipients of one job. Part of a step. Returns the claim; nil when a recipient was in three
--- crashed batches in a row: then the batch is quarantined, and is run later. `is_probe`: see claim_probe.
+-- Opens a batch of waiting recipients of one job. Part of a step. Returns the claim; nil when the batch is quarantined,
+-- because a recipient was in too many crashed batches in a row. `is_probe`: see claim_probe.
 local function open_retry(plan, id, spec, indexes, is_probe)
   local base, window = plan.base, is_probe and '1' or plan.window
   local epoch, crashes = next_epoch(base, plan.now), most_crashes(base, id, indexes)
@@ -36,8 +34,8 @@ local function open_retry(plan, id, spec, indexes, is_probe)
     recipients = retry_recipients(base, id, list), probe = is_probe and '1' or nil })
 end
 
--- Moves a recipient that is due, and cannot be claimed now, to where it waits on. Returns whether it did.
--- `jobs`: how many jobs this call has chosen; `is_chosen`: the recipient's job is one of them.
+-- Defers a recipient that is due and cannot be claimed now. Returns whether it did. `jobs`: how many jobs this call has
+-- chosen; `is_chosen`: the recipient's job is one of them.
 local function defer_due(plan, set, member, due, id, spec, jobs, is_chosen)
   local base = plan.base
   if stuck_jobs[id] then
@@ -47,7 +45,7 @@ local function defer_due(plan, set, member, due, id, spec, jobs, is_chosen)
     write('ZADD', base .. 'held:' .. id, due, member)
     write('ZREM', base .. set, member)
   elseif spec.class == BROADCAST and not spec.ending then
-    -- A broadcast that is sent again starts a fan-out again: it needs the slot.
+    -- A broadcast that is sent again needs the slot again.
     in_step(base, id, function()
       write('ZREM', base .. set, member)
       write('HSET', base .. 'spec:' .. id, 'again', '1')
@@ -85,7 +83,7 @@ local function collect_due(plan, set, limit, most, specs)
   return order, by_job
 end
 
--- Claims what is due of one of the sets, in batches of one job each; returns how many recipients they hold.
+-- Claims recipients that are due in one of the sets, in batches of one job each. Returns their number.
 function claim_due(plan, set, limit, most, is_probe)
   local specs, given = {}, 0
   local order, by_job = collect_due(plan, set, limit, most, specs)
@@ -115,8 +113,7 @@ function claim_resend(plan, id, spec)
   return taken, taken and 1
 end
 
--- Claims the waiting recipients of a job that is ending. A recipient that waits in no set is in a worker's batch, and
--- the worker ends it.
+-- Claims the waiting recipients of a job that is ending, but those that a worker has in a batch.
 local function claim_ending_waiting(plan, id, spec)
   local base, indexes = plan.base, {}
   for _, index in ipairs(redis.call('HRANDFIELD', base .. 'wait:' .. id, BATCH) or {}) do
@@ -136,8 +133,7 @@ local function claim_ending_waiting(plan, id, spec)
   return taken, taken and #indexes
 end
 
--- Claims a batch of a job that is ending: first batches without a holder, then unclaimed ones, then what waits for a
--- retry.
+-- Claims a batch of a job that is ending: first one without a holder, then an unclaimed one, then waiting recipients.
 function claim_ending(plan, id)
   local spec = load_spec(plan.base, id)
   if not spec then
