@@ -230,4 +230,24 @@ import Testing
             #expect(try await members("blocked", bench).isEmpty)
         }
     }
+
+    /// A batch that closes without all its results goes to the next holder, and the later flushes are written.
+    @Test func batchClosedWithAnOpenRecipientStopsNoLaterFlush() async throws {
+        try await withBench { bench in
+            let taken = try await coalesce(.intake, [try await single("s", taker: "w1", bench)], bench)
+            guard case .taken(let epoch, _)? = IntakeReply(taken[0]) else { throw TestFailure("\(taken)") }
+            try await bench.intake("m", tokens(3))
+            let claim = try #require(try await bench.claim("w1").claims.first)
+            var open = RecordCall(job: "m", batch: "0", epoch: claim.epoch)
+            var last = RecordCall(job: "s", batch: "0", epoch: epoch)
+            open.results = ResultBuffer([bench.sent(0)])
+            open.finish = true
+            last.results = ResultBuffer([bench.sent(0)])
+            last.finish = true
+            let replies = try await coalesce(.record, [open, last].map { $0.command(keys, worker: "w1") }, bench)
+            #expect(replies.map(RecordReply.init) == [.ok(abort: ""), .ok(abort: "")])
+            #expect(try await bench.job("s")["state"] == "done")
+            #expect(try await bench.claim("w2").claims.map(\.name) == ["m/0"])
+        }
+    }
 }

@@ -154,7 +154,7 @@ local function close_batch(base, id, n, worker, flush)
     write('HSET', flush.batch, unpack(flush.fields))
     write('HDEL', flush.batch, 'alone')
     orphan(base, name, flush.now(), { sent = flush.has_passed, crashes = flush.crashes or '0', watermark = count })
-    flush.common.is_listed = nil
+    flush.common.is_listed = {}
   end
   write('SREM', base .. 'claims:' .. worker, name)
   write('SREM', base .. 'groups_on', id)
