@@ -1,6 +1,5 @@
 /// Rules for ids that become parts of Redis keys and commands.
 package enum Identifiers {
-    /// Whether a text is a valid id of a job.
     package static func isJob(_ text: String) -> Bool {
         (1...128).contains(text.utf8.count)
             && text.utf8.allSatisfy { byte in

@@ -13,8 +13,7 @@ extension ReceivedNotification {
         public var bodyKey: String?
         public var bodyArguments: [String]
 
-        /// - Parameter value: the value of `aps.alert`: a dictionary, or a text, which is the body.
-        /// - Returns: nil if it holds no text.
+        /// The value of `aps.alert`: a dictionary, or a text, which is the body; nil if it holds no text.
         init?(_ value: JSONValue) {
             let object = value.object ?? JSONObject()
             title = object["title"]?.string

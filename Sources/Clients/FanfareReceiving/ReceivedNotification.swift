@@ -1,9 +1,6 @@
 public import FanfareJSON
 
-/// A push that an Apple app receives in `userInfo`, parsed.
-///
-/// Any input is accepted: missing values, and values of another type than Apple's or FCM's documentation says, are left
-/// out.
+/// A push that an Apple app receives in `userInfo`, parsed. Values of another type than documented are left out.
 public struct ReceivedNotification: Equatable, Sendable {
     /// The texts that the system shows; nil for a push with only a sound or a badge, and for a silent one.
     public var alert: Alert?
@@ -29,8 +26,7 @@ public struct ReceivedNotification: Equatable, Sendable {
     /// Whether Analytics counts receipt and opening.
     public var isForAnalytics: Bool
     public var analyticsLabel: String?
-    /// The sender's own keys, in their order: `data`, whose values are texts, and the keys besides `aps` in
-    /// `apns.payload`.
+    /// The sender's own keys, in their order: `data`, and the keys besides `aps` in `apns.payload`.
     public var customKeys: JSONObject
 
     /// Whether the push only wakes the app, without alert, sound and badge.
@@ -43,8 +39,7 @@ public struct ReceivedNotification: Equatable, Sendable {
         customKeys[key]?.string
     }
 
-    /// - Parameter userInfo: the dictionary of `UNNotificationContent` or of the app delegate. Values that are not JSON
-    ///   are left out, and so are values deeper than 32 levels.
+    /// - Parameter userInfo: the dictionary of `UNNotificationContent` or of the app delegate, at most 32 levels deep.
     public init(userInfo: [AnyHashable: Any]) {
         self.init(UserInfo.object(userInfo, depth: UserInfo.maxDepth))
     }

@@ -1,5 +1,4 @@
-/// The Redis functions that hold every decision several workers share. `Library` holds their text, with the contract of
-/// each above it; `Functions` holds their calls and replies.
+/// The Redis functions that hold every decision several workers share: text in `Library`, calls in `Functions`.
 public enum FunctionLibrary {
     /// Name of the library and prefix of its functions. The version in it grows when an argument, a reply or a meaning
     /// changes: workers of two versions then run their own library side by side, on one state.
@@ -39,9 +38,7 @@ public enum FunctionLibrary {
 
     public static func list() -> RedisCommand { RedisCommand("FUNCTION", "LIST", "LIBRARYNAME", name) }
 
-    /// A call with its arguments in the order in which the function takes them, each with the name that it has there.
-    ///
-    /// - Parameter rest: arguments behind the named ones.
+    /// A call with its arguments in the function's order and by its names, and `rest` behind them.
     static func call(
         _ function: String,
         _ keys: ProjectKeys,
@@ -54,7 +51,7 @@ public enum FunctionLibrary {
         return command
     }
 
-    /// A call without arguments yet, and with room for so many bytes of them in so many words.
+    /// A call without arguments yet, with room for so many bytes of them in so many words.
     static func call(_ function: String, _ keys: ProjectKeys, bytes: Int, words: Int) -> RedisCommand {
         var command = RedisCommand("FCALL", bytes: bytes + keys.base.utf8.count + 64, words: words + 4)
         command.append { word in
@@ -67,15 +64,13 @@ public enum FunctionLibrary {
         return command
     }
 
-    /// Functions that a worker calls so often that several calls are coalesced; the raw value is the function that takes
-    /// several.
+    /// Functions whose calls are coalesced; the raw value is the function that takes several.
     public enum Coalesced: String, Sendable {
         case intake = "intakes"
         case record = "records"
     }
 
-    /// Several calls of one function as one: they are made in their order, and each has its reply in the answer. The error
-    /// of one does not stop the others.
+    /// Several calls of one function as one, which answers their replies. An error does not stop the others.
     public static func coalesce(_ function: Coalesced, _ keys: ProjectKeys, _ calls: [RedisCommand]) -> RedisCommand {
         let (bytes, words) = calls.reduce((0, 0)) { ($0.0 + $1.byteCount, $0.1 + $1.count) }
         var command = call(function.rawValue, keys, bytes: bytes, words: words)
@@ -93,6 +88,5 @@ extension RedisCommand {
 
     mutating func append(_ value: some BinaryInteger, as name: String) { append(Int64(value)) }
 
-    /// Appends 1 or 0.
     mutating func append(_ value: Bool, as name: String) { append(value ? "1" : "0") }
 }

@@ -1,5 +1,4 @@
-/// The slot of a Redis Cluster that a key lives in: CRC16 (XMODEM) of the key, or of what its first pair of braces
-/// holds, in 16,384 parts.
+/// The slot of a Redis Cluster that a key lives in: CRC16 (XMODEM) of the key or of its hash tag, modulo 16,384.
 public struct HashSlot: Hashable, Sendable {
     public static let count = 16_384
 

@@ -1,13 +1,18 @@
-/// Names, each followed by its value: a hash, or what a function of the library answers. A caller ignores the names that
-/// it does not know, which a later text of the library may add.
+/// Names, each followed by its value: a hash, or the reply of a function. Callers ignore names that they do not know.
 public struct NamedValues: Sendable {
     private let flat: [RedisValue]
+    /// The reply of a function that answers one word.
+    private let word: String?
 
-    /// nil when it is no list of pairs.
+    /// nil when it is neither a word nor a list of pairs.
     public init?(_ value: RedisValue) {
-        guard let flat = value.array, flat.count.isMultiple(of: 2) else { return nil }
-        self.flat = flat
+        flat = value.array ?? []
+        word = value.array == nil ? value.string : nil
+        guard word != nil || value.array != nil, flat.count.isMultiple(of: 2) else { return nil }
     }
+
+    /// The word of a function's reply, alone or among further values; nil for a hash.
+    public var outcome: String? { word ?? text("outcome") }
 
     public subscript(_ name: String) -> RedisValue? {
         for index in stride(from: 0, to: flat.count, by: 2) {
@@ -20,28 +25,29 @@ public struct NamedValues: Sendable {
 
     public func number(_ name: String) -> Int64? { self[name]?.integer }
 
+    /// A number from 0 to 10¹⁵, so that sums of it cannot overflow; 0 where there is none.
+    package func count(_ name: String) -> Int64 { min(1_000_000_000_000_000, max(0, number(name) ?? 0)) }
+
     /// Whether a flag is set; a flag that is not there is not.
     public func flag(_ name: String) -> Bool { number(name) ?? 0 != 0 }
 
     /// The values of a list; empty where there is none.
     public func list(_ name: String) -> [RedisValue] { self[name]?.array ?? [] }
-}
 
-/// The reply of a function: a word, alone or as `outcome` among further values.
-public struct FunctionReply: Sendable {
-    public let outcome: String
-    private let values: NamedValues?
-
-    /// nil when it is neither a word nor a list of pairs with an outcome.
-    public init?(_ value: RedisValue) {
-        values = NamedValues(value)
-        guard let outcome = values == nil ? value.string : values?.text("outcome") else { return nil }
-        self.outcome = outcome
+    /// All values by their names; names that are no text are left out.
+    var byName: [String: RedisValue] {
+        let pairs = stride(from: 0, to: flat.count, by: 2).compactMap { at in
+            flat[at].string.map { ($0, flat[at + 1]) }
+        }
+        return Dictionary(pairs) { _, last in last }
     }
 
-    public subscript(_ name: String) -> RedisValue? { values?[name] }
+    /// A reply lacks a value, or holds another type of it.
+    struct MissingValue: Error {}
 
-    public func text(_ name: String) -> String? { values?.text(name) }
-
-    public func number(_ name: String) -> Int64? { values?.number(name) }
+    /// A value that a reply must hold.
+    static func required<Value>(_ value: Value?) throws -> Value {
+        guard let value else { throw MissingValue() }
+        return value
+    }
 }

@@ -1,8 +1,5 @@
 extension RedisCommand {
-    /// The key that says which node of a cluster may run this command; nil where any node will do.
-    ///
-    /// Commands with several keys have them in one slot, or no node would run them. A `SCAN` or
-    /// `KEYS` of one project is routed by the hash tag in its pattern, since a node looks only at what it has itself.
+    /// The key by which a cluster routes this command, of a `SCAN` its pattern's hash tag; nil where any node will do.
     public var routingKey: ArraySlice<UInt8>? {
         guard count > 0 else { return nil }
         switch String(decoding: word(0), as: UTF8.self).uppercased() {

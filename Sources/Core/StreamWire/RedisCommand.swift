@@ -1,7 +1,6 @@
 public import FanfareModel
 
-/// One Redis command: its words, binary-safe, in one buffer, so that building it costs one allocation. Large words may
-/// stay in their own buffer, or be made when the command is sent.
+/// One Redis command: its words, binary-safe, in one buffer, and large words in their own.
 public struct RedisCommand: Equatable, Sendable {
     /// All words but shared ones, one after the other.
     public private(set) var bytes: [UInt8] = []
@@ -21,7 +20,6 @@ public struct RedisCommand: Equatable, Sendable {
         /// Its place among the command's words.
         public let index: Int
         let content: Content
-        /// Bytes of the word.
         public let count: Int
     }
 
@@ -36,18 +34,14 @@ public struct RedisCommand: Equatable, Sendable {
         append(name)
     }
 
-    public mutating func append(_ word: String) {
-        bytes.append(contentsOf: word.utf8)
-        ends.append(bytes.count)
-    }
+    public mutating func append(_ word: String) { append(word.utf8) }
 
     public mutating func append(_ word: some Collection<UInt8>) {
         bytes.append(contentsOf: word)
         ends.append(bytes.count)
     }
 
-    /// Words of at least this many bytes are shared, so that memory holds them once. ``ResultBuffer`` shares smaller ones,
-    /// too, to save a copy.
+    /// Words of at least this many bytes are shared, so that memory holds them once.
     public static let large = 1 << 16
 
     /// Appends a word that stays in its own buffer until it is sent: for large words.
@@ -65,7 +59,6 @@ public struct RedisCommand: Equatable, Sendable {
         ends.append(bytes.count)
     }
 
-    /// Makes room for so many bytes more, in so many words.
     public mutating func reserve(bytes count: Int, words: Int) {
         bytes.reserveCapacity(bytes.count + count)
         ends.reserveCapacity(ends.count + words)
@@ -97,7 +90,6 @@ public struct RedisCommand: Equatable, Sendable {
     /// Number of words, the command's name included.
     public var count: Int { ends.count }
 
-    /// Bytes of all words.
     public var byteCount: Int { shared.reduce(bytes.count) { $0 + $1.count } }
 
     /// The bytes of a word. A word of recipients is made anew by each access.
@@ -109,7 +101,6 @@ public struct RedisCommand: Equatable, Sendable {
         }
     }
 
-    /// Bytes of one word.
     public func wordCount(_ index: Int) -> Int { sharedWord(index)?.count ?? place(index).count }
 
     private func place(_ index: Int) -> Range<Int> { (index == 0 ? 0 : ends[index - 1])..<ends[index] }

@@ -1,7 +1,6 @@
 public import FanfareModel
 
-/// The results of one flush as they travel: indexes and letters side by side, and the objects as one text, so that a
-/// thousand of them are neither a thousand words for Redis to take apart nor a thousand allocations.
+/// The results of one flush as their call carries them: all indexes in one word, all letters, and all objects.
 public struct ResultBuffer: Equatable, Sendable {
     /// What the object of a result is for.
     public enum Object: Equatable, Sendable {
@@ -9,7 +8,6 @@ public struct ResultBuffer: Equatable, Sendable {
         case wanted
         /// The stream gets it only if the result turns out to be in doubt.
         case spare
-        /// There is none.
         case none
     }
 
@@ -22,9 +20,9 @@ public struct ResultBuffer: Equatable, Sendable {
         var maybeDup: Bool
     }
 
-    /// Bytes of the usual object, in its brackets: of most flushes of single jobs it is the only one.
+    /// Bytes of a usual object in its brackets.
     private static let firstRoom = 384
-    /// Bytes of objects up to which they are copied into their command: one piece of memory costs less to write than two.
+    /// Bytes of objects up to which they are copied into their command: two pieces of memory cost more to write.
     private static let mostCopied = 4_096
 
     private var items: [Item] = []
@@ -98,7 +96,6 @@ public struct ResultBuffer: Equatable, Sendable {
         if !spares.isEmpty { spares.reserveCapacity(count * min(spares.count + 16, Self.mostCopied)) }
     }
 
-    /// Appends the results of another flush.
     public mutating func append(_ others: ResultBuffer) {
         items += others.items
         spares += others.spares
@@ -107,23 +104,32 @@ public struct ResultBuffer: Equatable, Sendable {
         objects += others.objects.dropFirst()
     }
 
-    /// The results that ``append(_:)`` put together, with so many in each part.
-    public func divided(into counts: [Int]) -> [ResultBuffer] {
-        var rest = items[...]
+    /// Each result with its object, which is empty where there is none.
+    private var itemsWithObjects: [(item: Item, object: ArraySlice<UInt8>)] {
         var nextObject = 1
         var nextSpare = 0
+        return items.map { item in
+            let length = Int(item.length)
+            switch item.object {
+            case .wanted:
+                defer { nextObject += length + 1 }
+                return (item, objects[nextObject..<nextObject + length])
+            case .spare:
+                defer { nextSpare += length }
+                return (item, spares[nextSpare..<nextSpare + length])
+            case .none: return (item, [])
+            }
+        }
+    }
+
+    /// The results that ``append(_:)`` put together, with so many in each part.
+    public func divided(into counts: [Int]) -> [ResultBuffer] {
+        var rest = itemsWithObjects[...]
         return counts.map { count in
             var part = ResultBuffer()
-            for item in rest.prefix(count) {
-                let length = Int(item.length)
-                switch item.object {
-                case .wanted:
-                    part.copy(item, objects[nextObject..<nextObject + length])
-                    nextObject += length + 1
-                case .spare:
-                    part.copy(item, spares[nextSpare..<nextSpare + length])
-                    nextSpare += length
-                case .none: part.copy(item, [])
+            for (item, object) in rest.prefix(count) {
+                part.append(index: item.index, status: item.status, object: item.object, maybeDup: item.maybeDup) {
+                    $0 += object
                 }
             }
             rest = rest.dropFirst(count)
@@ -131,35 +137,15 @@ public struct ResultBuffer: Equatable, Sendable {
         }
     }
 
-    private mutating func copy(_ item: Item, _ object: ArraySlice<UInt8>) {
-        append(index: item.index, status: item.status, object: item.object, maybeDup: item.maybeDup) { bytes in
-            bytes.append(contentsOf: object)
-        }
-    }
-
     /// The same results, each flagged as one that its recipient may have got twice. The stream gets the spare objects, too.
     public func flaggedMaybeDuplicate() -> ResultBuffer {
         var flagged = ResultBuffer()
-        var nextObject = 1
-        var nextSpare = 0
-        for item in items {
-            let length = Int(item.length)
-            let object: ArraySlice<UInt8>
-            switch item.object {
-            case .wanted:
-                object = objects[nextObject..<nextObject + length]
-                nextObject += length + 1
-            case .spare:
-                object = spares[nextSpare..<nextSpare + length]
-                nextSpare += length
-            case .none:
-                flagged.append(index: item.index, status: item.status, maybeDup: true)
-                continue
-            }
-            flagged.append(index: item.index, status: item.status, object: .wanted, maybeDup: true) { bytes in
-                guard !item.maybeDup else { return bytes.append(contentsOf: object) }
-                bytes.append(contentsOf: object.dropLast())
-                bytes.append(contentsOf: ",\"maybe_dup\":true}".utf8)
+        for (item, object) in itemsWithObjects {
+            let target: Object = item.object == .none ? .none : .wanted
+            flagged.append(index: item.index, status: item.status, object: target, maybeDup: true) { bytes in
+                guard !item.maybeDup else { return bytes += object }
+                bytes += object.dropLast()
+                bytes += ",\"maybe_dup\":true}".utf8
             }
         }
         return flagged

@@ -5,8 +5,13 @@ public struct StreamEntry: Sendable {
     /// The bytes of each name that is not UTF-8, by its position in ``fields``, which shows it with U+FFFD.
     public private(set) var undecodedNames: [Int: [UInt8]] = [:]
 
-    /// Bytes of all names and values.
     public var byteCount: Int { fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.count } }
+
+    /// The value of the first field with a name; nil where there is none.
+    public subscript(_ name: String) -> [UInt8]? { fields.first { $0.name == name }?.value }
+
+    /// The same value as text.
+    public func text(_ name: String) -> String? { self[name].map { String(decoding: $0, as: UTF8.self) } }
 
     /// nil for an entry that was deleted while it was pending, whose fields are a null.
     public init?(_ value: RedisValue) {
@@ -81,8 +86,8 @@ public enum JobStream {
         return command
     }
 
-    /// Moves entries that have been pending for `minIdleMs` to this consumer. The reply has their ids only, because entries
-    /// may be large; ``read(_:worker:count:blockMs:id:)`` with the id `0` returns them.
+    /// Moves entries that have been pending for `minIdleMs` to this consumer. The reply has their ids only;
+    /// ``read(_:worker:count:blockMs:id:)`` with the id `0` returns them.
     public static func autoclaim(
         _ keys: ProjectKeys,
         worker: String,
@@ -90,16 +95,8 @@ public enum JobStream {
         start: String,
         count: Int
     ) -> RedisCommand {
-        RedisCommand(
-            "XAUTOCLAIM",
-            keys.jobs,
-            ProjectKeys.group,
-            worker,
-            String(minIdleMs),
-            start,
-            "COUNT",
-            String(count),
-            "JUSTID"
-        )
+        var command = RedisCommand("XAUTOCLAIM", keys.jobs, ProjectKeys.group, worker, String(minIdleMs), start)
+        for word in ["COUNT", String(count), "JUSTID"] { command.append(word) }
+        return command
     }
 }

@@ -1,3 +1,4 @@
+import FanfareModel
 import RedisTransport
 import StreamWire
 import TestSupport

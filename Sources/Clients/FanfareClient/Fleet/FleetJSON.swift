@@ -57,7 +57,6 @@ public struct FleetJSON {
         return object
     }
 
-    /// A job with its rate and remaining time.
     public func object(_ job: FleetJob, in project: ProjectSnapshot) -> JSONObject {
         let status = job.status
         var object = Self.object(status)

@@ -2,7 +2,6 @@ internal import StreamWire
 
 /// Rates over the last five seconds and estimated times, from successive snapshots.
 public struct FleetMeter: Sendable {
-    /// Length of the window.
     private static let windowMs: Int64 = 5_000
     /// Minimum time between two counts for a rate.
     private static let leastMs: Int64 = 500
@@ -58,8 +57,7 @@ public struct FleetMeter: Sendable {
         return max(0, Double(now - then) * 1_000 / Double(last.atMs - first.atMs))
     }
 
-    /// Estimated seconds until the job's last result, at its rate over the last seconds or else at its average. nil if
-    /// unknown.
+    /// Estimated seconds until the job's last result, at its recent rate or else at its average; nil if unknown.
     public func remainingSeconds(of job: FleetJob, in project: ProjectSnapshot) -> Double? {
         var progress = JobProgress(status: job.status, nowMs: project.overview.nowMs)
         if let leftMs = project.overview.activeLeftMs[job.status.id] {

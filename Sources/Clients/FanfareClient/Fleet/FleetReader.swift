@@ -1,6 +1,6 @@
 internal import StreamWire
 
-/// Reads snapshots of the fleet in two round trips: one for the names of the projects, one for all projects.
+/// Reads snapshots of the fleet in two round trips.
 public struct FleetReader<Redis: RedisSending>: Sendable {
     private let redis: Redis
     private let prefix: String
@@ -8,7 +8,6 @@ public struct FleetReader<Redis: RedisSending>: Sendable {
     private let most: Int
 
     /// - Parameters:
-    ///   - prefix: as in the workers' configuration.
     ///   - projects: projects to read even if they are not registered in Redis.
     ///   - jobs: maximum number of jobs in each list.
     public init(redis: Redis, prefix: String = "fanfare", projects: [String] = [], jobs: Int = 20) {
@@ -18,16 +17,13 @@ public struct FleetReader<Redis: RedisSending>: Sendable {
         most = max(1, jobs)
     }
 
-    /// Reads all projects.
     /// - Throws: the error of Redis, for example if the functions are missing or older than this program.
     public func read() async throws -> FleetSnapshot {
         let seen = try await FanfareOperator.projects(redis: redis, prefix: prefix)
         let names = Set(seen + configured)
         let projects = try await withThrowingTaskGroup(of: ProjectSnapshot.self) { group in
             for name in names { group.addTask { try await read(name) } }
-            var projects: [ProjectSnapshot] = []
-            for try await project in group { projects.append(project) }
-            return projects
+            return try await group.reduce(into: []) { $0.append($1) }
         }
         return FleetSnapshot(projects: projects)
     }

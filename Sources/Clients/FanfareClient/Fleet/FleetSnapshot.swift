@@ -11,14 +11,12 @@ public struct FleetSnapshot: Equatable, Sendable {
     /// In the order of their names.
     public var workers: [WorkerSnapshot]
 
-    /// - Parameter projects: the projects, whose leases give the workers.
     public init(projects: [ProjectSnapshot]) {
         self.projects = projects.sorted { $0.id < $1.id }
         nowMs = projects.map(\.overview.nowMs).max() ?? 0
         workers = WorkerSnapshot.processes(of: self.projects)
     }
 
-    /// Workers that are alive.
     public var workersAlive: Int { workers.filter(\.isAlive).count }
 
     public subscript(project: String) -> ProjectSnapshot? { projects.first { $0.id == project } }

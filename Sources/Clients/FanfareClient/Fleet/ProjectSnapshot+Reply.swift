@@ -4,19 +4,18 @@ extension ProjectSnapshot {
     /// Reads the reply of `fleet`; nil if it is another reply. Missing fields keep their default.
     public init?(id: String, reply: RedisValue) {
         guard let overview = OverviewReply(reply), let fields = NamedValues(reply) else { return nil }
-        func number(_ name: String) -> Int64 { Self.count(fields.number(name)) }
         func jobs(_ name: String) -> [FleetJob] { fields.list(name).compactMap { FleetJob($0) } }
         self.init(id: id, overview: overview)
-        recipientsWaiting = number("left")
-        oldestWaitMs = number("oldest_ms")
-        waitingSingles = number("singles") + number("groups")
-        waitingManaged = number("managed")
-        dead = number("dead")
-        results = number("results")
-        unreadResults = fields.number("unread").map { Self.count($0) }
-        probeMs = number("probe_ms")
+        recipientsWaiting = fields.count("left")
+        oldestWaitMs = fields.count("oldest_ms")
+        waitingSingles = fields.count("singles") + fields.count("groups")
+        waitingManaged = fields.count("managed")
+        dead = fields.count("dead")
+        results = fields.count("results")
+        if fields.number("unread") != nil { unreadResults = fields.count("unread") }
+        probeMs = fields.count("probe_ms")
         if let have = fields.text("have").flatMap({ Double($0) }), have > 0, have < 1e12 { permits = have }
-        tally = ResultTally(fields["tally"])
+        if let counts = fields["tally"].flatMap(NamedValues.init) { tally = ResultTally(counts) }
         holding = jobs("holding")
         queued = jobs("queued")
         parked = jobs("needing")
@@ -25,22 +24,16 @@ extension ProjectSnapshot {
         }
         leases = fields.list("leases").compactMap { WorkerLease($0) }.sorted { $0.name < $1.name }
     }
-
-    /// A bounded count, so that sums cannot overflow.
-    fileprivate static func count(_ number: Int64?) -> Int64 { min(1_000_000_000_000_000, max(0, number ?? 0)) }
 }
 
 extension ResultTally {
-    fileprivate init(_ value: RedisValue?) {
-        self.init()
-        let counts = value.flatMap { NamedValues($0) }
-        func number(_ name: String) -> Int64 { ProjectSnapshot.count(counts?.number(name)) }
-        sent = number("sent")
-        failed = number("failed")
-        unknown = number("unknown")
-        cancelled = number("cancelled")
-        expired = number("expired")
-        retries = number("retries")
+    fileprivate init(_ counts: NamedValues) {
+        sent = counts.count("sent")
+        failed = counts.count("failed")
+        unknown = counts.count("unknown")
+        cancelled = counts.count("cancelled")
+        expired = counts.count("expired")
+        retries = counts.count("retries")
     }
 }
 
@@ -60,8 +53,8 @@ extension WorkerLease {
     fileprivate init?(_ value: RedisValue) {
         guard let fields = NamedValues(value), let name = fields.text("name") else { return nil }
         self.name = name
-        silentMs = fields.number("silent_ms").map { ProjectSnapshot.count($0) }
+        silentMs = fields.number("silent_ms") == nil ? nil : fields.count("silent_ms")
         card = fields.text("about").flatMap { WorkerRegistration($0) }
-        batches = ProjectSnapshot.count(fields.number("batches"))
+        batches = fields.count("batches")
     }
 }

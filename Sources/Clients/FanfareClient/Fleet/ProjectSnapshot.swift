@@ -1,6 +1,5 @@
 public import StreamWire
 
-/// The state of a project at one moment.
 public struct ProjectSnapshot: Equatable, Sendable {
     public var id: String
     /// Pause, block, hold, pressure, quota and the numbers of jobs.
@@ -24,7 +23,6 @@ public struct ProjectSnapshot: Equatable, Sendable {
     /// Permits that can be leased to workers now.
     public var permits: Double = 0
     public var tally = ResultTally()
-    /// The jobs that hold the slot.
     public var holding: [FleetJob] = []
     /// Fan-outs that wait for the slot, the next one first; not all, if they are many.
     public var queued: [FleetJob] = []
@@ -55,7 +53,6 @@ public struct ProjectSnapshot: Equatable, Sendable {
     }
 }
 
-/// A job in a project's snapshot.
 public struct FleetJob: Equatable, Sendable {
     public var status: JobStatus
     /// nil if the job has just ended.

@@ -1,6 +1,5 @@
 internal import FanfareJSON
 
-/// What a worker registers about itself.
 public struct WorkerRegistration: Equatable, Sendable {
     public var version: String
     public var host: String
@@ -26,7 +25,6 @@ public struct WorkerRegistration: Equatable, Sendable {
     }
 }
 
-/// A worker's lease of a project.
 public struct WorkerLease: Equatable, Sendable {
     /// `<worker>.<random part of the process>.<number of its registrations>`.
     public var name: String
@@ -64,15 +62,9 @@ public struct WorkerSnapshot: Equatable, Sendable {
     public var silentMs: Int64? { projects.compactMap(\.lease.silentMs).min() }
 
     static func processes(of projects: [ProjectSnapshot]) -> [WorkerSnapshot] {
-        var byName: [String: WorkerSnapshot] = [:]
-        for project in projects {
-            for lease in project.leases {
-                let name = lease.process
-                byName[name, default: WorkerSnapshot(name: name, projects: [])].projects.append(
-                    Project(id: project.id, lease: lease)
-                )
-            }
-        }
-        return byName.values.sorted { $0.name < $1.name }
+        let leases = projects.flatMap { project in project.leases.map { Project(id: project.id, lease: $0) } }
+        return Dictionary(grouping: leases, by: \.lease.process)
+            .map { WorkerSnapshot(name: $0.key, projects: $0.value) }
+            .sorted { $0.name < $1.name }
     }
 }

@@ -4,13 +4,11 @@ public import StreamWire
 ///
 /// Every method is a plain Redis command on a documented key, so producers in other languages need no library.
 public struct FanfareProducer<Redis: RedisSending>: Sendable {
-    /// The names of the project's streams and hashes.
     public let keys: ProjectKeys
     private let prefix: String
     private let redis: Redis
 
     /// - Parameters:
-    ///   - redis: a `RedisClient`, or another client.
     ///   - project: `[a-z0-9][a-z0-9-]{0,62}`.
     ///   - prefix: as in the workers' configuration.
     public init(redis: Redis, project: String, prefix: String = "fanfare") {
@@ -19,10 +17,7 @@ public struct FanfareProducer<Redis: RedisSending>: Sendable {
         keys = ProjectKeys(prefix: prefix, project: project)
     }
 
-    /// Pushes a job.
-    ///
-    /// If the connection is lost before the reply, the job may or may not have been pushed. Only a job with its own id is
-    /// safe to push again.
+    /// Pushes a job. After a lost connection only a job with its own id is safe to push again.
     /// - Returns: the job's own id, or the id of its stream entry.
     public func push(_ job: PushJob) async throws -> String {
         let reply = try await redis.reply(to: job.command(project: keys.project, prefix: prefix))
@@ -39,12 +34,11 @@ public struct FanfareProducer<Redis: RedisSending>: Sendable {
 
     /// Reads the results of a job that the stream still holds, in the order they were written.
     ///
-    /// Reads the project's stream from the start of the job to its end, so the cost grows with the results of all jobs
-    /// meanwhile. To follow all results, use a consumer group instead.
+    /// The cost grows with the results of all jobs from the start of the job to its end. To follow all results, use a
+    /// consumer group instead.
     /// - Parameters:
     ///   - status: the job's status, whose times bound the reading.
-    ///   - unreadable: gets the error of an entry that no worker wrote, which names the entry. By default it ends the
-    ///     reading.
+    ///   - unreadable: gets the error of an entry that no worker wrote. By default it ends the reading.
     ///   - handle: gets each entry of the job. An error ends the reading.
     public func results(
         of status: JobStatus,
@@ -56,15 +50,12 @@ public struct FanfareProducer<Redis: RedisSending>: Sendable {
         let end = status.isOver ? status.finishedMs.map { "\($0 + 5_000)" } ?? "+" : "+"
         let pageSize = 100
         while true {
-            let reply = try await redis.reply(
-                to: RedisCommand("XRANGE", keys.results, start, end, "COUNT", "\(pageSize)")
-            )
-            let page = reply.array ?? []
+            let command = RedisCommand("XRANGE", keys.results, start, end, "COUNT", "\(pageSize)")
+            let page = try await redis.reply(to: command).array ?? []
             for value in page {
                 guard let entry = StreamEntry(value) else { continue }
                 start = "(" + entry.id
-                guard entry.fields.contains(where: { $0.name == "job" && $0.value.elementsEqual(status.id.utf8) })
-                else { continue }
+                guard let job = entry["job"], job.elementsEqual(status.id.utf8) else { continue }
                 let read: ResultEntry
                 do throws(FanfareClientError) {
                     read = try ResultEntry(entry)

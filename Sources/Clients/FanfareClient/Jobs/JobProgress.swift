@@ -8,8 +8,7 @@ public struct JobProgress: Equatable, Sendable {
         case none
         /// The number of fan-outs before it in the queue, without the one that holds the slot.
         case waiting(ahead: Int)
-        /// The job holds the slot. For a topic or a condition, `untilMs` is the estimated end of FCM's fan-out in Unix
-        /// milliseconds.
+        /// The job holds the slot, for a topic or a condition until the estimated end of FCM's fan-out in Unix ms.
         case holding(untilMs: Int64?)
     }
 
@@ -36,10 +35,8 @@ public struct JobProgress: Equatable, Sendable {
         self.project = project
     }
 
-    /// Results a second since the first batch was claimed, including pauses, without cancelled and expired recipients. nil
-    /// before the first result, and for a job of one recipient.
-    ///
-    /// For a topic or a condition it counts only the one send: the rate of FCM's fan-out is not known.
+    /// Attempted results a second since the first batch was claimed, including pauses. nil before the first result, and
+    /// for a job of one recipient, such as a topic.
     public var resultsPerSecond: Double? {
         guard status.total > 1, status.attempted > 0, let startedMs = status.startedMs else { return nil }
         let elapsedMs = (status.isOver ? status.finishedMs ?? nowMs : nowMs) - startedMs
@@ -47,10 +44,8 @@ public struct JobProgress: Equatable, Sendable {
         return Double(status.attempted) * 1_000 / Double(elapsedMs)
     }
 
-    /// Estimated seconds until the last result, at the average rate so far. nil before the first result, while the job is
-    /// held, and while it only waits for retries.
-    ///
-    /// For a topic or a condition that FCM is fanning out: until the estimated end of the fan-out.
+    /// Estimated seconds until the last result, at the average rate, or until the end of FCM's fan-out. nil before the
+    /// first result, while the job is held, and while it only waits for retries.
     public var remainingSeconds: Double? {
         if case .holding(let untilMs?) = turn { return Double(max(0, untilMs - nowMs)) / 1_000 }
         guard status.state == .active, let rate = resultsPerSecond, rate > 0 else { return nil }
@@ -100,7 +95,7 @@ extension FanfareOperator {
             if plan.jobClass.takesTurns { progress.turn = (try? await turn(of: job, plan)) ?? .none }
         }
         progress.project = try? await overview()
-        // Use the remaining time: the slot's end is in the project's clock, which differs once Redis' clock was set.
+        // The slot's end is in the project's clock, which differs once Redis' clock was set.
         if case .holding(.some) = progress.turn, let leftMs = progress.project?.activeLeftMs[job] {
             progress.turn = .holding(untilMs: nowMs + leftMs)
         }

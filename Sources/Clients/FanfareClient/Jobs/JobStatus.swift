@@ -20,6 +20,8 @@ public struct JobStatus: Equatable, Sendable {
         public static let expired = State(rawValue: "expired")
         /// An entry that broke a rule; ``JobStatus/reason`` names it.
         public static let rejected = State(rawValue: "rejected")
+
+        var isOver: Bool { [.done, .cancelled, .expired, .rejected].contains(self) }
     }
 
     /// The source of an audience's size. An open set: later versions may add sources.
@@ -64,23 +66,17 @@ public struct JobStatus: Equatable, Sendable {
     public var reason: String?
     /// The estimated size of the audience of a job to a topic or a condition; nil for every other job.
     public var audienceEstimate: Int64?
-    /// The source of ``audienceEstimate``.
     public var audienceSource: AudienceSource?
 
     /// Reads an `HGETALL` reply; nil if the job has no hash.
     public init?(id: String, reply: RedisValue) {
-        guard let flat = reply.array, !flat.isEmpty, flat.count.isMultiple(of: 2) else { return nil }
-        var fields: [String: String] = [:]
-        for index in stride(from: 0, to: flat.count, by: 2) {
-            fields[flat[index].string ?? ""] = flat[index + 1].string
-        }
-        guard let state = fields["state"] else { return nil }
+        guard let fields = NamedValues(reply), let state = fields.text("state") else { return nil }
         // Bounded, so that sums and differences cannot overflow.
         func count(_ name: String) -> Int64 {
-            min(1_000_000_000_000_000, max(-1_000_000_000_000_000, fields[name].flatMap { Int64($0) } ?? 0))
+            min(1_000_000_000_000_000, max(-1_000_000_000_000_000, fields.number(name) ?? 0))
         }
         func time(_ name: String) -> Int64? {
-            fields[name].flatMap { Int64($0) }.flatMap { (0...99_999_999_999_999).contains($0) ? $0 : nil }
+            fields.number(name).flatMap { (0...99_999_999_999_999).contains($0) ? $0 : nil }
         }
         self.id = id
         self.state = State(rawValue: state)
@@ -96,12 +92,11 @@ public struct JobStatus: Equatable, Sendable {
         startedMs = time("started_ms")
         firstPassMs = time("first_pass_ms")
         finishedMs = time("finished_ms")
-        reason = fields["reason"]
-        audienceSource = fields["audience_source"].map { AudienceSource(rawValue: $0) }
-        audienceEstimate = fields["audience_estimate"] == nil ? nil : max(0, count("audience_estimate"))
+        reason = fields.text("reason")
+        audienceSource = fields.text("audience_source").map { AudienceSource(rawValue: $0) }
+        audienceEstimate = fields.text("audience_estimate") == nil ? nil : max(0, count("audience_estimate"))
     }
 
-    /// The counters, by the names of their fields.
     package var counters: [(name: String, count: Int64)] {
         [
             ("total", total), ("sent", sent), ("failed", failed), ("unknown", unknown), ("cancelled", cancelled),
@@ -109,7 +104,6 @@ public struct JobStatus: Equatable, Sendable {
         ]
     }
 
-    /// The times, by the names of their fields.
     package var times: [(name: String, ms: Int64?)] {
         [
             ("created_ms", createdMs), ("started_ms", startedMs), ("first_pass_ms", firstPassMs),
@@ -123,8 +117,7 @@ public struct JobStatus: Equatable, Sendable {
     /// Recipients with a result that were sent to, so neither cancelled nor expired.
     public var attempted: Int64 { sent + failed + unknown }
 
-    /// Whether the job has ended: nothing can change it.
-    public var isOver: Bool { [.done, .cancelled, .expired, .rejected].contains(state) }
+    public var isOver: Bool { state.isOver }
 
     /// Whether the job is over and FCM accepted every recipient.
     public var isSuccess: Bool { state == .done && sent == total }

@@ -1,12 +1,8 @@
 internal import FanfareModel
 
-/// Jobs without a message. Their results are like those of sends, where `sent` means success: one per token of a
-/// subscription, one per operation on a group.
+/// Jobs without a message. They have one result per token of a subscription or per group, in which `sent` means success.
 extension PushJob {
-    /// Subscribes app instances to a topic.
-    /// - Parameters:
-    ///   - tokens: at least one, as many as one entry can hold.
-    ///   - topic: the name, with or without `/topics/`.
+    /// Subscribes app instances, as many as one entry can hold, to a topic, named with or without `/topics/`.
     public static func subscribe(_ tokens: [String], to topic: String) -> PushJob {
         PushJob(.subscribe, target: .tokens(tokens), management: Management(topic: topic))
     }
@@ -16,10 +12,8 @@ extension PushJob {
         PushJob(.unsubscribe, target: .tokens(tokens), management: Management(topic: topic))
     }
 
-    /// Creates a device group. ``JobResult/group`` of the one result is its key.
-    /// - Parameters:
-    ///   - name: unique among the sender's groups.
-    ///   - members: 1 to 20 tokens.
+    /// Creates a device group of 1 to 20 tokens, with a name that is unique among the sender's groups.
+    /// ``JobResult/group`` of the one result is its key.
     public static func createGroup(_ name: String, members: [String]) -> PushJob {
         PushJob(.groupCreate, target: .group(""), management: Management(groupName: name, members: members))
     }

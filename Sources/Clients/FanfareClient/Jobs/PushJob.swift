@@ -1,18 +1,14 @@
 public import FanfareModel
 
-/// A job to push: a message and its recipients, or a change to a topic or a device group (``subscribe(_:to:)`` and
-/// others).
+/// A job to push: a message and its recipients, or a change to a topic or a device group.
 ///
-/// The fields are not validated here. Workers validate them before anything is sent: a job that breaks a rule gets the
-/// state `rejected` and a reason that names the field.
+/// Workers validate the fields: a job that breaks a rule gets the state `rejected` and a reason that names the field.
 public struct PushJob: Equatable, Sendable {
-    /// The operation of the job.
     public let operation: Operation
     /// The recipients of the message, the tokens of a subscription, or the key of a device group.
     public var target: Target
     /// A JSON object: an FCM v1 `Message` without its target or, with ``format`` `.legacy`, a legacy body without its.
     public var message: [UInt8]
-    /// The format of ``message``.
     public var format: MessageFormat = .v1
     /// Your own id, 1 to 128 of `A-Z a-z 0-9 . _ : -`. Pushed again within the dedupe window (24 h unless configured),
     /// the job is not sent again: with an id, pushing is idempotent. nil: the job gets the id of its stream entry.
@@ -40,17 +36,13 @@ public struct PushJob: Equatable, Sendable {
     let management: Management
 
     struct Management: Equatable, Sendable {
-        /// The topic of a subscription.
         var topic = ""
         var groupName = ""
         /// The tokens of an operation on a group.
         var members: [String] = []
     }
 
-    /// A job that sends a message.
-    /// - Parameters:
-    ///   - target: tokens or fids, at least one; a topic, a condition, a group's key, or the key of an audience.
-    ///   - message: a JSON object without the target, at most 65,536 bytes.
+    /// A job that sends a message of at most 65,536 bytes to at least one token or fid, or to another target.
     public init(target: Target, message: [UInt8]) {
         self.init(.send, target: target, message: message)
     }

@@ -31,28 +31,25 @@ public struct DeadEntry: Sendable {
 
     /// - Throws: ``FanfareClientError`` if no worker wrote the entry.
     public init(_ entry: StreamEntry) throws(FanfareClientError) {
-        var known: [String: String] = [:]
+        guard let job = entry.text("job"), let kind = entry.text("kind") else {
+            throw FanfareClientError(.unexpectedReply, "dead entry \(entry.id) lacks a field")
+        }
         evidence = []
         originals = []
         for (name, value) in entry.fields {
             // Compare bytes: a combining mark at the start of a name forms one character with the dot.
             if name.utf8.starts(with: "f.".utf8) {
                 originals.append((String(decoding: name.utf8.dropFirst(2), as: UTF8.self), value))
-            } else if ["job", "kind", "reason", "entry_id", "at_ms"].contains(name) {
-                known[name] = String(decoding: value, as: UTF8.self)
-            } else {
+            } else if !["job", "kind", "reason", "entry_id", "at_ms"].contains(name) {
                 evidence.append((name, String(decoding: value, as: UTF8.self)))
             }
-        }
-        guard let job = known["job"], let kind = known["kind"] else {
-            throw FanfareClientError(.unexpectedReply, "dead entry \(entry.id) lacks a field")
         }
         id = entry.id
         self.job = job
         self.kind = Kind(rawValue: kind)
-        reason = known["reason"] ?? ""
-        entryID = known["entry_id"] ?? ""
-        atMs = known["at_ms"].flatMap { Int64($0) }.flatMap { (0...99_999_999_999_999).contains($0) ? $0 : nil }
+        reason = entry.text("reason") ?? ""
+        entryID = entry.text("entry_id") ?? ""
+        atMs = entry.text("at_ms").flatMap { Int64($0) }.flatMap { (0...99_999_999_999_999).contains($0) ? $0 : nil }
     }
 
     /// The entry as JSON, without the pushed fields, which may be large.

@@ -4,13 +4,12 @@ extension FanfareOperator {
     /// Entries hold whole jobs, so pages are small.
     private static var pageSize: Int { 25 }
 
-    /// Visits the current entries of `dead`. Entries that are added meanwhile are left out.
+    /// Visits the current entries of `dead`, without those that no worker wrote.
     ///
     /// - Parameters:
     ///   - newestFirst: visits the newest entry first.
     ///   - before: with `newestFirst`, visits only entries older than this one.
-    ///   - body: gets each entry, which it may replay or drop, and returns false to stop. Entries that no worker wrote
-    ///     are skipped.
+    ///   - body: gets each entry, which it may replay or drop, and returns false to stop.
     public func eachDeadEntry(
         newestFirst: Bool = false,
         before: String? = nil,
@@ -20,11 +19,8 @@ extension FanfareOperator {
         guard let end = last.array?.first.flatMap({ StreamEntry($0) })?.id else { return }
         var from = newestFirst ? before.map { "(" + $0 } ?? end : "-"
         while true {
-            let size = String(Self.pageSize)
-            let command =
-                newestFirst
-                ? RedisCommand("XREVRANGE", keys.dead, from, "-", "COUNT", size)
-                : RedisCommand("XRANGE", keys.dead, from, end, "COUNT", size)
+            let (name, to) = newestFirst ? ("XREVRANGE", "-") : ("XRANGE", end)
+            let command = RedisCommand(name, keys.dead, from, to, "COUNT", String(Self.pageSize))
             let page = try await redis.reply(to: command).array ?? []
             for value in page {
                 guard let entry = StreamEntry(value) else { continue }
@@ -36,11 +32,7 @@ extension FanfareOperator {
         }
     }
 
-    /// The newest entries, newest first.
-    /// - Parameters:
-    ///   - kind: only of this kind.
-    ///   - job: only of this job.
-    ///   - before: only entries older than this one.
+    /// The newest entries of a kind and of a job, or of all, that are older than `before`, newest first.
     public func deadEntries(
         kind: DeadEntry.Kind? = nil,
         job: String? = nil,
@@ -64,14 +56,12 @@ extension FanfareOperator {
 
     /// Resumes a parked job with its unfinished recipients, or pushes a rejected entry again unchanged. The entry leaves
     /// `dead` in the same step.
-    /// - Parameter entryID: ``DeadEntry/id``.
     public func replay(_ entryID: String) async throws -> ReplayReply {
         try answer(ReplayReply(await redis.reply(to: FunctionLibrary.replay(keys, entryID: entryID))), "replay")
     }
 
     /// Deletes an entry of `dead`. If its job is parked, every unfinished recipient ends as `cancelled`, or as
     /// `unknown` if it may have been reached.
-    /// - Parameter entryID: ``DeadEntry/id``.
     public func drop(_ entryID: String) async throws -> DropReply {
         try answer(DropReply(await redis.reply(to: FunctionLibrary.drop(keys, entryID: entryID))), "drop")
     }

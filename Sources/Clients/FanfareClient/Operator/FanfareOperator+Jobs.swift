@@ -1,6 +1,5 @@
 internal import StreamWire
 
-/// A list of a project's jobs.
 public struct JobList: Equatable, Sendable {
     public var jobs: [JobStatus]
     /// False if there are more jobs than the limit.
@@ -8,12 +7,9 @@ public struct JobList: Equatable, Sendable {
 }
 
 extension FanfareOperator {
-    /// The project's jobs: active fan-outs, waiting fan-outs in the order of the queue, parked jobs, then all others, the
-    /// newest first.
-    ///
-    /// Jobs that no worker has taken yet are entries of `jobs` and not listed. The list is no atomic snapshot.
+    /// The jobs that workers have taken: active fan-outs, waiting fan-outs in the order of the queue, parked jobs, then
+    /// all others, the newest first. The list is no atomic snapshot.
     /// - Parameters:
-    ///   - state: only jobs in this state.
     ///   - includingOver: also jobs that are over and still kept. This scans every key in Redis, as does a `state` that
     ///     only such jobs have.
     ///   - limit: maximum number of jobs. If there are more, any of the others may be missing.
@@ -23,7 +19,7 @@ extension FanfareOperator {
         limit: Int = 100
     ) async throws -> JobList {
         var finder = JobFinder(redis: redis, keys: keys, state: state, limit: limit)
-        let isOver = state.map { [.done, .cancelled, .expired, .rejected].contains($0) }
+        let isOver = state?.isOver
         if isOver != true {
             if state != .parked {
                 let active = try await redis.reply(to: JobInquiry.active(keys))
@@ -56,13 +52,8 @@ private struct JobFinder<Redis: RedisSending> {
     var found: [JobStatus] = []
     /// Index in ``found`` from which jobs are sorted by time.
     var othersStart = 0
-    private var seen: Set<String> = []
+    var seen: Set<String> = []
 
-    init(redis: Redis, keys: ProjectKeys, state: JobStatus.State?, limit: Int) {
-        (self.redis, self.keys, self.state, self.limit) = (redis, keys, state, limit)
-    }
-
-    /// Whether more jobs than the limit were found.
     private var isFull: Bool { found.count > limit }
 
     var list: JobList {
@@ -87,25 +78,27 @@ private struct JobFinder<Redis: RedisSending> {
     mutating func add(_ ids: [String]) async throws {
         let new = ids.filter { seen.insert($0).inserted }
         for start in stride(from: 0, to: new.count, by: 100) where !isFull {
-            let page = Array(new[start..<min(start + 100, new.count)])
-            for case let status? in try await Self.read(page, redis, keys)
-            where state == nil || status.state == state {
-                found.append(status)
-            }
+            let page = new[start..<min(start + 100, new.count)]
+            let statuses = try await Self.read(page, redis, keys)
+            found += page.compactMap { statuses[$0] }.filter { state == nil || $0.state == state }
         }
     }
 
     /// Reads jobs concurrently, which the connection pipelines.
-    private static func read(_ ids: [String], _ redis: Redis, _ keys: ProjectKeys) async throws -> [JobStatus?] {
-        try await withThrowingTaskGroup(of: (Int, JobStatus?).self) { group in
-            for (index, id) in ids.enumerated() {
+    private static func read(
+        _ ids: ArraySlice<String>,
+        _ redis: Redis,
+        _ keys: ProjectKeys
+    ) async throws -> [String: JobStatus] {
+        try await withThrowingTaskGroup(of: JobStatus?.self) { group in
+            for id in ids {
                 group.addTask {
-                    (index, JobStatus(id: id, reply: try await redis.reply(to: RedisCommand("HGETALL", keys.job(id)))))
+                    JobStatus(id: id, reply: try await redis.reply(to: RedisCommand("HGETALL", keys.job(id))))
                 }
             }
-            var statuses = [JobStatus?](repeating: nil, count: ids.count)
-            for try await (index, status) in group { statuses[index] = status }
-            return statuses
+            return try await group.reduce(into: [:]) { statuses, status in
+                if let status { statuses[status.id] = status }
+            }
         }
     }
 }

@@ -4,7 +4,7 @@ public import StreamWire
 /// Pauses, resumes, cancels and lists the jobs of a project, and clears its `dead` stream.
 ///
 /// Each change is one atomic step in Redis, which all workers learn within a second. It needs the functions that workers
-/// load when they start (`fanfare functions load`).
+/// load.
 public struct FanfareOperator<Redis: RedisSending>: Sendable {
     public let keys: ProjectKeys
     let redis: Redis
@@ -12,7 +12,6 @@ public struct FanfareOperator<Redis: RedisSending>: Sendable {
     private let prefix: String
 
     /// - Parameters:
-    ///   - redis: a `RedisClient`, or another client.
     ///   - project: `[a-z0-9][a-z0-9-]{0,62}`.
     ///   - prefix: as in the workers' configuration.
     public init(redis: Redis, project: String, prefix: String = "fanfare") {
@@ -29,20 +28,16 @@ public struct FanfareOperator<Redis: RedisSending>: Sendable {
         return (reply.array ?? []).compactMap(\.string).filter(ProjectID.isValid).sorted()
     }
 
-    /// Whether a job was pushed to the project or a worker has served it. Check this before a pause, which a misspelt id
-    /// would leave in Redis.
+    /// Whether a job was pushed to the project or a worker has served it: a misspelt id would keep a pause in Redis.
     public func isKnown() async throws -> Bool {
         if try await Self.projects(redis: redis, prefix: prefix).contains(project) { return true }
         return try await redis.reply(to: RedisCommand("EXISTS", keys.jobs)).integer == 1
     }
 
-    // MARK: Jobs
-
     /// Cancels every recipient that has no result yet. Within a second no worker starts a new send. Idempotent.
     ///
-    /// Workers then write the results: `cancelled`, or `unknown` for a recipient that may have been reached. The job is
-    /// over when the last one is written. A job that no worker has taken yet is searched among the entries of `jobs`, and
-    /// ends when a worker takes it.
+    /// Workers then write the results: `cancelled`, or `unknown` for a recipient that may have been reached. A job that
+    /// no worker has taken yet ends when a worker takes it.
     public func cancel(_ job: String) async throws -> JobControlReply {
         let reply = try await cancelTaken(job)
         // The id of a rejected job may have been pushed again.
@@ -73,8 +68,6 @@ public struct FanfareOperator<Redis: RedisSending>: Sendable {
         try answer(JobControlReply(await redis.reply(to: FunctionLibrary.resume(keys, job: job))), "resume")
     }
 
-    // MARK: The project
-
     /// Stops all sends of the project until ``resumeProject()``. Jobs can still be pushed.
     /// - Parameter reason: shown to operators.
     public func pauseProject(reason: String = "") async throws {
@@ -86,12 +79,9 @@ public struct FanfareOperator<Redis: RedisSending>: Sendable {
         try done(await redis.reply(to: FunctionLibrary.resumeProject(keys)), "resume_project")
     }
 
-    /// The current state of the project.
     public func overview() async throws -> OverviewReply {
         try answer(OverviewReply(await redis.reply(to: FunctionLibrary.overview(keys))), "overview")
     }
-
-    // MARK: Replies
 
     func answer<Reply>(_ reply: Reply?, _ function: String) throws -> Reply {
         guard let reply else {
@@ -101,8 +91,6 @@ public struct FanfareOperator<Redis: RedisSending>: Sendable {
     }
 
     private func done(_ value: RedisValue, _ function: String) throws {
-        guard FunctionReply(value)?.outcome == "ok" else {
-            throw FanfareClientError(.unexpectedReply, "\(function) answered with an unknown reply")
-        }
+        _ = try answer(NamedValues(value)?.outcome == "ok" ? () : nil, function)
     }
 }

@@ -4,11 +4,10 @@ public import StreamWire
 
 /// Reads a project's results, feedback and upstream entries as a member of a consumer group.
 ///
-/// Each entry of a stream goes to one member of a group and stays pending until it is acknowledged: nothing is lost when
-/// a member ends, and an entry may be delivered twice. Workers keep entries that a group has not acknowledged, so an
-/// abandoned group eventually blocks the project. Delete it with `XGROUP DESTROY`.
+/// Each entry of a stream stays pending for one member of a group until it is acknowledged, and may be delivered twice.
+/// Workers keep entries that a group has not acknowledged, so an abandoned group eventually blocks the project. Delete
+/// it with `XGROUP DESTROY`.
 public struct FanfareConsumer<Redis: RedisSending>: Sendable {
-    /// The names of the project's streams and hashes.
     public let keys: ProjectKeys
     /// The name of the application: each group gets every entry.
     public let group: String
@@ -17,10 +16,7 @@ public struct FanfareConsumer<Redis: RedisSending>: Sendable {
     private let redis: Redis
 
     /// - Parameters:
-    ///   - redis: a `RedisClient`, or another client.
     ///   - project: `[a-z0-9][a-z0-9-]{0,62}`.
-    ///   - group: see ``group``.
-    ///   - consumer: see ``consumer``.
     ///   - prefix: as in the workers' configuration.
     public init(redis: Redis, project: String, group: String, consumer: String, prefix: String = "fanfare") {
         self.redis = redis
@@ -36,8 +32,7 @@ public struct FanfareConsumer<Redis: RedisSending>: Sendable {
         for stream in [keys.results, keys.feedback] { try await createGroup(of: stream) }
     }
 
-    /// Creates the group on `upstream`. Idempotent. Call it only in an application that calls
-    /// ``readUpstream(unreadable:_:)``: a group without a reader stops the project once its backlog exceeds the limit.
+    /// Creates the group on `upstream`. Idempotent. A group without a reader stops the project in the end.
     public func createUpstreamGroup() async throws { try await createGroup(of: keys.upstream) }
 
     private func createGroup(of stream: String) async throws {
@@ -49,11 +44,9 @@ public struct FanfareConsumer<Redis: RedisSending>: Sendable {
     }
 
     /// Reads this consumer's entries of `results`: first its unacknowledged ones, then new ones, until there are no more.
-    /// An entry is acknowledged when `handle` returns. An error from `handle` ends the reading.
     /// - Parameters:
-    ///   - unreadable: gets the error of an entry that no worker wrote; the entry is acknowledged when it returns. By
-    ///     default such an entry ends the reading, each time.
-    ///   - handle: gets each entry.
+    ///   - unreadable: gets the error of an entry that no worker wrote. By default it ends the reading, each time.
+    ///   - handle: gets each entry, which is acknowledged when it returns. An error ends the reading.
     /// - Returns: the number of entries.
     @discardableResult
     public func readResults(
@@ -89,18 +82,9 @@ public struct FanfareConsumer<Redis: RedisSending>: Sendable {
     ) async throws -> Int {
         var count = 0
         for start in ["0", ">"] {
+            var command = RedisCommand("XREADGROUP", "GROUP", group, consumer, "COUNT", "100", "STREAMS", stream)
+            command.append(start)
             while true {
-                let command = RedisCommand(
-                    "XREADGROUP",
-                    "GROUP",
-                    group,
-                    consumer,
-                    "COUNT",
-                    "100",
-                    "STREAMS",
-                    stream,
-                    start
-                )
                 let entries = StreamEntry.byStream(try await redis.reply(to: command)).flatMap(\.entries)
                 if entries.isEmpty { break }
                 for entry in entries {

@@ -15,7 +15,6 @@ public struct FeedbackEntry: Equatable, Sendable {
         public static let replace = Action(rawValue: "replace")
     }
 
-    /// The stream id.
     public var id: String
     /// A token or a fid.
     public var recipient: String
@@ -29,8 +28,7 @@ public struct FeedbackEntry: Equatable, Sendable {
     /// - Throws: ``FanfareClientError`` if no worker wrote the entry.
     public init(_ entry: StreamEntry) throws(FanfareClientError) {
         func field(_ name: String) -> String? {
-            let value = entry.fields.first { $0.name == name }.map { String(decoding: $0.value, as: UTF8.self) }
-            return value.flatMap { $0.isEmpty ? nil : $0 }
+            entry.text(name).flatMap { $0.isEmpty ? nil : $0 }
         }
         guard let action = field("action"), let job = field("job"), let recipient = field("token") ?? field("fid")
         else { throw FanfareClientError(.unexpectedReply, "feedback entry \(entry.id) lacks a field") }

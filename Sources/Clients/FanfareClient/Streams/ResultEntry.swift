@@ -3,15 +3,13 @@ public import StreamWire
 
 /// An entry of a project's `results` stream: some results of a job.
 public struct ResultEntry: Sendable {
-    /// The stream id.
     public var id: String
     public var job: String
     public var results: [JobResult]
 
     /// - Throws: ``FanfareClientError`` if no worker wrote the entry.
     public init(_ entry: StreamEntry) throws(FanfareClientError) {
-        func field(_ name: String) -> [UInt8]? { entry.fields.first { $0.name == name }?.value }
-        guard let job = field("job"), let bytes = field("results") else {
+        guard let job = entry.text("job"), let bytes = entry["results"] else {
             throw FanfareClientError(.unexpectedReply, "results entry \(entry.id) lacks a field")
         }
         let parsed: JSONValue
@@ -24,7 +22,7 @@ public struct ResultEntry: Sendable {
             throw FanfareClientError(.unexpectedReply, "results entry \(entry.id) is not an array")
         }
         self.id = entry.id
-        self.job = String(decoding: job, as: UTF8.self)
+        self.job = job
         results = values.compactMap { JobResult($0) }
     }
 }

@@ -1,13 +1,8 @@
 public import FanfareJSON
 public import StreamWire
 
-/// An entry of a project's `upstream` stream: a message from an app, or a delivery receipt from FCM. Only projects with
-/// the XMPP transport have any.
+/// An entry of a project's `upstream` stream: a message from an app, or a delivery receipt from FCM, over XMPP.
 public struct UpstreamEntry: Equatable, Sendable {
-    /// The Unix milliseconds that are accepted as a time.
-    private static let times: ClosedRange<Int64> = 0...99_999_999_999_999
-
-    /// A delivery receipt.
     public struct Receipt: Equatable, Sendable {
         /// FCM's status, such as `MESSAGE_SENT_TO_DEVICE`; empty if the receipt names none.
         public var status: String
@@ -21,7 +16,6 @@ public struct UpstreamEntry: Equatable, Sendable {
         public var index: Int64?
     }
 
-    /// The stream id.
     public var id: String
     /// The delivery receipt; nil for a message from an app.
     public var receipt: Receipt?
@@ -40,11 +34,8 @@ public struct UpstreamEntry: Equatable, Sendable {
 
     /// - Throws: ``FanfareClientError`` if no worker wrote the entry.
     public init(_ entry: StreamEntry) throws(FanfareClientError) {
-        func text(_ name: String) -> String? {
-            entry.fields.first { $0.name == name }.map { String(decoding: $0.value, as: UTF8.self) }
-        }
-        guard let type = text("type"), let from = text("from"), let messageID = text("message_id"),
-            let data = entry.fields.first(where: { $0.name == "data" })?.value
+        guard let type = entry.text("type"), let from = entry.text("from"), let messageID = entry.text("message_id"),
+            let data = entry["data"]
         else { throw FanfareClientError(.unexpectedReply, "upstream entry \(entry.id) lacks a field") }
         do {
             dataJSON = String(decoding: data, as: UTF8.self)
@@ -55,20 +46,21 @@ public struct UpstreamEntry: Equatable, Sendable {
         switch type {
         case "message": receipt = nil
         case "receipt":
-            let job = text("job")
+            let job = entry.text("job")
             receipt = Receipt(
-                status: text("status") ?? "",
-                originalMessageID: text("original_message_id") ?? "",
-                token: text("token") ?? "",
+                status: entry.text("status") ?? "",
+                originalMessageID: entry.text("original_message_id") ?? "",
+                token: entry.text("token") ?? "",
                 job: job,
-                index: job == nil ? nil : text("i").flatMap { Int64($0) }
+                index: job == nil ? nil : entry.text("i").flatMap { Int64($0) }
             )
         default: throw FanfareClientError(.unexpectedReply, "upstream entry \(entry.id) has an unknown type")
         }
         id = entry.id
         self.from = from
-        category = text("category") ?? ""
+        category = entry.text("category") ?? ""
         self.messageID = messageID
-        receivedMs = text("received_ms").flatMap { Int64($0) }.flatMap { Self.times.contains($0) ? $0 : nil }
+        receivedMs = entry.text("received_ms").flatMap { Int64($0) }
+            .flatMap { (0...99_999_999_999_999).contains($0) ? $0 : nil }
     }
 }

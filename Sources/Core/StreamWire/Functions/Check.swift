@@ -5,9 +5,7 @@ extension FunctionLibrary {
 
 /// A fault that stops the library's functions: a key of the wrong type, or a missing right.
 public enum RedisObstacle: Hashable, Sendable {
-    /// A key holds another type than the library keeps there.
     case type(key: String, found: String, needed: String)
-    /// The user may not run a command on the project's keys.
     case command(name: String, key: String)
 
     /// Parses the reply of `check`; nil when it is malformed.

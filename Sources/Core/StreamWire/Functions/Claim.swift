@@ -1,11 +1,11 @@
 public import FanfareModel
 
-/// The call of `claim`, which a worker makes every few milliseconds: it asks for work, permits to send, and news.
+/// The call of `claim`, which a worker makes every few milliseconds: for work, permits to send, and news.
 public struct ClaimCall: Equatable, Sendable {
     public var worker: String
     /// Batches at most.
     public var most: Int
-    /// Recipients of fan-outs, and of other jobs; no further batch is given once there are that many.
+    /// Recipients of fan-outs, and of other jobs, with which no further batch is claimed.
     public var wanted: Int
     public var wantedSingle: Int
     /// Recipients of jobs without a message.
@@ -26,14 +26,13 @@ public struct ClaimCall: Equatable, Sendable {
     /// The last news that this worker has read, of jobs and of refused rates.
     public var newsCursor = "0"
     public var refusedCursor = "0"
-    /// Number of the worker's connection to Redis: a call that an earlier one still delivers is refused.
+    /// Number of the worker's connection to Redis: a call that an earlier one delivers is refused.
     public var connection = 0
     /// The worker's estimate of the project's time; 0 when it has none yet.
     public var nowMs: Int64 = 0
     /// FCM's answers since the last claim; nil from a worker that counts none.
     public var answers: AnswerReport?
-    /// Recipients of the fan-out's next multicast, which cannot be divided: 0 when there is none, nil if every request
-    /// carries one recipient.
+    /// Recipients of the fan-out's next multicast: 0 when there is none, nil if every request carries one recipient.
     public var unit: Int?
 
     public init(
@@ -83,7 +82,7 @@ public struct ClaimCall: Equatable, Sendable {
     }
 }
 
-/// The reply of `claim`: work, and what holds it back.
+/// The reply of `claim`: work, permits, news, and reasons to wait.
 public struct ClaimReply: Equatable, Sendable {
     /// The project's time in milliseconds: it goes on evenly when Redis' clock is set.
     public var nowMs: Int64
@@ -118,37 +117,33 @@ public struct ClaimReply: Equatable, Sendable {
     }
 
     public static func parse(_ value: RedisValue) -> ParseResult? {
-        guard let reply = FunctionReply(value) else { return nil }
-        if reply.outcome == "fenced" { return .fenced }
-        guard reply.outcome == "ok", let claims = reply["claims"]?.array, let news = reply["news"].flatMap(News.list),
-            let nowMs = reply.number("now"), let projectClockOffsetMs = reply.number("clock_offset"),
-            let holdMs = reply.number("hold_ms"), let probeMs = reply.number("probe_ms"),
-            let reason = reply.text("block"), let nextDueMs = reply.number("next_due"),
-            let copying = reply.text("copying"), let unfinished = reply.number("unfinished"),
-            let permits = reply.number("permits"), let pause = reply.text("pause"),
-            let pressure = reply.text("pressure"), let cursor = reply.text("news_cursor"),
-            let refused = reply.text("refused_cursor")
-        else { return nil }
-        let parsed = claims.compactMap(Claim.init)
-        guard parsed.count == claims.count else { return nil }
-        return .reply(
-            ClaimReply(
-                nowMs: nowMs,
-                projectClockOffsetMs: projectClockOffsetMs,
-                holdMs: holdMs,
-                probeMs: probeMs,
-                blockReason: reason,
-                nextDueMs: nextDueMs,
-                copying: copying,
-                unfinished: unfinished,
-                permits: Int(permits),
-                pauseReason: pause,
-                pressure: pressure,
-                newsCursor: cursor,
-                refusedCursor: refused,
-                news: news,
-                claims: parsed
-            )
-        )
+        guard let reply = NamedValues(value) else { return nil }
+        switch reply.outcome {
+        case "fenced": return .fenced
+        case "ok": return (try? ClaimReply(reply)).map { .reply($0) }
+        default: return nil
+        }
+    }
+}
+
+extension ClaimReply {
+    private init(_ reply: NamedValues) throws {
+        func text(_ name: String) throws -> String { try NamedValues.required(reply.text(name)) }
+        func number(_ name: String) throws -> Int64 { try NamedValues.required(reply.number(name)) }
+        nowMs = try number("now")
+        projectClockOffsetMs = try number("clock_offset")
+        holdMs = try number("hold_ms")
+        probeMs = try number("probe_ms")
+        blockReason = try text("block")
+        nextDueMs = try number("next_due")
+        copying = try text("copying")
+        unfinished = try number("unfinished")
+        permits = Int(try number("permits"))
+        pauseReason = try text("pause")
+        pressure = try text("pressure")
+        newsCursor = try text("news_cursor")
+        refusedCursor = try text("refused_cursor")
+        news = try NamedValues.required(reply["news"].flatMap(News.list))
+        claims = try NamedValues.required(reply["claims"]?.array).map { try Claim($0) }
     }
 }

@@ -6,75 +6,58 @@ public struct Claim: Equatable, Sendable {
     public enum Pass: String, Equatable, Sendable { case first, retry }
 
     public var job: String
-    /// As Redis names it among all batches of the project.
+    /// Its name among all batches of the project.
     public var name: String { "\(job)/\(batch)" }
-    /// The batch's name within the job.
-    public var batch: String
+    public var batch = "0"
     public var epoch: String
-    public var pass: Pass
+    public var pass = Pass.first
     /// The watermark: sends below this position may begin.
     public var watermark: Int
-    /// How many workers have been given this batch, this one included.
-    public var deliveries: Int
+    /// How many workers have held this batch, this one included.
+    public var deliveries = 1
     /// The error that ends every unsent recipient of the job, as ``RecordCall/badAnswer`` carried it; empty when none.
-    public var abort: String
+    public var abort = ""
     public var recipients: [ClaimedRecipient]
     /// The status that every open recipient gets without a send, because the job ends; nil when it goes on.
     public var ending: String?
     /// Several workers in a row died while they held the batch: the worker runs it while it holds nothing else.
-    public var isQuarantined: Bool
+    public var isQuarantined = false
     /// The one recipient that is sent to while the project is blocked.
-    public var isProbe: Bool
+    public var isProbe = false
 
-    init?(_ value: RedisValue) {
-        guard let fields = NamedValues(value), let job = fields.text("job"), let batch = fields.text("batch"),
-            let epoch = fields.text("epoch"), let pass = fields.text("pass").flatMap(Pass.init(rawValue:)),
-            let watermark = fields.number("watermark"), let deliveries = fields.number("deliveries"),
-            let recipients = fields["recipients"]
-        else { return nil }
-        self.job = job
-        self.batch = batch
-        self.epoch = epoch
-        self.pass = pass
-        self.watermark = Int(watermark)
-        self.deliveries = Int(deliveries)
+    init(_ value: RedisValue) throws {
+        let fields = try NamedValues.required(NamedValues(value))
+        job = try NamedValues.required(fields.text("job"))
+        batch = try NamedValues.required(fields.text("batch"))
+        epoch = try NamedValues.required(fields.text("epoch"))
+        pass = try NamedValues.required(fields.text("pass").flatMap(Pass.init(rawValue:)))
+        watermark = Int(try NamedValues.required(fields.number("watermark")))
+        deliveries = Int(try NamedValues.required(fields.number("deliveries")))
         abort = fields.text("abort") ?? ""
         ending = fields.text("ending")
         isQuarantined = fields.flag("quarantined")
         isProbe = fields.flag("probe")
-        let from = Int(fields.number("from") ?? 0)
-        guard var list = ClaimedRecipient.list(recipients, pass: pass, from: from) else { return nil }
+        let (values, from) = (try NamedValues.required(fields["recipients"]), Int(fields.number("from") ?? 0))
+        var list = try NamedValues.required(ClaimedRecipient.list(values, pass: pass, from: from))
         if let unsent = fields.text("unsent") {
             // The batch was taken over: all other recipients have a result or wait for a retry.
-            Self.set(.finished, at: list.indices, in: &list)
-            Self.set(.unsent, at: Self.positions(unsent), in: &list)
-            Self.set(.maybeSent, at: Self.positions(fields.text("maybe_sent") ?? ""), in: &list)
+            for index in list.indices { list[index].fate = .finished }
+            let open = [(unsent, ClaimedRecipient.Fate.unsent), (fields.text("maybe_sent") ?? "", .maybeSent)]
+            for (positions, fate) in open {
+                for position in positions.split(separator: ",").compactMap({ Int($0) })
+                where list.indices.contains(position) {
+                    list[position].fate = fate
+                }
+            }
         }
-        self.recipients = list
-    }
-
-    private static func positions(_ text: String) -> [Int] { text.split(separator: ",").compactMap { Int($0) } }
-
-    private static func set(
-        _ fate: ClaimedRecipient.Fate,
-        at positions: some Sequence<Int>,
-        in list: inout [ClaimedRecipient]
-    ) {
-        for position in positions where list.indices.contains(position) { list[position].fate = fate }
+        recipients = list
     }
 
     /// The batch of a job that intake gave to the worker at once.
     public init(job: String, epoch: String, watermark: Int, taken recipients: RecipientList) {
         self.job = job
-        batch = "0"
         self.epoch = epoch
-        pass = .first
         self.watermark = watermark
-        deliveries = 1
-        abort = ""
-        ending = nil
-        isQuarantined = false
-        isProbe = false
         let recipients = recipients.withoutRest
         self.recipients = recipients.indices.map { ClaimedRecipient(index: $0, text: recipients.shared($0)) }
     }
@@ -108,7 +91,7 @@ public struct ClaimedRecipient: Equatable, Sendable {
         self.init(index: index, text: SharedText(value), history: history, fate: fate)
     }
 
-    /// ``text`` as a `String`, made anew by each access.
+    /// ``text`` as a `String`, made by each access.
     public var value: String {
         get { text.string }
         set { text = SharedText(newValue) }

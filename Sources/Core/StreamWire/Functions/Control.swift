@@ -1,12 +1,10 @@
-/// What an operator does to jobs and projects. Each function's contract stands above it in the library.
+/// Calls of operators. Each function's contract stands above it in the library.
 extension FunctionLibrary {
     /// Ends every recipient of a job that has no result yet as `cancelled`. Answers a ``JobControlReply``.
     public static func cancel(_ keys: ProjectKeys, job: String) -> RedisCommand { call("cancel", keys, ["id": job]) }
 
-    /// Cancels a job that no worker has taken yet: an entry of `jobs`, known by its own id or by the producer's. Answers an
+    /// Cancels a job by its own id or its entry's, which is searched in `jobs` behind `entry`. Answers an
     /// ``EntryCancelReply``.
-    ///
-    /// - Parameter entry: entries up to this one were searched; nil for none.
     public static func cancelEntry(_ keys: ProjectKeys, job: String, behind entry: String? = nil) -> RedisCommand {
         call("cancel_entry", keys, ["id": job, "behind": entry ?? "-"])
     }
@@ -25,8 +23,7 @@ extension FunctionLibrary {
     /// Lifts an operator's pause, and has a blocked project probed at once. Answers `ok`.
     public static func resumeProject(_ keys: ProjectKeys) -> RedisCommand { call("resume_project", keys) }
 
-    /// A parked job goes on with its unfinished recipients; a rejected entry is pushed again as it was. Answers a
-    /// ``ReplayReply``.
+    /// Resumes a parked job, or pushes a rejected entry again. Answers a ``ReplayReply``.
     public static func replay(_ keys: ProjectKeys, entryID: String) -> RedisCommand {
         call("replay", keys, ["entry": entryID])
     }
@@ -41,7 +38,7 @@ extension FunctionLibrary {
 public enum JobControlReply: Equatable, Sendable {
     /// Done, now or before; with the job's state.
     case ok(state: String)
-    /// The job was over before; nothing changed.
+    /// The job was over before.
     case over(state: String)
     /// There is no such job: never pushed, not yet taken by a worker, or no longer kept.
     case missing
@@ -49,7 +46,7 @@ public enum JobControlReply: Equatable, Sendable {
     case parked
 
     public init?(_ value: RedisValue) {
-        guard let reply = FunctionReply(value) else { return nil }
+        guard let reply = NamedValues(value) else { return nil }
         switch (reply.outcome, reply.text("state")) {
         case ("ok", let state?): self = .ok(state: state)
         case ("over", let state?): self = .over(state: state)
@@ -60,7 +57,6 @@ public enum JobControlReply: Equatable, Sendable {
     }
 }
 
-/// The reply of `cancel_entry`.
 public enum EntryCancelReply: Equatable, Sendable {
     /// The entry's job ends as soon as a worker takes it.
     case found
@@ -69,7 +65,7 @@ public enum EntryCancelReply: Equatable, Sendable {
     case missing
 
     public init?(_ value: RedisValue) {
-        guard let reply = FunctionReply(value) else { return nil }
+        guard let reply = NamedValues(value) else { return nil }
         switch (reply.outcome, reply.text("entry")) {
         case ("ok", _): self = .found
         case ("more", let entry?): self = .more(behind: entry)
@@ -79,21 +75,19 @@ public enum EntryCancelReply: Equatable, Sendable {
     }
 }
 
-/// The reply of `replay`.
 public enum ReplayReply: Equatable, Sendable {
     /// The parked job goes on with its unfinished recipients; the entry has left `dead`.
     case resumed(job: String)
     /// The rejected fields were pushed again, as this entry of `jobs`.
     case pushed(entryID: String)
-    /// No such entry in `dead`.
     case missing
-    /// The entry's job was parked and is no longer there, or no longer parked.
+    /// The entry's job is no longer there, or no longer parked.
     case gone(job: String)
     /// Another job of the same id is not over yet; the entry stays in `dead`.
     case busy(job: String)
 
     public init?(_ value: RedisValue) {
-        guard let reply = FunctionReply(value) else { return nil }
+        guard let reply = NamedValues(value) else { return nil }
         switch (reply.outcome, reply.text("job") ?? reply.text("entry")) {
         case ("resumed", let job?): self = .resumed(job: job)
         case ("pushed", let entryID?): self = .pushed(entryID: entryID)
@@ -105,15 +99,13 @@ public enum ReplayReply: Equatable, Sendable {
     }
 }
 
-/// The reply of `drop`.
 public enum DropReply: Equatable, Sendable {
     /// The entry has left `dead`; if its job was parked, its unfinished recipients are being cancelled.
     case dropped(job: String)
-    /// No such entry in `dead`.
     case missing
 
     public init?(_ value: RedisValue) {
-        guard let reply = FunctionReply(value) else { return nil }
+        guard let reply = NamedValues(value) else { return nil }
         switch (reply.outcome, reply.text("job")) {
         case ("dropped", let job?): self = .dropped(job: job)
         case ("missing", _): self = .missing

@@ -3,9 +3,7 @@ public import FanfareModel
 /// The call of `intake`: a checked entry becomes a job.
 public struct IntakeCall: Sendable {
     public let job: Job
-    /// The fields that workers need to send for the job.
     public let spec: JobSpec
-    /// See ``recipients(of:)``.
     public let recipients: RecipientList?
     public var dedupeMs: Int64
     public var keepMs: Int64
@@ -22,7 +20,7 @@ public struct IntakeCall: Sendable {
     public var connection = 0
     /// The worker's estimate of the project's time; 0 when it has none yet.
     public var nowMs: Int64 = 0
-    /// The entry's own fields, kept for the person who finds the job parked. Message and recipients are kept anyway.
+    /// The entry's own fields, for the person who finds the job parked, without message and recipients.
     public var originals: [(name: String, value: [UInt8])]
 
     public init(
@@ -50,9 +48,8 @@ public struct IntakeCall: Sendable {
     }
 
     public func command(_ keys: ProjectKeys) -> RedisCommand {
-        let texts = spec.texts
-        let audience = audienceTexts
-        let fields = 1 + texts.count + audience.count
+        let texts = spec.texts + audienceTexts
+        let pairs = 1 + texts.count + originals.count
         let isLarge = recipients.map { $0.byteCount >= RedisCommand.large } ?? false
         let copied = isLarge ? 0 : recipients?.byteCount ?? 0
         let size = spec.message.count + originals.reduce(0) { $0 + $1.value.count } + copied
@@ -61,9 +58,9 @@ public struct IntakeCall: Sendable {
             "intake",
             keys,
             bytes: size + 768,
-            words: 17 + 2 * (fields + originals.count) + batches
+            words: 17 + 2 * pairs + batches
         )
-        appendHead(to: &command, pairs: fields + originals.count)
+        appendHead(to: &command, pairs: pairs)
         for (name, value) in originals {
             command.append { word in
                 word.append(contentsOf: "f.".utf8)
@@ -73,7 +70,7 @@ public struct IntakeCall: Sendable {
         }
         command.append("message")
         command.append(spec.message)
-        for (name, value) in texts + audience {
+        for (name, value) in texts {
             command.append(name)
             command.append(value)
         }
@@ -148,8 +145,8 @@ public struct IntakeCall: Sendable {
         return min(86_400_000, overflow ? .max : scaled / Int64(max(1, fanoutRate)))
     }
 
-    /// The recipients that an entry itself names; nil for an audience. An operation on a group has one, the group: by its
-    /// key, or by its name while the key is not known.
+    /// The recipients that an entry itself names; nil for an audience. An operation on a group has the group's key, or its
+    /// name while the key is not known.
     public static func recipients(of job: Job) -> RecipientList? {
         switch job.target {
         case .tokens(let tokens): return tokens
@@ -175,7 +172,7 @@ public enum IntakeReply: Equatable, Sendable {
     case taken(epoch: String, permits: Int)
 
     public init?(_ value: RedisValue) {
-        guard let reply = FunctionReply(value) else { return nil }
+        guard let reply = NamedValues(value) else { return nil }
         switch reply.outcome {
         case "gone": self = .gone
         case "duplicate": self = .duplicate
@@ -199,7 +196,7 @@ public struct AudienceReply: Equatable, Sendable {
 
     /// nil for every other job.
     public init?(_ value: RedisValue) {
-        guard let reply = FunctionReply(value), let size = reply.number("size"),
+        guard let reply = NamedValues(value), let size = reply.number("size"),
             let source = reply.text("source").flatMap(AudienceEstimate.Source.init(rawValue:))
         else { return nil }
         self.source = source

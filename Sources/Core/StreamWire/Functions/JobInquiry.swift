@@ -1,7 +1,5 @@
-/// Plain commands that read a job's place among the others. They change nothing. A private key that they read may be gone
-/// a moment later, which is an answer, too.
+/// Plain commands that read a job's place among the others. A private key that they read may be missing.
 public enum JobInquiry {
-    /// Redis TIME.
     public static var time: RedisCommand { RedisCommand("TIME") }
 
     /// The job's class and its name in the queue, answered as ``JobPlan``.
@@ -19,22 +17,20 @@ public enum JobInquiry {
         RedisCommand("HGET", keys.base + "active", job)
     }
 
-    /// The jobs that hold the slot.
     public static func active(_ keys: ProjectKeys) -> RedisCommand { RedisCommand("HKEYS", keys.base + "active") }
 
-    /// The first of the fan-outs that wait, in their order.
     public static func queue(_ keys: ProjectKeys, most: Int) -> RedisCommand {
         RedisCommand("ZRANGE", keys.base + "queue", "0", String(most - 1))
     }
 
-    /// One step through the jobs that are not over and need no person; or, with `parked`, those that need one.
+    /// One step through the open jobs or, with `parked`, the parked ones.
     public static func open(_ keys: ProjectKeys, parked: Bool, cursor: String) -> RedisCommand {
         RedisCommand("SSCAN", keys.base + (parked ? "jobs_parked" : "jobs_open"), cursor, "COUNT", "500")
     }
 
-    /// One step through all keys of Redis, for the jobs among them that are kept, those that are over included.
+    /// One step through all keys of Redis, for the project's jobs, also those that are over.
     public static func kept(_ keys: ProjectKeys, cursor: String) -> RedisCommand {
-        // The prefix may hold what is a pattern's sign; the braces around the project are none.
+        // The prefix may hold signs of patterns; braces are none.
         let literal = keys.job("").map { "*?[]\\".contains($0) ? "\\\($0)" : String($0) }.joined()
         return RedisCommand("SCAN", cursor, "MATCH", literal + "*", "COUNT", "1000", "TYPE", "hash")
     }

@@ -26,8 +26,8 @@ public struct JobSpec: Equatable, Sendable {
     public var subscription: String
     /// The name of the group that an operation is for; empty otherwise.
     public var groupName: String
-    /// The key of that group; empty where it is only to be learned.
-    public var groupKey: String
+    /// The key of that group; empty while it is not known.
+    public var groupKey = ""
     /// The tokens that an operation on a group is for.
     public var members: [String]
 
@@ -47,13 +47,12 @@ public struct JobSpec: Equatable, Sendable {
         tracestate = job.tracestate
         subscription = job.subscription
         groupName = job.groupName
-        groupKey = ""
         if job.operation.isGroupOperation, case .group(let key) = job.target { groupKey = key }
         members = job.members
         self.total = total
     }
 
-    /// Reads the flat hash; nil when a field that must be there is missing or wrong, which no version of ours writes.
+    /// Reads the hash; nil when a required field is missing or wrong.
     public init?(_ value: RedisValue) {
         guard let map = NamedValues(value), let kind = map.text("kind").flatMap(RecipientKind.init(rawValue:)),
             let message = map["message"]?.bytes, let total = map.number("total"),
@@ -81,8 +80,7 @@ public struct JobSpec: Equatable, Sendable {
         members = (map.text("members") ?? "").split(separator: "\n").map(String.init)
     }
 
-    /// What ``IntakeCall`` writes besides the message. `total` and `audience` are written by the function itself; what a
-    /// producer left unsaid is not written, since each field costs as much again in Redis as the bytes of a short one.
+    /// The fields that ``IntakeCall`` writes besides the message, without defaults, which would cost memory in Redis.
     var texts: [(name: String, value: String)] {
         var texts = [("kind", kind.rawValue), ("since", String(sinceMs))]
         if format != .v1 { texts.append(("format", format.rawValue)) }

@@ -5,17 +5,13 @@ extension FunctionLibrary {
         call("register", keys, ["worker": worker])
     }
 
-    /// Keeps a worker's lease. Answers a ``RenewReply``.
-    ///
-    /// - Parameter about: what the worker reports of itself, for people; nil leaves the last report.
+    /// Keeps a worker's lease, and stores its report `about` itself. Answers a ``RenewReply``.
     public static func renew(_ keys: ProjectKeys, worker: String, about: String? = nil) -> RedisCommand {
         guard let about else { return call("renew", keys, rest: [worker]) }
         return call("renew", keys, ["worker": worker, "about": about])
     }
 
-    /// Frees the batches of a worker that let its lease run out. Answers their number; -1 when its counter has moved.
-    ///
-    /// - Parameter counter: the one that was seen for a whole lease.
+    /// Frees the batches of a worker whose `counter` stood still. Answers their number; -1 when it has moved.
     public static func declareDead(_ keys: ProjectKeys, worker: String, counter: String) -> RedisCommand {
         call("declare_dead", keys, ["worker": worker, "counter": counter])
     }
@@ -31,7 +27,7 @@ public struct RegisterReply: Equatable, Sendable {
     public var newsCursor: String
 
     public init?(_ value: RedisValue) {
-        guard let cursor = FunctionReply(value)?.text("news_cursor") else { return nil }
+        guard let cursor = NamedValues(value)?.text("news_cursor") else { return nil }
         newsCursor = cursor
     }
 }
@@ -39,24 +35,16 @@ public struct RegisterReply: Equatable, Sendable {
 public enum RenewReply: Equatable, Sendable {
     /// The worker was declared dead meanwhile.
     case fenced
-    /// All workers' counters.
-    case ok(counters: [Counter])
-
-    public struct Counter: Equatable, Sendable {
-        public var worker: String
-        public var counter: String
-    }
+    /// The counter of each worker.
+    case ok(counters: [String: String])
 
     public init?(_ value: RedisValue) {
-        guard let reply = FunctionReply(value) else { return nil }
+        guard let reply = NamedValues(value) else { return nil }
         if reply.outcome == "fenced" {
             self = .fenced
             return
         }
-        guard let flat = reply["counters"]?.array, flat.count.isMultiple(of: 2) else { return nil }
-        let counters = stride(from: 0, to: flat.count, by: 2).compactMap { at in
-            flat[at].string.flatMap { worker in flat[at + 1].string.map { Counter(worker: worker, counter: $0) } }
-        }
-        self = .ok(counters: counters)
+        guard let counters = reply["counters"].flatMap(NamedValues.init) else { return nil }
+        self = .ok(counters: counters.byName.compactMapValues(\.string))
     }
 }

@@ -1,7 +1,6 @@
-/// What a worker must hear at once.
+/// An event that a worker must learn at once.
 public enum News: Equatable, Sendable {
-    /// The job was paused or parked: unsent recipients of batches that were claimed before go back. Batches with a later
-    /// epoch were claimed after it went on.
+    /// The job was paused or parked: unsent recipients of batches up to this epoch go back.
     case stop(job: String, epoch: Int64)
     /// The job ends: each unfinished recipient gets this status without a send.
     case end(job: String, status: String)

@@ -1,11 +1,8 @@
-/// What has a limit beside the quota. Each function but `hold` answers the milliseconds to wait; 0: it may begin, and is
-/// counted.
+/// Limits beside the quota. Each function but `hold` answers the milliseconds to wait; 0: it may begin, and is counted.
 extension FunctionLibrary {
-    /// Asks whether a send to a recipient that FCM refused for its rate may begin.
+    /// Asks whether a send to a recipient, `<kind>:<recipient>`, that FCM refused for its rate may begin.
     ///
-    /// - Parameters:
-    ///   - recipient: `<kind>:<recipient>`.
-    ///   - nowMs: the worker's estimate of the project's time; 0 when it has none yet.
+    /// - Parameter nowMs: the worker's estimate of the project's time; 0 when it has none yet.
     public static func pace(_ keys: ProjectKeys, recipient: String, nowMs: Int64 = 0) -> RedisCommand {
         call("pace", keys, ["recipient": recipient, "worker_clock": String(nowMs)])
     }

@@ -18,7 +18,6 @@ extension FunctionLibrary {
     /// - Parameters:
     ///   - connection: number of the worker's connection; the reply to an earlier connection's call is an error.
     ///   - isSameServer: Redis has lost nothing, so the worker never sent a batch that it does not know.
-    ///   - known: all batches that this worker believes to hold.
     public static func reconcile(
         _ keys: ProjectKeys,
         worker: String,
@@ -34,9 +33,9 @@ extension FunctionLibrary {
         )
     }
 
-    /// Gives one batch back of which nothing is in flight. Answers 1; 0 when the worker was not its holder.
+    /// Gives back a batch without requests in flight. Answers 1; 0 when the worker was not its holder.
     ///
-    /// - Parameter watermark: the watermark; nil when Redis knows it.
+    /// - Parameter watermark: nil when Redis knows it.
     public static func release(
         _ keys: ProjectKeys,
         worker: String,
@@ -56,7 +55,7 @@ public struct ReconcileReply: Equatable, Sendable {
     public var lost: [String]
 
     public init?(_ value: RedisValue) {
-        guard let reply = FunctionReply(value), let freed = reply.number("freed"), let lost = reply["lost"]?.array
+        guard let reply = NamedValues(value), let freed = reply.number("freed"), let lost = reply["lost"]?.array
         else {
             return nil
         }

@@ -58,13 +58,13 @@ public struct RecordCall: Equatable, Sendable {
     public var job: String
     public var batch: String
     public var epoch: String
-    /// The watermark: sends below this position may begin once the call is answered; nil leaves it.
+    /// The watermark, which the reply confirms; nil leaves it.
     public var watermark: Int?
     /// Every recipient of the batch is accounted for: the batch closes.
     public var finish = false
     /// Facts only, from a worker that no longer holds the batch.
     public var late = false
-    /// The last send of the batch has begun; a fan-out whose batches all say so gives its slot up.
+    /// The last send of the batch has begun.
     public var allSent = false
     public var holdMs: Int64 = 0
     /// Why the project is blocked until an operator acts; empty when it is not.
@@ -152,7 +152,7 @@ public enum RecordReply: Equatable, Sendable {
     case gone
 
     public init?(_ value: RedisValue) {
-        guard let reply = FunctionReply(value) else { return nil }
+        guard let reply = NamedValues(value) else { return nil }
         switch reply.outcome {
         case "ok": self = .ok(abort: reply.text("abort") ?? "")
         case "stale": self = .stale

@@ -201,7 +201,7 @@ final class Intake {
                 )
                 handle(.failed(pending))
             case .success(let value):
-                let isNew = FunctionReply(value)?.outcome == "rejected"
+                let isNew = NamedValues(value)?.outcome == "rejected"
                 if isNew {
                     project.logger.notice(
                         "A job was rejected.",

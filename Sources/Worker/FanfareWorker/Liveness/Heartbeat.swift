@@ -108,7 +108,7 @@ private final class HeartbeatDriver {
             }
             self.leases.renewed(project, name: name, until: sentAt + self.configuration.leaseSpanNs)
             self.reports.send(
-                .counters(project: project, counters: counters.map { (worker: $0.worker, counter: $0.counter) })
+                .counters(project: project, counters: counters.map { (worker: $0.key, counter: $0.value) })
             )
         }
     }

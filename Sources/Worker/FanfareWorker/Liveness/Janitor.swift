@@ -39,10 +39,10 @@ final class Janitor {
             guard let self, let reply = (try? result.get()).flatMap({ RepairReply($0) }) else { return }
             cursor = reply.cursor
             project.meters.repaired(reply.jobs.count)
-            for job in reply.jobs {
+            for (job, uncounted) in reply.jobs {
                 project.logger.warning(
                     "A repair ended a job: all recipients had their result, but the job counted some as open.",
-                    metadata: ["job": "\(job.id)", "unknown": "\(job.uncounted)"]
+                    metadata: ["job": "\(job)", "unknown": "\(uncounted)"]
                 )
             }
         }
