@@ -24,7 +24,7 @@ import Testing
         return nowMs
     }
 
-    private func claim(_ bench: LibraryBench, told nowMs: Int64, _ worker: String = "w1") async throws -> ClaimReply {
+    private func claim(_ bench: LibraryBench, clock nowMs: Int64, _ worker: String = "w1") async throws -> ClaimReply {
         var call = ClaimCall(
             worker: worker,
             most: 4,
@@ -52,52 +52,52 @@ import Testing
         try await withBench { bench in
             // A positive step is a clock that was set back.
             let before = try await step(bench, by: -stepMs, retryIn: 300)
-            let reply = try await claim(bench, told: before + 5)
+            let reply = try await claim(bench, clock: before + 5)
             #expect((before...before + 2_005).contains(reply.nowMs), "\(reply.nowMs - before)")
             #expect(reply.claims.isEmpty && (0...300).contains(reply.holdMs))
             #expect(abs(reply.projectClockOffsetMs - stepMs) <= 60_000)
-            try await until("j") { try await claim(bench, told: 0) }
+            try await until("j") { try await claim(bench, clock: 0) }
         }
     }
 
     @Test func clockSetBackAndForwardKeepsTheProjectsTime() async throws {
         try await withBench { bench in
-            let first = try await claim(bench, told: 0)
+            let first = try await claim(bench, clock: 0)
             // Set back by an hour: what was seen is an hour ahead.
             let ahead = first.nowMs + Self.hour
             _ = try await bench.call(RedisCommand("HSET", bench.keys.base + "ctl", "clock", String(ahead)))
-            let back = try await claim(bench, told: ahead)
+            let back = try await claim(bench, clock: ahead)
             #expect(abs(back.projectClockOffsetMs - Self.hour) < 5_000 && back.nowMs >= ahead)
             // And set forward: the same, seen from a project whose time is an hour behind.
             let ctl = RedisCommand("HSET", bench.keys.base + "ctl", "clock", String(first.nowMs), "lead", "0")
             _ = try await bench.call(ctl)
             _ = try await bench.call(RedisCommand("HINCRBY", bench.keys.base + "ctl", "lead", String(Self.hour)))
-            let forward = try await claim(bench, told: first.nowMs)
+            let forward = try await claim(bench, clock: first.nowMs)
             #expect(abs(forward.projectClockOffsetMs) < 5_000 && abs(forward.nowMs - first.nowMs) < 5_000)
         }
     }
 
-    /// Small steps are not told from a slow call; together they are no more than one of them.
+    /// Small steps look like slow calls; together they move the project's time no further than one of them.
     @Test func manySmallClockStepsDoNotAddUp() async throws {
         try await withBench { bench in
-            var nowMs = try await claim(bench, told: 0).nowMs
+            var nowMs = try await claim(bench, clock: 0).nowMs
             let ctl = bench.keys.base + "ctl"
             for _ in 0..<10 {
                 // Each moves the server's clock back by 1.5 s: what it shows is so much less than before.
                 _ = try await bench.call(RedisCommand("HINCRBY", ctl, "lead", "-1500"))
-                let reply = try await claim(bench, told: nowMs)
+                let reply = try await claim(bench, clock: nowMs)
                 #expect(nowMs - reply.nowMs <= 2_000)
                 nowMs = max(nowMs, reply.nowMs)
             }
         }
     }
 
-    /// With nobody there for an hour, an hour has passed.
+    /// After an hour without a call an hour has passed.
     @Test(arguments: [true, false]) func timePassesWithoutCalls(isKnown: Bool) async throws {
         try await withBench { bench in
             let before = try await step(bench, by: Self.hour, retryIn: 3_000)
             // The worker's own clock went on; one that has just started knows none.
-            let reply = try await claim(bench, told: isKnown ? before + Self.hour + 60_000 : 0)
+            let reply = try await claim(bench, clock: isKnown ? before + Self.hour + 60_000 : 0)
             #expect(reply.nowMs >= before + Self.hour)
             #expect(reply.projectClockOffsetMs == 0, "before \(before), now \(reply.nowMs)")
             #expect(reply.claims.count == 1 && reply.holdMs == 0)
@@ -107,13 +107,13 @@ import Testing
     /// What producers name is a time of the day, whatever happened to the clock.
     @Test func notBeforeAndExpiryAreTimesOfTheDay() async throws {
         try await withBench { bench in
-            let first = try await claim(bench, told: 0)
+            let first = try await claim(bench, clock: 0)
             let ahead = first.nowMs + Self.hour
             _ = try await bench.call(RedisCommand("HSET", bench.keys.base + "ctl", "clock", String(ahead)))
-            _ = try await claim(bench, told: ahead)
+            _ = try await claim(bench, clock: ahead)
             try await bench.intake("later", tokens(1)) { $0.notBefore = first.nowMs + 60_000 }
             try await bench.intake("over", tokens(1)) { $0.expiresAt = first.nowMs + 60_000 }
-            let reply = try await claim(bench, told: ahead)
+            let reply = try await claim(bench, clock: ahead)
             #expect(reply.claims.map(\.job) == ["over"] && reply.claims.first?.ending == nil)
             #expect((0...60_000).contains(reply.nextDueMs - reply.nowMs), "\(reply.nextDueMs - reply.nowMs)")
             let created = try await bench.job("later")["created_ms"].flatMap { Int64($0) }
@@ -128,7 +128,7 @@ import Testing
             _ = try await bench.call(FunctionLibrary.pause(bench.keys, job: "j"))
             _ = try await bench.call(FunctionLibrary.resume(bench.keys, job: "j"))
             _ = try await bench.call(FunctionLibrary.overview(bench.keys))
-            let reply = try await claim(bench, told: before + 5)
+            let reply = try await claim(bench, clock: before + 5)
             #expect(reply.nowMs < before + 2_005 && reply.claims.isEmpty)
         }
     }

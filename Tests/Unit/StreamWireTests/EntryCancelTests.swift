@@ -30,7 +30,7 @@ import Testing
         return try await bench.intake(job, taker: "w1")
     }
 
-    @Test(arguments: [1, 2_500]) func anEntryThatIsCancelledEndsWhenItIsTaken(count: Int) async throws {
+    @Test(arguments: [1, 2_500]) func cancelledEntryEndsWhenItIsTaken(count: Int) async throws {
         try await withBench { bench in
             let entry = try await push(bench, "j")
             let other = try await push(bench, "k")
@@ -75,8 +75,7 @@ import Testing
         }
     }
 
-    /// What a rejected entry, or one that was there twice, leaves behind is nothing.
-    @Test func whatIsNotTakenLeavesNothingBehind() async throws {
+    @Test func rejectedAndDuplicateEntriesLeaveNoMark() async throws {
         try await withBench { bench in
             let bad = try await push(bench, "bad")
             #expect(try await cancel(bench, "bad") == .found)

@@ -358,8 +358,7 @@ import Testing
         }
     }
 
-    /// Redis came back with a state in which an earlier call of the batch was not written, and nobody noticed: who is
-    /// missing is looked after, whatever the call says.
+    /// Redis came back with a state before an earlier call of the batch: the batch stays open for the missing recipients.
     @Test(arguments: [true, false]) func batchWithAMissingRecipientDoesNotClose(isRetry: Bool) async throws {
         try await withBench { bench in
             try await bench.intake("j", tokens(3))

@@ -144,7 +144,7 @@ import Testing
             try await bench.declareDead("w2")
             let freed = try await ask("w1", open: 1)
             #expect(freed == 0, "a dead worker has no connections")
-            // What it still says on its way out counts for nobody, or it would be counted for ever.
+            // A late report of a dead worker is not stored: it would be counted for ever.
             let late = FunctionLibrary.connect(bench.keys, worker: "w2", open: 2_499, wantsMore: false)
             #expect(try await bench.call(late).integer == 1_000)
             let asked = try await ask("w2", open: 2_499)

@@ -4,7 +4,7 @@ import StreamWire
 import TestSupport
 import Testing
 
-/// What people are told of a project and its jobs.
+/// The state of a project and its jobs, as people see it.
 @Suite struct OverviewTests {
     @Test func overviewShowsTheQuotaAndTheRestOfATurn() async throws {
         try await withBench { bench in

@@ -40,7 +40,7 @@ import Testing
             let start = try await bench.claim(call("w1", fanout: 100_000, quota: 60_000_000))
             var lent = start.permits
             var now = start.nowMs
-            // What nobody asks for within a quarter of a second is not kept for later.
+            // Permits that no worker asks for within a quarter of a second are lost.
             var missed: Int64 = 0
             while now < start.nowMs + 500 {
                 let reply = try await bench.claim(call("w1", fanout: 1_000_000, quota: 60_000_000))
@@ -162,7 +162,7 @@ import Testing
         }
     }
 
-    @Test func aTakeOverSharesWhatItHearsAgain() async throws {
+    @Test func holdOfTheNextHolderIsNotTakenForARepeatedCall() async throws {
         try await withBench { bench in
             try await bench.intake("j", tokens(2))
             let first = try #require(try await bench.claim("w1").claims.first)

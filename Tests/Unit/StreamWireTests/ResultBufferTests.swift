@@ -42,9 +42,9 @@ import Testing
         #expect(all.divided(into: parts.map(\.count)) == parts)
     }
 
-    /// Each result is set once, whoever brings it and in whatever company: in a batch's one piece, or one by one.
+    /// Each result is set once, in one range of a batch or one by one.
     @Test(arguments: [[0, 1], [3, 8, 5, 2, 11, 4, 0], Array((0..<1_000).reversed()), [1_499, 7, 1_000, 2, 999, 8]])
-    func onlyWhatIsNewCounts(earlier: [Int]) async throws {
+    func onlyNewResultsCount(earlier: [Int]) async throws {
         try await withBench { bench in
             try await bench.intake("j", tokens(1_500))
             let claims = try await bench.claim("w1").claims
@@ -90,14 +90,14 @@ import Testing
         #expect(all.flaggedMaybeDuplicate() == flagged, "flagged together as each by itself")
     }
 
-    @Test func anObjectThatNobodyWantsIsNotMade() {
+    @Test func unwantedObjectIsNotWritten() {
         var results = ResultBuffer()
-        results.append(index: 0, status: .sent) { _ in Issue.record("nobody wants it") }
+        results.append(index: 0, status: .sent) { _ in Issue.record("the object is not wanted") }
         #expect(words(results).contains("[0]") && words(results).contains("s"))
         #expect(words(results.flaggedMaybeDuplicate()) == words(results))
     }
 
-    @Test func aFlagIsAddedOnceAndBringsSpareObjects() {
+    @Test func flagIsAddedOnceAndBringsSpareObjects() {
         var results = ResultBuffer()
         results.append(index: 0, status: .sent, object: .wanted) { $0 += object(0) }
         results.append(index: 1, status: .sent, object: .spare) { $0 += Array(#"{"i":1}"#.utf8) }
@@ -150,7 +150,7 @@ import Testing
     }
 
     /// A few results may be as long as many are.
-    @Test func whatIsNotCopiedGoesTogetherWithOthers() throws {
+    @Test func sharedObjectsAreCoalescedWithOthers() throws {
         let keys = ProjectKeys(prefix: "fanfare", project: "p")
         let calls = [results([0]), results(Array(0..<300)), results([3, 4])].map(command)
         #expect(calls.map(\.shared.isEmpty) == [true, false, true])

@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test func theSlotIsHandedOverWithTheLastSendAndNotWithTheLastAnswer() async throws {
+    @Test func slotIsHandedOverWithTheLastSend() async throws {
         try await withBench { bench in
             try await bench.intake("a", tokens(1_001))
             try await bench.intake("b", tokens(1_001))
