@@ -1,18 +1,18 @@
 import Glibc
 
-/// Where libFuzzer comes in. One process fuzzes one parser, the one that `FANFARE_FUZZ` names.
+/// Entry point of libFuzzer. One process fuzzes one parser, named by `FANFARE_FUZZ`.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzOneInput(_ data: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
-    // A copy of exactly this length, so that the address sanitizer sees the first byte read beyond it.
+    // A copy of exactly this length, so that the address sanitizer detects a read beyond it.
     FuzzTarget.chosen.run(Array(UnsafeBufferPointer(start: data, count: count)))
     return 0
 }
 
-/// One parser, fed bytes that a peer, a producer or a file could hold. It may refuse them; it may not trap, read beyond
-/// them or break what its rule says.
+/// One parser and its fuzz test. The bytes stand for the input of a peer, a producer or a file. The parser may refuse
+/// them; it must not trap, read beyond them or break the rules checked by ``run``.
 struct FuzzTarget: Sendable {
     let name: String
-    /// Inputs to begin with.
+    /// The initial corpus.
     let seeds: [String]
     let run: @Sendable ([UInt8]) -> Void
 
@@ -29,13 +29,13 @@ struct FuzzTarget: Sendable {
         + [jobEntry, translation, condition, yaml, redisURL, userInfo, serviceAccount]
 }
 
-/// A broken rule, which libFuzzer takes for what it is: a crash with its input kept.
+/// Traps if a rule is broken, so that libFuzzer reports a crash and keeps the input.
 func check(_ holds: Bool, _ rule: @autoclosure () -> String, line: Int = #line) {
     if !holds { fatalError("line \(line): \(rule())") }
 }
 
-/// libFuzzer calls this once. With `FANFARE_FUZZ_SEEDS` it writes the seeds into that folder and ends, and with
-/// `FANFARE_FUZZ=list` it prints the names of all parsers: one program to run for everything.
+/// Initializer of libFuzzer, called once. With `FANFARE_FUZZ_SEEDS` it writes the seeds into that folder and exits.
+/// With `FANFARE_FUZZ=list` it prints the names of all parsers and exits.
 @_cdecl("LLVMFuzzerInitialize")
 public func fuzzInitialize(
     _ count: UnsafeMutablePointer<Int32>?,

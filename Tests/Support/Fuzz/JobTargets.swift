@@ -7,7 +7,7 @@ import RedisTransport
 @testable import FanfareCore
 @testable import FanfareReceiving
 
-/// What producers, operators and apps hand over.
+/// Parsers of input from producers, operators and apps.
 extension FuzzTarget {
     private static let messages = [
         #"{"notification":{"title":"t","body":"b"},"data":{"k":"v"},"android":{"ttl":"3.5s","priority":"high"}}"#,
@@ -45,13 +45,13 @@ extension FuzzTarget {
                 continue
             }
             check(!id.isEmpty && id.utf8.count <= 128, "a rejected job has an id")
-            check(reason.contains(": "), "path: rule, not \(reason)")
+            check(reason.contains(": "), "a reason has the form 'path: rule': \(reason)")
             check(reason.unicodeScalars.count <= 2_000, "a reason is short")
             check(reason.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }, "a reason is clean")
         }
     }
 
-    /// What intake has accepted must be sendable, whatever the transport.
+    /// A message that intake accepts can be sent over every transport.
     static let translation = FuzzTarget(name: "translation", seeds: messages) { bytes in
         for format in MessageFormat.allCases {
             for transport in [Transport.v1, .legacy] {
@@ -117,7 +117,7 @@ extension FuzzTarget {
         ]
     ) { bytes in
         guard let first = try? ReceivedNotification(json: bytes) else { return }
-        // As Apple's frameworks hand it over: the same values without their types.
+        // The same values without their types, as Apple's frameworks pass them.
         guard let object = (try? JSONParser.parse(bytes))?.object, let plain = plain(.object(object), depth: 0) else {
             return
         }

@@ -6,7 +6,7 @@ import StreamWire
 @testable import FCMWire
 @testable import RedisTransport
 
-/// What comes in pieces: XMPP's XML and Redis' replies.
+/// Parsers of streams, whose input arrives in pieces: XMPP's XML and Redis' replies.
 extension FuzzTarget {
     private static let header =
         "<?xml version='1.0'?><stream:stream xmlns:stream='http://etherx.jabber.org/streams' xmlns='jabber:client'>"
@@ -21,7 +21,7 @@ extension FuzzTarget {
         header + "<iq type='result' id='bind-1'/></stream:stream>", "<!DOCTYPE a [<!ENTITY e \"x\">]><a>&e;</a>",
     ]
 
-    /// The first byte says how large the pieces are that the rest comes in.
+    /// Splits all bytes after the first into pieces; the first byte is the size of a piece.
     private static func pieces(_ bytes: [UInt8]) -> [[UInt8]] {
         let size = max(1, Int(bytes.first ?? 1))
         return stride(from: 1, to: bytes.count, by: size).map { Array(bytes[$0..<min(bytes.count, $0 + size)]) }
@@ -42,7 +42,7 @@ extension FuzzTarget {
         let limits = XMLStreamLimits(maxStanzaBytes: 2_000, maxDepth: 8, maxAttributes: 8, maxTagBytes: 500)
         let cut = events(XMLStreamParser(limits: limits), pieces(bytes))
         let whole = events(XMLStreamParser(limits: limits), [Array(bytes.dropFirst())])
-        check(cut.events == whole.events && cut.ok == whole.ok, "the cuts do not matter: \(cut), \(whole)")
+        check(cut.events == whole.events && cut.ok == whole.ok, "the split changes the events: \(cut), \(whole)")
     }
 
     static let xmppSession = FuzzTarget(name: "xmpp", seeds: stanzas.map { "\u{40}" + $0 }) { bytes in
@@ -51,25 +51,25 @@ extension FuzzTarget {
         var session = XMPPSession(settings)
         var outcomes: [UInt64: Int] = [:]
         var tags: UInt64 = 0
-        func take(_ event: XMPPSession.Event, _ nowMs: Int64) {
+        func handle(_ event: XMPPSession.Event, _ nowMs: Int64) {
             for case .complete(let tag, _) in session.handle(event, nowMs: nowMs) { outcomes[tag, default: 0] += 1 }
         }
         let parser = XMLStreamParser()
-        take(.connected, 0)
+        handle(.connected, 0)
         var nowMs: Int64 = 0
         for piece in pieces(bytes) {
             nowMs += 100
             guard let events = try? parser.feed(piece) else {
-                take(.unreadable(reason: "garbage"), nowMs)
+                handle(.unreadable(reason: "garbage"), nowMs)
                 break
             }
-            for event in events { take(.arrived(event), nowMs) }
+            for event in events { handle(.arrived(event), nowMs) }
             if session.room > 0 {
                 tags += 1
-                take(.send(tag: tags, messageID: "m\(tags)", json: Array("{}".utf8)), nowMs)
+                handle(.send(tag: tags, messageID: "m\(tags)", json: Array("{}".utf8)), nowMs)
             }
         }
-        take(.lost(reason: "end", handedOver: .max), nowMs)
+        handle(.lost(reason: "end", handedOver: .max), nowMs)
         check(outcomes.count == Int(tags) && outcomes.values.allSatisfy { $0 == 1 }, "one outcome for each message")
     }
 
@@ -94,13 +94,13 @@ extension FuzzTarget {
                 while let value = try reader.next() { interpret(value) }
             }
         } catch {
-            check(error.code == .protocolError, "\(error.code) is not about the protocol")
+            check(error.code == .protocolError, "\(error.code) is not a protocol error")
             let isClean = error.message.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
             check(isClean, "a message holds no control character")
         }
     }
 
-    /// Every value is given to everybody who reads replies: a server of another version may answer anything.
+    /// Passes a value to every parser of replies, because a server of another version may answer anything.
     private static func interpret(_ value: RedisValue) {
         _ = ClaimReply.parse(value)
         _ = JobSpec(value)

@@ -2,7 +2,7 @@ import FCMWire
 import FanfareJSON
 import FanfareModel
 
-/// What FCM and Google answer.
+/// Parsers of answers from FCM and from Google's token endpoint.
 extension FuzzTarget {
     private static let bodies = [
         #"{"name":"projects/p/messages/0:1500415314455276%31bd1c9631bd1c96"}"#,
@@ -20,7 +20,7 @@ extension FuzzTarget {
         bytes in
         guard let value = try? JSONParser.parse(bytes, limits: JSONLimits()) else { return }
         let text = value.jsonBytes
-        check((try? JSONParser.parse(text, limits: JSONLimits())) == value, "what was written is read back")
+        check((try? JSONParser.parse(text, limits: JSONLimits())) == value, "a written value is read back")
     }
 
     static let date = FuzzTarget(
@@ -32,12 +32,12 @@ extension FuzzTarget {
         for now in [0, 1_700_000_000_000, Int64.max, Int64.min] {
             for date in [nil, "Sun, 06 Nov 1994 08:49:37 GMT", text] {
                 guard let wait = RetryAfterParser.milliseconds(text, date: date, nowMs: now) else { continue }
-                check((1...RetryAfterParser.maximumMs).contains(wait), "\(wait) is no wait")
+                check((1...RetryAfterParser.maximumMs).contains(wait), "\(wait) is outside the allowed waits")
             }
         }
     }
 
-    /// The first byte chooses status, content type and completeness; the rest is the body.
+    /// The first byte selects status, content type and completeness; the rest is the body.
     private static func answer(_ bytes: [UInt8]) -> HTTPAnswer {
         let choice = Int(bytes.first ?? 0)
         let statuses = [200, 200, 400, 401, 403, 404, 409, 429, 500, 503, 201, 302, 599, 0, Int.max, Int.min]
@@ -93,15 +93,18 @@ extension FuzzTarget {
     }
 
     private static func bounded(_ failure: Failure) {
-        check(failure.rawError.utf8.count <= RawError.maximumBytes, "a peer's words are cut")
+        check(failure.rawError.utf8.count <= RawError.maximumBytes, "a peer's error text is truncated")
         let isClean = failure.rawError.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
-        check(isClean, "a peer's words hold no control character")
+        check(isClean, "a peer's error text contains no control character")
     }
 
     static let management = FuzzTarget(name: "management", seeds: bodies.map { "\u{0}" + $0 }) { bytes in
         let outcome = RequestOutcome.answered(answer(bytes))
         let tokens = ["a", "b"]
-        check(TopicBatch.verdicts(outcome, tokens: tokens, nowMs: 0).count == tokens.count, "one for each token")
+        check(
+            TopicBatch.verdicts(outcome, tokens: tokens, nowMs: 0).count == tokens.count,
+            "one verdict for each token"
+        )
         for operation in Operation.allCases {
             _ = GroupOperation.verdict(outcome, op: operation, key: "k", nowMs: 0)
             _ = TopicSubscription.verdict(outcome, op: operation, nowMs: 0)
@@ -117,6 +120,6 @@ extension FuzzTarget {
     ) { bytes in
         guard case .success(let token) = TokenRequest.parse(answer(bytes)) else { return }
         check(token.value.utf8.allSatisfy { (0x21...0x7E).contains($0) }, "a token fits into a header")
-        check((0...86_400_000).contains(token.lifetimeMs), "\(token.lifetimeMs) is no lifetime")
+        check((0...86_400_000).contains(token.lifetimeMs), "\(token.lifetimeMs) is outside the allowed lifetimes")
     }
 }

@@ -1,5 +1,5 @@
-/// A private authority and certificates signed by it, made by the `openssl` program in a folder of their own, which goes
-/// with the last copy of this value.
+/// A private certificate authority and the certificates that it signed. The `openssl` program creates them in a
+/// temporary folder, which is removed with the last copy of this value.
 public struct Certificates: Sendable {
     public struct Identity: Sendable {
         public let certFile: String
@@ -22,7 +22,7 @@ public struct Certificates: Sendable {
 
     /// - Parameters:
     ///   - names: subject alternative names such as `DNS:localhost` and `IP:127.0.0.1`; none for a client.
-    ///   - isClientToo: for a server that also calls others.
+    ///   - isClientToo: true for a server that also connects to other servers.
     public func issue(_ name: String, names: [String], isClientToo: Bool = false) throws -> Identity {
         let (key, request, cert) = (folder.file("\(name).key"), folder.file("\(name).csr"), folder.file("\(name).pem"))
         try Self.openssl([
@@ -39,7 +39,7 @@ public struct Certificates: Sendable {
         return Identity(certFile: cert, keyFile: key)
     }
 
-    /// The text of a service account file whose key, made for it, can sign.
+    /// The text of a service account file with a new private key.
     public static func serviceAccount() throws -> String {
         let key = String(decoding: try openssl(["genrsa", "2048"]), as: UTF8.self)
         return #"{"type":"service_account","client_email":"a@b","private_key":""#

@@ -1,9 +1,9 @@
 internal import EventLoop
 internal import Foundation
 
-/// A TCP proxy on loopback that misbehaves on command: what `tc netem` would do on a kernel that has it.
+/// A TCP proxy on loopback that injects network faults, like `tc netem` on kernels that have it.
 ///
-/// One thread owns every socket; the commands below are orders that it carries out within a few milliseconds.
+/// One thread owns every socket. It applies the faults set below within a few milliseconds.
 public final class ChaosProxy: Sendable {
     public enum Way: Hashable, Sendable { case toServer, toClient }
 
@@ -11,10 +11,10 @@ public final class ChaosProxy: Sendable {
         var upstream: UInt16
         var latencyMs: Int64 = 0
         var swallowed: Set<Way> = []
-        /// Bytes of each connection that reach the client; nil for all.
+        /// The most bytes of each connection that reach the client; nil for no limit.
         var mostToClient: Int?
         var speaksGarbage = false
-        /// Grows with each order to reset what is open.
+        /// Increases with each request to reset the open connections.
         var resets = 0
         var isStopped = false
     }
@@ -22,7 +22,7 @@ public final class ChaosProxy: Sendable {
     public let port: UInt16
     private let orders: Locked<Orders>
 
-    /// - Parameter upstream: a port on loopback; nothing has to listen there yet.
+    /// - Parameter upstream: a port on loopback; its server may start later.
     public init(upstream: UInt16) throws {
         let orders = Locked(Orders(upstream: upstream))
         let (listener, port) = try ProxySockets.listen()
@@ -33,13 +33,13 @@ public final class ChaosProxy: Sendable {
 
     deinit { stop() }
 
-    /// Ends every connection and takes no more. Safe to call twice.
+    /// Closes every connection and accepts no more. Safe to call twice.
     public func stop() { orders.withLock { $0.isStopped = true } }
 
-    /// Every open connection ends with a TCP reset on both sides.
+    /// Ends every open connection with a TCP reset on both sides.
     public func reset() { orders.withLock { $0.resets += 1 } }
 
-    /// From now on clients reach another server; those that are connected are reset.
+    /// Connects new clients to another server and resets the open connections.
     public func switchUpstream(to port: UInt16) {
         orders.withLock {
             $0.upstream = port
@@ -47,17 +47,16 @@ public final class ChaosProxy: Sendable {
         }
     }
 
-    /// Delays every byte, either way, by at least this. 0 ends it.
+    /// Delays every byte in both directions by at least `milliseconds`; 0 ends the delay.
     public func delay(milliseconds: Int64) { orders.withLock { $0.latencyMs = milliseconds } }
 
-    /// What goes this way is taken and thrown away, on open and on new connections, as by a half-open path.
+    /// Drops all bytes in this direction, on open and new connections, like a half-open connection.
     public func swallow(_ way: Way) { orders.withLock { _ = $0.swallowed.insert(way) } }
 
-    /// Of each connection, open or new, the client gets so many bytes and nothing behind them: an answer stands still in its
-    /// middle.
+    /// Forwards at most `most` bytes of each connection to the client, so that an answer stalls in the middle.
     public func stall(afterBytesToClient most: Int) { orders.withLock { $0.mostToClient = most } }
 
-    /// New connections are answered with bytes that are no protocol's, and those that are open are reset.
+    /// Answers new connections with bytes of no protocol and resets the open ones.
     public func speakGarbage() {
         orders.withLock {
             $0.speaksGarbage = true
@@ -65,7 +64,7 @@ public final class ChaosProxy: Sendable {
         }
     }
 
-    /// An honest proxy again. Connections with a gap in their bytes are of no more use and are reset.
+    /// Ends all faults. Resets connections that lost bytes.
     public func heal() {
         orders.withLock {
             if !$0.swallowed.isEmpty || $0.mostToClient != nil { $0.resets += 1 }
@@ -77,16 +76,16 @@ public final class ChaosProxy: Sendable {
     }
 }
 
-/// One proxied connection: two sockets, and what was read from the one and is due at the other.
+/// One proxied connection: two sockets, and the bytes queued in each direction.
 private final class ProxyLink {
     struct Lane {
         let source: Int32
         let sink: Int32
         let way: ChaosProxy.Way
-        /// Oldest first: when they may go on, and the bytes.
+        /// Bytes to forward and when, oldest first.
         var queue: [(dueNs: UInt64, bytes: ArraySlice<UInt8>)] = []
         var waiting = 0
-        /// Bytes read and not thrown away.
+        /// Number of bytes read and not dropped.
         var passed = 0
         var isAtEnd = false
         var isFinished = false
@@ -106,7 +105,7 @@ private final class ProxyLink {
         for lane in lanes { ProxySockets.close(lane.source, reset: reset) }
     }
 
-    /// Reads what has come. False when the connection broke.
+    /// Reads available bytes. Returns false if the connection broke.
     func read(_ index: Int, _ orders: ChaosProxy.Orders, into buffer: inout [UInt8]) -> Bool {
         let count = recv(lanes[index].source, &buffer, buffer.count, Int32(MSG_DONTWAIT))
         if count < 0 { return errno == EAGAIN || errno == EINTR }
@@ -126,7 +125,7 @@ private final class ProxyLink {
         return true
     }
 
-    /// Writes what is due. False when the connection broke.
+    /// Writes the bytes that are due. Returns false if the connection broke.
     func write(_ index: Int) -> Bool {
         let now = EventLoop.readClock()
         while let head = lanes[index].queue.first, head.dueNs <= now {
@@ -150,10 +149,10 @@ private final class ProxyLink {
 }
 
 private final class ProxyLoop {
-    /// Between two looks at the orders and at what a delay has made due.
+    /// The longest time between two checks of the faults and of delayed bytes.
     private static let tickMs: Int32 = 4
     private static let mostWaiting = 4 << 20
-    private static let garbage = Array("\u{1}\u{2}no such protocol\r\n\r\n".utf8)
+    private static let garbage = Array("\u{1}\u{2}not a protocol\r\n\r\n".utf8)
 
     private let listener: Int32
     private let box: Locked<ChaosProxy.Orders>
@@ -242,7 +241,7 @@ private enum ProxySockets {
 
     static func connect(_ port: UInt16) -> Int32? {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        // Blocking: on loopback it is answered or refused at once.
+        // A blocking connect: on loopback it succeeds or fails at once.
         guard withAddress(port, { Glibc.connect(descriptor, $0, $1) == 0 }) else {
             Glibc.close(descriptor)
             return nil

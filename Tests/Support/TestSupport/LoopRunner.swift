@@ -1,15 +1,15 @@
 public import EventLoop
 internal import Foundation
 
-/// Runs `build` on a loop of its own and waits until the loop is stopped or `seconds` are over, in which case it
-/// throws: a test that hangs fails instead.
+/// Runs `build` on a new event loop and waits until the loop is stopped. Throws after `seconds`, so that a test that
+/// hangs fails.
 ///
-/// What `build` creates stays on the loop's thread; it closes it and then calls `loop.stop()`. What it found goes out
-/// through a `Locked` value.
+/// Objects that `build` creates stay on the loop's thread. `build` closes them and then calls `loop.stop()`. It returns
+/// values through a `Locked` value.
 public func runLoop(seconds: Int64 = 30, _ build: @escaping @Sendable (EventLoop) -> Void) throws {
     let isOver = Locked(false)
     let thread = try LoopThread(name: "test-loop") { loop in
-        // Weak: the loop holds its timers.
+        // Weak, because the loop retains its timers.
         loop.schedule(afterMilliseconds: seconds * 1_000) { [weak loop] in
             isOver.withLock { $0 = true }
             loop?.stop()
@@ -20,7 +20,7 @@ public func runLoop(seconds: Int64 = 30, _ build: @escaping @Sendable (EventLoop
     if isOver.withLock({ $0 }) { throw TestFailure("the loop was not stopped within \(seconds) s") }
 }
 
-/// SplitMix64: the same cases in every run, named by their seed.
+/// SplitMix64 generator: one seed gives the same cases in every run.
 public struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
     public init(seed: UInt64) { state = seed }

@@ -1,7 +1,7 @@
 internal import Foundation
 
-/// One kept-alive HTTP/1.1 connection to a server of ours on loopback. Blocks: for small questions that tests ask often,
-/// where a `curl` for each would cost more than what is tested.
+/// One persistent HTTP/1.1 connection to a server on loopback. Its methods block. Meant for small, frequent requests,
+/// for which a `curl` process each would cost more than the test.
 public final class LoopbackHTTP {
     private let descriptor: Int32
     private var received: [UInt8] = []
@@ -22,13 +22,13 @@ public final class LoopbackHTTP {
         guard isConnected else {
             let reason = errno
             close(descriptor)
-            throw TestFailure("nobody listens on \(port): errno \(reason)")
+            throw TestFailure("cannot connect to port \(port): errno \(reason)")
         }
     }
 
     deinit { close(descriptor) }
 
-    /// The body of the answer, whatever its status.
+    /// Sends a request and returns the body of the answer, for any status.
     public func request(_ method: String, _ path: String, _ body: String? = nil) throws -> [UInt8] {
         var head = "\(method) \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\n"
         if let body { head += "Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n" }
@@ -41,13 +41,13 @@ public final class LoopbackHTTP {
         return try answer(to: "\(method) \(path)")
     }
 
-    private func answer(to what: String) throws -> [UInt8] {
+    private func answer(to request: String) throws -> [UInt8] {
         while true {
             if let end = received.firstRange(of: Array("\r\n\r\n".utf8)) {
                 let head = String(decoding: received[..<end.lowerBound], as: UTF8.self).lowercased()
                 let line = head.split(separator: "\r\n").first { $0.hasPrefix("content-length:") }
                 guard let length = line.flatMap({ Int($0.dropFirst(15).trimmingCharacters(in: .whitespaces)) }) else {
-                    throw TestFailure("\(what): an answer without a length: \(head)")
+                    throw TestFailure("\(request): the answer has no content-length: \(head)")
                 }
                 if received.count >= end.upperBound + length {
                     let body = Array(received[end.upperBound..<end.upperBound + length])
@@ -57,7 +57,7 @@ public final class LoopbackHTTP {
             }
             var buffer = [UInt8](repeating: 0, count: 1 << 16)
             let count = recv(descriptor, &buffer, buffer.count, 0)
-            guard count > 0 else { throw TestFailure("\(what): the connection ended: errno \(errno)") }
+            guard count > 0 else { throw TestFailure("\(request): the connection ended: errno \(errno)") }
             received += buffer[0..<count]
         }
     }

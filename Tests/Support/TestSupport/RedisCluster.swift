@@ -1,14 +1,14 @@
 internal import Foundation
 public import StreamWire
 
-/// A real cluster: primaries with equal parts of the slots, and a replica for each.
+/// A real Redis Cluster: primaries with equal shares of the slots, and one replica each.
 public final class RedisCluster: Sendable {
     public let nodes: [RedisServer]
     private let primaries: Int
 
     /// - Parameters:
-    ///   - port: how clients reach every node; with TLS so do the nodes each other.
-    ///   - config: further settings of every node.
+    ///   - port: the kind of port of every node; with TLS the nodes also use it between each other.
+    ///   - config: additional settings of every node.
     public init(primaries: Int = 3, port: RedisServer.Port = .plain, config: [String] = []) throws {
         self.primaries = primaries
         var nodes: [RedisServer] = []
@@ -39,7 +39,7 @@ public final class RedisCluster: Sendable {
         }
         for (index, node) in nodes.dropFirst(primaries).enumerated() {
             let id = try nodes[index].cli("CLUSTER", "MYID")
-            // Known to know is not yet known by name.
+            // A node that counts all others may not know their ids yet.
             try node.waitFor { try $0.cli("CLUSTER", "REPLICATE", id) == "OK" }
         }
         for node in nodes { try node.waitFor { try $0.cli("CLUSTER", "INFO").contains("cluster_state:ok") } }
@@ -48,12 +48,12 @@ public final class RedisCluster: Sendable {
         }
     }
 
-    /// `host:port` of a few nodes, for a URL.
+    /// The addresses of three nodes for a URL, as `host:port` separated by commas.
     public var seeds: String { nodes.suffix(3).map { "127.0.0.1:\($0.port)" }.joined(separator: ",") }
 
     public func stop() { for node in nodes { node.stop() } }
 
-    /// The node that has a slot, by those that are alive.
+    /// The primary that owns a slot, according to the live nodes.
     public func primary(of slot: HashSlot) throws -> RedisServer {
         for node in nodes {
             guard let text = try? node.cli("CLUSTER", "NODES") else { continue }
@@ -66,7 +66,7 @@ public final class RedisCluster: Sendable {
             }
             if ranges.contains(where: { $0.contains(slot.number) }) { return node }
         }
-        throw TestFailure("nobody has slot \(slot.number)")
+        throw TestFailure("no live node owns slot \(slot.number)")
     }
 
     // MARK: Moving a slot, as redis-cli does it
@@ -91,12 +91,12 @@ public final class RedisCluster: Sendable {
     public func endMove(of slot: HashSlot, from source: RedisServer, to target: RedisServer) throws {
         let id = try target.cli("CLUSTER", "MYID")
         for node in [target, source] + nodes.filter({ $0 !== target && $0 !== source }) {
-            // A replica follows its primary's word; one that is away learns it later.
+            // Replicas follow their primary, and a node that is down learns it later.
             _ = try? node.cli("CLUSTER", "SETSLOT", "\(slot.number)", "NODE", id)
         }
     }
 
     private func expectOK(_ answer: String) throws {
-        guard answer == "OK" || answer == "NOKEY" else { throw TestFailure("redis-server says \(answer)") }
+        guard answer == "OK" || answer == "NOKEY" else { throw TestFailure("redis-server answered \(answer)") }
     }
 }

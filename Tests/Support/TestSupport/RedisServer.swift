@@ -2,14 +2,14 @@ internal import EventLoop
 internal import Foundation
 public import RedisTransport
 
-/// The programs under test, without the end of their names: `FANFARE_TEST_REDIS=/usr/bin/valkey` takes Valkey's.
+/// The path of the Redis programs without `-server` and `-cli`. `FANFARE_TEST_REDIS=/usr/bin/valkey` selects Valkey.
 private let programs = ProcessInfo.processInfo.environment["FANFARE_TEST_REDIS"] ?? "/usr/bin/redis"
 let redisServerProgram = programs + "-server"
 let redisClientProgram = programs + "-cli"
 
-/// A real redis-server for one test: a unix socket in a folder of its own, a TCP or TLS port on request.
+/// A real redis-server for one test, with a unix socket in a temporary folder and an optional TCP or TLS port.
 ///
-/// The append-only file is on and synced at every write, so `kill9()` and `restart()` lose nothing.
+/// The append-only file is synced at every write, so `kill9()` and `restart()` lose nothing.
 public final class RedisServer: Sendable {
     public enum Port: Sendable {
         case none
@@ -18,7 +18,7 @@ public final class RedisServer: Sendable {
     }
 
     public let folder: TemporaryFolder
-    /// 0 without one.
+    /// The TCP or TLS port; 0 without one.
     public let port: UInt16
     public let socketPath: String
     private let arguments: [String]
@@ -30,9 +30,9 @@ public final class RedisServer: Sendable {
     /// Starts the server and waits until it answers.
     ///
     /// - Parameters:
-    ///   - config: further settings, a flag and its value each, such as `["--maxmemory", "2mb"]`.
-    ///   - environment: variables beside the test's own, such as `LD_PRELOAD`.
-    ///   - waitUntilReady: false for a server that answers PING with an error: no password given, still loading.
+    ///   - config: additional settings as flags and values, such as `["--maxmemory", "2mb"]`.
+    ///   - environment: additional environment variables, such as `LD_PRELOAD`.
+    ///   - waitUntilReady: false for a server that answers PING with an error, such as NOAUTH or LOADING.
     public init(
         port kind: Port = .none,
         config: [String] = [],
@@ -69,7 +69,7 @@ public final class RedisServer: Sendable {
 
     public var pid: Int32 { process.withLock { $0?.processIdentifier ?? 0 } }
 
-    /// As a crash would end it.
+    /// Kills the server with SIGKILL, like a crash.
     public func kill9() {
         process.withLock { process in
             guard let running = process else { return }
@@ -79,7 +79,7 @@ public final class RedisServer: Sendable {
         }
     }
 
-    /// Starts it again on the same socket, port and files.
+    /// Restarts the server with the same socket, port and files.
     public func restart(waitUntilReady: Bool = true) throws {
         kill9()
         let server = Process()
@@ -100,7 +100,7 @@ public final class RedisServer: Sendable {
                 let text = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
                 throw TestFailure("redis-server did not start: \(text.suffix(2_000))")
             }
-            // No event tells from outside that a server listens.
+            // Polled, because no event reports that a server listens.
             usleep(5_000)
         }
     }
@@ -111,7 +111,7 @@ public final class RedisServer: Sendable {
         folder.remove()
     }
 
-    /// redis-cli over the unix socket: another client than the one under test. Returns the trimmed output.
+    /// Runs redis-cli over the unix socket, independent of the client under test, and returns its trimmed output.
     @discardableResult
     public func cli(_ arguments: String...) throws -> String { try cli(arguments) }
 
@@ -121,7 +121,7 @@ public final class RedisServer: Sendable {
         return String(decoding: output, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
-    /// A port that was free a moment ago, from outside the range that the kernel gives to clients.
+    /// Finds a free port outside the kernel's range for client ports. Another process may still bind it.
     public static func freePort() throws -> UInt16 {
         for _ in 0..<200 {
             let port = UInt16.random(in: 20_000..<32_000)
@@ -141,6 +141,7 @@ public final class RedisServer: Sendable {
         throw TestFailure("no free port")
     }
 
+    /// Whether the server answers PING with PONG, or with `anything`.
     private func answers(anything: Bool) -> Bool {
         guard let reply = try? cli("PING") else { return false }
         return anything ? !reply.isEmpty : reply == "PONG"
@@ -148,11 +149,11 @@ public final class RedisServer: Sendable {
 }
 
 extension RedisServer {
-    /// Asks again until `condition` holds, for at most 15 s.
+    /// Polls until `condition` holds; throws after 15 s.
     public func waitFor(_ condition: (RedisServer) throws -> Bool) throws {
         let deadline = EventLoop.readClock() + 60_000_000_000
         while try !condition(self) {
-            guard EventLoop.readClock() < deadline else { throw TestFailure("redis-server did not get there in 15 s") }
+            guard EventLoop.readClock() < deadline else { throw TestFailure("the condition did not hold within 15 s") }
             usleep(5_000)
         }
     }

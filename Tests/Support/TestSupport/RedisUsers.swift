@@ -1,14 +1,14 @@
 internal import Foundation
 
-/// The users of `ops/redis/fanfare.acl`, switched on for a test: each has its own name as its password.
+/// The users of `ops/redis/fanfare.acl`, enabled for a test. Each user's password is its name.
 public struct RedisUsers: Sendable {
     public let folder: TemporaryFolder
-    /// For `--aclfile`. The default user may do everything, which is what the test itself signs in as.
+    /// Path for `--aclfile`. The default user, which the test itself uses, has all rights.
     public let file: String
-    /// What each user may do, in the words of the file, by the user's name.
+    /// The ACL rules of each user, by name.
     public let rules: [String: [String]]
 
-    /// - Parameter others: further users, as lines of such a file.
+    /// - Parameter others: additional users, as lines of an ACL file.
     public init(and others: [String] = []) throws {
         folder = try TemporaryFolder()
         let root = Repository.root
@@ -18,7 +18,7 @@ public struct RedisUsers: Sendable {
         for line in text.split(separator: "\n") {
             let words = line.split(separator: " ").map(String.init)
             guard words.count > 3, words[0] == "user", words[2] == "off" else {
-                throw TestFailure("fanfare.acl: not a user who is off: \(line.prefix(60))")
+                throw TestFailure("fanfare.acl: expected a line 'user NAME off RULES': \(line.prefix(60))")
             }
             rules[words[1]] = Array(words[3...])
             lines.append((["user", words[1], "on", ">\(words[1])"] + words[3...]).joined(separator: " "))

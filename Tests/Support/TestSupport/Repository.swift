@@ -2,7 +2,7 @@ public import Foundation
 
 /// The checkout that the tests were built from.
 public enum Repository {
-    /// Its folder: the nearest one above this file that holds `Package.swift`.
+    /// The root folder: the nearest folder above this file that contains `Package.swift`.
     public static let root: URL = {
         var folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         while folder.path != "/" {

@@ -1,27 +1,27 @@
 internal import EventLoop
 internal import Foundation
 
-/// A server that says what the test tells it to. Each connection gets a thread, so a script may simply block.
+/// A TCP server that runs a script for each connection, on a separate thread, so a script may block.
 public final class ScriptedPeer: Sendable {
     /// One accepted connection, closed when the script returns.
     public final class Connection: Sendable {
         private let descriptor: Int32
         init(descriptor: Int32) { self.descriptor = descriptor }
 
-        /// What the kernel keeps of what was not received yet; unless said, many megabytes.
-        public func keepLittle() {
+        /// Reduces the kernel's receive buffer, which by default holds many megabytes.
+        public func shrinkReceiveBuffer() {
             var size: Int32 = 1 << 16
             setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
         }
 
-        /// Up to 64 KiB, empty at the end.
+        /// Receives up to 64 KiB; empty at the end of the connection.
         public func receive() -> [UInt8] {
             var buffer = [UInt8](repeating: 0, count: 1 << 16)
             let count = recv(descriptor, &buffer, buffer.count, 0)
             return Array(buffer.prefix(max(0, count)))
         }
 
-        /// Reads until `text` has come by; false at the end of the connection.
+        /// Receives until `text` has arrived; false at the end of the connection.
         @discardableResult
         public func receive(until text: String) -> Bool {
             var seen: [UInt8] = []
@@ -46,7 +46,7 @@ public final class ScriptedPeer: Sendable {
 
         public func send(_ text: String) { send(Array(text.utf8)) }
 
-        /// Blocks until the other side hangs up.
+        /// Blocks until the peer closes the connection.
         public func waitForEnd() { while !receive().isEmpty {} }
     }
 
@@ -54,10 +54,10 @@ public final class ScriptedPeer: Sendable {
     private let listener: Int32
     private let accepted = Locked(0)
 
-    /// Connections accepted so far.
+    /// Number of connections accepted so far.
     public var connectionCount: Int { accepted.withLock { $0 } }
 
-    /// - Parameter script: gets the connection and its number, from 0.
+    /// - Parameter script: called with each connection and its number, from 0.
     public init(_ script: @escaping @Sendable (Connection, Int) -> Void) throws {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         var address = sockaddr_in()
@@ -92,10 +92,10 @@ public final class ScriptedPeer: Sendable {
 
     deinit { stop() }
 
-    /// Takes no more connections. Safe to call twice.
+    /// Accepts no more connections. Safe to call twice.
     public func stop() {
-        // Wakes the accept, which a close alone would not; the descriptor stays until the process ends, so that its
-        // number cannot become another's under that thread.
+        // `shutdown` wakes the accept; a close would not. The descriptor stays open until the process ends, so that
+        // the thread never accepts on a reused number.
         shutdown(listener, Int32(SHUT_RDWR))
     }
 }

@@ -1,7 +1,7 @@
 internal import EventLoop
 internal import Foundation
 
-/// A real Sentinel that watches one primary, named `main`, and calls it down after a second.
+/// A real Sentinel that watches one primary, named `main`, and considers it down after a second.
 public final class SentinelServer: Sendable {
     public let port: UInt16
     private let folder: TemporaryFolder
@@ -9,7 +9,7 @@ public final class SentinelServer: Sendable {
 
     /// - Parameters:
     ///   - quorum: how many Sentinels have to agree that the primary is down.
-    ///   - config: further lines of its configuration.
+    ///   - config: additional lines of its configuration.
     public init(watching primary: UInt16, quorum: Int, config: [String] = []) throws {
         folder = try TemporaryFolder()
         port = try RedisServer.freePort()
@@ -38,31 +38,31 @@ public final class SentinelServer: Sendable {
         return String(decoding: output, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
-    /// The port of the primary that it names.
+    /// The port of the primary that this Sentinel names.
     public var primary: UInt16? {
         guard let words = try? cli("SENTINEL", "GET-MASTER-ADDR-BY-NAME", "main") else { return nil }
         return words.split(whereSeparator: \.isNewline).last.flatMap { UInt16($0) }
     }
 
-    /// What it says of the primary under this name, such as `num-slaves`.
+    /// The value of a field of `SENTINEL MASTER`, such as `num-slaves`.
     public func knows(_ name: String) throws -> String? {
         let lines = try cli("SENTINEL", "MASTER", "main").split(whereSeparator: \.isNewline).map(String.init)
         return lines.firstIndex(of: name).map { lines[$0 + 1] }
     }
 
-    /// Asks again until `condition` holds, for at most a minute.
+    /// Polls until `condition` holds; throws after a minute.
     public func wait(_ what: String, _ condition: () throws -> Bool) throws {
         let deadline = EventLoop.readClock() + 60_000_000_000
         while (try? condition()) != true {
-            guard EventLoop.readClock() < deadline else { throw TestFailure("waited in vain for \(what)") }
+            guard EventLoop.readClock() < deadline else { throw TestFailure("timed out waiting for \(what)") }
             usleep(20_000)
         }
     }
 
-    /// It keeps its connections and answers nothing any more.
+    /// Stops the process with SIGSTOP: its connections stay open without answers.
     public func freeze() { process.withLock { process in if let process { kill(process.processIdentifier, SIGSTOP) } } }
 
-    /// Safe to call twice.
+    /// Kills the Sentinel and removes its files. Safe to call twice.
     public func stop() {
         process.withLock { process in
             guard let running = process else { return }

@@ -1,7 +1,7 @@
-/// Servers that can be cut off from their Sentinels and replicas, and not from their other clients: those sign in as users
-/// whom a server can forget, and a deleted user's connections are closed.
+/// Servers that can be cut off from their Sentinels and replicas but not from other clients. Sentinels and replicas
+/// sign in as ACL users; deleting a user closes its connections.
 public enum SplitServers {
-    /// Lines of the file for `--aclfile`.
+    /// Lines for the file of `--aclfile`.
     public static let users = [
         "user admin on >admin ~* &* +@all", "user watcher on >watcher ~* &* +@all",
         "user replicator on >replicator +psync +replconf +ping",
@@ -10,19 +10,20 @@ public enum SplitServers {
     /// Lines of a Sentinel's configuration.
     public static let sentinels = ["sentinel auth-user main watcher", "sentinel auth-pass main watcher"]
 
+    /// Cuts a server off from its Sentinels and replicas.
     public static func cutOff(_ server: RedisServer) throws {
-        // A Sentinel that fails to sign in would go on as the default user.
+        // A Sentinel that fails to sign in would continue as the default user.
         try ask(server, "ACL", "SETUSER", "default", "off")
         try ask(server, "ACL", "DELUSER", "watcher", "replicator")
     }
 
-    /// Keeps every replica from following this server. Before a failover to it: its last part, in which the replicas are
-    /// told, then lasts until the Sentinels give up.
+    /// Prevents replicas from following this server. Called before a failover to it, this prolongs the failover's last
+    /// phase, the reconfiguration of replicas, until the Sentinels give up.
     public static func refuseReplicas(_ server: RedisServer) throws {
         try ask(server, "ACL", "DELUSER", "replicator")
     }
 
-    /// `CLIENT LIST` of a server that may have been cut off.
+    /// The output of `CLIENT LIST`, also of a server that was cut off.
     public static func clients(of server: RedisServer) throws -> String { try ask(server, "CLIENT", "LIST") }
 
     @discardableResult

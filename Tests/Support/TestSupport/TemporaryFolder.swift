@@ -1,7 +1,7 @@
 internal import Foundation
 
-/// A folder with a short path (a unix socket's path has at most 107 bytes), gone with everything in it at `remove()`
-/// or with the last reference.
+/// A temporary folder, deleted by `remove()` or with its last reference. Its path is short, because a unix socket's
+/// path has at most 107 bytes.
 public final class TemporaryFolder: Sendable {
     public let path: String
 
@@ -23,7 +23,7 @@ public final class TemporaryFolder: Sendable {
     public func remove() { try? FileManager.default.removeItem(atPath: path) }
 }
 
-/// A test's own surroundings failed.
+/// An error of a test's environment, not of the code under test.
 public struct TestFailure: Error, CustomStringConvertible {
     public let description: String
     public init(_ description: String) { self.description = description }
@@ -40,7 +40,7 @@ public func runProgram(_ path: String, _ arguments: [String], input: [UInt8] = [
     process.standardOutput = stdout
     process.standardError = stderr
     try process.run()
-    // The programs used here take little input and say little: no pipe fills up.
+    // Pipes do not fill up, because these programs read and write little.
     try stdin.fileHandleForWriting.write(contentsOf: Data(input))
     try stdin.fileHandleForWriting.close()
     let output = try stdout.fileHandleForReading.readToEnd() ?? Data()

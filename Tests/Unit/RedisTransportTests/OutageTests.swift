@@ -135,7 +135,7 @@ import Testing
         -> (answer: Answer?, tookMs: UInt64)
     {
         let peer = try ScriptedPeer { connection, _ in
-            connection.keepLittle()
+            connection.shrinkReceiveBuffer()
             connection.receive(until: "PING")
             connection.send("+OK\r\n+PONG\r\n")
             play(connection)
