@@ -3,11 +3,11 @@ import StreamWire
 import TestSupport
 import Testing
 
-/// What a worker says of itself while it works.
+/// The worker's admin address: health, readiness and metrics.
 @Suite struct AdminTests {
     private let hello = #"{"notification":{"title":"Hello","body":"World"}}"#
 
-    /// The port that a worker's log names.
+    /// Reads the admin port from a worker's log.
     private func port(of worker: ChildProcess) throws -> Int {
         let log = worker.stderr
         let line = try #require(log.split(separator: "\n").last { $0.contains("The admin address listens.") })
@@ -19,7 +19,7 @@ import Testing
         String(decoding: try LoopbackHTTP(port: port).request("GET", path), as: UTF8.self)
     }
 
-    /// Waits for lines of the metrics, all of them at once.
+    /// Waits until one answer of `/metrics` contains all `lines`.
     private func metrics(_ port: Int, show lines: [String]) async throws {
         var missing = lines
         try await Wait.until("\(missing) in the metrics") {
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func aWorkerCountsWhatItDoes() async throws {
+    @Test func adminAddressReportsHealthAndCounters() async throws {
         try await withRig { rig in
             try await rig.startSandbox()
             let worker = try await rig.startWorker(
@@ -47,7 +47,7 @@ import Testing
                 "tokens": Rig.tokens(["healthy-1", "healthy-2", "sbx-unregistered-1", "sbx-unavailable-1-x"]),
             ])
             try await rig.push(["id": "bad", "message": "{}", "token": "not a token"])
-            // The fourth waits for its retry; what has been counted by then is what this is about.
+            // The fourth recipient still waits for its retry; the counters below are those at that moment.
             try await metrics(
                 port,
                 show: [
@@ -68,7 +68,7 @@ import Testing
                     #"fanfare_in_flight{project="demo"} 0"#,
                     #"fanfare_credentials_ready{project="demo"} 1"#,
                     "fanfare_redis_connected 1",
-                    // Of the fleet, as Redis was asked last.
+                    // Fleet-wide gauges, as last read from Redis.
                     #"fanfare_dead_jobs{project="demo"} 1"#,
                     #"fanfare_recipients_waiting{project="demo"} 1"#,
                     #"fanfare_recipients_retrying{project="demo"} 1"#,
@@ -77,7 +77,7 @@ import Testing
                 ]
             )
 
-            // Its address is taken, and it has better things to do than to mind.
+            // The address is in use: the second worker logs it once and works without an admin address.
             let second = try await rig.startWorker(
                 try rig.configuration(extra: "admin: { listen: \"127.0.0.1:\(port)\" }"),
                 until: "The admin address cannot be used; the worker runs without it."
@@ -88,7 +88,7 @@ import Testing
             #expect(status == 0)
             try await rig.push(["id": "more", "message": hello, "token": "healthy-3"])
             try await rig.finished("more")
-            #expect(second.stderr.components(separatedBy: "cannot be used").count == 2, "said once")
+            #expect(second.stderr.components(separatedBy: "cannot be used").count == 2, "the warning is logged once")
         }
     }
 

@@ -4,20 +4,21 @@ import Testing
 
 private let hello = #"{"notification":{"title":"Hello","body":"World"}}"#
 
-/// How large the audience of a topic is taken to be, and that its fan-out keeps the slot for so long.
+/// Estimates of a topic's audience, and how long a fan-out of that size keeps the slot.
 @Suite struct AudienceSizeTests {
     private struct Active: Decodable { var max_active_fanouts: Int }
 
     private static let devices = 400
-    /// FCM's fan-out takes two seconds; the worker reckons with a tenth more, since a count is not exact.
+    /// Recipients a second of the sandbox's fan-out, which therefore takes two seconds.
     private static let rate = 200
-    private static let reckoned = "fanout_rate: 180\n    iid_endpoint: https://localhost:"
+    /// The worker assumes a rate that is a tenth lower, because a counted size is not exact.
+    private static let assumedRate = "fanout_rate: 180\n    iid_endpoint: https://localhost:"
 
     private func mostActive(_ rig: Rig) async throws -> Int {
         try JSONDecoder().decode(Active.self, from: try await rig.control("GET", "/stats")).max_active_fanouts
     }
 
-    /// Pushes a job to each of two topics, and waits until both were sent.
+    /// Pushes one job to each of two topics and waits until both jobs are done.
     private func sendToBoth(_ rig: Rig, _ round: Int) async throws -> [[String: String]] {
         for topic in ["a", "b"] { try await rig.push(["id": "\(topic)\(round)", "message": hello, "topic": topic]) }
         var jobs: [[String: String]] = []
@@ -29,11 +30,11 @@ private let hello = #"{"notification":{"title":"Hello","body":"World"}}"#
         worker.stderr.components(separatedBy: sentence).count - 1
     }
 
-    @Test func fanOutsToTopicsThatFanfareSubscribedDoNotOverlap() async throws {
+    @Test func fanoutsToSubscribedTopicsDoNotOverlap() async throws {
         try await withRig { rig in
             try await rig.startSandbox(["--fanout-rate", "\(Self.rate)"])
             let worker = try await rig.startWorker(
-                try rig.configuration(project: Self.reckoned + "\(rig.tlsPort)")
+                try rig.configuration(project: Self.assumedRate + "\(rig.tlsPort)")
             )
             for topic in ["a", "b"] {
                 let tokens = Rig.tokens((0..<Self.devices).map { "\(topic)-\($0)" })
@@ -48,13 +49,13 @@ private let hello = #"{"notification":{"title":"Hello","body":"World"}}"#
                 }
             }
             #expect(try await mostActive(rig) == 1)
-            // Once for each topic, though each was sent to twice.
+            // Logged once per topic, although each topic was sent to twice.
             #expect(count("is a count of Fanfare's own subscriptions", in: worker) == 2, "\(worker.stderr)")
             #expect(count("The size of an audience is not known", in: worker) == 0)
         }
     }
 
-    @Test func fanOutsToTopicsOfConfiguredSizeDoNotOverlap() async throws {
+    @Test func fanoutsToTopicsOfConfiguredSizeDoNotOverlap() async throws {
         try await withRig { rig in
             try await rig.startSandbox(["--fanout-rate", "\(Self.rate)"])
             for topic in ["a", "b"] {
@@ -63,7 +64,7 @@ private let hello = #"{"notification":{"title":"Hello","body":"World"}}"#
             }
             let sizes = "\n    topics: { a: \(Self.devices), b: \(Self.devices) }"
             let worker = try await rig.startWorker(
-                try rig.configuration(project: Self.reckoned + "\(rig.tlsPort)" + sizes)
+                try rig.configuration(project: Self.assumedRate + "\(rig.tlsPort)" + sizes)
             )
             for job in try await sendToBoth(rig, 1) {
                 #expect(job["audience_source"] == "config" && job["audience_estimate"] == "\(Self.devices)", "\(job)")
@@ -73,7 +74,7 @@ private let hello = #"{"notification":{"title":"Hello","body":"World"}}"#
         }
     }
 
-    @Test func aSizeThatNobodyKnowsIsWarnedOf() async throws {
+    @Test func unknownAudienceSizeIsWarnedOnce() async throws {
         try await withRig { rig in
             try await rig.startSandbox()
             let worker = try await rig.startWorker(

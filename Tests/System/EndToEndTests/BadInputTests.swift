@@ -7,7 +7,7 @@ import Testing
 @Suite struct BadInputTests {
     private static let good = #"{"notification":{"title":"Hello"}}"#
 
-    /// An entry and the beginning of the reason it is rejected with.
+    /// Malformed entries, each with the prefix of its rejection reason.
     private static let malformed: [([String: String], String)] = [
         ([:], ""),
         (["message": good], ""),
@@ -61,12 +61,12 @@ import Testing
         (["message": String(repeating: "[", count: 10_000), "token": "t"], "message"),
     ]
 
-    @Test func everyMalformedJobIsRejectedByNameAndTheGoodOneBehindThemIsDelivered() async throws {
+    @Test func malformedJobsAreRejectedWithTheirFieldAndALaterJobIsSent() async throws {
         try await withRig { rig in
             try await rig.startSandbox()
             var entryIDs: [String] = []
             for (fields, _) in Self.malformed {
-                // An entry needs at least one field to exist at all.
+                // XADD needs at least one field.
                 entryIDs.append(try await rig.push(fields.isEmpty ? ["nonsense": "1"] : fields))
             }
             try await rig.push(["id": "good", "message": Self.good, "token": "t"])
@@ -81,18 +81,17 @@ import Testing
                 let reason = try #require(record["reason"])
                 #expect(record["kind"] == "rejected")
                 #expect(reason.hasPrefix(path), "\(fields.keys.sorted()): \(reason)")
-                #expect(reason.contains(": "), "path: rule, not \(reason)")
+                #expect(reason.contains(": "), "the reason does not have the form 'path: rule': \(reason)")
                 for (name, value) in fields { #expect(record["f.\(name)"] == value) }
                 let job = try await rig.job(try #require(record["job"]))
                 #expect(job["state"] == "rejected" && job["reason"] == reason)
             }
-            #expect(try await rig.stats().sends == 1, "nothing of a rejected job is sent")
+            #expect(try await rig.stats().sends == 1, "rejected jobs cause no sends")
         }
     }
 
-    /// Names of fields are the producer's bytes, whatever they are: a person who looks for the mistake needs them as they
-    /// came.
-    @Test func aFieldNameThatIsNotUTF8ReachesDeadByteForByte() async throws {
+    /// Field names are arbitrary bytes of the producer. The `dead` stream keeps them unchanged for diagnosis.
+    @Test func nonUTF8FieldNameIsKeptByteForByteInDead() async throws {
         try await withRig { rig in
             try await rig.startSandbox()
             let name: [UInt8] = [0xFF, 0xFE]
@@ -109,18 +108,18 @@ import Testing
         }
     }
 
-    @Test func aRejectedIDMayBeUsedAgain() async throws {
+    @Test func rejectedJobIDCanBeUsedAgain() async throws {
         try await withRig { rig in
             try await rig.startSandbox()
             try await rig.startWorker(try rig.configuration())
             try await rig.push(["id": "again", "message": "{", "token": "t"])
             try await Wait.until("the rejection") { try await rig.job("again")["state"] == "rejected" }
             try await rig.push(["id": "again", "message": Self.good, "token": "t"])
-            try await Wait.until("the good one") { try await rig.job("again")["state"] == "done" }
+            try await Wait.until("the valid job to be done") { try await rig.job("again")["state"] == "done" }
         }
     }
 
-    @Test func whatCannotBeTranslatedIsNamed() async throws {
+    @Test func untranslatableMessageIsRejectedWithItsField() async throws {
         try await withRig { rig in
             try await rig.startSandbox()
             try await rig.startWorker(try rig.configuration(transport: "legacy"))

@@ -2,15 +2,15 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The dashboard in Chromium, where there is one: `ops/browser` installs it.
+/// The dashboard in Chromium, if it is installed; `ops/browser` installs it.
 @Suite struct BrowserTests {
     private static let tools = [
         "/usr/bin/chromium", "/usr/bin/chromedriver", "/usr/lib/python3/dist-packages/selenium",
     ]
     private static let isInstalled = tools.allSatisfy { FileManager.default.fileExists(atPath: $0) }
 
-    @Test(.enabled(if: isInstalled, "no Chromium here; ops/browser installs it"), .timeLimit(.minutes(10)))
-    func theDashboardWorksInABrowser() async throws {
+    @Test(.enabled(if: isInstalled, "Chromium is not installed; run ops/browser"), .timeLimit(.minutes(10)))
+    func dashboardWorksInChromium() async throws {
         let script = Repository.root
             .appendingPathComponent("Tests/System/Browser/dashboard.py").path
         let folder = try TemporaryFolder()

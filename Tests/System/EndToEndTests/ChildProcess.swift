@@ -1,13 +1,13 @@
 import EventLoop
 import Foundation
 
-/// A process of the product under test, with what it printed and how it ended.
+/// A process of the product under test: its output, its signals and its exit status.
 final class ChildProcess: @unchecked Sendable {
     // Unchecked: `Process` is not Sendable, but signals and waiting may come from any thread.
     private let process = Process()
     private let output = Locked<(out: Data, err: Data)>((Data(), Data()))
 
-    /// The `fanfare` executable that was built beside the tests.
+    /// The `fanfare` executable: `FANFARE_BIN`, or the one built beside the tests.
     static let executable: URL = {
         if let path = ProcessInfo.processInfo.environment["FANFARE_BIN"] { return URL(fileURLWithPath: path) }
         return URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
@@ -44,7 +44,9 @@ final class ChildProcess: @unchecked Sendable {
 
     func signal(_ number: Int32) { kill(pid, number) }
 
-    /// Waits for the process to end by itself; kills it after the deadline, which is a failure the caller will see.
+    /// Waits until the process ends. Kills it after the deadline and throws.
+    ///
+    /// - Returns: the exit status, or the negated signal that ended the process.
     func wait(seconds: Double = 60) async throws -> Int32 {
         try await Wait.until("process \(pid) to end", seconds: seconds, orElse: { self.signal(SIGKILL) }) {
             !self.process.isRunning
@@ -52,7 +54,7 @@ final class ChildProcess: @unchecked Sendable {
         return process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus
     }
 
-    /// Waits for a line on its standard output that holds `text`.
+    /// Waits until standard output contains `text` and ends with a newline.
     func printed(_ text: String, seconds: Double = 30) async throws {
         try await Wait.until("'\(text)' from \(pid):\n\(stderr.suffix(2_000))", seconds: seconds) {
             guard self.process.isRunning || self.stdout.contains(text) else {
@@ -62,7 +64,7 @@ final class ChildProcess: @unchecked Sendable {
         }
     }
 
-    /// Waits for a sentence in what it logs.
+    /// Waits until the log (standard error) contains `text`.
     func logged(_ text: String, seconds: Double = 30) async throws {
         try await Wait.until("'\(text)' in the log of \(pid):\n\(stderr.suffix(2_000))", seconds: seconds) {
             if !self.process.isRunning, !self.stderr.contains(text) {
@@ -77,10 +79,10 @@ final class ChildProcess: @unchecked Sendable {
 
 struct WaitError: Error, CustomStringConvertible {
     let what: String
-    var description: String { "waited in vain for \(what)" }
+    var description: String { "timed out waiting for \(what)" }
 }
 
-/// Waiting for a state that something outside reaches: asked often, bounded, and an error that says what was awaited.
+/// Polls a condition until it holds or the deadline passes; the error names the condition.
 enum Wait {
     static func until(
         _ what: @autoclosure () -> String,

@@ -6,12 +6,12 @@ import StreamWire
 import TestSupport
 import Testing
 
-/// A cluster that speaks TLS only, to its clients, who need a certificate, and among its nodes.
+/// A cluster that uses TLS only: for its clients, which need a certificate, and between its nodes.
 @Suite struct ClusterTests {
-    /// On different primaries.
+    /// Two projects on different primaries.
     private static let projects = ["alpha", "beta"]
 
-    @Test func aFanOutRunsOverTLS() async throws {
+    @Test func fanoutRunsOnAClusterOverTLS() async throws {
         let certificates = try Certificates()
         let identity = try certificates.issue("node", names: ["DNS:localhost", "IP:127.0.0.1"], isClientToo: true)
         let client = try certificates.issue("client", names: [])
@@ -62,7 +62,7 @@ import Testing
         let top = try await output(["top", "--once", "--json"])
         for project in Self.projects { #expect(top.contains(#""id":"\#(project)""#)) }
         #expect(try await output(["job", "show", "fan", "--project", "beta"]).contains("1099"))
-        // The third primary has no project, and nobody has loaded the functions there.
+        // The third primary serves no project and has no functions loaded.
         let doctor = try await output(["doctor"])
         #expect(doctor.contains("ok    functions: loaded, the same as in this program"), "\(doctor)")
         #expect(doctor.contains("ok    redis role: primary of a cluster"), "\(doctor)")

@@ -7,8 +7,8 @@ import Testing
 private let data = #"{"data":{"k":"v"}}"#
 
 @Suite struct CredentialTests {
-    /// FCM starts to refuse the token in mid-run, with hundreds of sends on the wire: one fetch mends it.
-    @Test func aTokenThatEndsInMidRunIsRenewedOnce() async throws {
+    /// The token expires during the run, with hundreds of sends in flight. The worker fetches a new one.
+    @Test func expiredTokenIsRenewedWithoutFailures() async throws {
         try await withRig { rig in
             try await rig.startSandbox(["--token-lifetime", "3"])
             _ = try await rig.control("POST", "/faults", #"{"match":{"path":"/v1/"},"action":{"delay_ms":200}}"#)
@@ -22,16 +22,16 @@ private let data = #"{"data":{"k":"v"}}"#
         }
     }
 
-    /// Sends wait, and each look at what is to be sent would ask for a token again.
+    /// An `expires_in` that is not positive must not cause a token request for every send that waits.
     @Test(arguments: ["0", "-1", "\"2\""]) func tokenWithoutALifetimeIsFetchedOnceInTenSeconds(lifetime: String)
         async throws
     {
         try await withRig { rig in
             try await rig.startSandbox()
             let grant = #"{\"access_token\":\"no-such-token\",\"token_type\":\"Bearer\",\"expires_in\":"#
-            let said = lifetime.replacing("\"", with: "\\\"")
+            let escaped = lifetime.replacing("\"", with: "\\\"")
             let fault = try await rig.addFault(
-                #"{"match":{"path":"/token"},"action":{"status":200,"body":"\#(grant)\#(said)}"}}"#
+                #"{"match":{"path":"/token"},"action":{"status":200,"body":"\#(grant)\#(escaped)}"}}"#
             )
             func fetches() async throws -> Int { try await rig.faultHits()[fault] ?? 0 }
             let configuration = try rig.configuration()
@@ -54,7 +54,7 @@ private let data = #"{"data":{"k":"v"}}"#
         }
     }
 
-    @Test func aRefusedCredentialPausesTheProjectAndLosesNothing() async throws {
+    @Test func refusedCredentialPausesTheProjectWithoutCountingAttempts() async throws {
         try await withRig { rig in
             try await rig.startSandbox()
             let fault = try await rig.control(

@@ -4,16 +4,16 @@ import StreamWire
 import TestSupport
 import Testing
 
-/// Legacy answers of status 200 whose body is cut or stands still: each recipient has the result that arrived, and who
-/// has none is in doubt.
+/// Legacy answers of status 200 whose body is cut or stalls. Results that arrived count; the other recipients are
+/// ambiguous.
 @Suite struct CutAnswerTests {
     private static let message = #"{"data":{"k":"v"}}"#
     private static let count = 60
 
-    /// Every third is gone.
+    /// Every third recipient is unregistered.
     private static let recipients = (0..<count).map { $0 % 3 == 0 ? "sbx-unregistered-\($0)" : "token-\($0)" }
 
-    /// The sandbox delivers, and its answer is cut by `action`.
+    /// Sends one job; the sandbox delivers it, and `fault` cuts its first answer.
     private func run(
         _ fault: String,
         recipients: [String] = recipients,
@@ -33,7 +33,7 @@ import Testing
             results = try await rig.results("cut").sorted { $0.i < $1.i }
             let stats = try await rig.stats()
             let again = results.filter { $0.maybe_dup == true && $0.status == "sent" }.count
-            #expect(stats.duplicates <= again, "each second copy is flagged: \(stats)")
+            #expect(stats.duplicates <= again, "every duplicate is flagged: \(stats)")
             if delivery == "at_most_once" { #expect(stats.duplicates == 0) }
         }
         #expect(results.map(\.token) == recipients)
@@ -42,8 +42,8 @@ import Testing
 
     private func isGone(_ index: Int) -> Bool { index % 3 == 0 }
 
-    /// The front of the body arrives, then the stream is reset; the results in it count and none is sent again.
-    @Test func resultsThatArrivedCountAndTheOthersAreSentAgain() async throws {
+    /// The start of the body arrives, then the stream is reset. Recipients with a result in it are not sent again.
+    @Test func cutAnswerKeepsItsResultsAndTheOthersAreSentAgain() async throws {
         let results = try await run(#"{"truncate":1500}"#)
         for result in results {
             if isGone(result.i) {
@@ -53,21 +53,21 @@ import Testing
             }
         }
         let once = results.prefix { $0.attempts == 1 && $0.maybe_dup != true }
-        #expect((5..<55).contains(once.count), "those at the front of the body: \(once.count)")
+        #expect((5..<55).contains(once.count), "results before the cut: \(once.count)")
         #expect(results.dropFirst(once.count).allSatisfy { $0.attempts == 2 })
         #expect(results.dropFirst(once.count).filter { !isGone($0.i) }.allSatisfy { $0.maybe_dup == true })
     }
 
-    @Test func whoIsInDoubtIsUnknownAtMostOnce() async throws {
+    @Test func cutAnswerLeavesTheOthersUnknownAtMostOnce() async throws {
         let results = try await run(#"{"truncate":1500}"#, delivery: "at_most_once")
         let known = results.prefix { $0.status != "unknown" }
-        #expect((5..<55).contains(known.count), "those at the front of the body: \(known.count)")
+        #expect((5..<55).contains(known.count), "results before the cut: \(known.count)")
         #expect(known.allSatisfy { isGone($0.i) ? $0.error == "UNREGISTERED" : $0.status == "sent" })
         #expect(results.dropFirst(known.count).allSatisfy { $0.status == "unknown" && $0.attempts == 1 })
     }
 
-    /// The answer stands still in its middle until the request times out.
-    @Test func stalledAnswerCountsAsFarAsItArrived() async throws {
+    /// The answer stalls in the middle until the request times out.
+    @Test func stalledAnswerKeepsTheResultsThatArrived() async throws {
         try await withRig { rig in
             try await rig.startSandbox()
             let proxy = try ChaosProxy(upstream: UInt16(rig.tlsPort))
@@ -91,7 +91,7 @@ import Testing
             #expect(results.map(\.token) == recipients)
             #expect(results.allSatisfy { isGone($0.i) ? $0.error == "UNREGISTERED" : $0.status == "sent" })
             let once = results.prefix { $0.attempts == 1 }
-            #expect((50..<950).contains(once.count), "those at the front of the body: \(once.count)")
+            #expect((50..<950).contains(once.count), "results before the stall: \(once.count)")
             #expect(once.allSatisfy { $0.maybe_dup != true })
             let again = results.dropFirst(once.count)
             #expect(again.allSatisfy { isGone($0.i) || $0.maybe_dup == true })
@@ -101,9 +101,9 @@ import Testing
         }
     }
 
-    /// One recipient, in JSON and in plain text: a 200 alone says nothing.
+    /// A status of 200 without its body does not prove a send, in JSON or in plain text.
     @Test(arguments: ["json", "text"], ["at_least_once", "at_most_once"])
-    func oneRecipientWithoutItsResultIsInDoubt(body: String, delivery: String) async throws {
+    func singleRecipientWithoutAResultIsAmbiguous(body: String, delivery: String) async throws {
         let results = try await run(#"{"truncate":4}"#, recipients: ["token"], delivery: delivery, body: body)
         let result = try #require(results.first)
         if delivery == "at_most_once" {

@@ -42,7 +42,7 @@ private let hello = #"{"notification":{"title":"Hello","body":"World"},"data":{"
                 ]
             )
             let stats = try await rig.stats()
-            #expect(stats.sends == 8, "a token twice in a batch is sent once")
+            #expect(stats.sends == 8, "a token that occurs twice in a batch is sent once")
             #expect(stats.duplicates == 0)
             #expect(try await rig.privateKeys().isEmpty)
             #expect(try await rig.client.send(RedisCommand("XLEN", "fanfare:{demo}:jobs")).integer == 0)
@@ -70,7 +70,7 @@ private let hello = #"{"notification":{"title":"Hello","body":"World"},"data":{"
         }
     }
 
-    @Test func aJobPushedTwiceIsSentOnce() async throws {
+    @Test func jobPushedAgainIsSentOnce() async throws {
         try await withRig { rig in
             try await rig.startSandbox()
             try await rig.startWorker(try rig.configuration())
@@ -81,7 +81,7 @@ private let hello = #"{"notification":{"title":"Hello","body":"World"},"data":{"
         }
     }
 
-    @Test func whatIsNotAskedForIsNotWritten() async throws {
+    @Test func resultsFieldLimitsTheResultsWritten() async throws {
         try await withRig { rig in
             try await rig.startSandbox()
             try await rig.startWorker(try rig.configuration())
@@ -92,11 +92,11 @@ private let hello = #"{"notification":{"title":"Hello","body":"World"},"data":{"
             try await rig.finished("failures")
             #expect(try await rig.results("none").isEmpty)
             #expect(try await rig.results("failures").map(\.i) == [1])
-            #expect(try await rig.entries("feedback").count == 2, "feedback is written whatever `results` says")
+            #expect(try await rig.entries("feedback").count == 2, "feedback is written for every value of `results`")
         }
     }
 
-    @Test func aFanOutOfManyBatchesIsSharedByTwoWorkers() async throws {
+    @Test func fanoutOfManyBatchesIsSentOnceByTwoWorkers() async throws {
         try await withRig { rig in
             try await rig.startSandbox()
             let configuration = try rig.configuration()
@@ -115,7 +115,7 @@ private let hello = #"{"notification":{"title":"Hello","body":"World"},"data":{"
         }
     }
 
-    @Test func anAudienceIsReadFromAListAndFromASet() async throws {
+    @Test func audienceIsReadFromAListOrASet() async throws {
         try await withRig { rig in
             try await rig.startSandbox()
             try await rig.startWorker(try rig.configuration())
@@ -136,7 +136,7 @@ private let hello = #"{"notification":{"title":"Hello","body":"World"},"data":{"
             }
             #expect(try await rig.stats().sends == 6_420)
             #expect(try await rig.privateKeys().isEmpty)
-            try await rig.push(["id": "empty", "message": hello, "audience": "audience:{demo}:nobody"])
+            try await rig.push(["id": "empty", "message": hello, "audience": "audience:{demo}:missing"])
             let job = try await rig.finished("empty")
             #expect(job["state"] == "done" && job["total"] == "0")
             _ = try await rig.client.send(RedisCommand("SET", "audience:{demo}:text", "x"))
@@ -145,7 +145,7 @@ private let hello = #"{"notification":{"title":"Hello","body":"World"},"data":{"
         }
     }
 
-    @Test func aHeldJobWaitsForItsTime() async throws {
+    @Test func scheduledJobStartsAtItsTime() async throws {
         try await withRig { rig in
             try await rig.startSandbox()
             try await rig.startWorker(try rig.configuration())
@@ -169,8 +169,8 @@ private let hello = #"{"notification":{"title":"Hello","body":"World"},"data":{"
         }
     }
 
-    /// What producers of legacy jobs rely on since Google has switched its legacy endpoint off.
-    @Test func aLegacyMessageReachesADeviceOverV1() async throws {
+    /// Producers of legacy jobs depend on this conversion since Google shut down the legacy endpoint.
+    @Test func legacyMessageIsDeliveredOverV1() async throws {
         try await withRig { rig in
             try await rig.startSandbox()
             try await rig.startWorker(try rig.configuration())

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `fanfare doctor` with a fleet at work, and the way to FCM.
+/// `fanfare doctor --online`: its checks of a running fleet and of the route to FCM.
 @Suite struct DoctorOnlineTests {
     private struct Report: Decodable {
         struct Check: Decodable {
@@ -25,12 +25,12 @@ import Testing
         return report
     }
 
-    @Test func aWorkingFleetIsFoundToWork() async throws {
+    @Test func doctorReportsAWorkingFleetAsOK() async throws {
         try await withRig { rig in
             try await rig.startSandbox()
             let file = try rig.configuration()
             let worker = try await rig.startWorker(file)
-            try await Wait.until("the worker to be heard of") {
+            try await Wait.until("doctor to see the worker") {
                 try await doctor(file, []).findings("workers").first?.verdict == "ok"
             }
             let report = try await doctor(file)
@@ -38,12 +38,12 @@ import Testing
             #expect(report.findings("FCM of demo").map(\.verdict) == ["ok"], "\(report)")
             #expect(report.findings("project demo").map(\.verdict) == ["ok"], "\(report)")
             #expect(report.findings("workers").first?.text.hasPrefix("1 alive, version ") == true, "\(report)")
-            #expect(try await rig.deliveries("fanfare-doctor").isEmpty, "a trial message reaches nobody")
+            #expect(try await rig.deliveries("fanfare-doctor").isEmpty, "the trial message is not delivered")
             worker.signal(SIGTERM)
         }
     }
 
-    @Test func whatKeepsSendsFromFCMIsNamedWithItsRemedy() async throws {
+    @Test func doctorReportsWhyFCMRefusesAndTheFix() async throws {
         try await withRig { rig in
             try await rig.startSandbox()
             let denied = #"{\"error\":{\"code\":403,\"status\":\"PERMISSION_DENIED\",\"message\":\"denied\"}}"#
@@ -55,7 +55,7 @@ import Testing
             #expect(refused.first?.verdict == "fail" && refused.first?.remedy?.contains("role") == true, "\(refused)")
             _ = try await rig.control("DELETE", "/faults?id=\(fault)")
 
-            // Without the sandbox's authority nobody there is believed.
+            // Without the sandbox's certificate authority, its certificates are not trusted.
             let text = try String(contentsOfFile: file, encoding: .utf8)
             let lines = text.split(separator: "\n").filter { !$0.hasPrefix("tls:") }
             try lines.joined(separator: "\n").write(toFile: file, atomically: true, encoding: .utf8)
@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test(arguments: ["legacy", "xmpp"])
-    func theOlderTransportsAreReached(transport: String) async throws {
+    func doctorChecksTheLegacyAndXMPPEndpoints(transport: String) async throws {
         try await withRig { rig in
             try await rig.startSandbox()
             let settings = transport == "xmpp" ? try rig.xmppSettings : ""

@@ -4,13 +4,13 @@ import Testing
 
 private let hello = #"{"notification":{"title":"Hello","body":"World"}}"#
 
-/// A connection that ends under requests that FCM has taken. What happens to the transport's outcome is shown by
-/// ConnectionEndingTests; here every recipient's result is compared with what arrived.
+/// Connections that end while requests are in flight. Compares each recipient's result with the requests that arrived;
+/// `ConnectionEndingTests` covers the transport's outcomes.
 @Suite(.timeLimit(.minutes(3))) struct EndedConnectionTests {
     private static let modes = ["at_least_once", "at_most_once"]
 
     @Test(arguments: modes, ["long_frame", "all_long_headers", "http1_text", "tcp_reset", "bad_record"])
-    func everySecondCopyIsFlaggedAndAtMostOnceHasNone(delivery: String, kind: String) async throws {
+    func endedConnectionFlagsDuplicatesAndCausesNoneAtMostOnce(delivery: String, kind: String) async throws {
         try await withRig { rig in
             let (peer, job) = try await rig.playEnding(kind, delivery: delivery)
             let results = try await rig.results("ended").sorted { $0.i < $1.i }
@@ -26,9 +26,9 @@ private let hello = #"{"notification":{"title":"Hello","body":"World"}}"#
         }
     }
 
-    /// The peer says that it did nothing, so they are sent once more in either mode, and nothing is flagged.
+    /// The peer reports that it processed none of the requests. They are sent again in both modes, without a flag.
     @Test(arguments: modes, ["goaway_none", "refused"])
-    func whatTheServerDisownedIsSentAgainWithoutAFlag(delivery: String, kind: String) async throws {
+    func requestsTheServerDidNotProcessAreSentAgainUnflagged(delivery: String, kind: String) async throws {
         try await withRig { rig in
             let (peer, job) = try await rig.playEnding(kind, delivery: delivery)
             #expect(job["sent"] == "\(Rig.ended)", "\(job)")
@@ -37,8 +37,8 @@ private let hello = #"{"notification":{"title":"Hello","body":"World"}}"#
         }
     }
 
-    /// A success whose body is lost is one, also where the reset that takes the body comes with the headers.
-    @Test(arguments: modes) func aResetBehindAStatusIsASendWithoutAnID(delivery: String) async throws {
+    /// A success status counts although its body is lost, even if the reset arrives together with the headers.
+    @Test(arguments: modes) func resetAfterASuccessStatusIsSentWithoutAMessageID(delivery: String) async throws {
         try await withRig { rig in
             let (peer, job) = try await rig.playEnding("half_body_reset", delivery: delivery)
             #expect(job["sent"] == "\(Rig.ended)", "\(job)")
@@ -50,10 +50,10 @@ private let hello = #"{"notification":{"title":"Hello","body":"World"}}"#
 }
 
 extension Rig {
-    /// Recipients whose connection ends.
+    /// How many recipients have a request in flight when the connection ends.
     fileprivate static let ended = 20
 
-    /// Sends one message over a connection, then as many as end with it.
+    /// Sends one message over a connection, then ``ended`` more, during which the connection ends.
     fileprivate func playEnding(
         _ kind: String,
         delivery: String
@@ -77,7 +77,7 @@ extension Rig {
     }
 }
 
-/// Tests/Support/Fixtures/peer/peer.py in FCM's place: it counts what arrived.
+/// An HTTP/2 server in place of FCM (`Tests/Support/Fixtures/peer/peer.py`) that records the requests that arrived.
 private final class HTTP2Peer {
     private struct Ledger: Decodable {
         struct Entry: Decodable {
@@ -100,18 +100,18 @@ private final class HTTP2Peer {
         process.standardOutput = output
         try process.run()
         let line = String(decoding: Self.line(output), as: UTF8.self)
-        port = try #require(Int(line.dropFirst("port ".count)), "the peer said \(line)")
+        port = try #require(Int(line.dropFirst("port ".count)), "the peer printed \(line)")
     }
 
-    // It ends with its standard input.
+    // The script exits when its standard input is closed.
     deinit { input.fileHandleForWriting.closeFile() }
 
-    /// How often each `ended` token arrived in full and was not disowned.
+    /// How often each `ended` token arrived in a complete request that the server did not refuse.
     func copies() throws -> [String: Int] {
         input.fileHandleForWriting.write(Data("{\"do\":\"ledger\"}\n".utf8))
         let ledger = try JSONDecoder().decode(Ledger.self, from: Self.line(output))
-        let taken = ledger.requests.filter { $0.complete && $0.action != "refuse" && $0.body.contains("ended-") }
-        return Dictionary(taken.map { (Self.token($0.body), 1) }, uniquingKeysWith: +)
+        let processed = ledger.requests.filter { $0.complete && $0.action != "refuse" && $0.body.contains("ended-") }
+        return Dictionary(processed.map { (Self.token($0.body), 1) }, uniquingKeysWith: +)
     }
 
     private static func token(_ body: String) -> String {

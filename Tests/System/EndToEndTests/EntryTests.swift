@@ -4,16 +4,16 @@ import StreamWire
 import TestSupport
 import Testing
 
-/// How entries come out of a job stream, whatever their size and whoever was given them before.
+/// Reading of job streams: large entries, entries of dead readers, entries that fail.
 @Suite struct EntryTests {
     private static let message = #"{"data":{"k":"v"}}"#
-    /// 16 MB of them.
+    /// 100,000 tokens, 16 MB in all.
     private static let manyTokens = Rig.tokens(
         (0..<100_000).map { String(repeating: "x", count: 155) + String($0 + 10_000_000) }
     )
 
-    /// Read together, these would be held several times over at once: more than a worker should ever have, and with a
-    /// few more of them more than one answer of Redis may be.
+    /// One read of all these entries would exceed the worker's memory limit. With a few more entries it would also
+    /// exceed the maximum size of a Redis reply.
     @Test func largeEntriesAreReadOneByOne() async throws {
         try await withRig { rig in
             try await rig.startSandbox()
@@ -22,18 +22,18 @@ import Testing
                 try await rig.push(["id": "large-\(job)", "message": Self.message, "tokens": tokens])
             }
             let worker = try await rig.startWorker(try rig.configuration())
-            try await Wait.until("all entries to be taken\n\(rig.logs)", seconds: 120) {
+            try await Wait.until("intake of all entries\n\(rig.logs)", seconds: 120) {
                 try await rig.length("jobs") == 0
             }
             for job in 0..<jobs { #expect(try await rig.job("large-\(job)")["total"] == "100000") }
             let peak = try peakMB(of: worker.pid)
-            #expect(!worker.stderr.contains("cannot be read together"), "they were asked for together")
-            print("\(jobs) entries of \(tokens.utf8.count / 1_000_000) MB: the worker's peak was \(peak) MB")
+            #expect(!worker.stderr.contains("cannot be read together"), "the entries were requested in one read")
+            print("\(jobs) entries of \(tokens.utf8.count / 1_000_000) MB: the worker's peak memory was \(peak) MB")
             #expect(peak < 300, "all entries together have \(jobs * tokens.utf8.count / 1_000_000) MB")
         }
     }
 
-    @Test func entriesOfAReaderThatDiedAreTakenOver() async throws {
+    @Test func entriesOfADeadReaderAreTakenOver() async throws {
         try await withRig { rig in
             try await rig.startSandbox()
             let stream = "fanfare:{\(rig.project)}:jobs"
@@ -43,10 +43,10 @@ import Testing
             for job in 0..<count {
                 try await rig.push(["id": "job-\(job)", "message": Self.message, "token": "token-\(job)"])
             }
-            let read = command(["XREADGROUP", "GROUP", ProjectKeys.group, "who-died", "STREAMS", stream, ">"])
+            let read = command(["XREADGROUP", "GROUP", ProjectKeys.group, "dead-reader", "STREAMS", stream, ">"])
             let entries = StreamEntry.byStream(try await rig.client.send(read))[0].entries
             try #require(entries.count == count)
-            // Deleted by somebody's hand, the first of them among them: nothing behind these may stay where it is.
+            // These pending entries were deleted by hand. Entries behind them must still be taken over.
             let deleted = Array(0..<3) + [77]
             for job in deleted { _ = try await rig.client.send(RedisCommand("XDEL", stream, entries[job].id)) }
 
@@ -60,9 +60,9 @@ import Testing
         }
     }
 
-    /// Redis refuses one of them for a while, the first of several pages, of which each takes long: it is not left to
-    /// whoever looks for the entries of dead readers a lease later.
-    @Test func anEntryThatCouldNotBeHandedOverIsReadAgainSoon() async throws {
+    /// Redis refuses the first of several entries for a while, and the others take long. The worker retries the entry
+    /// itself, without waiting a lease for the takeover of dead readers' entries.
+    @Test func entryWhoseHandOverFailedIsRetriedSoon() async throws {
         try await withRig { rig in
             try await rig.startSandbox()
             let (stream, key) = ("fanfare:{\(rig.project)}:jobs", "others:{\(rig.project)}:tokens")
@@ -84,15 +84,15 @@ import Testing
                 until: "Entries cannot be handed over yet."
             )
             _ = try await rig.client.send(RedisCommand("ACL", "SETUSER", "worker", "~others:*"))
-            try await Wait.until("all entries to be taken\n\(worker.stderr.suffix(2_000))", seconds: 60) {
+            try await Wait.until("intake of all entries\n\(worker.stderr.suffix(2_000))", seconds: 60) {
                 try await rig.length("jobs") == 0
             }
             #expect(try await rig.job("refused")["total"] == "2")
         }
     }
 
-    /// More of them than a page has, and none is ever taken: what is behind them, and what is new, is.
-    @Test func entriesThatAlwaysFailKeepNobodyElseWaiting() async throws {
+    /// 600 entries, more than one page, always fail. The entry behind them and a new entry are still taken in.
+    @Test func entriesThatAlwaysFailDoNotBlockLaterEntries() async throws {
         try await withRig { rig in
             try await rig.startSandbox()
             let user = ["ACL", "SETUSER", "worker", "on", ">secret", "~fanfare:*", "&*", "+@all"]
@@ -111,8 +111,8 @@ import Testing
         }
     }
 
-    /// A reader that waits for what is pushed to idle projects must not keep a busy one waiting. Each of these entries is
-    /// as much as a worker takes at once, and is rejected quickly.
+    /// The blocking read of idle projects must not delay a busy project. Each entry fills one read and is rejected
+    /// quickly.
     @Test func idleProjectsDoNotSlowABusyOne() async throws {
         let count = 20
         let tokens = "[\"not a token\"," + Self.manyTokens.dropFirst()
@@ -125,12 +125,12 @@ import Testing
                 }
                 let begin = ContinuousClock.now
                 try await rig.startWorker(try rig.configuration())
-                try await Wait.until("all entries to be taken", seconds: 120) { try await rig.length("jobs") == 0 }
+                try await Wait.until("intake of all entries", seconds: 120) { try await rig.length("jobs") == 0 }
                 seconds.append((ContinuousClock.now - begin) / .seconds(1))
             }
         }
-        print("\(count) entries were taken in \(seconds[0]) s, beside idle projects in \(seconds[1]) s")
-        // Half a second for each of them would be ten more.
+        print("intake of \(count) entries: \(seconds[0]) s alone, \(seconds[1]) s beside idle projects")
+        // A wait of half a second per entry would add ten seconds.
         #expect(seconds[1] < 2 * seconds[0] + 2)
     }
 

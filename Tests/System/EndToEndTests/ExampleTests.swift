@@ -3,11 +3,11 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The examples of the documentation, run as they stand there: pushed, followed, results and feedback read by a group.
+/// Runs the examples of the documentation unchanged: each pushes a job, follows it and reads results and feedback.
 @Suite struct ExampleTests {
     static let folder = Repository.root.appendingPathComponent("Sources/Worker/FanfareWorker/Fanfare.docc/Examples")
 
-    /// How one of them is run on this machine; nil where what it needs is not installed.
+    /// An example program and the command that runs it on this machine.
     struct Program: Sendable, CustomTestStringConvertible {
         var file: String
         var command: [String]
@@ -15,13 +15,14 @@ import Testing
         var testDescription: String { file }
     }
 
+    /// The examples whose language and client library are installed.
     static let programs: [Program] = {
         let files = FileManager.default
         var found = [Program(file: "push.sh", command: ["/bin/bash"])]
         if let python = ProcessInfo.processInfo.environment["FANFARE_SDK_PYTHON"] {
             found.append(Program(file: "push.py", command: [python]))
         }
-        // Debian's modules for Node are found by this path alone.
+        // Node finds Debian's modules only through NODE_PATH.
         if files.fileExists(atPath: "/usr/share/nodejs/redis"), files.isExecutableFile(atPath: "/usr/bin/node") {
             let path = ["NODE_PATH": "/usr/share/nodejs"]
             found.append(Program(file: "push.cjs", command: ["/usr/bin/node"], environment: path))
@@ -30,14 +31,14 @@ import Testing
         if files.fileExists(atPath: "/usr/share/gocode/src/github.com/gomodule/redigo"),
             files.isExecutableFile(atPath: go)
         {
-            // Debian's Go packages are laid out as before there were modules.
+            // Debian's Go packages use the GOPATH layout that preceded modules.
             let environment = ["GO111MODULE": "off", "GOPATH": "/usr/share/gocode"]
             found.append(Program(file: "push.go", command: [go, "run"], environment: environment))
         }
         return found
     }()
 
-    @Test(arguments: programs) func itPushesFollowsAndReads(_ program: Program) async throws {
+    @Test(arguments: programs) func exampleProgramPushesFollowsAndReads(_ program: Program) async throws {
         try await withRig(redis: RedisServer(port: .plain)) { rig in
             try await rig.startSandbox()
             try await rig.startWorker(rig.configuration())
@@ -68,11 +69,11 @@ import Testing
                 #expect(first.contains("news-1 2 failed UNREGISTERED\n"), "\(first)")
                 #expect(first.contains("feedback remove sbx-unregistered-c\n"), "\(first)")
             }
-            // Again: nothing is sent, and nothing is read twice.
+            // A second run with the same id sends nothing and reads nothing twice.
             let sends = try await rig.stats().sends
             let second = try await run()
             #expect(second == "pushed news-1\n\(end)\n")
-            try await Wait.until("the second push to be noticed\n\(rig.logs)") {
+            try await Wait.until("the second push to count as a duplicate\n\(rig.logs)") {
                 try await rig.job("news-1")["duplicates"] == "1"
             }
             let sendsAfter = try await rig.stats().sends
@@ -84,8 +85,8 @@ import Testing
         }
     }
 
-    /// The example of the Swift library, which is compiled into these tests.
-    @Test func theClientLibraryPushesFollowsAndReads() async throws {
+    /// The Swift example, `ClientExample.swift`, which is compiled into these tests.
+    @Test func clientLibraryExamplePushesFollowsAndReads() async throws {
         try await withRig { rig in
             try await rig.startSandbox()
             try await rig.startWorker(rig.configuration())
@@ -98,7 +99,7 @@ import Testing
                 )
                 #expect(status.state == .done && status.sent == 2 && status.failed == 1, "\(status)")
             }
-            try await Wait.until("the second push to be noticed\n\(rig.logs)") {
+            try await Wait.until("the second push to count as a duplicate\n\(rig.logs)") {
                 try await rig.job("news-1")["duplicates"] == "1"
             }
             for stream in ["results", "feedback"] {

@@ -6,21 +6,23 @@ import Testing
 
 private let data = #"{"data":{"k":"v"}}"#
 
-/// What workers owe to those beside the noisy, and to those whose Redis or clock is not as it should be.
+/// Fairness between projects, and workers whose Redis or clock is misconfigured.
 @Suite(.serialized) struct FleetTests {
-    /// Waiting times of the quiet projects' jobs, in milliseconds.
+    /// Waiting times of jobs, in milliseconds.
     private struct Waits {
         var values: [Int64] = []
 
-        func part(_ share: Double) -> Int64 {
+        /// The quantile at `share` (0 to 1); -1 without values.
+        func quantile(_ share: Double) -> Int64 {
             let ordered = values.sorted()
             return ordered.isEmpty ? -1 : ordered[min(ordered.count - 1, Int(Double(ordered.count) * share))]
         }
 
-        var text: String { "p50 \(part(0.5)) p99 \(part(0.99)) max \(part(1)) ms" }
+        var text: String { "p50 \(quantile(0.5)) p99 \(quantile(0.99)) max \(quantile(1)) ms" }
     }
 
-    /// Here, where nothing runs beside it: a request that another test held up for a quarter of a second meets the next.
+    /// This suite runs its tests one at a time. Beside other tests, a delayed request could fall into the next second
+    /// and exceed its limit.
     @Test func subscriptionsStayBelowThreeThousandASecond() async throws {
         try await withRig { rig in
             try await rig.startSandbox()
@@ -38,12 +40,12 @@ private let data = #"{"data":{"k":"v"}}"#
             for job in 0..<4 {
                 let done = try await rig.finished("s\(job)")
                 #expect(done["sent"] == "2500", "\(done)")
-                #expect(try await rig.results("s\(job)").allSatisfy { $0.attempts == 1 }, "none was refused")
+                #expect(try await rig.results("s\(job)").allSatisfy { $0.attempts == 1 }, "no request was refused")
             }
         }
     }
 
-    @Test func aFloodDoesNotHoldUpTheQuiet() async throws {
+    @Test func quietProjectsStartWithinASecondBesideAFlood() async throws {
         let quiet = (0..<20).map { "quiet-\($0)" }
         let rounds = ChaosScale.isLong ? 600 : 60
         let flood = ChaosScale.isLong ? 60_000 : 8_000
@@ -54,7 +56,7 @@ private let data = #"{"data":{"k":"v"}}"#
             let tokens = Rig.tokens((0..<flood).map { "many-\($0)" })
             try await rig.push(["id": "many", "message": data, "tokens": tokens])
             try await pushFlood(rig, flood)
-            try await Wait.until("the flood to flow") { try await rig.stats().sends >= 200 }
+            try await Wait.until("200 sends of the flood") { try await rig.stats().sends >= 200 }
 
             var pushed: [(project: String, id: String, entryMs: Int64)] = []
             let begun = ContinuousClock.now
@@ -67,14 +69,14 @@ private let data = #"{"data":{"k":"v"}}"#
                 }
                 try await Task.sleep(until: begun + .milliseconds(100 * (round + 1)), clock: .continuous)
             }
-            var taken = Waits()
+            var takenIn = Waits()
             var claimed = Waits()
             var whole = Waits()
             for job in pushed {
                 let hash = try await rig.finished(job.id, in: job.project, seconds: 30)
                 let created = try #require(hash["created_ms"].flatMap { Int64($0) })
                 let started = try #require(hash["started_ms"].flatMap { Int64($0) })
-                taken.values.append(created - job.entryMs)
+                takenIn.values.append(created - job.entryMs)
                 claimed.values.append(started - created)
                 whole.values.append(started - job.entryMs)
             }
@@ -82,13 +84,13 @@ private let data = #"{"data":{"k":"v"}}"#
             #expect(left > flood / 4, "the flood lasted longer than the quiet jobs")
             print(
                 "fairness: \(pushed.count) jobs of 20 quiet projects beside a flood (\(left) of \(2 * flood) sends left),"
-                    + " push to taken \(taken.text), taken to started \(claimed.text), push to started \(whole.text)"
+                    + " push to intake \(takenIn.text), intake to start \(claimed.text), push to start \(whole.text)"
             )
-            #expect(whole.part(0.99) <= 1_000)
+            #expect(whole.quantile(0.99) <= 1_000)
         }
     }
 
-    /// So many jobs of one recipient, as fast as Redis takes them.
+    /// Pushes `count` jobs of one recipient, as fast as Redis accepts them.
     private func pushFlood(_ rig: Rig, _ count: Int) async throws {
         let client = rig.client
         for start in stride(from: 0, to: count, by: 500) {
@@ -105,8 +107,8 @@ private let data = #"{"data":{"k":"v"}}"#
         }
     }
 
-    /// What Redis may throw away is not relied on; put right, it is, without a restart.
-    @Test func aRedisThatMayEvictIsNotServed() async throws {
+    /// A worker does not serve a Redis that may evict keys. It begins once the policy is corrected, without a restart.
+    @Test func redisThatMayEvictKeysIsNotServed() async throws {
         let redis = try RedisServer(config: ["--maxmemory", "512mb", "--maxmemory-policy", "allkeys-lru"])
         try await withRig(redis: redis) { rig in
             try await rig.startSandbox()
@@ -116,20 +118,20 @@ private let data = #"{"data":{"k":"v"}}"#
                 try rig.configuration(),
                 until: "set maxmemory-policy to noeviction in redis.conf (it is allkeys-lru)"
             )
-            let told = ContinuousClock.now
+            let warned = ContinuousClock.now
             #expect(try await rig.length("jobs") == 1)
             #expect(try await rig.job(id).isEmpty)
             #expect(!worker.stderr.contains("The worker is connected."))
             try redis.cli("CONFIG", "SET", "maxmemory-policy", "noeviction")
             #expect(try await rig.finished(id)["sent"] == "1")
             #expect(try await rig.stats().sends == 1)
-            print("eviction policy: the worker went on by itself \(told.duration(to: .now)) after it had complained")
+            print("eviction policy: the worker started to send \(warned.duration(to: .now)) after its warning")
         }
     }
 
-    /// The secret that a worker fetches is good for an hour by its own word, so a wrong clock must not matter.
+    /// The lifetime of an access token is a duration, so a worker with a wrong clock must still send.
     @Test(arguments: [-3_600, 3_600])
-    func aWorkerWhoseClockIsWrongSends(ahead: Int) async throws {
+    func workerWithAWrongClockSends(ahead: Int) async throws {
         let clocks = try SteppedClocks()
         try await withRig { rig in
             try await rig.startSandbox()
@@ -139,9 +141,10 @@ private let data = #"{"data":{"k":"v"}}"#
         }
     }
 
-    /// What waits for its time has been told it by Redis' clock. Set back, that clock must not make it wait an hour more.
+    /// Due times of retries come from Redis' clock. If that clock is set back an hour, the retry must not wait an hour
+    /// more.
     @Test(arguments: [(3_600, 0), (0, -3_600)])
-    func aRetryComesThoughRedisClockIsSetBack(before: Int, after: Int) async throws {
+    func retryIsSentOnTimeAfterRedisClockIsSetBack(before: Int, after: Int) async throws {
         let clocks = try SteppedClocks()
         let redis = try RedisServer(environment: clocks.environment(ahead: before))
         try await withRig(redis: redis) { rig in
@@ -158,7 +161,7 @@ private let data = #"{"data":{"k":"v"}}"#
             #expect(try await rig.results("later").count == 1)
             try await rig.push(["id": "next", "message": data, "token": "u", "results": "all"])
             #expect(try await rig.finished("next", seconds: 10)["sent"] == "1")
-            print("a retry of 3 s came \(stepped.duration(to: .now)) after Redis' clock was set back by an hour")
+            print("a retry due in 3 s was sent \(stepped.duration(to: .now)) after Redis' clock was set back an hour")
         }
     }
 }

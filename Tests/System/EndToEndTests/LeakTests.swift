@@ -2,17 +2,17 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A worker's whole life, from its start to the end of its drain. `ops/sanitize leaks` runs it with the leak detector, which
-/// speaks at the worker's end: an exit code of its own, and a report.
+/// A worker from its start to the end of its drain. `ops/sanitize leaks` runs it with the leak detector, which prints a
+/// report and makes the worker exit with an error.
 @Suite(.enabled(if: ProcessInfo.processInfo.environment["FANFARE_SANITIZER"] == "address"))
 struct LeakTests {
     @Test(arguments: ["v1", "legacy", "xmpp"])
-    func aWorkerGivesBackWhatItTook(transport: String) async throws {
+    func workerFreesItsMemoryByTheEndOfItsDrain(transport: String) async throws {
         try await withRig { rig in
             try await rig.startSandbox()
             let settings = transport == "xmpp" ? try rig.xmppSettings : ""
             let worker = try await rig.startWorker(try rig.configuration(transport: transport, project: settings))
-            // A lost answer ends an XMPP connection and all that is under way on it, which takes minutes to make up for.
+            // A lost answer ends an XMPP connection with everything in flight on it; the recovery takes minutes.
             let lost = transport == "xmpp" ? "" : "sbx-lost-1-"
             let kinds = ["", "sbx-unregistered-", "sbx-unavailable-1-", lost, "sbx-slow-50-"]
             let tokens = (0..<2_000).map { "\(kinds[$0 % 50 < 5 ? $0 % 5 : 0])token-\($0)" }

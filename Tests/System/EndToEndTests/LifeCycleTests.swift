@@ -6,7 +6,7 @@ import Testing
 
 private let data = #"{"data":{"k":"v"}}"#
 
-/// What operators and time do to jobs, seen from outside: through the command, and at the sandbox.
+/// Cancel, pause, expiry, turns and holds, observed through the command and the sandbox.
 @Suite(.serialized) struct LifeCycleTests {
     private func fanfare(_ rig: Rig, _ configuration: String, _ arguments: [String]) async throws -> String {
         let named = arguments[0] == "project" ? [] : ["--project", rig.project]
@@ -16,8 +16,8 @@ private let data = #"{"data":{"k":"v"}}"#
         return process.stdout
     }
 
-    /// Sends that were made from a second after the command on; there must be none.
-    private func sendsLaterThanASecond(_ rig: Rig) async throws -> Int {
+    /// Waits a second and counts the sends of the second after it.
+    private func sendsAfterOneSecond(_ rig: Rig) async throws -> Int {
         try await Task.sleep(for: .seconds(1))
         let then = try await rig.stats().sends
         try await Task.sleep(for: .seconds(1))
@@ -31,20 +31,20 @@ private let data = #"{"data":{"k":"v"}}"#
         try await rig.push(job.merging(fields) { $1 })
     }
 
-    private func someSends(_ rig: Rig, _ count: Int = 300) async throws {
+    private func awaitSends(_ rig: Rig, _ count: Int = 300) async throws {
         let before = try await rig.stats().sends
         try await Wait.until("\(count) sends\n\(rig.logs)") { try await rig.stats().sends >= before + count }
     }
 
-    @Test func aCancelledJobSendsNothingMoreAndEveryRecipientHasItsResult() async throws {
+    @Test func cancelledJobStopsSendingAndWritesEveryResult() async throws {
         try await withRig { rig in
             try await rig.startSandbox()
             let configuration = try rig.configuration(worker: "max_in_flight: 100, window: 64")
             for _ in 0..<2 { try await rig.startWorker(configuration) }
             try await pushMany(rig, "c", 12_000)
-            try await someSends(rig)
+            try await awaitSends(rig)
             _ = try await fanfare(rig, configuration, ["job", "cancel", "c"])
-            let late = try await sendsLaterThanASecond(rig)
+            let late = try await sendsAfterOneSecond(rig)
             #expect(late == 0)
             let job = try await rig.finished("c")
             #expect(job["state"] == "cancelled")
@@ -57,18 +57,18 @@ private let data = #"{"data":{"k":"v"}}"#
         }
     }
 
-    @Test func aPausedJobSendsNothingUntilItIsResumedAndThenNobodyTwice() async throws {
+    @Test func pausedJobSendsNothingUntilResumedAndThenNoDuplicates() async throws {
         try await withRig { rig in
             try await rig.startSandbox()
             let configuration = try rig.configuration(worker: "max_in_flight: 100, window: 64")
             for _ in 0..<2 { try await rig.startWorker(configuration) }
             try await pushMany(rig, "p", 8_000)
-            try await someSends(rig)
+            try await awaitSends(rig)
             _ = try await fanfare(rig, configuration, ["job", "pause", "p"])
-            let late = try await sendsLaterThanASecond(rig)
+            let late = try await sendsAfterOneSecond(rig)
             #expect(late == 0)
             #expect(try await rig.job("p")["state"] == "paused")
-            // The slot is free meanwhile.
+            // A paused job does not hold the slot.
             try await pushMany(rig, "q", 1_500)
             try await rig.finished("q")
             _ = try await fanfare(rig, configuration, ["job", "resume", "p"])
@@ -80,7 +80,7 @@ private let data = #"{"data":{"k":"v"}}"#
         }
     }
 
-    @Test func aJobResumedWhileAnswersAreStillToComeGoesOn() async throws {
+    @Test func jobResumedWithSendsInFlightFinishes() async throws {
         try await withRig { rig in
             try await rig.startSandbox()
             let configuration = try rig.configuration(worker: "max_in_flight: 100, window: 64")
@@ -89,7 +89,7 @@ private let data = #"{"data":{"k":"v"}}"#
                 "id": "s", "message": data, "results": "all",
                 "tokens": Rig.tokens((0..<1_200).map { "sbx-slow-1500-\($0)" }),
             ])
-            try await someSends(rig, 50)
+            try await awaitSends(rig, 50)
             _ = try await fanfare(rig, configuration, ["job", "pause", "s"])
             _ = try await fanfare(rig, configuration, ["job", "resume", "s"])
             let job = try await rig.finished("s", seconds: 60)
@@ -98,14 +98,14 @@ private let data = #"{"data":{"k":"v"}}"#
         }
     }
 
-    /// Whoever starts after a pause and a resume has nothing to do with either: what it claims is sent, not doubted.
-    @Test func anOldPauseMeansNothingToANewWorker() async throws {
+    /// A worker that starts after a pause and a resume sends its batches; it does not treat them as ambiguous.
+    @Test func newWorkerIgnoresAnEarlierPause() async throws {
         try await withRig { rig in
             try await rig.startSandbox()
             let configuration = try rig.configuration(worker: "max_in_flight: 100, window: 64")
             let first = try await rig.startWorker(configuration)
             try await pushMany(rig, "amo", 3_000, ["delivery": "at_most_once"])
-            try await someSends(rig)
+            try await awaitSends(rig)
             _ = try await fanfare(rig, configuration, ["job", "pause", "amo"])
             _ = try await fanfare(rig, configuration, ["job", "resume", "amo"])
             first.signal(SIGTERM)
@@ -117,16 +117,16 @@ private let data = #"{"data":{"k":"v"}}"#
         }
     }
 
-    @Test func aPausedProjectStandsStillAsAWhole() async throws {
+    @Test func pausedProjectSendsNothing() async throws {
         try await withRig { rig in
             try await rig.startSandbox()
             let configuration = try rig.configuration(worker: "max_in_flight: 100, window: 64")
             for _ in 0..<2 { try await rig.startWorker(configuration) }
             try await pushMany(rig, "f", 4_000)
-            try await someSends(rig)
+            try await awaitSends(rig)
             _ = try await fanfare(rig, configuration, ["project", "pause", rig.project])
             try await rig.push(["id": "one", "message": data, "token": "single"])
-            let late = try await sendsLaterThanASecond(rig)
+            let late = try await sendsAfterOneSecond(rig)
             #expect(late == 0)
             _ = try await fanfare(rig, configuration, ["project", "resume", rig.project])
             try await rig.finished("one")
@@ -135,7 +135,7 @@ private let data = #"{"data":{"k":"v"}}"#
         }
     }
 
-    @Test func aJobThatExpiresInTheQueueIsNeverSent() async throws {
+    @Test func jobThatExpiresInTheQueueIsNotSent() async throws {
         try await withRig { rig in
             try await rig.startSandbox()
             let configuration = try rig.configuration(worker: "max_in_flight: 100, window: 64")
@@ -146,20 +146,20 @@ private let data = #"{"data":{"k":"v"}}"#
             let job = try await rig.finished("late")
             #expect(job["state"] == "expired")
             #expect(job["expired"] == "1500")
-            #expect(try await rig.job("first")["state"] != "done", "it did not wait for its turn to end")
+            #expect(try await rig.job("first")["state"] != "done", "the job expired before its turn")
             try await rig.finished("first")
             #expect(try await rig.stats().sends == 6_000)
         }
     }
 
-    @Test func aSingleRecipientDoesNotWaitBehindAFanOutAtAScarceQuota() async throws {
+    @Test func singleRecipientOvertakesAFanoutAtALowQuota() async throws {
         try await withRig { rig in
             try await rig.startSandbox()
-            // Ten a second: the fan-out takes minutes.
+            // At ten sends a second the fan-out takes minutes.
             let configuration = try rig.configuration(quotaPerMinute: 600)
             try await rig.startWorker(configuration)
             try await pushMany(rig, "slow", 3_000)
-            try await someSends(rig, 20)
+            try await awaitSends(rig, 20)
             let pushed = ContinuousClock.now
             try await rig.push(["id": "otp", "message": data, "token": "single"])
             try await rig.finished("otp", seconds: 10)
@@ -168,13 +168,13 @@ private let data = #"{"data":{"k":"v"}}"#
         }
     }
 
-    @Test func theSlotGoesOnWithinATenthOfASecond() async throws {
+    @Test func fanoutSlotIsHandedOverWithin100Milliseconds() async throws {
         try await withRig { rig in
             try await rig.startSandbox()
             let configuration = try rig.configuration(worker: "max_in_flight: 100, window: 64")
             for _ in 0..<3 { try await rig.startWorker(configuration) }
             for name in ["a", "b", "c", "d"] { try await pushMany(rig, name, 1_500) }
-            // A slow answer at the end of a fan-out must not hold up the next.
+            // A slow answer at the end of a fan-out must not delay the next one.
             _ = try await rig.control(
                 "POST",
                 "/faults",
@@ -191,14 +191,14 @@ private let data = #"{"data":{"k":"v"}}"#
         }
     }
 
-    @Test func aJobThatOnlyANewerVersionCanReadIsLeftToIt() async throws {
+    @Test func unreadableJobIsLeftToANewerVersion() async throws {
         try await withRig { rig in
             try await rig.startSandbox()
             let worker = try await rig.startWorker(try rig.configuration())
             let due = Int64(Date().timeIntervalSince1970 * 1_000) + 2_000
             try await rig.push(["id": "new", "message": data, "token": "a", "not_before": "\(due)"])
             let spec = "fanfare:{demo}:spec:new"
-            try await Wait.until("the job to be taken in") {
+            try await Wait.until("intake of the job") {
                 try await rig.client.send(RedisCommand("EXISTS", spec)).integer == 1
             }
             _ = try await rig.client.send(RedisCommand("HSET", spec, "op", "teleport"))
@@ -210,7 +210,7 @@ private let data = #"{"data":{"k":"v"}}"#
                     return try #require(reply.string.flatMap { Int64($0) }) >= times
                 }
             }
-            // Given back and claimed again, but not as fast as that goes.
+            // The batch is released and claimed again, with a pause in between.
             try await claimed(2)
             let start = ContinuousClock.now
             try await claimed(4)
@@ -222,13 +222,13 @@ private let data = #"{"data":{"k":"v"}}"#
         }
     }
 
-    @Test func aHoldStopsEveryWorker() async throws {
+    @Test func holdStopsEveryWorker() async throws {
         try await withRig { rig in
             try await rig.startSandbox()
             let configuration = try rig.configuration(worker: "max_in_flight: 50, window: 32")
             for _ in 0..<3 { try await rig.startWorker(configuration) }
             try await pushMany(rig, "h", 6_000)
-            try await someSends(rig)
+            try await awaitSends(rig)
             let fault = #"{"match":{"path":"/v1/"},"action":{"status":503,"retry_after":"4"}}"#
             let added = try await rig.control("POST", "/faults", fault)
             let key = "fanfare:{demo}:ctl"
@@ -241,9 +241,9 @@ private let data = #"{"data":{"k":"v"}}"#
             let settled = try await rig.stats().sends
             try await Task.sleep(for: .milliseconds(2_500))
             let later = try await rig.stats().sends
-            // What was on the wire still arrives: fifty a worker.
+            // Sends in flight still arrive: 50 per worker.
             #expect(settled - then <= 150)
-            #expect(later == settled, "\(later - settled) sends began while every worker had to wait")
+            #expect(later == settled, "\(later - settled) sends began during the hold")
             struct Fault: Decodable { var id: String }
             let id = try JSONDecoder().decode(Fault.self, from: added).id
             _ = try await rig.control("DELETE", "/faults?id=\(id)")

@@ -6,10 +6,10 @@ import Testing
 
 private let hello = #"{"notification":{"title":"Hello","body":"World"}}"#
 
-/// Topics and device groups, changed and sent to through jobs.
+/// Jobs that change topics and device groups, and jobs that send to them.
 @Suite struct ManagementTests {
     @Test(arguments: ["iid", "v1"])
-    func aTopicIsSubscribedToSentToAndLeft(api: String) async throws {
+    func topicIsSubscribedSentToAndUnsubscribed(api: String) async throws {
         try await withRig { rig in
             try await rig.startSandbox()
             try await rig.startWorker(
@@ -44,15 +44,15 @@ private let hello = #"{"notification":{"title":"Hello","body":"World"}}"#
                 "id": "leave", "op": "unsubscribe", "topic": "news", "tokens": Rig.tokens([last, "x"]),
             ])
             let left = try await rig.finished("leave")
-            #expect(left["sent"] == "2", "leaving what one was never in is no error: \(left)")
+            #expect(left["sent"] == "2", "unsubscribing a device that is not subscribed succeeds: \(left)")
             try await rig.push(["id": "again", "message": hello, "topic": "news"])
             try await rig.finished("again")
-            try await Wait.until("the others to be reached") { try await rig.deliveries("device-0").count == 2 }
+            try await Wait.until("the topic to reach device-0") { try await rig.deliveries("device-0").count == 2 }
             #expect(try await rig.deliveries(last).count == 1)
         }
     }
 
-    @Test func aGroupIsMadeChangedReadAndEmptied() async throws {
+    @Test func groupIsCreatedReadChangedAndEmptied() async throws {
         try await withRig { rig in
             try await rig.startSandbox()
             try await rig.startWorker(try rig.configuration(project: "sender_id: \"\(try rig.senderID)\""))
@@ -77,7 +77,7 @@ private let hello = #"{"notification":{"title":"Hello","body":"World"}}"#
             let send = try await run(["message": hello, "group": read.group ?? ""])
             #expect(send.status == "sent")
             for member in ["a", "b", "c"] {
-                try await Wait.until("\(member) to be reached") { try await rig.deliveries(member).count == 1 }
+                try await Wait.until("a delivery to \(member)") { try await rig.deliveries(member).count == 1 }
             }
             let removed = try await run([
                 "op": "group.remove", "group_name": "tom", "group": added.group ?? "",
@@ -89,8 +89,8 @@ private let hello = #"{"notification":{"title":"Hello","body":"World"}}"#
         }
     }
 
-    /// The operation is carried out and its answer lost: the next attempt is refused for what the first one did.
-    @Test func aLostAnswerIsNotTakenForAFailure() async throws {
+    /// FCM carries out the operation and its answer is lost. FCM refuses the next attempt because of the first one.
+    @Test func lostAnswerIsNotReportedAsAFailure() async throws {
         try await withRig { rig in
             try await rig.startSandbox()
             try await rig.startWorker(
@@ -113,7 +113,7 @@ private let hello = #"{"notification":{"title":"Hello","body":"World"}}"#
             #expect(made.status == "unknown" && made.attempts == 2, "\(made)")
             #expect(made.group_name == "tom" && made.group == "" && made.maybe_dup != true)
             let second = try await run(create)
-            #expect(second.status == "failed", "without an attempt in doubt it is somebody else's group")
+            #expect(second.status == "failed", "without an ambiguous attempt the group is another sender's")
             let read = try await run(["op": "group.get", "group_name": "tom"])
             let key = try #require(read.group)
             let remove = ["op": "group.remove", "group_name": "tom", "group": key, "tokens": Rig.tokens(["a", "b"])]
@@ -125,10 +125,10 @@ private let hello = #"{"notification":{"title":"Hello","body":"World"}}"#
         }
     }
 
-    /// FCM names the members that it did not reach and not why: each is sent to on its own, and the group's one result
-    /// says which were lost.
+    /// FCM names the members that it did not reach, without a reason. Fanfare sends to each of them, and the group's
+    /// result lists the members that failed.
     @Test(arguments: ["legacy", "xmpp"])
-    func membersThatWereNotReachedAreSentToOneByOne(transport: String) async throws {
+    func unreachedGroupMembersAreSentToOneByOne(transport: String) async throws {
         try await withRig { rig in
             try await rig.startSandbox()
             let configuration = try rig.configuration(
@@ -153,7 +153,7 @@ private let hello = #"{"notification":{"title":"Hello","body":"World"}}"#
             #expect(result.status == "sent" && result.group == "trio")
             #expect(result.failed_tokens == ["sbx-unregistered-gone"])
             #expect(result.attempts == 2)
-            #expect(try await rig.deliveries("well").count == 1, "who was reached is not sent to again")
+            #expect(try await rig.deliveries("well").count == 1, "a reached member is not sent to again")
             #expect(try await rig.deliveries("sbx-unavailable-1-busy").count == 1)
             let feedback = try await rig.entries("feedback")
             #expect(feedback.map { $0["token"] } == ["sbx-unregistered-gone"])
@@ -165,10 +165,10 @@ private let hello = #"{"notification":{"title":"Hello","body":"World"}}"#
         }
     }
 
-    /// The same where FCM reached none of them: who is alive is reached, who is dead is named, and the group is not tried
-    /// for an hour.
+    /// FCM reached no member. Fanfare sends to each member instead of retrying the group for an hour: registered
+    /// members are reached, unregistered ones are listed.
     @Test(arguments: ["legacy", "xmpp"])
-    func whereNoMemberWasReachedTheyAreSentToOneByOne(transport: String) async throws {
+    func groupWithNoReachedMemberIsSentToOneByOne(transport: String) async throws {
         try await withRig { rig in
             try await rig.startSandbox()
             let settings = transport == "xmpp" ? try rig.xmppSettings : "sender_id: \"\(try rig.senderID)\""
@@ -195,9 +195,9 @@ private let hello = #"{"notification":{"title":"Hello","body":"World"}}"#
         }
     }
 
-    /// A group without members, over each transport.
+    /// A group without members fails, over each transport.
     @Test(arguments: ["legacy", "xmpp"])
-    func aGroupWithoutMembersFails(transport: String) async throws {
+    func groupWithoutMembersFails(transport: String) async throws {
         try await withRig { rig in
             try await rig.startSandbox()
             let settings = transport == "xmpp" ? try rig.xmppSettings : "sender_id: \"\(try rig.senderID)\""
@@ -210,8 +210,9 @@ private let hello = #"{"notification":{"title":"Hello","body":"World"}}"#
         }
     }
 
-    /// A member that gets too much is spaced in every job, as it would be on its own; the group is not.
-    @Test func aMembersRateIsTheMembers() async throws {
+    /// A rate refusal of one member limits that member in every job, as if it had been sent to directly. It does not
+    /// limit the group.
+    @Test func refusedRateIsRecordedForTheMemberNotTheGroup() async throws {
         try await withRig { rig in
             try await rig.startSandbox()
             try await rig.startWorker(
@@ -230,8 +231,8 @@ private let hello = #"{"notification":{"title":"Hello","body":"World"}}"#
         }
     }
 
-    /// A round's members go out as permits come, and keep nobody else from going.
-    @Test func aRoundBlocksNobodyAtALowQuota() async throws {
+    /// Sends to the members of a group wait for permits without blocking other jobs.
+    @Test func memberSendsAtALowQuotaDoNotBlockOtherJobs() async throws {
         try await withRig { rig in
             try await rig.startSandbox()
             try await rig.startWorker(
@@ -244,7 +245,7 @@ private let hello = #"{"notification":{"title":"Hello","body":"World"}}"#
             let busy = (0..<12).map { "sbx-unavailable-1-\($0)" }
             _ = try await rig.control("POST", "/devices", #"{"group":"g","members":\#(Rig.tokens(["well"] + busy))}"#)
             try await rig.push(["id": "send", "message": hello, "group": "g"])
-            try await Wait.until("the first of the members' round") {
+            try await Wait.until("the first send to a member") {
                 let sends = try await rig.stats().sends
                 let state = try await rig.job("send")["state"]
                 return state == "retrying" && sends > 1
@@ -258,7 +259,7 @@ private let hello = #"{"notification":{"title":"Hello","body":"World"}}"#
         }
     }
 
-    @Test func theCommandsDoTheSame() async throws {
+    @Test func topicAndGroupCommandsReachFCM() async throws {
         try await withRig { rig in
             try await rig.startSandbox()
             let configuration = try rig.configuration(
@@ -271,12 +272,12 @@ private let hello = #"{"notification":{"title":"Hello","body":"World"}}"#
                 ["group", "create", "--name", "g", "--token", "a", "--token", "b", "--wait"]
             )
             let key = made.trimmingCharacters(in: .whitespacesAndNewlines)
-            #expect(!key.isEmpty && !key.contains(" "), "standard output is the key alone")
+            #expect(!key.isEmpty && !key.contains(" "), "standard output is only the key")
             try await rig.fanfare(
                 configuration,
                 ["group", "add", "--name", "g", "--group", key, "--token", "c", "--wait"]
             )
-            // A 200 whose body is cut: it was done, and a script must not go on with an empty key.
+            // A 200 whose body is cut: the group exists, but the command must fail rather than print an empty key.
             _ = try await rig.addFault(
                 #"{"match":{"path":"/fcm/notification"},"action":{"truncate":5},"times":1}"#
             )
@@ -293,7 +294,7 @@ private let hello = #"{"notification":{"title":"Hello","body":"World"}}"#
                 configuration,
                 ["send", "--topic", "news", "--title", "Hi", "--body", "there", "--wait"]
             )
-            try await Wait.until("a to be reached") { try await rig.deliveries("a").count == 1 }
+            try await Wait.until("a delivery to a") { try await rig.deliveries("a").count == 1 }
         }
     }
 }

@@ -4,11 +4,11 @@ import StreamWire
 import TestSupport
 import Testing
 
-/// What goes in requests for many is looked at for each of them.
+/// Legacy multicast requests, which carry many recipients, and the result of each recipient.
 @Suite struct MulticastTests {
     private static let message = #"{"data":{"k":"v"}}"#
 
-    /// Whether the list of a job's own or an audience's has one token is seen before it becomes a request.
+    /// A list with one token is sent as a single request, not as a multicast.
     @Test func oneRecipientIsAddressedByToAndSeveralByRegistrationIDs() async throws {
         try await withRig { rig in
             try await rig.startSandbox()
@@ -27,8 +27,8 @@ import Testing
         }
     }
 
-    /// Nothing that a list names is written into a request, or into the stream, as it is: it may look like JSON.
-    @Test func whatIsNoTokenStaysOutOfTheRequest() async throws {
+    /// A token of an audience may contain JSON syntax. It must not change a request or a results entry.
+    @Test func invalidTokensStayOutOfTheRequest() async throws {
         try await withRig { rig in
             try await rig.startSandbox()
             try await rig.startWorker(try rig.configuration(transport: "legacy"))
@@ -38,7 +38,7 @@ import Testing
             ]
             var tokens = (0..<1_500).map { "token-\($0)" }
             for (number, text) in hostile.enumerated() { tokens.insert(text, at: number * 150) }
-            // Named twice: sent once, reported for each.
+            // Duplicates in the list: sent once, reported for each occurrence.
             tokens += [hostile[0], "token-7"]
             let key = "audience:{\(rig.project)}:hostile"
             for start in stride(from: 0, to: tokens.count, by: 500) {
@@ -58,12 +58,12 @@ import Testing
             let sent = results.filter { $0.status == "sent" }
             #expect(sent.count == 1_501 && sent.allSatisfy { $0.message_id?.isEmpty == false && $0.attempts == 1 })
             let stats = try await rig.stats()
-            #expect(stats.duplicates <= 1, "token-7 may stand in two batches: \(stats)")
+            #expect(stats.duplicates <= 1, "token-7 may occur in two batches: \(stats)")
         }
     }
 
-    /// Pacing decides when a request goes, never how small it is; those that fail together come back together.
-    @Test func aBatchIsOneRequestUnderTheDefaultQuota() async throws {
+    /// Pacing delays a request but does not split it. Recipients that fail together are retried together.
+    @Test func batchIsOneRequestUnderTheDefaultQuota() async throws {
         try await withRig { rig in
             try await rig.startSandbox()
             try await rig.startWorker(try rig.configuration(transport: "legacy", quotaPerMinute: 600_000))
@@ -74,7 +74,7 @@ import Testing
             try await Wait.until("the first pass\n\(rig.logs)") { try await rig.job("many")["first_pass_ms"] != nil }
             let first = try await rig.stats()
             #expect(first.requests == 3 && first.sends == 2_500)
-            // Single recipients go on while the fan-out's debt is paid.
+            // Single recipients are sent while the fan-out repays its permits.
             try await rig.push(["id": "one", "message": Self.message, "token": "single", "results": "all"])
             let one = try await rig.finished("one", seconds: 10)
             #expect(one["sent"] == "1")
@@ -85,8 +85,8 @@ import Testing
         }
     }
 
-    /// FCM refused one of them for its rate in another job: it waits, and nobody else does.
-    @Test func whoeverWasRefusedForItsRateIsHeldAlone() async throws {
+    /// FCM refused one recipient for its rate in another job. That recipient waits; the others are sent.
+    @Test func recipientOverItsRateWaitsWithoutHoldingOthers() async throws {
         try await withRig { rig in
             try await rig.startSandbox()
             try await rig.startWorker(try rig.configuration(transport: "legacy"))
@@ -97,15 +97,20 @@ import Testing
             try await rig.push([
                 "id": "second", "message": #"{"data":{"k":"w"}}"#, "tokens": Rig.tokens(tokens), "results": "all",
             ])
-            try await Wait.until("all others\n\(rig.logs)") { try await rig.results("second").count == 399 }
+            try await Wait.until("all other results\n\(rig.logs)") {
+                try await rig.results("second").count == 399
+            }
             let early = try await rig.results("second").map(\.i)
             #expect(Set(early) == Set(tokens.indices).subtracting([123]))
             try await rig.finished("second")
             try await rig.finished("first")
             let last = try #require(try await rig.results("second").first { $0.i == 123 })
-            #expect(last.token == slow && last.status == "sent" && last.attempts == 1, "to wait is no attempt: \(last)")
+            #expect(
+                last.token == slow && last.status == "sent" && last.attempts == 1,
+                "waiting is not an attempt: \(last)"
+            )
             let stats = try await rig.stats()
-            #expect(stats.sends == 403 && stats.duplicates == 1, "only the slow one got both jobs: \(stats)")
+            #expect(stats.sends == 403 && stats.duplicates == 1, "only the slow recipient got both jobs: \(stats)")
         }
     }
 }

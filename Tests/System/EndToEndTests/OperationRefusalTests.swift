@@ -6,7 +6,7 @@ import Testing
 
 private let data = #"{"data":{"k":"v"}}"#
 
-/// An operation on a topic or a group that its API refuses ends by itself: sends go by another API, and none waits.
+/// Operations on topics and groups that their API refuses. Sends use another API and must not wait for them.
 @Suite struct OperationRefusalTests {
     private static let group = ["op": "group.get", "group_name": "tom"]
     private static let subscribe = ["op": "subscribe", "topic": "news", "tokens": Rig.tokens(["a", "b"])]
@@ -19,7 +19,9 @@ private let data = #"{"data":{"k":"v"}}"#
         """
     }
 
-    /// Fifteen ordinary jobs beside the operation, all of which have to be sent.
+    /// Pushes an operation and fifteen sends. Expects the operation to fail and every send to succeed.
+    ///
+    /// - Returns: the operation's result.
     private func expectSends(_ rig: Rig, beside operation: [String: String]) async throws -> Rig.Recipient {
         try await rig.push(operation.merging(["id": "op"]) { $1 })
         for number in 0..<15 {
@@ -38,7 +40,7 @@ private let data = #"{"data":{"k":"v"}}"#
     }
 
     @Test(arguments: [403, 404], ["iid", "v1", "group"])
-    func operationFailsAndNoSendWaits(status: Int, api: String) async throws {
+    func refusedOperationFailsAndSendsContinue(status: Int, api: String) async throws {
         try await withRig { rig in
             try await rig.startSandbox()
             let path = ["iid": "/iid/", "v1": "/v1/projects/demo/registrations/", "group": "/fcm/notification"][api]
@@ -54,8 +56,8 @@ private let data = #"{"data":{"k":"v"}}"#
         }
     }
 
-    /// The token is renewed once for the operation, while sends go on with it.
-    @Test(arguments: ["iid", "group"]) func refusedTokenIsRenewedOnceAndStopsNoSend(api: String) async throws {
+    /// The worker renews the token once for the operation; sends continue.
+    @Test(arguments: ["iid", "group"]) func refusedTokenIsRenewedOnceAndSendsContinue(api: String) async throws {
         try await withRig { rig in
             try await rig.startSandbox()
             let path = api == "iid" ? "/iid/" : "/fcm/notification"
@@ -68,12 +70,12 @@ private let data = #"{"data":{"k":"v"}}"#
                 let id = try await rig.push(Self.group.merging(["group_name": "g-\(number)"]) { $1 })
                 if api == "group" { try await rig.finished(id, seconds: 20) }
             }
-            #expect(try await rig.faultHits()[tokens] ?? 0 <= 2, "operations that follow renew nothing")
+            #expect(try await rig.faultHits()[tokens] ?? 0 <= 2, "later operations do not renew the token")
         }
     }
 
-    /// A project whose sends are refused still changes its topics and groups.
-    @Test func operationsGoOnWhileSendsAreBlocked() async throws {
+    /// A project whose sends are blocked still runs its operations.
+    @Test func operationsContinueWhileSendsAreBlocked() async throws {
         try await withRig { rig in
             try await rig.startSandbox()
             _ = try await rig.addFault(#"{"match":{"path":"/v1/projects/demo/messages"},"action":{"status":403}}"#)
@@ -86,10 +88,10 @@ private let data = #"{"data":{"k":"v"}}"#
             #expect(job["sent"] == "2")
             #expect(
                 try await rig.state(configuration).hasPrefix("blocked"),
-                "an operation's success says nothing of sends"
+                "a successful operation does not unblock sends"
             )
             try await rig.fanfare(configuration, ["job", "cancel", "send"])
-            try await Wait.until("the block to go with the job") {
+            try await Wait.until("the end of the block after the cancel") {
                 try await rig.client.send(RedisCommand("HGET", "fanfare:{demo}:ctl", "block")).string == nil
             }
         }

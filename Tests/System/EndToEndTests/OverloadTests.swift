@@ -6,7 +6,7 @@ import Testing
 
 private let data = #"{"data":{"k":"v"}}"#
 
-/// What answers of 503 with Retry-After do to a project.
+/// The effect of 503 answers with Retry-After, and of a refused quota, on a project.
 @Suite struct OverloadTests {
     private func hold(_ rig: Rig) async throws -> (untilMs: Int64, isRecovering: Bool) {
         let key = "fanfare:{\(rig.project)}:ctl"
@@ -14,16 +14,16 @@ private let data = #"{"data":{"k":"v"}}"#
         return (values.first?.string.flatMap { Int64($0) } ?? 0, values.last?.string == "1")
     }
 
-    /// FCM tells one recipient in a thousand to wait for half a minute: only that one waits.
-    @Test func aStrayRefusalStopsNoProject() async throws {
+    /// FCM refuses one recipient in a thousand for half a minute. Only those recipients wait.
+    @Test func strayRefusalDoesNotHoldTheProject() async throws {
         try await withRig { rig in
             try await rig.startSandbox()
             let fault = """
-                {"match":{"path":"/v1/","token_prefix":"told-"},"action":{"status":503,"retry_after":"30"},"times":3}
+                {"match":{"path":"/v1/","token_prefix":"refused-"},"action":{"status":503,"retry_after":"30"},"times":3}
                 """
             _ = try await rig.control("POST", "/faults", fault)
             try await rig.startWorker(try rig.configuration(quotaPerMinute: 600_000))
-            let tokens = (0..<3_000).map { $0 % 1_000 == 100 ? "told-\($0)" : "token-\($0)" }
+            let tokens = (0..<3_000).map { $0 % 1_000 == 100 ? "refused-\($0)" : "token-\($0)" }
             try await rig.push(["id": "stray", "message": data, "tokens": Rig.tokens(tokens), "results": "all"])
             let job = try await rig.finished("stray", seconds: 150)
             #expect(job["sent"] == "3000")
@@ -31,15 +31,15 @@ private let data = #"{"data":{"k":"v"}}"#
             let passed = try #require(Int64(job["first_pass_ms"] ?? ""))
             let ended = try #require(Int64(job["finished_ms"] ?? ""))
             #expect(passed - began < 25_000, "the first pass took \(passed - began) ms")
-            #expect(ended - began >= 30_000, "never before Retry-After")
+            #expect(ended - began >= 30_000, "the retry came before Retry-After")
             #expect(try await hold(rig).untilMs == 0)
             let again = try await rig.results("stray").filter { $0.attempts == 2 }
             #expect(again.map(\.i).sorted() == [100, 1_100, 2_100])
         }
     }
 
-    /// Half of all answers: two workers together send at most 20 requests a second while it lasts, and go on after it.
-    @Test func underOverloadTheFleetSendsALittle() async throws {
+    /// Half of all answers are refusals: two workers send at most 20 requests a second together, and recover later.
+    @Test func overloadedProjectSendsAtMostTwentyRequestsASecond() async throws {
         try await withRig { rig in
             try await rig.startSandbox()
             let fault = #"{"match":{"path":"/v1/","fraction":0.5},"action":{"status":503,"retry_after":"3"}}"#
@@ -49,7 +49,7 @@ private let data = #"{"data":{"k":"v"}}"#
             let tokens = (0..<3_000).map { "token-\($0)" }
             try await rig.push(["id": "half", "message": data, "tokens": Rig.tokens(tokens), "results": "none"])
             try await Wait.until("a hold\n\(rig.logs)") { try await hold(rig).isRecovering }
-            // What was on its way when the hold began.
+            // Lets the sends in flight at the start of the hold arrive.
             try await Task.sleep(for: .seconds(1))
             let first = try await rig.stats().requests
             let began = ContinuousClock.now
@@ -57,7 +57,7 @@ private let data = #"{"data":{"k":"v"}}"#
             let requests = try await rig.stats().requests - first
             let seconds = (ContinuousClock.now - began) / .seconds(1)
             #expect(Double(requests) <= 20 * seconds, "\(requests) requests in \(seconds) s")
-            #expect(requests > 0, "it looks whether FCM is back")
+            #expect(requests > 0, "the workers still probe FCM")
             struct Fault: Decodable { var id: String }
             let id = try JSONDecoder().decode(Fault.self, from: added).id
             _ = try await rig.control("DELETE", "/faults?id=\(id)")
@@ -67,8 +67,8 @@ private let data = #"{"data":{"k":"v"}}"#
         }
     }
 
-    /// The first 429 of the quota holds everything.
-    @Test func aRefusedQuotaHoldsAtOnce() async throws {
+    /// The first 429 for the quota holds the project.
+    @Test func refusedQuotaHoldsTheProjectAtOnce() async throws {
         try await withRig { rig in
             try await rig.startSandbox(["--quota-per-minute", "300"])
             try await rig.startWorker(try rig.configuration(quotaPerMinute: 600_000))

@@ -5,11 +5,10 @@ import StreamWire
 import TestSupport
 import Testing
 
-/// A whole deployment over TLS with client certificates, each of its parts signed in as the user that
-/// `ops/redis/fanfare.acl` has for it.
+/// A deployment over TLS with client certificates. Each component signs in as its user of `ops/redis/fanfare.acl`.
 @Suite struct RedisAccessTests {
-    /// The server and what it takes to get in.
-    private struct Place {
+    /// A Redis with users and TLS, and the credentials to sign in.
+    private struct SecuredRedis {
         let users: RedisUsers
         let server: RedisServer
         let certificates: Certificates
@@ -28,8 +27,8 @@ import Testing
 
         var url: String { "rediss://localhost:\(server.port)" }
 
-        /// One authority for Redis and one for the sandbox.
-        func trust(_ rig: Rig) throws -> String {
+        /// Writes a CA file with the authorities of Redis and of the sandbox.
+        func caFile(_ rig: Rig) throws -> String {
             let texts = try [certificates.caFile, "\(rig.state.path)/ca.pem"].map {
                 try String(contentsOfFile: $0, encoding: .utf8)
             }
@@ -41,19 +40,19 @@ import Testing
                 "FANFARE_REDIS_USER": user,
                 "FANFARE_REDIS_PASSWORD_FILE": try certificates.folder.write("password-\(user)", user + "\n"),
                 "FANFARE_REDIS_CERT_FILE": client.certFile, "FANFARE_REDIS_KEY_FILE": client.keyFile,
-                "FANFARE_TLS_CA_FILE": try trust(rig),
+                "FANFARE_TLS_CA_FILE": try caFile(rig),
             ]
         }
 
         func connect(as user: String, _ rig: Rig) async throws -> RedisClient {
-            let tls = TLSOptions(caFile: try trust(rig), certFile: client.certFile, keyFile: client.keyFile)
+            let tls = TLSOptions(caFile: try caFile(rig), certFile: client.certFile, keyFile: client.keyFile)
             return try await RedisClient.connect(
                 try RedisDeployment(url: url).signedIn(user: user, password: user),
                 tls: tls
             )
         }
 
-        /// What Redis has refused: the command and who asked for it.
+        /// The refusals in Redis' ACL log, each as `user: command`.
         func refusals() throws -> Set<String> {
             let words = try server.cli("ACL", "LOG").split(separator: "\n").map(String.init)
             var found: Set<String> = []
@@ -65,45 +64,45 @@ import Testing
         }
     }
 
-    /// Runs the command to its end, which has to be a good one.
+    /// Runs the command, expects exit status 0 and returns its standard output.
     @discardableResult
     private func run(
         _ arguments: [String],
         as user: String,
-        _ place: Place,
+        _ secured: SecuredRedis,
         _ rig: Rig,
         _ configuration: String
     ) async throws -> String {
         let process = try ChildProcess(
             arguments + ["-c", configuration],
-            environment: try place.environment(as: user, rig)
+            environment: try secured.environment(as: user, rig)
         )
         let status = try await process.wait(seconds: 60)
         #expect(status == 0, "\(user): \(arguments): \(process.stderr)")
         return process.stdout
     }
 
-    @Test func eachPartSignsInAsItsOwnUser() async throws {
-        let place = try Place()
-        try await withRig(redis: place.server) { rig in
+    @Test func eachComponentSignsInAsItsOwnUser() async throws {
+        let secured = try SecuredRedis()
+        try await withRig(redis: secured.server) { rig in
             try await rig.startSandbox()
-            let configuration = try rig.configuration(redisURL: place.url)
-            try await run(["functions", "load"], as: "fanfare-deploy", place, rig, configuration)
-            try await rig.startWorker(configuration, environment: try place.environment(as: "fanfare-worker", rig))
+            let configuration = try rig.configuration(redisURL: secured.url)
+            try await run(["functions", "load"], as: "fanfare-deploy", secured, rig, configuration)
+            try await rig.startWorker(configuration, environment: try secured.environment(as: "fanfare-worker", rig))
 
-            let tokens = try place.certificates.folder.write("tokens", "ok-1\nsbx-unregistered-2\nok-3\n")
+            let tokens = try secured.certificates.folder.write("tokens", "ok-1\nsbx-unregistered-2\nok-3\n")
             let message = ["--title", "Hello", "--body", "you"]
             try await run(
                 ["send", "--id", "one", "--tokens-file", tokens] + message,
                 as: "fanfare-producer",
-                place,
+                secured,
                 rig,
                 configuration
             )
             let job = try await rig.finished("one")
             #expect(job["sent"] == "2" && job["failed"] == "1")
-            // An audience, which the worker reads from the producer's key.
-            let producer = try await place.connect(as: "fanfare-producer", rig)
+            // The worker reads an audience from the producer's key.
+            let producer = try await secured.connect(as: "fanfare-producer", rig)
             defer { producer.close() }
             _ = try await producer.send(RedisCommand("RPUSH", "audience:{demo}:two", "ok-4", "ok-5"))
             _ = try await producer.send(
@@ -129,19 +128,19 @@ import Testing
                 ["job", "results", "one", "--project", "demo"], ["dead", "ls", "--project", "demo"],
             ]
             for operation in operations {
-                try await run(operation, as: "fanfare-operator", place, rig, configuration)
+                try await run(operation, as: "fanfare-operator", secured, rig, configuration)
             }
-            try await Wait.until("the job to be taken") { try await rig.job("later")["state"] == "scheduled" }
+            try await Wait.until("intake of the job") { try await rig.job("later")["state"] == "scheduled" }
             try await run(
                 ["job", "cancel", "later", "--project", "demo"],
                 as: "fanfare-operator",
-                place,
+                secured,
                 rig,
                 configuration
             )
             try await rig.finished("later")
 
-            let consumer = try await place.connect(as: "fanfare-consumer", rig)
+            let consumer = try await secured.connect(as: "fanfare-consumer", rig)
             defer { consumer.close() }
             let results = "fanfare:{demo}:results"
             _ = try await consumer.send(RedisCommand("XGROUP", "CREATE", results, "readers", "0"))
@@ -150,8 +149,11 @@ import Testing
             let first = try #require(entries.first)
             #expect(try await consumer.send(RedisCommand("XACK", results, "readers", first.id)).integer == 1)
 
-            // It tries at each connection, and goes on without.
-            #expect(try place.refusals().subtracting(["fanfare-worker: function|load"]) == [], "nobody lacked a right")
+            // A worker tries to load the functions at each connection and continues without.
+            #expect(
+                try secured.refusals().subtracting(["fanfare-worker: function|load"]) == [],
+                "no user lacked a right"
+            )
             try await expectRefusal(consumer, RedisCommand("XADD", "fanfare:{demo}:jobs", "*", "a", "b"))
             try await expectRefusal(producer, RedisCommand("XRANGE", results, "-", "+"))
             try await expectRefusal(producer, RedisCommand("HSET", "fanfare:{demo}:job:one", "state", "done"))
@@ -164,27 +166,27 @@ import Testing
         #expect(error?.code == .noPerm)
     }
 
-    @Test func whoCannotGetInIsToldWhy() async throws {
-        let place = try Place()
-        try await withRig(redis: place.server) { rig in
+    @Test func failedSignInReportsItsReason() async throws {
+        let secured = try SecuredRedis()
+        try await withRig(redis: secured.server) { rig in
             try await rig.startSandbox()
-            let configuration = try rig.configuration(redisURL: place.url)
-            let good = try place.environment(as: "fanfare-operator", rig)
-            let stranger = try place.certificates.folder.write("stranger", "wrong")
+            let configuration = try rig.configuration(redisURL: secured.url)
+            let good = try secured.environment(as: "fanfare-operator", rig)
+            let wrongPassword = try secured.certificates.folder.write("wrong-password", "wrong")
             for (change, reason) in [
                 (["FANFARE_REDIS_CERT_FILE": "", "FANFARE_REDIS_KEY_FILE": ""], "certificate"),
-                (["FANFARE_REDIS_PASSWORD_FILE": stranger], "WRONGPASS"),
+                (["FANFARE_REDIS_PASSWORD_FILE": wrongPassword], "WRONGPASS"),
                 (
                     ["FANFARE_REDIS_PASSWORD_FILE": "/nowhere"],
                     "redis.password_file (FANFARE_REDIS_PASSWORD_FILE): No such file"
                 ),
                 (["FANFARE_REDIS_PASSWORD_FILE": ""], "redis.user: has no password"),
                 (
-                    ["FANFARE_REDIS_URL": "rediss://u:p@localhost:\(place.server.port)"],
+                    ["FANFARE_REDIS_URL": "rediss://u:p@localhost:\(secured.server.port)"],
                     "redis.user: redis.url names a user"
                 ),
                 (["FANFARE_REDIS_URL": "redis://localhost:1"], "redis.cert_file: redis.url does not use TLS"),
-                (["FANFARE_REDIS_URL": "rediss://127.0.0.1:\(place.server.port)"], "certificate verify failed"),
+                (["FANFARE_REDIS_URL": "rediss://127.0.0.1:\(secured.server.port)"], "certificate verify failed"),
             ] {
                 let process = try ChildProcess(
                     ["project", "ls", "-c", configuration],

@@ -3,17 +3,17 @@ import StreamWire
 import TestSupport
 import Testing
 
-/// Redis refuses a command, or holds a key of the wrong type, while a worker sends.
+/// Redis refuses a command, or a key has the wrong type, while a worker sends.
 @Suite struct RedisErrorTests {
     private static let count = 3_000
     private static let base = "fanfare:{demo}:"
 
-    /// Every recipient has its result, the counters are right, and nothing is left behind.
+    /// Expects a result for every recipient, correct counters and no remaining keys.
     private func audit(_ rig: Rig) async throws {
         let job = try await rig.finished("all")
         #expect(job["sent"] == "\(Self.count)" && job["retrying"] == "0" && job["state"] == "done")
         let results = try await rig.results("all")
-        #expect(Set(results.map(\.i)) == Set(0..<Self.count), "an entry may come twice, and none is missing")
+        #expect(Set(results.map(\.i)) == Set(0..<Self.count), "an entry may occur twice, and no result is missing")
         #expect(results.allSatisfy { $0.status == "sent" })
         #expect(try await rig.stats().duplicates == 0)
         #expect(try await rig.privateKeys().isEmpty)
@@ -32,7 +32,7 @@ import Testing
         return worker
     }
 
-    @Test func resultsSurviveARightThatIsTakenAway() async throws {
+    @Test func resultsSurviveARevokedPermission() async throws {
         try await withRig { rig in
             let worker = try await fanout(rig)
             _ = try await rig.client.send(RedisCommand("ACL", "SETUSER", "default", "-xadd"))
@@ -47,10 +47,10 @@ import Testing
     @Test func resultsSurviveAStreamOfTheWrongType() async throws {
         try await withRig { rig in
             let worker = try await fanout(rig)
-            // At once: what the worker writes in between would be overwritten.
+            // In one transaction: a write of the worker in between would be overwritten.
             for command in [
                 RedisCommand("MULTI"), RedisCommand("RENAME", Self.base + "results", Self.base + "aside"),
-                RedisCommand("SET", Self.base + "results", "no stream"), RedisCommand("EXEC"),
+                RedisCommand("SET", Self.base + "results", "not a stream"), RedisCommand("EXEC"),
             ] { _ = try await rig.client.send(command) }
             try await Task.sleep(for: .seconds(3))
             _ = try await rig.client.send(RedisCommand("RENAME", Self.base + "aside", Self.base + "results"))
@@ -63,7 +63,7 @@ import Testing
         try await withRig { rig in
             try await rig.startSandbox()
             let worker = try await rig.startWorker(try rig.configuration())
-            _ = try await rig.client.send(RedisCommand("SET", Self.base + "dead", "no stream"))
+            _ = try await rig.client.send(RedisCommand("SET", Self.base + "dead", "not a stream"))
             try await rig.push(["id": "bad", "message": "no JSON", "tokens": #"["t"]"#])
             try await worker.logged("the entry stays in `jobs`")
             #expect(try await rig.length("jobs") == 1)

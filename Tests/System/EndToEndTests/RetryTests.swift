@@ -6,7 +6,7 @@ import Testing
 
 private let data = #"{"data":{"k":"v"}}"#
 
-/// Retries take their time by rule (never sooner than ten seconds), so all of these run at once.
+/// Retries of sends. A retry takes at least ten seconds, so these tests run in parallel.
 @Suite struct RetryTests {
     private func retried(
         _ tokens: [String],
@@ -27,7 +27,7 @@ private let data = #"{"data":{"k":"v"}}"#
         }
     }
 
-    @Test func onlyWhoFailedIsSentAgain() async throws {
+    @Test func onlyFailedRecipientsAreSentAgain() async throws {
         let tokens = ["a", "sbx-unavailable-1-x", "b", "sbx-internal-1-y", "sbx-quota-1-z", "c"]
         try await retried(tokens) { rig, job, results in
             #expect(job["sent"] == "6" && job["state"] == "done")
@@ -36,12 +36,12 @@ private let data = #"{"data":{"k":"v"}}"#
             #expect(stats.sends == 9)
             let first = try #require(Int64(job["first_pass_ms"] ?? ""))
             let last = try #require(Int64(job["finished_ms"] ?? ""))
-            #expect(last - first >= 9_000, "never sooner than ten seconds")
+            #expect(last - first >= 9_000, "a retry came earlier than ten seconds")
         }
     }
 
-    /// FCM refused one job's send to a topic: the next job's send to it waits too, and those to other topics do not.
-    @Test func otherJobsToATopicThatWasRefusedForItsRateWait() async throws {
+    /// FCM refused a topic for its rate. Later jobs to that topic wait; jobs to other topics do not.
+    @Test func jobsToATopicOverItsRateWait() async throws {
         try await withRig { rig in
             try await rig.startSandbox()
             try await rig.startWorker(try rig.configuration(transport: "legacy"))
@@ -50,21 +50,23 @@ private let data = #"{"data":{"k":"v"}}"#
             try await Wait.until("a refusal\n\(rig.logs)") {
                 try await rig.stats().rejected["TopicsMessageRateExceeded"] == 1
             }
-            try await Wait.until("the retry to be kept\n\(rig.logs)") { try await rig.job("first")["retrying"] == "1" }
+            try await Wait.until("the stored retry\n\(rig.logs)") {
+                try await rig.job("first")["retrying"] == "1"
+            }
             try await rig.push(["id": "second", "message": data, "topic": busy])
-            try await Wait.until("the second to be taken in") { try await !rig.job("second").isEmpty }
+            try await Wait.until("intake of the second job") { try await !rig.job("second").isEmpty }
             try await rig.push(["id": "other", "message": data, "topic": "quiet"])
             try await rig.finished("other")
-            #expect(try await rig.stats().sends == 2, "the first of the first job, and the other topic's")
+            #expect(try await rig.stats().sends == 2, "one send to the busy topic and one to the other")
             try await rig.finished("first", seconds: 150)
             try await rig.finished("second", seconds: 150)
             #expect(try await rig.stats().sends == 4)
             let second = try #require(try await rig.results("second").first)
-            #expect(second.status == "sent" && second.attempts == 1, "to wait is no attempt")
+            #expect(second.status == "sent" && second.attempts == 1, "waiting is not an attempt")
         }
     }
 
-    @Test func aRetryAfterInSecondsAndAsADateIsHonoured() async throws {
+    @Test func retryAfterInSecondsOrAsADateIsHonoured() async throws {
         for value in ["12", "DATE"] {
             let retryAfter: String
             if value == "DATE" {
@@ -88,7 +90,7 @@ private let data = #"{"data":{"k":"v"}}"#
         }
     }
 
-    @Test func aLostAnswerIsADuplicateThatSaysSo() async throws {
+    @Test func lostAnswerCausesAFlaggedDuplicate() async throws {
         try await retried(["sbx-lost-1-a", "b"]) { rig, _, results in
             #expect(results.map(\.status) == ["sent", "sent"])
             #expect(results.map(\.maybe_dup) == [true, nil] || results.map(\.maybe_dup) == [true, false])
@@ -97,7 +99,7 @@ private let data = #"{"data":{"k":"v"}}"#
         }
     }
 
-    @Test func atMostOnceALostAnswerIsUnknownAndNeverSentAgain() async throws {
+    @Test func lostAnswerIsUnknownAndNotSentAgainAtMostOnce() async throws {
         let fields = ["delivery": "at_most_once"]
         try await retried(["sbx-lost-1-a", "b"], fields: fields) { rig, job, results in
             #expect(results.map(\.status) == ["unknown", "sent"] && job["unknown"] == "1")
@@ -106,7 +108,7 @@ private let data = #"{"data":{"k":"v"}}"#
         }
     }
 
-    @Test func aMessageWithoutALifetimeHasOneAttempt() async throws {
+    @Test func messageWithZeroTTLHasOneAttempt() async throws {
         let message = #"{"data":{"k":"v"},"android":{"ttl":"0s"}}"#
         try await retried(["sbx-unavailable-1-a", "b"], fields: ["message": message]) { rig, job, results in
             #expect(results.map(\.status) == ["expired", "sent"] && job["state"] == "expired")
@@ -115,7 +117,7 @@ private let data = #"{"data":{"k":"v"}}"#
         }
     }
 
-    @Test func aRetryAfterPastTheEndEndsItAtOnce() async throws {
+    @Test func retryAfterPastTheExpiryExpiresTheRecipientAtOnce() async throws {
         let fault = #"{"match":{"path":"/v1/"},"action":{"status":503,"retry_after":"600"},"times":1}"#
         let expires = Int64(Date().timeIntervalSince1970 * 1_000) + 60_000
         try await retried(["a"], fault: fault, fields: ["expires_at": "\(expires)"]) { _, job, results in
@@ -126,13 +128,13 @@ private let data = #"{"data":{"k":"v"}}"#
         }
     }
 
-    @Test func aMixedLegacyJobOfManyTokens() async throws {
+    @Test func legacyJobOfMixedTokensReportsEveryResult() async throws {
         let tokens = (0..<2_500).map { index -> String in
             switch index % 10 {
             case 1: return "sbx-unregistered-\(index)"
             case 2: return "sbx-canonical-\(index)"
             case 3 where index % 100 == 3: return "sbx-unavailable-1-\(index)"
-            // Named twice in one request: sent once, a result for each.
+            // A duplicate in one request: sent once, with a result for each occurrence.
             case 5: return "token-\(index - 1)"
             default: return "token-\(index)"
             }
@@ -149,7 +151,7 @@ private let data = #"{"data":{"k":"v"}}"#
             #expect(stats.duplicates == 0)
             #expect(
                 stats.requests <= 3 + 20,
-                "a batch is one request; of 25 retries over ten seconds those of one second share one"
+                "a batch is one request, and the retries of one second share a request"
             )
         }
     }

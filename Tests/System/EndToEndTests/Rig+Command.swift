@@ -3,9 +3,9 @@ import RedisTransport
 import StreamWire
 import Testing
 
-/// What operators see and do: the command, and the sandbox's account of its faults.
+/// The operator's side: the `fanfare` command, and the sandbox's faults.
 extension Rig {
-    /// Runs `fanfare` to its end, which has to be a good one, and answers what it printed.
+    /// Runs `fanfare`, expects exit status 0 and returns its standard output.
     @discardableResult
     func fanfare(_ configuration: String, _ arguments: [String], in project: String? = nil) async throws -> String {
         let named = arguments[0] == "project" ? [] : ["--project", project ?? self.project]
@@ -15,7 +15,7 @@ extension Rig {
         return process.stdout
     }
 
-    /// What `fanfare project ls` says of a project: its state in a word, and the reason.
+    /// A project's state in `fanfare project ls`, followed by `: ` and the reason if there is one.
     func state(_ configuration: String, of project: String? = nil) async throws -> String {
         struct Line: Decodable {
             var project: String
@@ -28,7 +28,7 @@ extension Rig {
         return line.state + (line.reason.map { ": " + $0 } ?? "")
     }
 
-    /// What holds up a project's workers, as they last found: nothing (nil), a stream that is not read, or `memory`.
+    /// The cause of a project's backpressure: a stream that is not read, or `memory`; nil without backpressure.
     func pressure(_ project: String? = nil) async throws -> String? {
         try await client.send(RedisCommand("HGET", "fanfare:{\(project ?? self.project)}:ctl", "pressure")).string
     }
@@ -37,7 +37,7 @@ extension Rig {
         Int(try await client.send(RedisCommand("XLEN", "fanfare:{\(project ?? self.project)}:\(stream)")).integer ?? 0)
     }
 
-    /// How many requests each of the sandbox's faults has hit, by the fault's id.
+    /// The number of requests that each of the sandbox's faults affected, by the fault's id.
     func faultHits() async throws -> [String: Int] {
         struct Fault: Decodable {
             var id: String
@@ -47,16 +47,16 @@ extension Rig {
         return Dictionary(uniqueKeysWithValues: faults.map { ($0.id, $0.hits) })
     }
 
-    /// Adds a fault and answers its id.
+    /// Adds a fault and returns its id.
     func addFault(_ body: String) async throws -> String {
         struct Added: Decodable { var id: String }
         return try JSONDecoder().decode(Added.self, from: try await control("POST", "/faults", body)).id
     }
 
-    /// Waits until the sandbox has seen no further send for as long as `quietMs`, and answers how many there were.
+    /// Waits until the sandbox receives no send for `quietMs` and returns the number of sends so far.
     func standstill(quietMs: Int = 400) async throws -> Int {
         var last = -1
-        try await Wait.until("sends to stand still\n\(logs)", everyMs: quietMs) {
+        try await Wait.until("sends to stop\n\(logs)", everyMs: quietMs) {
             let now = try await stats().sends
             defer { last = now }
             return now == last

@@ -5,7 +5,7 @@ import StreamWire
 import TestSupport
 import Testing
 
-/// Everything one end-to-end test needs: a redis-server, a sandbox and workers, all real, all gone afterwards.
+/// The environment of one end-to-end test: a real redis-server, a sandbox and workers. ``close()`` ends all of them.
 final class Rig {
     let directory: URL
     let redis: RedisServer
@@ -15,13 +15,14 @@ final class Rig {
     private(set) var controlPort = 0
     private(set) var xmppPort = 0
     private var workers: [ChildProcess] = []
-    /// The first is what everything is about that names no project.
+    /// The projects of the test; the first is the default of every method.
     let projects: [String]
     var project: String { projects[0] }
 
     /// - Parameters:
-    ///   - redis: a server of the test's own; ended with the rig.
-    ///   - deployment: where the test itself looks, if not straight at that server, and with which files.
+    ///   - redis: a server that the test started; stopped with the rig. nil starts a new one.
+    ///   - deployment: the address of Redis for the test's own client; nil for a direct connection to `redis`.
+    ///   - tls: certificate files for that client.
     init(
         projects: [String] = ["demo"],
         redis: RedisServer? = nil,
@@ -40,15 +41,15 @@ final class Rig {
         )
     }
 
-    /// Asks another server from now on: the one that took over.
-    func look(at server: RedisServer) async throws {
+    /// Connects the test's client to another server, such as a promoted replica.
+    func connect(to server: RedisServer) async throws {
         client.close()
         client = try await RedisClient.connect(server.endpoint, patienceMs: 5_000)
     }
 
     var state: URL { directory.appendingPathComponent("sandbox") }
 
-    /// Ends everything. Called by ``withRig(projects:redis:_:)`` whatever happened.
+    /// Ends all processes and removes the files. ``withRig(projects:redis:_:)`` always calls it.
     func close() {
         for worker in workers where worker.isRunning { worker.signal(SIGKILL) }
         sandbox?.signal(SIGTERM)
@@ -65,7 +66,7 @@ final class Rig {
             ["sandbox", "--port", "0", "--xmpp-port", "0", "--control-port", "0", "--state", state.path, "--json"]
             + projects.flatMap { ["--project", $0] } + options
         var process = try ChildProcess(arguments)
-        // A port that was free when the sandbox looked may be another test's when it binds.
+        // Another test may bind a port between the sandbox's check and its bind.
         for attempt in 1...3 {
             do {
                 try await process.printed("control_port")
@@ -89,7 +90,7 @@ final class Rig {
         var control_port: Int
     }
 
-    /// A request to the sandbox's control port; answers the body.
+    /// Sends a request to the sandbox's control port and returns the body of the answer.
     func control(_ method: String, _ path: String, _ body: String? = nil) async throws -> Data {
         Data(try LoopbackHTTP(port: controlPort).request(method, path, body))
     }
@@ -104,7 +105,7 @@ final class Rig {
         var rejected: [String: Int]
     }
 
-    /// What a device received, a line each.
+    /// The messages that a device received, as JSON lines.
     func deliveries(_ token: String) async throws -> [Substring] {
         String(decoding: try await control("GET", "/deliveries?token=\(token)"), as: UTF8.self).split(separator: "\n")
     }
@@ -116,7 +117,7 @@ final class Rig {
         }
     }
 
-    /// Settings of a project that is sent to over XMPP.
+    /// Settings of a project that uses XMPP.
     var xmppSettings: String {
         get throws { "host: localhost\n    port: \(xmppPort)\n    sender_id: \"\(try senderID)\"" }
     }
@@ -127,7 +128,7 @@ final class Rig {
 
     // MARK: Workers
 
-    /// Writes a configuration for the projects and answers its path.
+    /// Writes a configuration for the projects and returns its path.
     func configuration(
         transport: String = "v1",
         endpoint: String? = nil,
@@ -169,7 +170,7 @@ final class Rig {
             : "server_key_file: \(state.path)/server-key-\(project)"
     }
 
-    /// Starts a worker and waits for a sentence in its log.
+    /// Starts a worker and waits until its log contains `sentence`.
     @discardableResult
     func startWorker(
         _ configuration: String,
@@ -207,15 +208,16 @@ final class Rig {
         return map
     }
 
-    static let over: Set<String> = ["done", "cancelled", "expired", "rejected"]
+    /// The states of a job that has ended.
+    static let finalStates: Set<String> = ["done", "cancelled", "expired", "rejected"]
 
-    /// Waits until a job is over and checks that its counters add up.
+    /// Waits until a job has ended, expects its counters to add up to `total` and returns its hash.
     @discardableResult
     func finished(_ id: String, in project: String? = nil, seconds: Double = 60) async throws -> [String: String] {
         var last: [String: String] = [:]
-        try await Wait.until("job \(id) to be over; it is \(last)\n\(logs)", seconds: seconds) {
+        try await Wait.until("the end of job \(id); it is \(last)\n\(logs)", seconds: seconds) {
             last = try await job(id, in: project)
-            return Self.over.contains(last["state"] ?? "")
+            return Self.finalStates.contains(last["state"] ?? "")
         }
         let parts = ["sent", "failed", "unknown", "cancelled", "expired"].compactMap { Int(last[$0] ?? "") }
         #expect(parts.count == 5 && parts.reduce(0, +) == Int(last["total"] ?? ""), "counters of \(id): \(last)")
@@ -244,10 +246,10 @@ final class Rig {
         var action: String?
     }
 
-    /// Every result of a job, in the order of writing.
+    /// The results of a job, in the order of their entries.
     func results(_ id: String) async throws -> [Recipient] { try await results()[id] ?? [] }
 
-    /// The same for every job, by its id.
+    /// The results of all jobs, by the job's id.
     func results(in project: String? = nil) async throws -> [String: [Recipient]] {
         let key = "fanfare:{\(project ?? self.project)}:results"
         let reply = try await client.send(RedisCommand("XRANGE", key, "-", "+"))
@@ -269,7 +271,7 @@ final class Rig {
         }
     }
 
-    /// Keys that a job leaves behind once it is over; there must be none.
+    /// Private keys of jobs. There must be none once every job has ended.
     func privateKeys(in project: String? = nil) async throws -> [String] {
         let base = "fanfare:{\(project ?? self.project)}:"
         let reply = try await client.send(RedisCommand("KEYS", base + "*"))
@@ -278,7 +280,7 @@ final class Rig {
     }
 }
 
-/// Runs a test on a rig that is closed whatever happens.
+/// Runs a test on a rig and closes the rig, also after an error.
 func withRig(
     projects: [String] = ["demo"],
     redis: RedisServer? = nil,

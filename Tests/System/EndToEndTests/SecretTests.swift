@@ -4,13 +4,13 @@ import StreamWire
 import TestSupport
 import Testing
 
-/// Secrets and what producers push, looked for in everything that leaves a worker: its log, Redis, and what commands print.
+/// Searches the outputs of a worker for secrets and for producers' content: its log, Redis, and the commands' output.
 @Suite struct SecretTests {
-    /// Pieces of what must never be seen.
+    /// Strings that mark secrets and content.
     private struct Canaries {
         /// Lines from the middle of the private key, and the server key.
         var secrets: [String]
-        /// Tokens and payloads: for Redis and FCM, not for logs.
+        /// Parts of tokens and payloads, which belong in Redis and FCM but not in logs.
         var contents = ["CANARYTOKEN", "CANARYTITLE", "CANARYVALUE"]
     }
 
@@ -44,7 +44,7 @@ import Testing
         return text
     }
 
-    /// Jobs of every kind of fate, so that every path of a worker has something to say.
+    /// Pushes jobs with every kind of outcome, so that every path of a worker logs.
     private func push(_ rig: Rig) async throws {
         let message = #"{"notification":{"title":"CANARYTITLE"},"data":{"k":"CANARYVALUE"}}"#
         let tokens = ["", "sbx-unregistered-", "sbx-invalid-", "sbx-mismatch-", "sbx-auth-", "sbx-unavailable-1-"]
@@ -90,7 +90,7 @@ import Testing
                 ]
             )
             try await push(rig)
-            // A peer that repeats what it was sent.
+            // A peer whose error repeats the request's content.
             let words =
                 #"{\"error\":{\"code\":400,\"message\":\"CANARYTOKEN CANARYVALUE\",\"status\":\"CANARYTOKEN\"}}"#
             let action = transport == "xmpp" ? #"{"nack":"BAD_REGISTRATION"}"# : #"{"status":400,"body":"\#(words)"}"#
@@ -102,13 +102,13 @@ import Testing
             #expect(try await worker.wait(seconds: 40) == 0)
 
             let log = worker.stderr + worker.stdout
-            #expect(log.contains("A job was rejected."), "what is looked through is the log")
+            #expect(log.contains("A job was rejected."), "the searched text is the log")
             for canary in canaries.secrets + canaries.contents {
                 #expect(!log.contains(canary), "\(canary) in the log: \(Self.around(canary, log))")
             }
-            #expect(!FileManager.default.fileExists(atPath: keyLog), "SSLKEYLOGFILE was obeyed")
+            #expect(!FileManager.default.fileExists(atPath: keyLog), "SSLKEYLOGFILE had an effect")
             let stored = try contents(rig)
-            #expect(stored.contains("CANARYTOKEN"), "what is looked through is Redis")
+            #expect(stored.contains("CANARYTOKEN"), "the searched text is Redis' content")
             var printed = ""
             for command in [
                 ["doctor", "--json"], ["config", "check"], ["job", "ls", "--all"], ["dead", "ls", "--json"],
@@ -132,8 +132,8 @@ import Testing
         return String(text[start..<end])
     }
 
-    /// What other users of the machine could see of a worker: its arguments, and a core file.
-    @Test func aRunningWorkerHidesItsPasswordAndLeavesNoCore() async throws {
+    /// Other users of the machine can read a worker's arguments and possibly a core file.
+    @Test func runningWorkerHidesItsPasswordAndWritesNoCoreFile() async throws {
         try await withRig { rig in
             try await rig.startSandbox()
             _ = try rig.redis.cli("ACL", "SETUSER", "worker", "on", ">REDISCANARY", "~*", "&*", "+@all")

@@ -1,13 +1,14 @@
 import Foundation
 import TestSupport
 
-/// Wall clocks that can be set, each process's its own: a library, loaded before all others, that moves what they are
-/// told. The monotonic clock stays what it is.
+/// Wall clocks that a test can set per process, by a preloaded library that shifts the time of day. The monotonic clock
+/// is unchanged.
 final class SteppedClocks {
     private let folder: TemporaryFolder
     private let library: String
 
-    /// Takes a step from the file `$CLOCK_STEPS/<pid>`, looked for every 5 ms, and removes it.
+    /// Source of the library. It reads a step from the file `$CLOCK_STEPS/<pid>`, checked every 5 ms, and removes the
+    /// file.
     private static let source = """
         #define _GNU_SOURCE
         #include <errno.h>
@@ -20,7 +21,7 @@ final class SteppedClocks {
         #include <unistd.h>
 
         static char path[256];
-        static long seconds, looked;
+        static long seconds, checked;
 
         __attribute__((constructor)) static void begin(void) {
             const char *folder = getenv("CLOCK_STEPS"), *ahead = getenv("CLOCK_AHEAD");
@@ -32,7 +33,7 @@ final class SteppedClocks {
             struct timespec now;
             syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
             long tick = now.tv_sec * 200 + now.tv_nsec / 5000000;
-            if (path[0] && __atomic_exchange_n(&looked, tick, __ATOMIC_RELAXED) != tick) {
+            if (path[0] && __atomic_exchange_n(&checked, tick, __ATOMIC_RELAXED) != tick) {
                 int error = errno, file = open(path, O_RDONLY | O_CLOEXEC);
                 char text[32] = {0};
                 if (file >= 0) {
@@ -47,7 +48,7 @@ final class SteppedClocks {
 
         int clock_gettime(clockid_t clock, struct timespec *to) {
             int result = (int)syscall(SYS_clock_gettime, clock, to);
-            // Looked for whichever clock is asked: a process may hardly ever ask for the time of day.
+            // Checked for every clock, because a process may rarely read the time of day.
             long by = ahead();
             if (result == 0 && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE)) to->tv_sec += by;
             return result;
@@ -78,14 +79,16 @@ final class SteppedClocks {
         }
     }
 
-    /// For a process whose clock is to be set, at its start by `ahead` seconds.
+    /// The environment of a process whose clock can be set; it starts `ahead` seconds ahead of the machine's clock.
     func environment(ahead: Int = 0) -> [String: String] {
         ["LD_PRELOAD": library, "CLOCK_STEPS": folder.path, "CLOCK_AHEAD": String(ahead)]
     }
 
-    /// Sets a running process's clock so many seconds ahead of the machine's; returns when it has taken the step.
+    /// Sets a running process's clock `ahead` seconds ahead of the machine's and waits until the process applied it.
     func set(_ pid: Int32, ahead: Int) async throws {
         let file = try folder.write(String(pid), String(ahead))
-        try await Wait.until("\(pid) to take its step", everyMs: 1) { !FileManager.default.fileExists(atPath: file) }
+        try await Wait.until("process \(pid) to apply its clock step", everyMs: 1) {
+            !FileManager.default.fileExists(atPath: file)
+        }
     }
 }

@@ -5,9 +5,9 @@ import Testing
 
 private let hello = #"{"notification":{"title":"Hello","body":"World"}}"#
 
-/// Sends that travel otherwise than as JSON over HTTP.
+/// Transports other than JSON over HTTP: plain text, and XMPP with its upstream messages.
 @Suite struct TransportTests {
-    @Test func plainTextIsOneRequestForEachToken() async throws {
+    @Test func plainTextBodyIsOneRequestPerToken() async throws {
         try await withRig { rig in
             try await rig.startSandbox()
             try await rig.startWorker(try rig.configuration(transport: "legacy", project: "legacy_body: text"))
@@ -31,7 +31,7 @@ private let hello = #"{"notification":{"title":"Hello","body":"World"}}"#
         }
     }
 
-    @Test func xmppHasTheSameResults() async throws {
+    @Test func xmppReportsTheSameResultsAsHTTP() async throws {
         try await withRig { rig in
             try await rig.startSandbox()
             try await rig.startWorker(try rig.configuration(transport: "xmpp", project: try rig.xmppSettings))
@@ -55,7 +55,7 @@ private let hello = #"{"notification":{"title":"Hello","body":"World"}}"#
         }
     }
 
-    @Test func upstreamMessagesAndReceiptsReachTheStreamAndAreNamed() async throws {
+    @Test func upstreamMessagesAndReceiptsAreWrittenWithTheirSender() async throws {
         try await withRig { rig in
             try await rig.startSandbox()
             try await rig.startWorker(try rig.configuration(transport: "xmpp", project: try rig.xmppSettings))
@@ -64,7 +64,7 @@ private let hello = #"{"notification":{"title":"Hello","body":"World"}}"#
                 "/upstream",
                 #"{"from":"device-1","category":"com.example.app","data":{"score":"7"},"ttl":600}"#
             )
-            try await Wait.until("the message, though nothing is sent") {
+            try await Wait.until("the message, without any send") {
                 try await rig.entries("upstream").contains { $0["type"] == "message" }
             }
             let message = try #require(try await rig.entries("upstream").first)
@@ -84,15 +84,15 @@ private let hello = #"{"notification":{"title":"Hello","body":"World"}}"#
             for receipt in receipts {
                 #expect(receipt["job"] == "asked" && receipt["status"] == "MESSAGE_SENT_TO_DEVICE")
                 #expect(receipt["token"] == "d-\(receipt["i"] ?? "")")
-                // What tells equal messages apart begins at a random place, not at 1 in every process.
+                // The number in a message id starts at a random value, so that the ids of two processes differ.
                 let nonce = receipt["original_message_id"]?.split(separator: "/").last ?? ""
                 #expect(nonce.count > 8, "\(receipt)")
             }
         }
     }
 
-    /// The XMPP reference types the data of messages and receipts as a string.
-    @Test func dataThatIsAStringIsKeptAndReadByTheClient() async throws {
+    /// The XMPP reference gives the data of messages and receipts the type string.
+    @Test func stringDataIsStoredAndReadByTheClient() async throws {
         try await withRig { rig in
             try await rig.startSandbox()
             try await rig.startWorker(try rig.configuration(transport: "xmpp", project: try rig.xmppSettings))
@@ -119,14 +119,14 @@ private let hello = #"{"notification":{"title":"Hello","body":"World"}}"#
         }
     }
 
-    /// FCM repeats nothing on a connection that stands, and stops at a hundred without an acknowledgement.
-    @Test func upstreamMessagesThatRedisDoesNotTakeAreWrittenAndAcknowledgedLater() async throws {
+    /// FCM does not repeat a message on an open connection, and stops at 100 unacknowledged messages.
+    @Test func upstreamMessagesRefusedByRedisAreWrittenAndAcknowledgedLater() async throws {
         try await withRig { rig in
             try await rig.startSandbox()
             let configuration = try rig.configuration(transport: "xmpp", project: try rig.xmppSettings)
             let worker = try await rig.startWorker(configuration)
             try await Wait.until("a connection") { try await rig.xmppStats().open == 1 }
-            func speak(_ devices: Range<Int>) async throws {
+            func sendUpstream(_ devices: Range<Int>) async throws {
                 for device in devices {
                     let body = #"{"from":"device-\#(device)","category":"com.example.app","data":{"k":"v"},"ttl":600}"#
                     _ = try await rig.control("POST", "/upstream", body)
@@ -138,7 +138,7 @@ private let hello = #"{"notification":{"title":"Hello","body":"World"}}"#
 
             // Redis refuses to write.
             try rig.redis.cli("CONFIG", "SET", "maxmemory", "1mb")
-            try await speak(0..<150)
+            try await sendUpstream(0..<150)
             try await Wait.until("a full window\n\(rig.logs)") {
                 try await rig.xmppStats().upstream_unacked == 100
             }
@@ -147,31 +147,32 @@ private let hello = #"{"notification":{"title":"Hello","body":"World"}}"#
             }
             #expect(try await rig.xmppStats().upstream_acked == 0)
             try rig.redis.cli("CONFIG", "SET", "maxmemory", "0")
-            try await Wait.until("what was refused and what waited behind it\n\(rig.logs)") {
+            try await Wait.until("the refused messages and those behind them\n\(rig.logs)") {
                 try await senders() == 150
             }
 
-            // Redis is away.
+            // Redis is down.
             rig.redis.kill9()
-            try await speak(150..<300)
+            try await sendUpstream(150..<300)
             try await Wait.until("a full window") { try await rig.xmppStats().upstream_unacked == 100 }
             try rig.redis.restart()
-            try await rig.look(at: rig.redis)
-            try await Wait.until("what came while Redis was away\n\(rig.logs)") { try await senders() == 300 }
-            try await Wait.until("all to be acknowledged") { try await rig.xmppStats().upstream_unacked == 0 }
+            try await rig.connect(to: rig.redis)
+            try await Wait.until("the messages sent while Redis was down\n\(rig.logs)") { try await senders() == 300 }
+            try await Wait.until("all acknowledgements") { try await rig.xmppStats().upstream_unacked == 0 }
             let stats = try await rig.xmppStats()
-            // Each once, so on the one connection.
+            // Each message was sent once, on one connection.
             #expect(stats.upstream_sent == 300 && stats.upstream_acked == 300 && stats.open == 1, "\(stats)")
         }
     }
 
-    /// Leave to connect is asked of Redis, which no worker has when it starts: that must not count as a refusal.
-    @Test func theFirstConnectionDoesNotWaitForAPause() async throws {
+    /// A worker needs a permit from Redis to connect and has none at its start. The missing permit must not count as a
+    /// refusal, which causes a pause.
+    @Test func firstXMPPConnectionOpensWithoutAPause() async throws {
         try await withRig { rig in
             try await rig.startSandbox()
             let configuration = try rig.configuration(transport: "xmpp", project: try rig.xmppSettings)
             var took: [Duration] = []
-            // A busy machine may be slow once; the pause is 2.5 seconds at least, each time.
+            // Three attempts allow for a busy machine; the pause is at least 2.5 seconds each time.
             while took.count < 3, (took.min() ?? .seconds(9)) >= .seconds(2) {
                 let worker = try await rig.startWorker(configuration)
                 let start = ContinuousClock.now
@@ -179,17 +180,17 @@ private let hello = #"{"notification":{"title":"Hello","body":"World"}}"#
                 took.append(ContinuousClock.now - start)
                 worker.signal(SIGTERM)
                 _ = try await worker.wait(seconds: 30)
-                try await Wait.until("its end") { try await rig.xmppStats().open == 0 }
+                try await Wait.until("the end of the connection") { try await rig.xmppStats().open == 0 }
             }
             #expect((took.min() ?? .seconds(9)) < .seconds(2), "\(took)")
         }
     }
 
-    /// A project that only receives has no send that would try its key again.
-    @Test func aRefusedKeyIsTriedAgainThoughNothingIsSent() async throws {
+    /// A project that only receives makes no sends that could try its key again.
+    @Test func refusedServerKeyIsRetriedWithoutSends() async throws {
         try await withRig { rig in
             var (port, started): (Int, ChildProcess?) = (0, nil)
-            // One that was free may be another test's a moment later.
+            // Another test may take a free port before the sandbox binds it.
             for _ in 0..<3 where started == nil {
                 port = Int(try RedisServer.freePort())
                 started = try? await rig.startSandbox(["--xmpp-port", "\(port)"])
@@ -198,19 +199,19 @@ private let hello = #"{"notification":{"title":"Hello","body":"World"}}"#
             #expect(rig.xmppPort == port)
             let configuration = try rig.configuration(transport: "xmpp", project: try rig.xmppSettings)
             let text = try String(contentsOfFile: configuration, encoding: .utf8)
-            let key = "AAAA-that-the-sandbox-learns-of-later"
+            let key = "AAAA-known-to-the-sandbox-later"
             let file = rig.directory.appendingPathComponent("early-key").path
             try key.write(toFile: file, atomically: true, encoding: .utf8)
             try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file)
-            let theirs = "\(rig.state.path)/server-key-demo"
-            try text.replacingOccurrences(of: theirs, with: file)
+            let sandboxKey = "\(rig.state.path)/server-key-demo"
+            try text.replacingOccurrences(of: sandboxKey, with: file)
                 .write(toFile: configuration, atomically: true, encoding: .utf8)
             let worker = try await rig.startWorker(configuration)
             try await worker.logged("FCM refuses this project over XMPP")
 
             sandbox.signal(SIGTERM)
             _ = try await sandbox.wait(seconds: 30)
-            try key.write(toFile: theirs, atomically: false, encoding: .utf8)
+            try key.write(toFile: sandboxKey, atomically: false, encoding: .utf8)
             try await rig.startSandbox(["--xmpp-port", "\(port)"])
             _ = try await rig.control("POST", "/upstream", #"{"from":"device-1","data":{"k":"v"},"ttl":600}"#)
             // The pause after a refusal is 30 to 60 seconds.
@@ -223,15 +224,15 @@ private let hello = #"{"notification":{"title":"Hello","body":"World"}}"#
         }
     }
 
-    /// Connections that FCM drains or cuts: what it said it did not take goes elsewhere at once, what nobody answered is
-    /// sent again and says so.
-    @Test func nothingIsLostWhenConnectionsDrainOrBreak() async throws {
+    /// FCM drains one connection and cuts another. Messages that FCM reported as not processed go to another connection
+    /// at once; unanswered ones are sent again and flagged.
+    @Test func drainedOrBrokenConnectionsLoseNoSends() async throws {
         try await withRig { rig in
             try await rig.startSandbox()
             try await rig.startWorker(try rig.configuration(transport: "xmpp", project: try rig.xmppSettings))
             let tokens = (0..<400).map { "sbx-slow-300-\($0)" }
             try await rig.push(["id": "drained", "message": hello, "tokens": Rig.tokens(tokens), "results": "all"])
-            try await Wait.until("some to be on the way") { try await rig.stats().sends > 50 }
+            try await Wait.until("sends in flight") { try await rig.stats().sends > 50 }
             _ = try await rig.control("POST", "/drain")
             let drained = try await rig.finished("drained")
             #expect(drained["sent"] == "400", "\(drained)")
@@ -241,7 +242,7 @@ private let hello = #"{"notification":{"title":"Hello","body":"World"}}"#
             let others = (0..<300).map { "sbx-slow-301-\($0)" }
             let before = try await rig.stats().sends
             try await rig.push(["id": "cut", "message": hello, "tokens": Rig.tokens(others), "results": "all"])
-            try await Wait.until("some to be on the way") { try await rig.stats().sends > before + 50 }
+            try await Wait.until("sends in flight") { try await rig.stats().sends > before + 50 }
             _ = try await rig.control(
                 "POST",
                 "/faults",
@@ -256,7 +257,7 @@ private let hello = #"{"notification":{"title":"Hello","body":"World"}}"#
         }
     }
 
-    @Test func aWrongKeyBlocksTheProjectAndSaysWhy() async throws {
+    @Test func wrongServerKeyBlocksTheProjectWithItsReason() async throws {
         try await withRig { rig in
             try await rig.startSandbox()
             let configuration = try rig.configuration(transport: "xmpp", project: try rig.xmppSettings)
@@ -285,7 +286,7 @@ extension Rig {
         var upstream_unacked: Int
     }
 
-    /// What the sandbox says of its XMPP connections.
+    /// The sandbox's statistics of its XMPP connections.
     fileprivate func xmppStats() async throws -> XMPPStats {
         struct Report: Decodable { var xmpp: XMPPStats }
         return try JSONDecoder().decode(Report.self, from: try await control("GET", "/stats")).xmpp

@@ -3,8 +3,8 @@ import RedisTransport
 import TestSupport
 import Testing
 
-/// Lets so many scenarios at once do their harm: beside more than one other they would wait for the processor, not for
-/// what is tested. What follows the harm is mostly waiting (retries take ten seconds and more) and needs no turn.
+/// Semaphore that limits how many scenarios disturb their fleet at once: more would measure the processor, not Fanfare.
+/// After its disturbances a scenario mostly waits (retries take ten seconds and more) and needs no slot.
 private actor Turnstile {
     static let shared = Turnstile(free: 2)
 
@@ -22,18 +22,18 @@ private actor Turnstile {
     }
 }
 
-/// One scenario: a load of `rounds` parts on a fleet of workers, a harm in the midst of each part, and an audit of every
-/// recipient. The figures are printed, and what always holds is expected here.
+/// Runs one scenario: a load of `rounds` parts on a fleet of workers, a disturbance during each part, and an audit of
+/// every recipient. Prints the figures and expects the invariants of every scenario.
 ///
 /// - Parameters:
 ///   - part: recipients per round.
-///   - delayMs: how long the sandbox takes for an answer, so that a harm finds sends on the wire; 0 sets no fault.
-///   - redisURL, endpoint: where the workers look, if not straight at the rig's servers.
-///   - deployment: where the test itself looks for Redis.
-///   - environment: what the workers find in theirs beside the test's own.
-///   - isEveryDuplicateFlagged: false where Redis itself forgets.
-///   - harm: what happens in a round, once its sends are under way.
-/// - Returns: the run and its audit, for what the scenario promises beyond that.
+///   - delayMs: the sandbox's answer time, so that the disturbance meets sends in flight; 0 for no delay.
+///   - redisURL, endpoint: the addresses that the workers use; nil for the rig's servers.
+///   - deployment: the address of Redis for the test's own client.
+///   - environment: additional environment variables of the workers.
+///   - isEveryDuplicateFlagged: false if Redis itself loses state in the scenario.
+///   - disturb: disturbs the fleet; called in each round while sends are in flight.
+/// - Returns: the run and its audit, for the scenario's own expectations.
 func chaos(
     _ name: String,
     rounds: Int,
@@ -51,7 +51,7 @@ func chaos(
     endpoint: ((Rig) throws -> String)? = nil,
     environment: [String: String] = [:],
     isEveryDuplicateFlagged: Bool = true,
-    harm: (ChaosRun, Int) async throws -> Void
+    disturb: (ChaosRun, Int) async throws -> Void
 ) async throws -> (run: ChaosRun, audit: ChaosAudit) {
     let load = ChaosLoad(
         seed: ChaosScale.seed,
@@ -91,18 +91,18 @@ func chaos(
             environment: environment,
             seed: ChaosScale.seed
         )
-        try await run.hire(workers)
+        try await run.startWorkers(workers)
         for round in 1...rounds {
-            try await run.begin(round)
-            try await harm(run, round)
+            try await run.push(round)
+            try await disturb(run, round)
             if round % 10 == 0, round < rounds { print("\(name): \(round) of \(rounds) rounds") }
         }
         await leave()
-        try await run.finish()
-        try await run.timeDeaths()
+        try await run.awaitEnd()
+        try await run.measureDetections()
         let audit = try await ChaosAudit(load, rig)
         print(run.figures(name, audit, seconds: started.duration(to: .now) / .seconds(1)))
-        expectWhatAlwaysHolds(audit, load)
+        expectInvariants(audit, load)
         if isEveryDuplicateFlagged { #expect(audit.unflagged == 0, "\(audit.unflaggedTokens.prefix(5))") }
         return (run, audit)
     } catch {
@@ -111,9 +111,9 @@ func chaos(
     }
 }
 
-private func expectWhatAlwaysHolds(_ audit: ChaosAudit, _ load: ChaosLoad) {
-    #expect(audit.lost == 0, "nobody is forgotten")
-    #expect(audit.repeated == 0, "one result each")
+private func expectInvariants(_ audit: ChaosAudit, _ load: ChaosLoad) {
+    #expect(audit.lost == 0, "a recipient has no result")
+    #expect(audit.repeated == 0, "a recipient has more than one result")
     #expect(audit.problems.isEmpty, "\(audit.problems.prefix(10).joined(separator: "\n"))")
     if load.isAtMostOnce { #expect(audit.duplicates == 0) } else { #expect(audit.unknown == 0) }
 }

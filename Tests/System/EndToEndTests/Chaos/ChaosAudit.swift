@@ -4,7 +4,7 @@ import StreamWire
 import TestSupport
 import Testing
 
-/// What became of every recipient: their results, their jobs' counters and the sandbox's ledger, held against each other.
+/// Compares the results of every recipient, the counters of every job and the sandbox's ledger of deliveries.
 struct ChaosAudit {
     private(set) var recipients = 0
     /// Recipients without a result.
@@ -13,13 +13,13 @@ struct ChaosAudit {
     private(set) var repeated = 0
     /// Accepted sends beyond a recipient's first, as the sandbox counts them.
     private(set) var duplicates = 0
-    /// Those of recipients whose result does not say `maybe_dup`.
+    /// Duplicates of recipients whose result has no `maybe_dup`.
     private(set) var unflagged = 0
-    /// Some of them.
+    /// Examples of tokens with an unflagged duplicate.
     private(set) var unflaggedTokens: [String] = []
     private(set) var flagged = 0
     private(set) var unknown = 0
-    /// Everything else that does not add up, in words.
+    /// All other inconsistencies, in words.
     private(set) var problems: [String] = []
 
     private var flaggedTokens: [String] = []
@@ -34,8 +34,8 @@ struct ChaosAudit {
             for job in jobs {
                 examine(job, results[job.id] ?? [], try await rig.job(job.id, in: project), load.isAtMostOnce)
             }
-            let strangers = Set(results.keys).subtracting(jobs.map(\.id))
-            if !strangers.isEmpty { problems.append("results of jobs that nobody pushed: \(strangers)") }
+            let unknownJobs = Set(results.keys).subtracting(jobs.map(\.id))
+            if !unknownJobs.isEmpty { problems.append("results of jobs that were not pushed: \(unknownJobs)") }
             try await examineKeys(project, rig)
         }
         try await examineLedger(rig)
@@ -53,7 +53,7 @@ struct ChaosAudit {
         var seen: Set<Int> = []
         for result in results {
             guard job.tokens.indices.contains(result.i), result.token == job.tokens[result.i] else {
-                problems.append("\(name): a result of a recipient it does not have: \(result)")
+                problems.append("\(name): a result of a recipient that the job does not have: \(result)")
                 continue
             }
             guard seen.insert(result.i).inserted else {
@@ -61,19 +61,19 @@ struct ChaosAudit {
                 continue
             }
             counts[result.status, default: 0] += 1
-            note(result, job.tokens[result.i], isAtMostOnce, name)
+            count(result, job.tokens[result.i], isAtMostOnce, name)
         }
         lost += job.tokens.count - seen.count
         if hash["state"] != "done" { problems.append("\(name) is \(hash["state"] ?? "gone"): \(hash["reason"] ?? "")") }
         for status in ["sent", "failed", "unknown", "cancelled", "expired"]
         where hash[status] != "\(counts[status] ?? 0)" {
-            problems.append("\(name): \(status) is \(hash[status] ?? "-"), its results say \(counts[status] ?? 0)")
+            problems.append("\(name): \(status) is \(hash[status] ?? "-"), with \(counts[status] ?? 0) such results")
         }
         if hash["total"] != "\(job.tokens.count)" { problems.append("\(name): total is \(hash["total"] ?? "-")") }
         if hash["retrying"] != "0" { problems.append("\(name): retrying is \(hash["retrying"] ?? "-") at its end") }
     }
 
-    private mutating func note(_ result: Rig.Recipient, _ token: String, _ isAtMostOnce: Bool, _ name: String) {
+    private mutating func count(_ result: Rig.Recipient, _ token: String, _ isAtMostOnce: Bool, _ name: String) {
         if result.maybe_dup == true {
             flagged += 1
             flaggedTokens.append(token)
@@ -92,26 +92,26 @@ struct ChaosAudit {
 
     private mutating func examineKeys(_ project: String, _ rig: Rig) async throws {
         let left = try await rig.privateKeys(in: project)
-        if !left.isEmpty { problems.append("\(project): left behind: \(left.prefix(5))") }
+        if !left.isEmpty { problems.append("\(project): remaining private keys: \(left.prefix(5))") }
         let waiting = try await rig.client.send(RedisCommand("XLEN", "fanfare:{\(project)}:jobs")).integer
         if waiting != 0 { problems.append("\(project): \(waiting ?? -1) entries are left in jobs") }
         let dead = try await rig.entries("dead", in: project)
         if !dead.isEmpty { problems.append("\(project): dead: \(dead.prefix(2))") }
         let feedback = try await rig.entries("feedback", in: project).compactMap { $0["token"] }
-        if Set(feedback).count != feedback.count { problems.append("\(project): feedback says a token twice") }
+        if Set(feedback).count != feedback.count { problems.append("\(project): feedback contains a token twice") }
         removed.subtract(feedback)
     }
 
-    /// The sandbox counts duplicates exactly, and lists what each device got. Where the duplicates of the flagged
-    /// recipients are as many as it counted, no other recipient has one.
+    /// Compares the results with the sandbox, which counts duplicates exactly and lists each device's deliveries.
+    /// If the flagged recipients have all the counted duplicates, no other recipient has one.
     private mutating func examineLedger(_ rig: Rig) async throws {
-        if !removed.isEmpty { problems.append("no feedback on \(removed.prefix(3))") }
+        if !removed.isEmpty { problems.append("no feedback for \(removed.prefix(3))") }
         let stats = try await rig.stats()
         duplicates = stats.duplicates
         if stats.accepted > 100_000 { problems.append("\(stats.accepted) sends are more than the sandbox lists") }
         let reached = stats.accepted - stats.duplicates
         if sent > reached || reached > sent + unknown {
-            problems.append("\(sent) results say sent and \(unknown) unknown, but \(reached) devices were reached")
+            problems.append("\(sent) results are sent and \(unknown) unknown, but \(reached) devices were reached")
         }
         var named = 0
         for start in stride(from: 0, to: flaggedTokens.count, by: 500) where named < duplicates {
@@ -126,7 +126,7 @@ struct ChaosAudit {
 }
 
 extension Rig {
-    /// How often each of these devices got something, by the sandbox's list.
+    /// The number of deliveries to each of these devices; devices without a delivery are missing.
     func deliveries(of tokens: [String]) async throws -> [String: Int] {
         let connection = try LoopbackHTTP(port: controlPort)
         struct Line: Decodable { var token: String }

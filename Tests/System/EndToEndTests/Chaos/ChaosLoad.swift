@@ -4,7 +4,7 @@ import StreamWire
 import TestSupport
 
 /// The jobs of a scenario, drawn from a seed: fan-outs and single batches, inline and by audience, in several projects.
-/// No token occurs twice, so that what the sandbox accepted beyond a token's first is a duplicate.
+/// No token occurs twice, so every further accepted send to a token is a duplicate.
 struct ChaosLoad {
     struct Job {
         /// The round in which it is pushed, from 1.
@@ -22,7 +22,7 @@ struct ChaosLoad {
 
     /// - Parameters:
     ///   - part: recipients per round.
-    ///   - lostAnswers: how many tokens beside are delivered while their first answer is lost.
+    ///   - lostAnswers: additional tokens that are delivered although their first answer is lost.
     init(
         seed: UInt64,
         projects: [String],
@@ -86,7 +86,7 @@ struct ChaosLoad {
         }
     }
 
-    /// What the result of a token has to say where every outcome is known.
+    /// The expected status and error of a token's result, unless its outcome is unknown.
     static func expected(_ token: String) -> (status: String, error: String?) {
         token.hasPrefix("sbx-unregistered-") ? ("failed", "UNREGISTERED") : ("sent", nil)
     }

@@ -4,7 +4,7 @@ import StreamWire
 import TestSupport
 import Testing
 
-/// One scenario under way: a load, a fleet of workers, and what was done to them.
+/// The state of one scenario: its load, its fleet of workers, and the disturbances so far.
 final class ChaosRun {
     static let inFlight = 50
     static let window = 32
@@ -17,12 +17,12 @@ final class ChaosRun {
     let configuration: String
     private let environment: [String: String]
     var random: SeededGenerator
-    /// Those that should be alive, by name.
+    /// The workers that should be alive.
     private(set) var fleet: [(name: String, process: ChildProcess)] = []
-    private var everyone: [ChildProcess] = []
+    private var allWorkers: [ChildProcess] = []
     private var deaths: [(name: String, at: Date)] = []
     private var pushed = 0
-    var harms = 0
+    var disturbances = 0
     var recoveries: [Double] = []
 
     init(rig: Rig, load: ChaosLoad, configuration: String, environment: [String: String], seed: UInt64) {
@@ -33,16 +33,16 @@ final class ChaosRun {
         random = SeededGenerator(seed: seed)
     }
 
-    /// What one worker can have under way: a send whose answer is known, but not yet written, has left its place to
-    /// another, hence the tenth.
+    /// The most sends of one worker without a stored result. A tenth more than its limit: a send whose answer arrived
+    /// but is not yet stored no longer counts against the limit.
     var mostInFlight: Int { Self.inFlight * Self.projects.count * 11 / 10 }
 
-    func hire(_ count: Int = 1) async throws {
+    func startWorkers(_ count: Int = 1) async throws {
         for _ in 0..<count {
-            let name = "chaos-" + String(everyone.count + 1_000)
+            let name = "chaos-" + String(allWorkers.count + 1_000)
             let process = try await rig.startWorker(configuration, ["--name", name], environment: environment)
             fleet.append((name, process))
-            everyone.append(process)
+            allWorkers.append(process)
         }
     }
 
@@ -50,35 +50,36 @@ final class ChaosRun {
 
     func draw(_ range: ClosedRange<Double>) -> Double { Double.random(in: range, using: &random) }
 
-    /// Takes a worker out of the fleet without a word to it.
-    func dismiss(_ index: Int) -> (name: String, process: ChildProcess) { fleet.remove(at: index) }
+    /// Removes a worker from the fleet; its process continues.
+    func removeWorker(_ index: Int) -> (name: String, process: ChildProcess) { fleet.remove(at: index) }
 
     func kill9(_ index: Int) async throws {
-        let victim = dismiss(index)
+        let victim = removeWorker(index)
         deaths.append((victim.name, Date()))
         victim.process.signal(SIGKILL)
         _ = try await victim.process.wait()
-        harms += 1
+        disturbances += 1
     }
 
-    /// Pushes the round's part of the load and returns in the midst of its sends, so that every harm finds work under
-    /// way and more of it waiting.
-    func begin(_ round: Int) async throws {
+    /// Pushes the round's part of the load and returns during its sends, so that the disturbance meets sends in flight
+    /// and recipients that wait.
+    func push(_ round: Int) async throws {
         let part = load.jobs.filter { $0.round == round }
         let recipients = part.reduce(0) { $0 + $1.tokens.count }
         let goal = try await rig.stats().sends + Int(Double(recipients) * draw(0.1...0.5))
         try await load.push(part, through: rig)
         pushed += recipients
-        try await Wait.until("\(goal) sends\n\(rig.logs)", seconds: ChaosScale.patienceSeconds, everyMs: 30) {
+        try await Wait.until("\(goal) sends\n\(rig.logs)", seconds: ChaosScale.timeoutSeconds, everyMs: 30) {
             try await rig.stats().sends >= goal
         }
     }
 
-    /// Measures from `since` until another result is written. Without work left to write one soon, nothing is measured.
-    func recover(since: ContinuousClock.Instant) async throws {
+    /// Waits until a further result is written and records the time since `since`. Records nothing if every recipient
+    /// was already sent to.
+    func measureRecovery(since: ContinuousClock.Instant) async throws {
         guard try await rig.stats().sends < pushed else { return }
         var before: Int64?
-        try await Wait.until("results to go on\n\(rig.logs)", seconds: 60) {
+        try await Wait.until("further results\n\(rig.logs)", seconds: 60) {
             guard let now = try? await written() else { return false }
             defer { if before == nil { before = now } }
             return before.map { now > $0 } ?? false
@@ -95,8 +96,8 @@ final class ChaosRun {
         return all
     }
 
-    /// Jobs whose batch happened to be in the hands of four victims in a row. A kill from outside looks like poison, and
-    /// needs the person that poison needs.
+    /// Parked jobs that were replayed. If four killed workers in a row held the same batch, its job is parked as
+    /// poison, which needs an operator.
     private(set) var replayed: Set<String> = []
 
     private func replayParked(_ id: String, in project: String) async throws {
@@ -104,35 +105,35 @@ final class ChaosRun {
         try await rig.fanfare(configuration, ["dead", "replay", "--all", "--kind", "parked"], in: project)
     }
 
-    /// Waits for the last result.
-    func finish() async throws {
+    /// Waits for the end of every job.
+    func awaitEnd() async throws {
         var open: [String] = []
-        try await Wait.until("\(open) to be over\n\(rig.logs)", seconds: ChaosScale.patienceSeconds, everyMs: 200) {
+        try await Wait.until("the end of \(open)\n\(rig.logs)", seconds: ChaosScale.timeoutSeconds, everyMs: 200) {
             open = []
             for job in load.jobs where open.isEmpty {
                 let hash = (try? await rig.job(job.id, in: job.project)) ?? [:]
                 if hash["state"] == "parked" { try await replayParked(job.id, in: job.project) }
-                if !Rig.over.contains(hash["state"] ?? "") { open.append("\(job.project)/\(job.id): \(hash)") }
+                if !Rig.finalStates.contains(hash["state"] ?? "") { open.append("\(job.project)/\(job.id): \(hash)") }
             }
             return open.isEmpty
         }
     }
 
-    /// How long each worker that was killed went unnoticed, by the survivors' logs.
-    func timeDeaths() async throws {
+    /// Records the time from each kill until a survivor's log declares the worker dead.
+    func measureDetections() async throws {
         for death in deaths {
-            var noticed: Date?
-            try await Wait.until("a survivor to miss \(death.name)", seconds: Self.leaseSeconds + 10) {
-                noticed = obituary(death.name)
-                return noticed != nil
+            var detected: Date?
+            try await Wait.until("a survivor to declare \(death.name) dead", seconds: Self.leaseSeconds + 10) {
+                detected = declaredDead(death.name)
+                return detected != nil
             }
-            if let noticed { recoveries.append(noticed.timeIntervalSince(death.at)) }
+            if let detected { recoveries.append(detected.timeIntervalSince(death.at)) }
         }
     }
 
-    private func obituary(_ name: String) -> Date? {
+    private func declaredDead(_ name: String) -> Date? {
         let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
-        return everyone.flatMap { process in
+        return allWorkers.flatMap { process in
             process.stderr.split(separator: "\n").filter {
                 $0.contains("A worker was declared dead") && $0.contains(name)
             }
@@ -145,7 +146,7 @@ final class ChaosRun {
         let recovery =
             ordered.isEmpty
             ? "" : String(format: ", recovery p50 %.2f s max %.2f s", ordered[ordered.count / 2], ordered.last ?? 0)
-        return "chaos \(name): seed \(ChaosScale.seed), \(harms) harms, \(audit.recipients) recipients,"
+        return "chaos \(name): seed \(ChaosScale.seed), \(disturbances) disturbances, \(audit.recipients) recipients,"
             + " \(audit.lost) lost, \(audit.repeated) repeated results, \(audit.duplicates) duplicates (\(audit.unflagged) unflagged),"
             + " \(audit.flagged) flagged, \(audit.unknown) unknown, \(replayed.count) replayed\(recovery)"
             + String(format: ", %.0f s", seconds)

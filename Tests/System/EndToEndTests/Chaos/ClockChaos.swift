@@ -4,41 +4,41 @@ import StreamWire
 import TestSupport
 import Testing
 
-/// Wall clocks that jump by an hour, Redis' and a worker's.
+/// Wall clocks that jump by an hour: Redis' clock or a worker's.
 @Suite struct ClockChaos {
     private static let hour = 3_600
 
-    /// Forward and back from the right time, and back and forward.
+    /// The clock's offset after a step: an hour ahead, correct, an hour behind, correct.
     private static func ahead(_ step: Int) -> Int { [hour, 0, -hour, 0][step % 4] }
 
     @Test(arguments: ["redis", "worker"])
-    func steppedClock(whose: String) async throws {
+    func steppedClock(process: String) async throws {
         let steps = ChaosScale.rounds(short: 2, longShare: 0.2)
         let clocks = try SteppedClocks()
         let redis = try RedisServer(environment: clocks.environment())
         var offsets: [Int64] = []
         let (run, audit) = try await chaos(
-            "steppedClock \(whose)",
+            "steppedClock \(process)",
             rounds: steps,
             part: 1_500,
             redis: redis,
             environment: clocks.environment()
         ) { run, round in
             let ahead = Self.ahead(round - 1)
-            try await clocks.set(whose == "redis" ? redis.pid : run.fleet[0].process.pid, ahead: ahead)
-            run.harms += 1
+            try await clocks.set(process == "redis" ? redis.pid : run.fleet[0].process.pid, ahead: ahead)
+            run.disturbances += 1
             try await watch(run, for: .seconds(3))
-            guard whose == "redis" else { return }
+            guard process == "redis" else { return }
             let time = try await run.rig.client.send(RedisCommand("TIME")).array?.first?.string.flatMap { Int64($0) }
             offsets.append((time ?? 0) - Int64(Date().timeIntervalSince1970) - Int64(ahead))
         }
-        #expect(offsets.allSatisfy { abs($0) <= 2 }, "the clock was set: \(offsets)")
-        #expect(audit.duplicates == 0 && audit.flagged == 0, "nobody was taken for dead")
+        #expect(offsets.allSatisfy { abs($0) <= 2 }, "the clock was not set: \(offsets)")
+        #expect(audit.duplicates == 0 && audit.flagged == 0, "a worker was declared dead")
         #expect(run.recoveries.allSatisfy { $0 <= ChaosRun.leaseSeconds }, "stalled for \(run.recoveries) s")
     }
 
-    /// Notes the longest time in which a project with a fan-out under way got no further, and expects that none is told
-    /// to stop.
+    /// Records the longest time without a new result in a project with an active fan-out. Expects that no project is
+    /// blocked.
     private func watch(_ run: ChaosRun, for time: Duration) async throws {
         let rig = run.rig
         let end = ContinuousClock.now + time
@@ -52,9 +52,9 @@ import Testing
                     blocks.insert("\(project): \(block)")
                 }
                 let written = try await rig.length("results", in: project)
-                let isUnderWay = try await rig.client.send(RedisCommand("HLEN", base + "active")).integer != 0
+                let isActive = try await rig.client.send(RedisCommand("HLEN", base + "active")).integer != 0
                 let now = ContinuousClock.now
-                if let before = last[project], before.written == written, isUnderWay {
+                if let before = last[project], before.written == written, isActive {
                     longest = max(longest, before.at.duration(to: now))
                 } else {
                     last[project] = (written, now)

@@ -4,7 +4,7 @@ import StreamWire
 import TestSupport
 import Testing
 
-/// A cluster of three primaries with a replica each. Workers sign in as the users of `ops/redis/fanfare.acl`.
+/// Failures of a cluster of three primaries with one replica each. Workers sign in as users of `ops/redis/fanfare.acl`.
 @Suite struct ClusterChaos {
     @Test func primaryDies() async throws {
         let rounds = ChaosScale.rounds(short: 1, longShare: 0.1)
@@ -17,51 +17,51 @@ import Testing
             try await Wait.until("a replica to take over", seconds: 60) {
                 (try? cluster.primary(of: slot)).map { $0 !== old } ?? false
             }
-            run.harms += 1
-            try await run.recover(since: began)
+            run.disturbances += 1
+            try await run.measureRecovery(since: began)
             guard round < rounds else { return }
             try old.restart()
             try old.waitFor { try $0.cli("INFO", "replication").contains("master_link_status:up") }
         }
-        #expect(audit.duplicates == 0, "a replica that kept up knows what its primary knew")
+        #expect(audit.duplicates == 0, "an up-to-date replica has its primary's state")
     }
 
-    /// Half of a project's keys have gone to another primary for a while, then the rest: its functions must run on neither
-    /// of the two, and go on where all of them are.
+    /// Part of a project's keys moves to another primary, and later the rest. In between, its functions must run on
+    /// neither primary; afterwards they run on the new one.
     @Test func slotMoves() async throws {
         let rounds = ChaosScale.rounds(short: 2, longShare: 0.2)
         let audit = try await clusterChaos("clusterSlotMoves", rounds: rounds) { cluster, run, round in
             let project = ChaosRun.projects[round % ChaosRun.projects.count]
             let slot = HashSlot(key: ProjectKeys(project: project).base)
             let source = try cluster.primary(of: slot)
-            // To a node that nothing of Fanfare was on, and in the next round to where the other project is.
+            // The target has no keys of Fanfare in odd rounds, and the other project's keys in even rounds.
             let other = HashSlot(key: ProjectKeys(project: ChaosRun.projects[(round + 1) % 2]).base)
             let places = (round % 2 == 0 ? [other] : []) + [8_000, 2_000, 14_000].compactMap { HashSlot($0) }
             let target = try #require(try places.map { try cluster.primary(of: $0) }.first { $0 !== source })
             let began = ContinuousClock.now
             try cluster.beginMove(of: slot, from: source, to: target)
             try cluster.moveKeys(of: slot, from: source, to: target, limit: 5)
-            // Workers meet the half-moved slot, and may call no function then.
-            try await Wait.until("every worker to be told to wait\n\(run.rig.logs)") {
+            // Workers that call a function on the half-moved slot get ASK and must wait.
+            try await Wait.until("an ASK redirection in every worker's log\n\(run.rig.logs)") {
                 run.fleet.allSatisfy { $0.process.stderr.contains("ASK \(slot.number) ") }
             }
-            // Who writes one key need not wait: a new one is made where the slot goes.
+            // A command on one key need not wait: Redis creates a new key on the target.
             let key = "new:{\(project)}:\(round)"
             _ = try await run.rig.client.send(RedisCommand("SET", key, "here"))
-            #expect(try source.cli("CLUSTER", "COUNTKEYSINSLOT", "\(slot.number)") != "0", "it was half moved")
+            #expect(try source.cli("CLUSTER", "COUNTKEYSINSLOT", "\(slot.number)") != "0", "the slot is half moved")
             while try cluster.moveKeys(of: slot, from: source, to: target, limit: 100) > 0 {}
             try cluster.endMove(of: slot, from: source, to: target)
-            run.harms += 1
+            run.disturbances += 1
             #expect(try target.cli("GET", key) == "here")
-            try await run.recover(since: began)
+            try await run.measureRecovery(since: began)
         }
-        #expect(audit.duplicates == 0, "nothing is forgotten on the way")
+        #expect(audit.duplicates == 0, "a moved slot loses no state")
     }
 
     private func clusterChaos(
         _ name: String,
         rounds: Int,
-        harm: (RedisCluster, ChaosRun, Int) async throws -> Void
+        disturb: (RedisCluster, ChaosRun, Int) async throws -> Void
     ) async throws -> ChaosAudit {
         let users = try RedisUsers()
         let cluster = try RedisCluster(config: ["--aclfile", users.file])
@@ -79,7 +79,7 @@ import Testing
             redisURL: "redis-cluster://fanfare-worker:fanfare-worker@\(cluster.seeds)",
             deployment: try RedisDeployment(url: "redis-cluster://\(cluster.seeds)")
         ) { run, round in
-            try await harm(cluster, run, round)
+            try await disturb(cluster, run, round)
         }
         return audit
     }

@@ -4,7 +4,7 @@ import StreamWire
 import TestSupport
 import Testing
 
-/// Jobs that take down every worker that sends them, among innocent ones.
+/// Poison jobs, which crash every worker that sends them, among innocent jobs.
 @Suite struct PoisonChaos {
     @Test func poisonPills() async throws {
         let pills = ChaosScale.rounds(short: 3, longShare: 0.1)
@@ -15,7 +15,7 @@ import Testing
             let lease = "lease_ms: \(ChaosRun.leaseMs), renew_ms: \(ChaosRun.leaseMs / 5)"
             let configuration = try rig.configuration(worker: lease + ", max_in_flight: 50, window: 32")
             let run = PoisonRun(rig: rig, configuration: configuration)
-            for _ in 0..<3 { try await run.hire() }
+            for _ in 0..<3 { try await run.startWorker() }
             try await run.pushPills(pills)
             try await run.killUntilParked(innocents: innocents)
             try await run.awaitInnocents()
@@ -24,13 +24,13 @@ import Testing
             #expect(Set(dead.compactMap { $0["job"] }) == Set(run.pills.map(\.id)) && dead.count == pills)
             for entry in dead {
                 #expect(entry["kind"] == "parked" && entry["reason"]?.hasPrefix("poison: batch ") == true, "\(entry)")
-                #expect(entry["crashes"] == "4", "three in a row beside others, and one alone: \(entry)")
+                #expect(entry["crashes"] == "4", "three crashes beside other batches and one in quarantine: \(entry)")
                 #expect(entry["batch"]?.isEmpty == false && entry["worker"]?.hasPrefix("victim-") == true, "\(entry)")
                 #expect(entry["f.message"] == PoisonRun.message && entry["f.token"]?.hasPrefix("pill-") == true)
             }
             let flagged = try await run.auditInnocents()
 
-            // Mended, the pills go on where they stood, and nobody else moves.
+            // Without their faults, the replayed pills are sent; no other job changes.
             for pill in run.pills { _ = try await rig.control("DELETE", "/faults?id=\(pill.fault)") }
             try await rig.fanfare(run.configuration, ["dead", "replay", "--all", "--kind", "parked"])
             for pill in run.pills {
@@ -43,19 +43,19 @@ import Testing
             let waits = run.waits.sorted()
             print(
                 "poison: \(pills) pills among \(innocents) jobs, \(run.kills) workers killed, \(dead.count) parked,"
-                    + " \(flagged) innocent recipients flagged, innocent jobs over after p50 "
+                    + " \(flagged) innocent recipients flagged, innocent jobs ended after p50 "
                     + String(format: "%.2f s max %.2f s", waits[waits.count / 2], waits.last ?? 0)
                     + String(format: ", %.0f s", started.duration(to: .now) / .seconds(1))
             )
             #expect(run.kills <= 4 * pills)
-            // Each of its own workers' deaths costs a job a lease and the wait for a late answer; most see none.
+            // A job whose worker dies waits for the lease and for late answers. Most jobs lose no worker.
             #expect(waits[waits.count / 2] < 5)
             #expect(waits.last ?? 0 < 3 * (ChaosRun.leaseSeconds + 4))
         }
     }
 }
 
-/// The pills, the workers that die of them, and the jobs beside them.
+/// The poison jobs, the workers killed because of them, and the innocent jobs.
 private final class PoisonRun {
     struct Pill {
         var id: String
@@ -72,7 +72,7 @@ private final class PoisonRun {
     /// Seconds from the push of an innocent job to its end.
     private(set) var waits: [Double] = []
     private var fleet: [String: ChildProcess] = [:]
-    private var hired = 0
+    private var started = 0
     private var pushed: [(id: String, tokens: [String])] = []
     private var open: [(id: String, at: ContinuousClock.Instant)] = []
 
@@ -81,13 +81,13 @@ private final class PoisonRun {
         self.configuration = configuration
     }
 
-    func hire() async throws {
-        hired += 1
-        let name = "victim-\(hired)"
+    func startWorker() async throws {
+        started += 1
+        let name = "victim-\(started)"
         fleet[name] = try await rig.startWorker(configuration, ["--name", name])
     }
 
-    /// A send of a pill reaches the sandbox and gets no answer, so whoever made it still holds the pill's batch.
+    /// Pushes the pills. The sandbox does not answer their sends, so the sending worker keeps the pill's batch.
     func pushPills(_ count: Int) async throws {
         for index in 0..<count {
             let token = "pill-\(index)-token"
@@ -100,17 +100,17 @@ private final class PoisonRun {
         }
     }
 
-    /// Kills whoever sends a pill and replaces them, until every pill is parked; innocent jobs come in all the while.
+    /// Kills and replaces each worker that sends a pill, until every pill is parked. Meanwhile pushes innocent jobs.
     func killUntilParked(innocents: Int) async throws {
         var parked = 0
         var next = ContinuousClock.now
         let pace = Duration.milliseconds(ChaosScale.isLong ? 50 : 400)
-        try await Wait.until("\(pills.count) pills to be parked\n\(rig.logs)", seconds: ChaosScale.patienceSeconds) {
+        try await Wait.until("\(pills.count) pills to be parked\n\(rig.logs)", seconds: ChaosScale.timeoutSeconds) {
             while pushed.count < innocents, ContinuousClock.now >= next {
                 try await pushInnocent()
                 next += pace
             }
-            try await lookAtInnocents()
+            try await updateInnocents()
             let hits = try await rig.faultHits()
             for index in pills.indices where hits[pills[index].fault] ?? 0 > pills[index].hits {
                 pills[index].hits = hits[pills[index].fault] ?? 0
@@ -126,15 +126,15 @@ private final class PoisonRun {
     private func killHolder(of pill: String) async throws {
         let batches = try await rig.client.send(RedisCommand("KEYS", "fanfare:{\(rig.project)}:b:\(pill)/*")).array
         for batch in (batches ?? []).compactMap(\.string) {
-            // A worker's own name comes first in that of its lease. A holder that is not in the fleet died of another
-            // pill while this one's send was on its way.
+            // A lease's name begins with the worker's name. A holder outside the fleet was killed for another pill
+            // while this pill's send was in flight.
             guard let owner = try await rig.client.send(RedisCommand("HGET", batch, "owner")).string,
                 let process = fleet.removeValue(forKey: String(owner.prefix { $0 != "." }))
             else { continue }
             process.signal(SIGKILL)
             _ = try await process.wait()
             kills += 1
-            try await hire()
+            try await startWorker()
         }
     }
 
@@ -148,7 +148,7 @@ private final class PoisonRun {
         ])
     }
 
-    private func lookAtInnocents() async throws {
+    private func updateInnocents() async throws {
         var left: [(id: String, at: ContinuousClock.Instant)] = []
         for job in open {
             if try await rig.job(job.id)["state"] == "done" {
@@ -161,13 +161,15 @@ private final class PoisonRun {
     }
 
     func awaitInnocents() async throws {
-        try await Wait.until("\(open.map(\.id)) to be over\n\(rig.logs)", seconds: 60) {
-            try await lookAtInnocents()
+        try await Wait.until("the end of \(open.map(\.id))\n\(rig.logs)", seconds: 60) {
+            try await updateInnocents()
             return open.isEmpty
         }
     }
 
-    /// Each recipient of the innocent jobs has one result, and every second copy says so. Answers how many are flagged.
+    /// Expects one result for each recipient of the innocent jobs and a flag for each duplicate.
+    ///
+    /// - Returns: how many recipients are flagged.
     func auditInnocents() async throws -> Int {
         let results = try await rig.results()
         var flagged: Set<String> = []

@@ -6,16 +6,16 @@ import Testing
 
 private let data = #"{"data":{"k":"v"}}"#
 
-/// Results that nobody reads, and a Redis that is nearly full: nothing more is taken on, nothing is dropped, and it ends
-/// by itself.
+/// Backpressure from unread results and from a nearly full Redis. Workers stop without losing anything and continue
+/// when the cause ends.
 @Suite struct PressureChaos {
     private static let inFlight = 20
     private static let workers = 2
     private static let delayMs = 100
     private static let timing = "max_in_flight: \(inFlight), window: 8"
 
-    /// What may still be written once the limit is reached: a look at the backlog is 200 ms old at most and heard of
-    /// after 50 ms more, and what is on the wire is not called back.
+    /// Results that may still be written above the limit. A worker's view of the backlog is at most 250 ms old, and
+    /// sends in flight finish.
     private static var window: Int { workers * inFlight * 250 / delayMs + workers * inFlight }
 
     @Test func unreadResults() async throws {
@@ -30,29 +30,29 @@ private let data = #"{"data":{"k":"v"}}"#
             try await pushMany(rig, "many", many)
             for index in 0..<singles { try await pushOne(rig, index) }
 
-            try await Wait.until("the pressure\n\(rig.logs)") { try await rig.pressure() == "results" }
+            try await Wait.until("backpressure\n\(rig.logs)") { try await rig.pressure() == "results" }
             let sends = try await rig.standstill()
-            let stood = try await rig.length("results")
+            let unread = try await rig.length("results")
             #expect(try await rig.state(configuration) == "pressed: results")
-            #expect(stood > limit && stood <= limit + Self.window, "\(stood) entries")
-            #expect(try await rig.stats().sends == sends, "it still stands")
-            let taken = try await rig.length("jobs")
-            // A quick machine has taken on all of the others by now: whoever comes while it stands has to wait.
+            #expect(unread > limit && unread <= limit + Self.window, "\(unread) entries")
+            #expect(try await rig.stats().sends == sends, "workers sent during backpressure")
+            let before = try await rig.length("jobs")
+            // A fast machine may have taken in all earlier jobs. Jobs pushed during backpressure have to wait.
             for index in singles..<singles + late { try await pushOne(rig, index) }
-            #expect(try await rig.standstill() == sends, "it stands for new jobs too")
+            #expect(try await rig.standstill() == sends, "workers sent new jobs during backpressure")
             let waiting = try await rig.length("jobs")
-            // A worker's read that was already waiting brings it the first of them.
-            #expect(waiting >= taken + late - Self.workers, "what is not taken on is where it was pushed")
+            // A blocking read that began earlier may return one entry to each worker.
+            #expect(waiting >= before + late - Self.workers, "jobs without intake stay in the stream")
 
             let reader = try await read(rig, results, until: singles + late + 1)
             #expect(reader.most <= limit + Self.window, "\(reader.most) entries were unread at once")
-            // Nothing was trimmed: everything that was ever added is still there, though it was read.
+            // The stream was not trimmed: it still holds every entry ever added.
             let info = try await rig.client.send(RedisCommand("XINFO", "STREAM", results)).array ?? []
             let at = try #require(info.firstIndex { $0.string == "entries-added" })
             #expect(info[at + 1].integer == Int64(try await rig.length("results")))
             try await expectOneResultEach(rig, reader.seen, singles: singles + late, many: many)
             print(
-                "unread results: limit \(limit), stood at \(stood) entries with \(waiting) jobs waiting,"
+                "unread results: limit \(limit), stopped at \(unread) entries with \(waiting) jobs waiting,"
                     + " at most \(reader.most) unread, \(singles + late + many) recipients with one result each"
                     + String(format: ", %.0f s", started.duration(to: .now) / .seconds(1))
             )
@@ -64,7 +64,7 @@ private let data = #"{"data":{"k":"v"}}"#
         try await withRig { rig in
             let started = ContinuousClock.now
             let (configuration, _) = try await begin(rig, "")
-            // So much that the server's own comings and goings do not matter beside it.
+            // Ballast, beside which the server's own memory changes do not matter.
             _ = try await rig.client.send(RedisCommand("SETRANGE", "ballast", "16777216", "x"))
             var figures: [String] = []
             for round in 0..<rounds {
@@ -72,19 +72,19 @@ private let data = #"{"data":{"k":"v"}}"#
                 try await pushMany(rig, "many-\(round)", 900)
                 try await Wait.until("some sends") { try await rig.stats().sends >= before + 200 }
                 try await use(rig, share: 0.9)
-                try await Wait.until("the pressure\n\(rig.logs)") { try await rig.pressure() == "memory" }
+                try await Wait.until("backpressure\n\(rig.logs)") { try await rig.pressure() == "memory" }
                 let sends = try await rig.standstill()
                 for index in 0..<100 { try await pushOne(rig, round * 100 + index) }
                 #expect(try await rig.state(configuration) == "pressed: memory")
                 try await use(rig, share: 0.78)
-                // Each look would show it: there are five a second.
-                #expect(try await rig.standstill(quietMs: 800) == sends, "it goes on at 75 %, not before")
-                // A worker's read that was already waiting brings it the first of them, and that one waits as a job.
+                // Workers check the memory five times a second.
+                #expect(try await rig.standstill(quietMs: 800) == sends, "workers continued above 75 %")
+                // A blocking read that began earlier may return one entry to each worker, which then waits as a job.
                 let waiting = try await rig.length("jobs")
                 #expect(waiting >= 100 - Self.workers && waiting <= 100, "pushed jobs stay in the stream: \(waiting)")
                 try await use(rig, share: 0.6)
                 let lifted = ContinuousClock.now
-                try await Wait.until("sends to go on") { try await rig.stats().sends > sends }
+                try await Wait.until("further sends") { try await rig.stats().sends > sends }
                 figures.append(String(format: "%.2f s", lifted.duration(to: .now) / .seconds(1)))
                 try await rig.finished("many-\(round)")
                 for index in 0..<100 { try await rig.finished("one-\(round * 100 + index)") }
@@ -96,7 +96,7 @@ private let data = #"{"data":{"k":"v"}}"#
             #expect(stats.sends == rounds * 1_000 && stats.duplicates == 0)
             print(
                 "nearly full Redis: \(rounds) times, \(stats.sends) recipients with one send and one result each,"
-                    + " went on after \(figures.joined(separator: ", "))"
+                    + " continued after \(figures.joined(separator: ", "))"
                     + String(format: ", %.0f s", started.duration(to: .now) / .seconds(1))
             )
         }
@@ -121,7 +121,7 @@ private let data = #"{"data":{"k":"v"}}"#
         try await rig.push(["id": "one-\(index)", "message": data, "token": "one-\(index)", "results": "all"])
     }
 
-    /// Makes what Redis uses now this share of its `maxmemory`.
+    /// Sets `maxmemory` so that Redis' current memory is this share of it.
     private func use(_ rig: Rig, share: Double) async throws {
         let info = try await rig.client.send(RedisCommand("INFO", "memory")).string ?? ""
         let line = try #require(info.split(whereSeparator: \.isNewline).first { $0.hasPrefix("used_memory:") })
@@ -130,7 +130,9 @@ private let data = #"{"data":{"k":"v"}}"#
         _ = try await rig.client.send(RedisCommand("CONFIG", "SET", "maxmemory", most))
     }
 
-    /// Reads and acknowledges like a consumer that has come back, until so many jobs are over and all is read.
+    /// Reads and acknowledges results like a returning consumer, until `jobs` jobs have results and no entry is left.
+    ///
+    /// - Returns: the results by job, and the most unread entries seen.
     private func read(
         _ rig: Rig,
         _ results: String,
@@ -138,7 +140,7 @@ private let data = #"{"data":{"k":"v"}}"#
     ) async throws -> (seen: [String: [Rig.Recipient]], most: Int) {
         var seen: [String: [Rig.Recipient]] = [:]
         var most = 0
-        try await Wait.until("the results\n\(rig.logs)", seconds: ChaosScale.patienceSeconds, everyMs: 10) {
+        try await Wait.until("the results\n\(rig.logs)", seconds: ChaosScale.timeoutSeconds, everyMs: 10) {
             let groups = try await rig.client.send(RedisCommand("XINFO", "GROUPS", results)).array ?? []
             let group = try #require(groups.first?.array)
             func number(_ name: String) -> Int {

@@ -4,9 +4,9 @@ import StreamWire
 import TestSupport
 import Testing
 
-/// A Redis that dies, is full, hangs up, cannot be reached or hands over to its replica.
+/// A Redis that dies, runs out of memory, closes connections, is unreachable or fails over to its replica.
 @Suite struct RedisChaos {
-    /// The product's own: no worker dies here, and none may be taken for dead because Redis was away.
+    /// The product's default. No worker dies here, and none may be declared dead because Redis was down.
     private static let leaseMs = 10_000
 
     @Test(arguments: ChaosScale.isLong ? ["always", "everysec"] : ["always"])
@@ -23,10 +23,10 @@ import Testing
             redis.kill9()
             try await Task.sleep(for: .seconds(run.draw(0...1)))
             try redis.restart()
-            run.harms += 1
-            try await run.recover(since: .now)
+            run.disturbances += 1
+            try await run.measureRecovery(since: .now)
         }
-        if fsync == "always" { #expect(audit.duplicates == 0, "what Redis said is what it still knows") }
+        if fsync == "always" { #expect(audit.duplicates == 0, "Redis lost a confirmed write") }
     }
 
     @Test func redisOutOfMemory() async throws {
@@ -40,8 +40,8 @@ import Testing
             try run.rig.redis.cli("CONFIG", "SET", "maxmemory", "1mb")
             try await Task.sleep(for: .seconds(run.draw(1...2)))
             try run.rig.redis.cli("CONFIG", "SET", "maxmemory", "0")
-            run.harms += 1
-            try await run.recover(since: .now)
+            run.disturbances += 1
+            try await run.measureRecovery(since: .now)
         }
         #expect(audit.duplicates == 0)
     }
@@ -55,13 +55,13 @@ import Testing
             leaseMs: Self.leaseMs
         ) { run, _ in
             try run.rig.redis.cli("CLIENT", "KILL", "TYPE", "normal")
-            run.harms += 1
-            try await run.recover(since: .now)
+            run.disturbances += 1
+            try await run.measureRecovery(since: .now)
         }
         #expect(audit.duplicates == 0)
     }
 
-    /// Half-open paths, replies that are lost after the write, resets, and a Redis that is far away.
+    /// Half-open connections, replies lost after the write, resets, and high latency.
     @Test func redisOutOfReach() async throws {
         let rounds = ChaosScale.rounds(short: 5, longShare: 0.4)
         let redis = try RedisServer(port: .plain)
@@ -84,15 +84,15 @@ import Testing
             }
             try await Task.sleep(for: .seconds(run.draw(0.3...2.5)))
             proxy.heal()
-            run.harms += 1
-            try await run.recover(since: .now)
+            run.disturbances += 1
+            try await run.measureRecovery(since: .now)
         }
-        // A path that swallows is noticed by a time-out, and with the pause before the next attempt a worker may be away
-        // for longer than its lease.
+        // A half-open connection is detected by a timeout. With the pause before the next attempt, a worker may be
+        // disconnected for longer than its lease.
         #expect(audit.duplicates <= rounds * run.mostInFlight)
     }
 
-    /// The primary dies and its replica is promoted behind an address that stays the same.
+    /// The primary dies, and its replica is promoted behind the same address.
     @Test func redisFailsOver() async throws {
         let rounds = ChaosScale.rounds(short: 2, longShare: 0.2)
         let primary = try RedisServer(port: .plain, config: ["--repl-diskless-sync-delay", "0"])
@@ -107,36 +107,35 @@ import Testing
             redis: primary,
             redisURL: "redis://127.0.0.1:\(proxy.port)"
         ) { run, _ in
-            // A replica may hear of a job after its producer did: who must not lose it waits for the replica's word.
+            // Replication is asynchronous. A producer that must not lose a job waits for the replica.
             _ = try await run.rig.client.send(RedisCommand("WAIT", "1", "5000"))
             servers.removeFirst().kill9()
             let died = ContinuousClock.now
             try await Task.sleep(for: .seconds(run.draw(0...1)))
             try servers[0].cli("REPLICAOF", "NO", "ONE")
             proxy.switchUpstream(to: servers[0].port)
-            try await run.rig.look(at: servers[0])
-            run.harms += 1
-            try await run.recover(since: died)
+            try await run.rig.connect(to: servers[0])
+            run.disturbances += 1
+            try await run.measureRecovery(since: died)
             servers.append(try follower(of: servers[0]))
         }
-        #expect(audit.duplicates == 0, "a replica that kept up knows what its primary knew")
+        #expect(audit.duplicates == 0, "an up-to-date replica has its primary's state")
     }
 
-    /// The same when the replica was behind: half a second of what Redis had said is gone. Nobody is lost, everyone has
-    /// one result; what was sent in that time may be sent again, and only who still knows of it can say so.
-    /// Also when that takes longer than what a worker keeps of results: their age is counted in time with a server.
+    /// The replica was behind, so half a second of confirmed writes is lost. Every recipient still has one result.
+    /// Recipients sent to in that time may be sent to again, perhaps without a flag.
+    /// This also holds if the failover takes longer than a worker keeps results: their age counts only connected time.
     @Test(arguments: [0, 5])
     func redisFailsOverLate(awaySeconds: Int) async throws {
         let name = "redisFailsOverLate \(awaySeconds) s"
         let audit = try await failOverLate(name, durability: "fast", awaySeconds: awaySeconds)
         #expect(audit.lost == 0)
-        // Some two hundred a round were sent again when workers forgot.
+        // Workers without a replay buffer would send about 200 recipients a round again.
         let rounds = ChaosScale.rounds(short: 1, longShare: 0.2)
-        #expect(audit.duplicates < 50 * rounds, "all workers live, and know what the replica does not")
+        #expect(audit.duplicates < 50 * rounds, "workers replay the writes that the replica lost")
     }
 
-    /// With the safe profile a send waits until the replica has what it rests on, so the promoted one has forgotten
-    /// nothing that matters.
+    /// With the safe profile a send waits until the replica has confirmed the writes that it depends on.
     @Test func redisFailsOverLateAndSafe() async throws {
         let audit = try await failOverLate("redisFailsOverLateAndSafe", durability: "safe")
         #expect(audit.duplicates == 0)
@@ -169,9 +168,9 @@ import Testing
             try await Task.sleep(for: .seconds(awaySeconds))
             try servers[0].cli("REPLICAOF", "NO", "ONE")
             proxy.switchUpstream(to: servers[0].port)
-            try await run.rig.look(at: servers[0])
-            run.harms += 1
-            try await run.recover(since: died)
+            try await run.rig.connect(to: servers[0])
+            run.disturbances += 1
+            try await run.measureRecovery(since: died)
             replication.heal()
             replication.switchUpstream(to: servers[0].port)
             servers.append(try follower(of: servers[0], through: replication))

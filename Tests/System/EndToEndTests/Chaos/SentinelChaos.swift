@@ -4,22 +4,22 @@ import StreamWire
 import TestSupport
 import Testing
 
-/// A Redis that three Sentinels watch over loses its primary while a fleet sends. Workers sign in as the users of
+/// A Redis watched by three Sentinels loses its primary while a fleet sends. Workers sign in as users of
 /// `ops/redis/fanfare.acl`.
 @Suite struct SentinelChaos {
     @Test func primaryDies() async throws {
         let rounds = ChaosScale.rounds(short: 1, longShare: 0.1)
         let audit = try await sentinelChaos("sentinelPrimaryDies", rounds: rounds) { servers, sentinels, run in
             servers.old.kill9()
-            try sentinels[0].wait("the other server to be named") { Self.allName(servers.new, sentinels) }
+            try sentinels[0].wait("the Sentinels to name the new primary") { Self.allName(servers.new, sentinels) }
         } after: {
             try $0.restart()
         }
-        #expect(audit.duplicates == 0, "a replica that kept up knows what its primary knew")
+        #expect(audit.duplicates == 0, "an up-to-date replica has its primary's state")
     }
 
-    /// A primary that is told to step down takes writes for a while after the other one has taken its place, and forgets
-    /// them then. With the safe profile nothing rests on them.
+    /// A primary that steps down accepts writes for a while after the new one took over, and then loses them. With the
+    /// safe profile no send depends on those writes.
     @Test func primaryStepsDown() async throws {
         let rounds = ChaosScale.rounds(short: 1, longShare: 0.1)
         let audit = try await sentinelChaos(
@@ -28,10 +28,10 @@ import Testing
             durability: "safe"
         ) { servers, sentinels, run in
             #expect(try sentinels[0].cli("SENTINEL", "FAILOVER", "main") == "OK")
-            try sentinels[0].wait("the other server to be named") { Self.allName(servers.new, sentinels) }
+            try sentinels[0].wait("the Sentinels to name the new primary") { Self.allName(servers.new, sentinels) }
         } after: { _ in
         }
-        #expect(audit.duplicates == 0, "nothing is sent that a replica has not confirmed")
+        #expect(audit.duplicates == 0, "a send preceded the replica's confirmation")
     }
 
     static func allName(_ server: RedisServer, _ sentinels: [SentinelServer]) -> Bool {
@@ -51,14 +51,14 @@ import Testing
         sentinels lines: [String] = [],
         hasSecondReplica: Bool = false,
         isEveryDuplicateFlagged: Bool = true,
-        harm: ((old: RedisServer, new: RedisServer), [SentinelServer], ChaosRun) async throws -> Void,
+        disturb: ((old: RedisServer, new: RedisServer), [SentinelServer], ChaosRun) async throws -> Void,
         after: (RedisServer) throws -> Void
     ) async throws -> ChaosAudit {
         let users = try RedisUsers(and: rules)
         let config = ["--repl-diskless-sync-delay", "0", "--aclfile", users.file] + settings
         let first = try RedisServer(port: .plain, config: config)
         let second = try RedisServer(port: .plain, config: config + ["--replicaof", "127.0.0.1", "\(first.port)"])
-        // Never chosen.
+        // Priority 0: never promoted.
         let third =
             try hasSecondReplica
             ? RedisServer(
@@ -97,9 +97,9 @@ import Testing
             let named = try #require(sentinels[0].primary)
             let servers = named == first.port ? (old: first, new: second) : (old: second, new: first)
             let began = ContinuousClock.now
-            try await harm(servers, sentinels, run)
-            run.harms += 1
-            try await run.recover(since: began)
+            try await disturb(servers, sentinels, run)
+            run.disturbances += 1
+            try await run.measureRecovery(since: began)
             guard round < rounds else { return }
             try after(servers.old)
             try Self.awaitReplica(servers.old)
@@ -112,7 +112,7 @@ import Testing
     }
 }
 
-/// What a deployment does before its first worker starts: workers may not load functions.
+/// Loads the functions, as a deployment does before its first worker starts: workers may not load them.
 func loadFunctions(_ url: String) async throws {
     let process = try ChildProcess(["functions", "load"], environment: ["FANFARE_REDIS_URL": url])
     let status = try await process.wait(seconds: 30)

@@ -3,8 +3,8 @@ import RedisTransport
 import TestSupport
 import Testing
 
-/// A primary that goes on answering workers after another one has taken its place: cut off from its Sentinels and its
-/// replica, or frozen for ten seconds. Without the `safe` profile.
+/// Split brain without the `safe` profile: the old primary still answers workers after the failover. It is cut off from
+/// its Sentinels and its replica, or frozen for ten seconds.
 extension SentinelChaos {
     @Test func primaryIsCutOff() async throws {
         try await splitChaos("sentinelPrimaryIsCutOff") { old in
@@ -22,7 +22,7 @@ extension SentinelChaos {
         try await splitChaos("sentinelPrimaryFreezes", downAfterMs: 5_500) { old in
             let pid = old.pid
             kill(pid, SIGSTOP)
-            // A thread of its own: those of tasks may all be waiting for this server.
+            // A separate thread, because the threads of tasks may all wait for this server.
             Thread.detachNewThread {
                 sleep(10)
                 kill(pid, SIGCONT)
@@ -31,8 +31,8 @@ extension SentinelChaos {
     }
 
     /// - Parameters:
-    ///   - downAfterMs: how long the Sentinels wait before they replace the primary.
-    ///   - split: what is done to the primary while its workers send.
+    ///   - downAfterMs: how long the primary is unreachable before the Sentinels replace it.
+    ///   - split: cuts off or freezes the primary while its workers send.
     private func splitChaos(
         _ name: String,
         delivery: String = "at_least_once",
@@ -51,10 +51,10 @@ extension SentinelChaos {
                 "sentinel down-after-milliseconds main \(downAfterMs)", "sentinel failover-timeout main 30000",
             ],
             hasSecondReplica: true,
-            harm: { servers, sentinels, _ in
+            disturb: { servers, sentinels, _ in
                 try SplitServers.refuseReplicas(servers.new)
                 try split(servers.old)
-                try sentinels[0].wait("the other server to be named") { Self.allName(servers.new, sentinels) }
+                try sentinels[0].wait("the Sentinels to name the new primary") { Self.allName(servers.new, sentinels) }
                 let named = ContinuousClock.now
                 try await Wait.until("the workers to leave the old primary", seconds: 60, everyMs: 50) {
                     let clients = try SplitServers.clients(of: servers.old)

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// An FCM that resets, refuses, says goodbye, freezes, answers nonsense or cannot be reached.
+/// An FCM that resets or refuses streams, sends GOAWAY, stalls, sends malformed answers or is unreachable.
 @Suite struct WireChaos {
     private static let faults = [
         #"{"reset":"CANCEL"}"#, #"{"reset":"INTERNAL_ERROR"}"#, #"{"refuse_stream":true}"#, #"{"goaway":"NO_ERROR"}"#,
@@ -10,8 +10,8 @@ import Testing
         #"{"html":502}"#, #"{"status":503}"#,
     ]
 
-    /// Few each: retries are held to ten a second. A fault takes effect on what is left of its round and on the next,
-    /// so one round more brings the last of them its traffic.
+    /// Few faults of each kind, because retries are limited to ten a second. A fault affects the rest of its round and
+    /// the next one, so an additional round brings traffic for the last fault.
     @Test func faultsOnTheWire() async throws {
         let times = ChaosScale.rounds(short: 6, longShare: 0.5)
         let lostAnswers = 20
@@ -24,25 +24,25 @@ import Testing
             requestTimeoutMs: 3_000
         ) { run, round in
             guard round <= Self.faults.count else {
-                return try await Wait.until("every fault to be spent", seconds: 60) { try await areSpent(run.rig) }
+                return try await Wait.until("all faults to be used", seconds: 60) { try await areFaultsUsed(run.rig) }
             }
             let match = #"{"path":"/v1/","fraction":0.3}"#
             let fault = #"{"match":\#(match),"action":\#(Self.faults[round - 1]),"times":\#(times)}"#
             _ = try await run.rig.control("POST", "/faults", fault)
-            run.harms += times
+            run.disturbances += times
         }
-        #expect(audit.duplicates >= lostAnswers, "the harm was done")
-        // A stream that freezes or breaks may take others of its connection along.
+        #expect(audit.duplicates >= lostAnswers, "each lost answer causes a duplicate")
+        // A stalled or broken stream may affect other streams of its connection.
         #expect(audit.duplicates <= lostAnswers + 4 * times * ChaosRun.inFlight)
     }
 
-    private func areSpent(_ rig: Rig) async throws -> Bool {
+    private func areFaultsUsed(_ rig: Rig) async throws -> Bool {
         struct Fault: Decodable { var times_left: Int? }
         let faults = try JSONDecoder().decode([Fault].self, from: try await rig.control("GET", "/faults"))
         return faults.allSatisfy { $0.times_left == 0 }
     }
 
-    /// Connections reset under load, then a peer that is no TLS server, then a path that swallows what is answered.
+    /// Connections reset under load, then a peer that does not speak TLS, then a path that drops the answers.
     @Test func brokenConnections() async throws {
         let rounds = ChaosScale.rounds(short: 3, longShare: 0.3)
         let box = ProxyBox()
@@ -65,8 +65,8 @@ import Testing
             }
             try await Task.sleep(for: .seconds(run.draw(0.5...1.5)))
             box.proxy?.heal()
-            run.harms += 1
-            try await run.recover(since: .now)
+            run.disturbances += 1
+            try await run.measureRecovery(since: .now)
         }
         #expect(audit.duplicates <= 2 * rounds * run.mostInFlight * run.fleet.count)
     }

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Workers that are killed, frozen or told to go while they send.
+/// Workers that are killed, frozen or terminated while they send.
 @Suite struct WorkerChaos {
     @Test(arguments: ["at_least_once", "at_most_once"])
     func killedWorkers(delivery: String) async throws {
@@ -14,15 +14,19 @@ import Testing
             delivery: delivery
         ) { run, _ in
             try await run.kill9(run.pick())
-            try await run.hire()
+            try await run.startWorkers()
         }
         #expect(audit.duplicates <= rounds * run.mostInFlight)
-        // In doubt is what may have been on the wire, and what was marked ahead of it.
+        // Unknown recipients are those in flight and those below the watermark.
         #expect(audit.unknown <= rounds * (run.mostInFlight + ChaosRun.projects.count * 2 * ChaosRun.window))
-        #expect(run.recoveries.allSatisfy { $0 <= ChaosRun.leaseSeconds + 2 }, "noticed within the lease and 2 s")
+        #expect(
+            run.recoveries.allSatisfy { $0 <= ChaosRun.leaseSeconds + 2 },
+            "a death was detected later than the lease and 2 s"
+        )
     }
 
-    /// A worker that was frozen past its lease wakes up as a zombie: what it knows is taken, what it wants is not.
+    /// A worker that was frozen for longer than its lease resumes as a zombie. Redis accepts its results but not its
+    /// decisions.
     @Test func frozenWorkers() async throws {
         let rounds = ChaosScale.rounds(short: 2, longShare: 0.5)
         let (run, audit) = try await chaos("frozenWorkers", rounds: rounds, part: 1_500) { run, _ in
@@ -30,7 +34,7 @@ import Testing
             zombie.signal(SIGSTOP)
             try await Task.sleep(for: .seconds(ChaosRun.leaseSeconds * run.draw(1.2...3)))
             zombie.signal(SIGCONT)
-            run.harms += 1
+            run.disturbances += 1
         }
         #expect(audit.duplicates <= rounds * run.mostInFlight)
     }
@@ -38,16 +42,16 @@ import Testing
     @Test func rollingRestart() async throws {
         let rounds = ChaosScale.rounds(short: 6)
         let (_, audit) = try await chaos("rollingRestart", rounds: rounds, part: 500) { run, _ in
-            try await run.hire()
-            let leaver = run.dismiss(0).process
-            let told = ContinuousClock.now
+            try await run.startWorkers()
+            let leaver = run.removeWorker(0).process
+            let signalled = ContinuousClock.now
             leaver.signal(SIGTERM)
             #expect(try await leaver.wait(seconds: 20) == 0)
-            run.harms += 1
-            let passed = told.duration(to: .now)
+            run.disturbances += 1
+            let passed = signalled.duration(to: .now)
             run.recoveries.append(passed / .seconds(1))
             #expect(passed <= .seconds(15))
         }
-        #expect(audit.duplicates == 0 && audit.flagged == 0, "who is told to go leaves nothing in doubt")
+        #expect(audit.duplicates == 0 && audit.flagged == 0, "a terminated worker leaves no ambiguous sends")
     }
 }

@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// How much of a project's quota three workers use together, and whether FCM ever has to refuse; beside a client that
-/// paces nothing. Takes minutes, so `ops/measure` runs it and the tests do not.
+/// Measures how much of a project's quota three workers use, how many sends FCM refuses, and the same for a client
+/// without pacing. Takes minutes, so only `ops/measure` runs it.
 @Suite(.serialized, .enabled(if: ProcessInfo.processInfo.environment["FANFARE_MEASURE"] != nil))
 struct GovernorMeasurement {
     private struct Window: Decodable {
@@ -24,14 +24,14 @@ struct GovernorMeasurement {
         return try JSONDecoder().decode([String: Quota].self, from: answer)[rig.project]?.windows ?? []
     }
 
-    /// Sends for `minutes` windows of FCM and answers them; the last one is under way.
+    /// Sends for `count` windows of FCM and returns them; the last one is not complete.
     private func run(quotaPerMinute: Int, windows count: Int) async throws -> [Window] {
         var seen: [Window] = []
         try await withRig { rig in
             try await rig.startSandbox(["--quota-per-minute", "\(Self.perMinute)"])
             let configuration = try rig.configuration(quotaPerMinute: quotaPerMinute)
             for _ in 0..<3 { try await rig.startWorker(configuration) }
-            // Longer than the measurement lasts.
+            // Enough recipients to outlast the measurement.
             try await rig.push([
                 "id": "long", "message": #"{"data":{"k":"v"}}"#, "results": "none",
                 "tokens": Rig.tokens((0..<(count + 2) * Self.perMinute).map { "t\($0)" }),
@@ -44,8 +44,8 @@ struct GovernorMeasurement {
         return seen
     }
 
-    @Test func threeWorkersUseTheQuotaAndNothingIsRefused() async throws {
-        // The first window is the ramp of 60 s, the next three are measured.
+    @Test func threeWorkersUseTheQuotaWithoutRefusals() async throws {
+        // The first window is the ramp of 60 s. The next three are measured.
         let governed = try await run(quotaPerMinute: Self.perMinute, windows: 4)
         let measured = governed.dropFirst().prefix(3)
         let use = Double(measured.map(\.used).reduce(0, +)) / Double(3 * Self.perMinute)

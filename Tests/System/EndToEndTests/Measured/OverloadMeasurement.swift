@@ -4,9 +4,9 @@ import StreamWire
 import TestSupport
 import Testing
 
-/// How long the first pass of a fan-out takes when a share of the answers is 503 with `Retry-After: 10`, beside a clean
-/// one; each from idle, under the default quota. `FANFARE_MEASURE_RECIPIENTS` says how many recipients (20,000).
-/// Takes minutes, so `ops/measure` runs it and the tests do not.
+/// Measures the first pass of a fan-out with a share of the answers 503 and `Retry-After: 10`, against a clean run.
+/// Each run starts from idle, under the default quota. `FANFARE_MEASURE_RECIPIENTS` sets the recipients (20,000).
+/// Takes minutes, so only `ops/measure` runs it.
 @Suite(.serialized, .enabled(if: ProcessInfo.processInfo.environment["FANFARE_MEASURE"] != nil))
 struct OverloadMeasurement {
     private static let recipients =
@@ -32,7 +32,7 @@ struct OverloadMeasurement {
         }
     }
 
-    /// Seconds of the first pass.
+    /// The duration of the first pass, in seconds.
     private func firstPass(share: Double) async throws -> Double {
         var seconds = 0.0
         try await withLoad(share: share) { rig in
@@ -48,8 +48,8 @@ struct OverloadMeasurement {
         return seconds
     }
 
-    @Test func aShareOfRefusalsCostsItsShare() async throws {
-        print("overload: \(Self.recipients) recipients, each share beside a clean run right before it")
+    @Test func refusalsSlowTheFirstPassWithinBounds() async throws {
+        print("overload: \(Self.recipients) recipients, each share against a clean run right before it")
         for (share, most) in [(0.0005, 1.1), (0.005, 1.3), (0.05, 2.0)] {
             let clean = try await firstPass(share: 0)
             let seconds = try await firstPass(share: share)
@@ -62,14 +62,14 @@ struct OverloadMeasurement {
         }
     }
 
-    /// The most requests in any second that reach FCM from the first hold on.
-    @Test func halfOfTheAnswersLeaveTwentyRequestsASecond() async throws {
+    /// Measures the most requests in a second that reach FCM after the first hold.
+    @Test func halfRefusedAnswersLimitSendsToTwentyASecond() async throws {
         try await withLoad(share: 0.5) { rig in
             let ctl = "fanfare:{\(rig.project)}:ctl"
             try await Wait.until("a hold\n\(rig.logs)") {
                 try await rig.client.send(RedisCommand("HGET", ctl, "recovering")).string == "1"
             }
-            // What was on its way.
+            // Lets the sends in flight arrive.
             try await Task.sleep(for: .seconds(1))
             var seen = [try await rig.stats().requests]
             let before = seen[0]

@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What taking turns is worth: equal fan-outs one at a time against all at once, through capacity that FCM shares among
-/// a project's fan-outs. Both sides are run here, one after the other.
+/// Measures the gain of turns: equal fan-outs one at a time against all at once. FCM shares its capacity among a
+/// project's active fan-outs.
 @Suite(.serialized) struct TurnMeasurement {
     private struct Fanout: Decodable {
         var topic: String?
@@ -12,7 +12,7 @@ import Testing
 
     private static let count = 10
 
-    /// The mean time from the push to the end of each fan-out, in seconds.
+    /// The mean time from the push to the end of a fan-out, in seconds, and the most fan-outs active at once.
     private func meanTime(activeFanouts: Int, subscribers: Int, rate: Int) async throws -> (mean: Double, most: Int) {
         var mean = 0.0
         var most = 0
@@ -48,8 +48,8 @@ import Testing
         return (mean, most)
     }
 
-    @Test func oneAtATimeIsSoonerThanAllAtOnce() async throws {
-        // Two seconds each, alone.
+    @Test func fanoutsInTurnFinishSoonerThanAllAtOnce() async throws {
+        // Each fan-out takes two seconds alone.
         let (subscribers, rate) = (20_000, 10_000)
         let inTurn = try await meanTime(activeFanouts: 1, subscribers: subscribers, rate: rate)
         let atOnce = try await meanTime(activeFanouts: Self.count, subscribers: subscribers, rate: rate)
