@@ -1,4 +1,4 @@
-/// SplitMix64: the same seed gives the same run on every machine.
+/// SplitMix64 generator. The same seed gives the same run on every machine.
 struct Dice {
     private var state: UInt64
 
@@ -12,7 +12,7 @@ struct Dice {
         return z ^ (z >> 31)
     }
 
-    /// 0 up to, not including, 1.
+    /// A number in 0..<1.
     mutating func unit() -> Double { Double(next() >> 11) * 0x1p-53 }
 
     mutating func chance(_ probability: Double) -> Bool { unit() < probability }
@@ -23,7 +23,7 @@ struct Dice {
 
     mutating func pick<Element>(_ elements: [Element]) -> Element { elements[int(0...elements.count - 1)] }
 
-    /// Small numbers more often than large ones.
+    /// A number of the range; small numbers are more frequent than large ones.
     mutating func skewed(_ range: ClosedRange<Int>) -> Int {
         let part = unit() * unit()
         return range.lowerBound + Int(part * Double(range.upperBound - range.lowerBound + 1))

@@ -1,5 +1,5 @@
-/// Events by virtual time; equal times in the order in which they were added. What an event carries lies apart from the
-/// heap, so that ordering moves only numbers.
+/// Priority queue of events by virtual time. Events of equal time keep the order in which they were added. Payloads are
+/// stored outside the heap, so that ordering moves only numbers.
 struct EventQueue<Payload> {
     private struct Key {
         var time: Int

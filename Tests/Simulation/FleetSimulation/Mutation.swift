@@ -1,58 +1,58 @@
-/// A rule left out on purpose, so that a test can show that the referee notices.
+/// A rule omitted on purpose, so that a test can show that the referee detects it.
 public enum Mutation: String, CaseIterable, Sendable {
-    /// Watermarks are confirmed and not kept.
+    /// Watermarks are confirmed but not stored.
     case forgetWatermarks = "forget-watermarks"
-    /// Decisions are accepted whatever their epoch.
+    /// Decisions are accepted with any epoch.
     case acceptOldEpochs = "accept-old-epochs"
-    /// One fan-out more than allowed has its turn.
+    /// One fan-out more than allowed is active.
     case activateOneMore = "activate-one-more"
-    /// The fan-out that waited least is next.
+    /// The newest fan-out is next.
     case newestFirst = "newest-first"
-    /// Turns end with their batches' answers, not with their last send.
+    /// Turns end with the last answer instead of the last send.
     case keepSlotForAnswers = "keep-slot-for-answers"
-    /// Batches of a retry that were orphaned while their job was paused come back as first-pass work.
+    /// Retry batches orphaned while their job was paused return as first-pass work.
     case keepSlotForTail = "keep-slot-for-tail"
     /// A topic or condition whose worker died is sent without a turn.
-    case aimedWithoutTurn = "aimed-without-turn"
+    case broadcastWithoutTurn = "broadcast-without-turn"
     case lendTooMuch = "lend-too-much"
-    /// Permits are good for as long as it takes.
+    /// Permits do not expire.
     case keepPermits = "keep-permits"
     case ignoreHold = "ignore-hold"
     /// A single 503 with Retry-After holds the project.
     case holdOnOneRefusal = "hold-on-one-refusal"
-    /// The pace climbs although FCM answers nothing.
+    /// The pace climbs without answers of FCM.
     case climbUnanswered = "climb-unanswered"
-    /// Workers do not hear of cancels and pauses.
+    /// Workers ignore the news of cancels and pauses.
     case ignoreNews = "ignore-news"
     case sendPastLease = "send-past-lease"
-    /// What a dead worker may have sent counts as unsent.
+    /// Recipients that a dead worker may have sent to count as unsent.
     case forgetDoubt = "forget-doubt"
-    /// What a dead worker may have sent is sent again, even where at most once was asked for.
+    /// Recipients that a dead worker may have sent to are sent to again, even in at-most-once jobs.
     case repeatAtMostOnce = "repeat-at-most-once"
-    /// A send whose answer was lost counts as never sent: it is sent again, without a flag.
+    /// A send whose answer was lost counts as unsent: it is repeated without a flag.
     case refusedWithoutProof = "refused-without-proof"
-    /// Batches of the dead are forgotten.
+    /// Batches of dead workers are forgotten.
     case loseOrphans = "lose-orphans"
-    /// Results are written although the recipient has one.
+    /// A result is written although the recipient has one.
     case writeTwice = "write-twice"
     /// A record call marks its recipients done before it writes their results entry.
     case markBeforeWrite = "mark-before-write"
-    /// Single recipients get what fan-outs leave.
+    /// Single recipients are claimed after fan-outs.
     case singlesLast = "singles-last"
-    /// Recipients that become a retry leave the count of crashes behind.
+    /// Recipients that become a retry lose their crash count.
     case forgetCrashes = "forget-crashes"
-    /// A topic's send that took workers down is given to any worker.
-    case runAimedSuspects = "run-aimed-suspects"
-    /// Calls that were delayed on a connection that the worker has given up are carried out.
+    /// A topic's send that crashed workers is given to any worker, without quarantine.
+    case runBroadcastSuspects = "run-broadcast-suspects"
+    /// Delayed calls of a closed connection are applied.
     case acceptOldConnections = "accept-old-connections"
     /// Owners are compared by epoch alone.
     case compareEpochOnly = "compare-epoch-only"
-    /// A cursor from before a rollback counts.
+    /// A news cursor from before a rollback is used.
     case keepNewsCursor = "keep-news-cursor"
-    /// A worker whose lease ran out registers its old name when the connection is back.
+    /// A worker whose lease expired registers its old name again after it reconnects.
     case registerAgain = "register-again"
-    /// A worker that was declared dead decides on what nobody has taken over yet.
+    /// Decisions of a dead worker are accepted until another worker takes its batch over.
     case keepDeadOwners = "keep-dead-owners"
-    /// What Redis has forgotten is noticed neither when a worker asks what it holds, nor when it closes a batch.
+    /// State that Redis lost is detected neither when a worker reconciles nor when it closes a batch.
     case closeUnchecked = "close-unchecked"
 }

@@ -1,39 +1,39 @@
-/// What a run came to, besides whether the rules held.
+/// Counts of a run.
 public struct Tally: Equatable, Sendable {
     public var sends = 0
-    /// Sends to a recipient that an earlier send may have reached, all flagged.
+    /// Flagged sends to recipients that an earlier send may have reached.
     public var repeats = 0
-    /// The same without a flag, after Redis lost its last second.
+    /// Unflagged sends to those recipients after a rollback, which explains them.
     public var explained = 0
     public var results = 0
-    /// Record calls that ended with an error reply.
+    /// Record calls that failed with an error reply.
     public var failedCalls = 0
-    /// Recipients whose results entry was written again, because the call before had failed after its entry.
+    /// Recipients whose results entry was written again after a call that failed after its entry.
     public var repeatedEntries = 0
     public var crashes = 0
-    public var buried = 0
+    public var declaredDead = 0
     public var activations = 0
     public var preemptions = 0
     public var parked = 0
     public var holds = 0
     public var rollbacks = 0
     public var events = 0
-    /// The longest hand-over of a slot in a run without disturbances, microseconds.
+    /// The longest hand-over of a slot in a run without disturbances, in microseconds.
     public var slowestHandOver = 0
-    /// When the last first pass ended, microseconds.
+    /// End of the last first pass, in microseconds.
     public var firstPass = 0
-    /// Virtual time at the end, microseconds.
+    /// Virtual time at the end, in microseconds.
     public var time = 0
 
     public init() {}
 }
 
-/// True time, and what the whole run shares.
+/// True time and the shared state of a run.
 final class Clock {
     var now = 0
     var violation: String?
     var tally = Tally()
-    /// True times of the last step of Redis' clock and of its last rollback; before the first, long ago.
+    /// True times of the last step of Redis' clock and of its last rollback; far in the past before the first.
     var steppedAt = -1_000_000_000
     var rolledBackAt = -1_000_000_000
     var hasRolledBack = false
@@ -47,13 +47,12 @@ final class Clock {
     }
 }
 
-/// Knows what truly happened in one project, whatever Redis and the workers believe, and compares.
+/// Records what happened in one project, independent of the state of Redis and the workers, and checks the rules.
 final class Referee {
     struct Truth {
         var sends = 0
-        /// Sends that arrived, or that nobody knows of.
+        /// Sends that arrived or may have arrived.
         var reached = 0
-        var isUnderWay = 0
     }
 
     private let clock: Clock
@@ -66,12 +65,12 @@ final class Referee {
     private var firstArrival = 0
     /// True time of each job's last first-pass send.
     private var lastSendAt: [Int]
-    /// That of the fan-out that gave the slot up last, while another one waits for it.
+    /// Last send of the fan-out that released the slot while another one waited; nil without a waiting one.
     private var passEndedAt: Int?
-    /// True times of the hold that was announced last.
+    /// True times of the last announced hold.
     private var holdBeganAt = 0
     private var holdEndsAt = 0
-    /// What FCM truly answered, by true time.
+    /// FCM's answers by true time.
     private var answers: [(at: Int, isRefused: Bool)] = []
     private var firstHoldAt: Int?
     private var reportedAt = 0
@@ -120,11 +119,11 @@ final class Referee {
         where job.kind.takesTurns && job.turn < holder.turn && ProjectState.canRun(job)
             && !state.slot.isActive(job.number) && !state.scheduled.contains(where: { $0.job == job.number })
         {
-            violate("job \(holder.turn.job) has its turn before job \(job.number)")
+            violate("job \(holder.turn.job) is activated before job \(job.number)")
         }
     }
 
-    /// A slot is held by a job that has nothing left to begin.
+    /// Checks that no job holds a slot after its first pass.
     func checkSlot(of state: ProjectState) {
         for holder in state.slot.active where holder.untilMs == nil {
             let job = state.jobs[holder.turn.job]
@@ -156,7 +155,7 @@ final class Referee {
     func wrote(_ job: JobRecord, _ index: Int) {
         clock.tally.results += 1
         if job.written[index] > 1 { clock.tally.repeatedEntries += 1 }
-        // A call that failed after its entry is repeated, and its entry with it.
+        // A call that failed after its entry is repeated, which repeats the entry.
         if job.written[index] > job.unmarked[index] + 1 {
             violate("job \(job.number), recipient \(index): two results")
         }
@@ -169,14 +168,14 @@ final class Referee {
         }
     }
 
-    /// A pause of the whole project was announced.
+    /// Records that a hold of the project was announced.
     func held(milliseconds: Int64) {
         clock.tally.holds += 1
         if clock.now >= holdEndsAt { holdBeganAt = clock.now }
         holdEndsAt = max(holdEndsAt, clock.now + Int(milliseconds) * 1_000)
     }
 
-    /// The active fan-out's last send was reported, and another one waits.
+    /// Records the report of the active fan-out's last send.
     func passed(_ job: Int, isAnotherWaiting: Bool) {
         clock.tally.firstPass = clock.now
         passEndedAt = isAnotherWaiting ? lastSendAt[job] : nil
@@ -186,7 +185,7 @@ final class Referee {
 
     private var isRollbackFresh: Bool { clock.now - clock.rolledBackAt < 30_000_000 }
 
-    /// A send as its worker sees it.
+    /// A send from its worker's view.
     struct Send {
         var name: BatchName
         var epoch: UInt64
@@ -221,10 +220,10 @@ final class Referee {
 
     private func checkOwner(_ send: Send, _ lease: Int, _ state: ProjectStateBox) {
         guard !clock.hasRolledBack else { return }
-        // Whoever watches it may declare it dead a second later.
+        // The failure detector may declare the worker dead a second later.
         if clock.now - (state.value.renewedAt[lease] ?? 0) > 8_100_000 { violate("\(lease) sends past its lease") }
         guard let record = state.value.batches[send.name], record.owner == lease, record.epoch == send.epoch else {
-            return violate("\(send.name) is sent by \(lease), who does not hold it")
+            return violate("\(send.name) is sent by \(lease), which does not hold it")
         }
     }
 
@@ -243,10 +242,10 @@ final class Referee {
         }
     }
 
-    /// FCM certainly did not act on it.
+    /// Records that FCM did not act on a send.
     func wasRefused(_ index: Int, of job: Int) { truth[job][index].reached -= 1 }
 
-    /// Any 60 s, wherever they begin.
+    /// Records an arrival and checks the quota in every window of 60 s.
     func arrived() {
         arrivals.append(clock.now)
         while arrivals[firstArrival] <= clock.now - 60_000_000 { firstArrival += 1 }
@@ -262,7 +261,7 @@ final class Referee {
 
     // MARK: The share rule
 
-    /// What a run under a share of refusals knows of it.
+    /// The share of refusals of a run, and when they end.
     struct Load {
         var refusedShare: Double
         var endsAt: Int
@@ -274,7 +273,7 @@ final class Referee {
 
     func reported() { reportedAt = clock.now }
 
-    /// The share rule began a hold: of twice what it looks at, a twentieth has to be refused.
+    /// Records that the share rule began a hold. A twentieth of twice the answers that the rule counts must be refusals.
     func heldOnEvidence() {
         firstHoldAt = firstHoldAt ?? clock.now
         guard load != nil else { return }
@@ -302,7 +301,7 @@ final class Referee {
                     violate("job \(job.number), recipient \(index): \(results) results at the end")
                 }
                 if truth[job.number][index].reached > 1, !job.isDuplicate[index], !clock.hasRolledBack {
-                    violate("job \(job.number), recipient \(index): a duplicate that no result names")
+                    violate("job \(job.number), recipient \(index): a duplicate without a flag")
                 }
             }
             for letter in 1..<6 {
@@ -320,14 +319,14 @@ final class Referee {
 }
 
 extension Array {
-    /// The last elements that all fulfil a condition.
+    /// The longest suffix whose elements all fulfil a condition.
     fileprivate func suffix(while isIncluded: (Element) -> Bool) -> ArraySlice<Element> {
         let from = lastIndex { !isIncluded($0) }.map { $0 + 1 } ?? startIndex
         return self[from...]
     }
 }
 
-/// So that a look at the state copies nothing.
+/// Reference to a state, so that reading it copies nothing.
 final class ProjectStateBox {
     var value: ProjectState
     init(_ value: ProjectState) { self.value = value }

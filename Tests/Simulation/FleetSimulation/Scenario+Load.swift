@@ -1,6 +1,6 @@
 extension Scenario {
-    /// A fan-out of a minute, from idle, sent by three workers; FCM refuses a share of it. A share of half lasts 40 s and
-    /// follows some seconds without any answer; a smaller one lasts.
+    /// A fan-out of a minute, from idle, sent by three workers; FCM refuses a share of the sends. Refusals of half last
+    /// 40 s and follow 8 s without answers; smaller shares last to the end.
     init(refusedShare: Double, seed: UInt64) {
         self.init()
         workers = 3

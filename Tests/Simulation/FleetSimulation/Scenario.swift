@@ -1,4 +1,4 @@
-/// Everything that is drawn before a run begins. All times in microseconds of true time unless said otherwise.
+/// Everything that is drawn before a run begins. Times are in microseconds of true time, unless named in milliseconds.
 struct Scenario {
     struct Push {
         var time: Int
@@ -12,7 +12,7 @@ struct Scenario {
         case restart(worker: Int)
         case cut(worker: Int, isLease: Bool)
         case slow(worker: Int, for: Int)
-        /// Its lease cannot be renewed, though everything else works.
+        /// The worker's lease cannot be renewed; everything else works.
         case silence(worker: Int, for: Int)
         case redisGone(for: Int, losesUpTo: Int, clockMs: Int64)
         case redisStalls(for: Int)
@@ -26,7 +26,7 @@ struct Scenario {
     struct Project {
         var quota: Int
         var jobs: [JobRecord]
-        /// A recipient that takes its worker down when it is sent to.
+        /// Poison recipients by job: a send to one crashes its worker.
         var poison: [Int: Int] = [:]
         var windowPhase: Int
     }
@@ -48,7 +48,7 @@ struct Scenario {
     var fcmLatency = 40_000
     var requestTimeout = 3_000_000
     var retryBaseMs: Int64 = 1_000
-    /// Chances of each kind of answer, a send.
+    /// Probability of each kind of answer, per send.
     var failChance = 0.02
     var busyChance = 0.0
     var askToWaitChance = 0.0
@@ -57,9 +57,9 @@ struct Scenario {
     /// Share of the answers that are a 503 with Retry-After, until the last disturbance; see ``init(refusedShare:seed:)``.
     var refusedShare = 0.0
     var refusedFrom = Int.max
-    /// Times at which FCM takes messages, and no answer comes back.
+    /// Times at which FCM accepts messages but its answers are lost.
     var unreachable = 0..<0
-    /// Nothing was drawn that may slow a hand-over or a hold.
+    /// Whether the run has no disturbance that may slow a hand-over or a hold.
     var isCalm = true
     var deadline = 0
 
@@ -80,7 +80,7 @@ struct Scenario {
         let fanouts = isLarge ? 1_000 : dice.skewed(0...20)
         let count = isLarge ? 50 : dice.int(1...3)
         let span = dice.int(1...20) * 1_000_000
-        // A large fleet is spread over the projects; each has some forty workers.
+        // In a large fleet each project is served by about forty workers.
         served = (0..<workers).map { worker in
             isLarge ? (0..<10).map { (worker + 5 * $0) % count }.sorted() : Array(0..<count)
         }
@@ -102,7 +102,7 @@ struct Scenario {
         let singles = dice.skewed(0...25)
         let groups = dice.chance(0.3) ? dice.int(1...12) : 0
         var kinds = [JobClass](repeating: .single, count: singles) + [JobClass](repeating: .group, count: groups)
-        for _ in 0..<fanouts { kinds.append(dice.chance(0.2) ? .aimed : .fanout) }
+        for _ in 0..<fanouts { kinds.append(dice.chance(0.2) ? .broadcast : .fanout) }
         for at in kinds.indices.reversed() { kinds.swapAt(at, dice.int(0...at)) }
         var time = 0
         var order: [Int: Int64] = [:]
@@ -111,7 +111,7 @@ struct Scenario {
             let total =
                 switch kind {
                 case .single: dice.chance(0.7) ? 1 : dice.int(1...batchSize)
-                case .group, .aimed: 1
+                case .group, .broadcast: 1
                 case .fanout: dice.int(batchSize + 1...5 * batchSize)
                 }
             let ms = Self.epochMs + Int64(time / 1_000)
@@ -131,14 +131,14 @@ struct Scenario {
                     isAtMostOnce: dice.chance(0.15),
                     notBeforeMs: dice.chance(0.05) ? ms + Int64(dice.int(0...8_000)) : 0,
                     expiresAtMs: dice.chance(0.04) ? ms + Int64(dice.int(0...20_000)) : 0,
-                    holdMs: kind == .aimed ? Int64(dice.skewed(0...3_000)) : 0
+                    holdMs: kind == .broadcast ? Int64(dice.skewed(0...3_000)) : 0
                 )
             )
             pushes.append(Push(time: time, project: number, job: id))
             if !isCalm, dice.chance(0.01) { poison[id] = dice.int(0...total - 1) }
         }
         let recipients = jobs.reduce(1) { $0 + $1.total }
-        // Enough for the work to take some seconds, or as often more than a window of a minute.
+        // The quota makes the work take a few seconds, or sometimes more than a window of a minute.
         let seconds = dice.chance(0.15) ? dice.int(60...110) : dice.int(2...25)
         projects.append(
             Project(

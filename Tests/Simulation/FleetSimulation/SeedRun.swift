@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Many runs, on several threads: no run knows of another.
+/// Runs of many seeds on several threads; the runs are independent.
 public enum SeedRun {
     public struct Failure: Sendable {
         public var seed: UInt64
@@ -16,7 +16,7 @@ public enum SeedRun {
             "\(runs) runs, \(tally.time / 60_000_000) virtual minutes, \(tally.events) events: \(tally.sends) sends, "
                 + "\(tally.repeats) flagged repeats, \(tally.explained) explained by a rollback, \(tally.results) results, "
                 + "\(tally.failedCalls) failed record calls, \(tally.repeatedEntries) results repeated by them, "
-                + "\(tally.crashes) crashes, \(tally.buried) buried, \(tally.activations) turns, "
+                + "\(tally.crashes) crashes, \(tally.declaredDead) declared dead, \(tally.activations) turns, "
                 + "\(tally.preemptions) preempted, \(tally.parked) parked, \(tally.holds) holds, "
                 + "\(tally.rollbacks) rollbacks, slowest calm hand-over \(tally.slowestHandOver / 1_000) ms"
         }
@@ -77,7 +77,7 @@ extension Tally {
         failedCalls += other.failedCalls
         repeatedEntries += other.repeatedEntries
         crashes += other.crashes
-        buried += other.buried
+        declaredDead += other.declaredDead
         activations += other.activations
         preemptions += other.preemptions
         parked += other.parked

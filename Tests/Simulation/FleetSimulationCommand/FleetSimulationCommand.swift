@@ -5,16 +5,16 @@ internal import FleetSimulation
 struct FleetSimulationCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "fleet-simulation",
-        abstract: "Runs the fleet in virtual time from many seeds and checks what must always hold."
+        abstract: "Simulates fleets in virtual time from many seeds and checks the delivery rules."
     )
 
-    @Option(help: "How many seeds to run.")
+    @Option(help: "Number of seeds to run.")
     var seeds = 10_000
 
-    @Option(help: "The first of them.")
+    @Option(help: "The first seed.")
     var first: UInt64 = 1
 
-    @Option(help: "Run this seed alone.")
+    @Option(help: "Run only this seed.")
     var seed: UInt64?
 
     @Flag(help: "With --seed: print every call.")
@@ -23,18 +23,18 @@ struct FleetSimulationCommand: ParsableCommand {
     @Flag(help: "200 workers, 50 projects, 1,000 fan-outs.")
     var large = false
 
-    @Flag(help: "One fan-out under each share of 503 with Retry-After, beside a clean one.")
+    @Flag(help: "Simulate one fan-out per share of 503 with Retry-After, and compare with a clean run.")
     var load = false
 
-    @Option(help: "Leave a rule out, to see it noticed: \(Mutation.allCases.map(\.rawValue).joined(separator: ", ")).")
+    @Option(help: "Omit a rule, to see it detected: \(Mutation.allCases.map(\.rawValue).joined(separator: ", ")).")
     var mutation: String?
 
-    @Option(help: "Threads.")
+    @Option(help: "Number of threads.")
     var threads = 2
 
     func validate() throws {
         if let mutation, Mutation(rawValue: mutation) == nil {
-            throw ValidationError("There is no rule '\(mutation)' to leave out.")
+            throw ValidationError("--mutation: unknown rule '\(mutation)'; --help lists all rules.")
         }
     }
 

@@ -6,10 +6,10 @@ import Testing
 
 @testable import FleetSimulation
 
-/// The model and the function library in a real server, through the same drawn sequences of calls: what the simulation
-/// shows of the one is worth something only if the other answers the same.
+/// Compares the model with the function library in a real server, by random sequences of calls. The simulation proves
+/// nothing about the product unless both give the same answers.
 @Suite struct LibraryConformanceTests {
-    @Test(arguments: UInt64(1)...60) func theLibraryDecidesAsTheModelDoes(_ seed: UInt64) async throws {
+    @Test(arguments: UInt64(1)...60) func libraryDecidesLikeTheModel(_ seed: UInt64) async throws {
         try await withServer { client in
             var mirror = Mirror(client: client, seed: seed)
             for _ in 0..<120 { try await mirror.step() }
@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [60, 900, 30_000, 600_000]) func theLibraryLendsAsTheValueDoes(_ quota: Int) async throws {
+    @Test(arguments: [60, 900, 30_000, 600_000]) func libraryLendsLikeTheModel(_ quota: Int) async throws {
         try await withServer { client in
             let keys = ProjectKeys(project: "p")
             var dice = Dice(seed: UInt64(quota))
@@ -45,7 +45,7 @@ import Testing
                 if turn >= 40 { call.unit = dice.chance(0.5) ? 0 : dice.skewed(1...1_200) }
                 if turn >= 20, dice.chance(0.9) { call.answers = Self.report(&dice) }
                 guard case .reply(let reply)? = ClaimReply.parse(try await client.send(call.command(keys))) else {
-                    throw TestFailure("no claim")
+                    throw TestFailure("claim gave no reply")
                 }
                 governor.apply(call.answers, nowMs: reply.nowMs)
                 let lent = governor.lend(
@@ -63,7 +63,7 @@ import Testing
 }
 
 extension LibraryConformanceTests {
-    /// Now and then many refusals, so that there are holds.
+    /// A random report, sometimes with so many refusals that a hold begins.
     private static func report(_ dice: inout Dice) -> AnswerReport {
         let answers = dice.skewed(0...60)
         let refused = dice.chance(0.7) ? 0 : dice.int(0...answers)
@@ -75,8 +75,8 @@ extension LibraryConformanceTests {
         )
     }
 
-    /// Minutes of the project's clock, which is moved on between the calls.
-    @Test(arguments: [600, 60_000, 600_000], [UInt64(1)]) func noMinuteSeesMoreThanTheQuotaWhateverIsAsked(
+    /// Runs minutes of the project's clock, which the test advances between the calls.
+    @Test(arguments: [600, 60_000, 600_000], [UInt64(1)]) func anyMinuteStaysWithinTheQuota(
         _ quota: Int,
         seed: UInt64
     ) async throws {
@@ -88,7 +88,7 @@ extension LibraryConformanceTests {
             while projectClockOffsetMs < 240_000 {
                 projectClockOffsetMs += demand.nextStepMs()
                 _ = try await client.send(RedisCommand("HSET", keys.base + "ctl", "lead", String(projectClockOffsetMs)))
-                let ask = demand.next()
+                let request = demand.next()
                 var call = ClaimCall(
                     worker: "w",
                     most: 0,
@@ -98,10 +98,12 @@ extension LibraryConformanceTests {
                     retries: 0,
                     quotaPerMinute: quota
                 )
-                (call.returned, call.permitsSingle, call.permitsFanout) = (ask.returned, ask.single, ask.fanout)
-                (call.unit, call.answers) = (ask.unit, ask.report)
+                (call.returned, call.permitsSingle, call.permitsFanout) = (
+                    request.returned, request.single, request.fanout
+                )
+                (call.unit, call.answers) = (request.unit, request.report)
                 guard case .reply(let reply)? = ClaimReply.parse(try await client.send(call.command(keys))) else {
-                    throw TestFailure("no claim")
+                    throw TestFailure("claim gave no reply")
                 }
                 demand.lent(reply.permits, nowMs: reply.nowMs)
             }

@@ -6,10 +6,10 @@ import Testing
 
 @testable import FleetSimulation
 
-/// One project twice: in a real server and as the model. Every call goes to both, and what matters of their answers is
-/// compared. Redis' own time is what the model is told.
+/// One project in a real server and in the model. Sends every call to both and compares the answers. The model uses
+/// Redis' time.
 ///
-/// Not drawn: what the two are known to differ in only after a rollback, and pauses of jobs that have orphans.
+/// Excludes two known differences: behaviour after a rollback, and pauses of jobs that have orphans.
 struct Mirror {
     private struct Held {
         var worker: Int
@@ -35,7 +35,7 @@ struct Mirror {
         self.client = client
         dice = Dice(seed: seed)
         state = ProjectState(jobs: [], batchSize: Batch.maximumSize, quota: 600_000, activeLimit: 1)
-        // Of the truth only places are needed: nothing is sent here.
+        // The referee only needs the jobs' places, because nothing is sent here.
         let places = (0..<Self.mostJobs).map {
             JobRecord(
                 number: $0,
@@ -53,14 +53,14 @@ struct Mirror {
         case ..<0.15 where state.jobs.count < Self.mostJobs: try await intake()
         case ..<0.5: try await claim(dice.pick(workers))
         case ..<0.85 where !held.isEmpty: try await record(dice.int(0...held.count - 1))
-        case ..<0.9: try await bury(dice.pick(workers))
+        case ..<0.9: try await declareDead(dice.pick(workers))
         case ..<0.94: try await pauseOrResume()
         case ..<0.96 where !state.jobs.isEmpty: try await cancel(dice.int(0...state.jobs.count - 1))
         default: try await claim(dice.pick(workers))
         }
     }
 
-    /// Everything that is left is sent; then the counters are compared.
+    /// Finishes all remaining work and compares the counters.
     mutating func finish() async throws {
         for job in state.jobs where job.isPaused { try await resume(job.number) }
         for id in state.parked { try await replay(id) }
@@ -131,12 +131,12 @@ struct Mirror {
     }
 
     private mutating func claim(_ worker: Int) async throws {
-        // Which of several ending jobs comes first is the server's choice: then all of them have room.
+        // The server may choose any order of several ending jobs, so the claim has room for all of them.
         let isFree = state.ending.count > 1
         let most = isFree ? 64 : dice.int(1...6)
         let wanted = isFree ? 100_000 : dice.int(0...4_000)
         let single = dice.int(0...10)
-        // So is when it looks at them again.
+        // It may also delay their next check; this makes them due at once.
         for job in state.ending {
             _ = try await client.send(RedisCommand("ZADD", keys.base + "ending", "XX", "0", "j\(job)"))
         }
@@ -150,7 +150,7 @@ struct Mirror {
             quotaPerMinute: 600_000
         )
         guard case .reply(let reply)? = ClaimReply.parse(try await client.send(call.command(keys))) else {
-            throw TestFailure("fenced or not parsed")
+            throw TestFailure("the claim was fenced or could not be parsed")
         }
         nowMs = reply.nowMs
         let request = ClaimRequest(
@@ -179,13 +179,13 @@ struct Mirror {
     private mutating func pair(_ claims: [Claim], _ given: [Given], _ worker: Int) throws {
         let sorted = claims.sorted { text($0) < text($1) }
         let expected = given.sorted { text($0) < text($1) }
-        let theirs = sorted.map { text($0) }
-        let ours = expected.map { text($0) }
+        let libraryClaims = sorted.map { text($0) }
+        let modelClaims = expected.map { text($0) }
         #expect(
-            theirs.filter { !ours.contains($0) }.map { $0.prefix(120) }
-                == ours.filter { !theirs.contains($0) }.map { $0.prefix(120) }
+            libraryClaims.filter { !modelClaims.contains($0) }.map { $0.prefix(120) }
+                == modelClaims.filter { !libraryClaims.contains($0) }.map { $0.prefix(120) }
         )
-        guard sorted.count == expected.count else { throw TestFailure("other claims than the model's") }
+        guard sorted.count == expected.count else { throw TestFailure("the claims differ from the model's") }
         for claim in claims {
             let epoch = try #require(Int64(claim.epoch))
             #expect(epoch > lastEpoch)
@@ -194,7 +194,7 @@ struct Mirror {
         for (claim, given) in zip(sorted, expected) {
             var given = given
             if claim.pass == .retry, claim.deliveries == 1 {
-                // In which order they are sent is the server's choice; the watermark counts in it.
+                // The server chooses the order of a retry batch, and the watermark counts in that order.
                 given.indexes = claim.recipients.map(\.index)
                 state.batches[given.name]?.indexes = given.indexes
             }
@@ -202,7 +202,7 @@ struct Mirror {
         }
     }
 
-    /// What matters of a batch, by recipient: a retry batch's order is not promised.
+    /// A comparable text of a batch, sorted by recipient because the order of a retry batch is not guaranteed.
     private func text(_ claim: Claim) -> String {
         let fates = claim.recipients.sorted { $0.index < $1.index }.map { recipient in
             switch recipient.fate {
@@ -227,15 +227,15 @@ struct Mirror {
         }
         let name = given.name.isRetry ? "retry" : "\(given.name.part)"
         let ending = given.ending == .none ? "-" : "\(given.ending)"
-        return "j\(given.name.job)/\(name) \(given.upto) \(given.deliveries) \(ending) \(given.isQuarantined) "
+        return "j\(given.name.job)/\(name) \(given.watermark) \(given.deliveries) \(ending) \(given.isQuarantined) "
             + fates.joined(separator: " ")
     }
 
-    // MARK: What became of a batch
+    // MARK: Results
 
     private mutating func record(_ at: Int, closes: Bool = false) async throws {
         let item = held[at]
-        // The dead decide nothing: a batch of theirs that nobody has taken over yet is left alone.
+        // Dead workers may not decide, so their batches are skipped until another worker takes them over.
         guard state.batches[item.given.name]?.owner != 0 else {
             held.remove(at: at)
             return
@@ -251,7 +251,7 @@ struct Mirror {
         request.isSent = call.allSent
         if dice.chance(0.3) {
             call.watermark = min(item.given.indexes.count, dice.int(1...2_000))
-            request.upto = call.watermark
+            request.watermark = call.watermark
         }
         for (position, index) in item.given.indexes.enumerated() where item.given.fates[position] != .finished {
             guard isClosing || dice.chance(0.5) else { continue }
@@ -286,7 +286,7 @@ struct Mirror {
 
     // MARK: Deaths and operators
 
-    private mutating func bury(_ worker: Int) async throws {
+    private mutating func declareDead(_ worker: Int) async throws {
         guard !state.jobs.contains(where: \.isPaused),
             !held.contains(where: {
                 $0.worker == worker && $0.given.isQuarantined && state.jobs[$0.given.name.job].ending != .none
@@ -298,7 +298,7 @@ struct Mirror {
         )
         let freed = try await client.send(FunctionLibrary.declareDead(keys, worker: "w\(worker)", counter: counter))
             .integer
-        #expect(freed.map { Int($0) } == state.bury(worker, counter: lease.counter, nowMs, referee: referee))
+        #expect(freed.map { Int($0) } == state.declareDead(worker, counter: lease.counter, nowMs, referee: referee))
         workers.removeAll { $0 == worker }
     }
 

@@ -3,10 +3,10 @@ import Testing
 
 @testable import FleetSimulation
 
-/// A project of many workers that ask for anything: single recipients now and then, fan-outs of requests of many in
-/// between, permits given back. Counts what it is lent.
+/// Random demand of a project's workers: single recipients, multicasts of fan-outs, and returned permits. Counts the
+/// permits lent.
 struct RandomDemand {
-    struct Ask {
+    struct Request {
         var returned = 0
         var single = 0
         var fanout = 0
@@ -17,15 +17,15 @@ struct RandomDemand {
     private let quota: Int
     private var dice: Dice
     private let unit: Int
-    /// Single recipients that wait, by when they came; requests of many that were begun.
+    /// Arrival times of the waiting single recipients.
     private var waiting: [Int] = []
-    private var asked = Ask()
+    private var request = Request()
     private var singlesPerCall = 0.0
     private var lendings: [(ms: Int64, count: Int)] = []
     private var unused = 0
     private(set) var units = 0
     private(set) var longestWaitMs = 0
-    /// Counts at most 500 ms of a step: in a longer one no worker asks, and the library can lend nothing.
+    /// Time in which waits are measured. Counts at most 500 ms of a step, because no worker claims during a longer one.
     private var clockMs = 0
     private var isBusy = true
 
@@ -38,48 +38,48 @@ struct RandomDemand {
     mutating func nextStepMs() -> Int64 {
         let step = dice.chance(0.002) ? dice.int(1_000...30_000) : dice.int(5...120)
         clockMs += min(step, 500)
-        // A hundredth of the quota wants to go to single recipients: below what is kept for them, at any pace.
+        // Single recipients use a hundredth of the quota, less than the share reserved for them.
         singlesPerCall += Double(quota) / 60_000 * 0.01 * Double(min(step, 500))
         return Int64(step)
     }
 
-    mutating func next() -> Ask {
+    mutating func next() -> Request {
         if dice.chance(0.005) { isBusy.toggle() }
         while singlesPerCall >= 1 {
             waiting.append(clockMs)
             singlesPerCall -= 1
         }
-        asked = Ask(single: waiting.count)
-        asked.returned = dice.chance(0.1) ? unused : 0
+        request = Request(single: waiting.count)
+        request.returned = dice.chance(0.1) ? unused : 0
         unused = 0
         if isBusy {
-            asked.fanout = dice.int(1...5_000)
-            asked.unit = dice.chance(0.2) ? dice.int(1...unit) : unit
+            request.fanout = dice.int(1...5_000)
+            request.unit = dice.chance(0.2) ? dice.int(1...unit) : unit
         } else {
-            asked.unit = 0
+            request.unit = 0
         }
-        asked.report = AnswerReport(answers: dice.int(0...20))
-        return asked
+        request.report = AnswerReport(answers: dice.int(0...20))
+        return request
     }
 
     mutating func lent(_ permits: Int, nowMs: Int64) {
         let singles = min(permits, waiting.count)
         for came in waiting.prefix(singles) { longestWaitMs = max(longestWaitMs, clockMs - came) }
         waiting.removeFirst(singles)
-        if permits - singles > 1, permits - singles >= asked.unit ?? .max { units += 1 }
-        // What was given back is not sent.
-        var returned = asked.returned
+        if permits - singles > 1, permits - singles >= request.unit ?? .max { units += 1 }
+        // Returned permits cause no sends.
+        var returned = request.returned
         for at in lendings.indices.reversed() where returned > 0 {
             let count = min(returned, lendings[at].count)
             lendings[at].count -= count
             returned -= count
         }
         if permits > 0 { lendings.append((nowMs, permits)) }
-        // A crowd of others holds the rest; this is what the worker could do without.
+        // Permits that the worker does not use and may return later.
         unused = permits > singles && dice.chance(0.3) ? permits - singles : 0
     }
 
-    /// Sends may come up to 250 ms after they were lent, so windows of 60.25 s are looked at.
+    /// Checks the quota and the waits. Sends may follow their permits by up to 250 ms, so the windows have 60.25 s.
     func judge() {
         var first = 0
         var sum = 0
@@ -93,7 +93,7 @@ struct RandomDemand {
             most = max(most, sum)
         }
         #expect(most <= quota, "\(most) within a minute")
-        #expect(units > 3, "\(units) requests of many")
+        #expect(units > 3, "\(units) multicasts")
         #expect(longestWaitMs < 2_500, "a single recipient waited \(longestWaitMs) ms")
     }
 }

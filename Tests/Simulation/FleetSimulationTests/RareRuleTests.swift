@@ -2,17 +2,17 @@ import Testing
 
 @testable import FleetSimulation
 
-/// Rules that few seeds touch: most of these take a failover to a host whose clock is behind.
+/// Rules that few seeds reach, mostly because they need a failover to a host whose clock is behind.
 @Suite struct RareRuleTests {
-    @Test(arguments: [nil, Mutation.keepDeadOwners]) func theDeadDecideNothing(_ mutation: Mutation?) {
+    @Test(arguments: [nil, Mutation.keepDeadOwners]) func recordOfADeadWorkerIsRefused(_ mutation: Mutation?) {
         let world = SmallWorld(mutation: mutation)
         let given = world.claim(lease: 1, nowMs: 5_000)?.claims.first
-        #expect(world.state.bury(1, counter: 1, 5_010, referee: world.referee) == 1)
+        #expect(world.state.declareDead(1, counter: 1, 5_010, referee: world.referee) == 1)
         #expect((world.record(lease: 1, given, nowMs: 5_020) == .stale) == (mutation == nil))
         #expect((world.clock.violation == nil) == (mutation == nil))
     }
 
-    @Test func whatIsKeptForSingleRecipientsIsNotKeptForEver() {
+    @Test func permitsReservedForSingleRecipientsExpire() {
         var governor = QuotaGovernor(quota: 60)
         _ = governor.lend(returned: 0, single: 5, fanout: 0, nowMs: 0)
         var lent = 0
@@ -22,19 +22,19 @@ import Testing
         #expect(lent >= 8)
     }
 
-    @Test(arguments: [nil, Mutation.acceptOldConnections]) func aCallOfAnEarlierConnectionIsRefused(
+    @Test(arguments: [nil, Mutation.acceptOldConnections]) func callOfAnEarlierConnectionIsRefused(
         _ mutation: Mutation?
     ) {
         let world = SmallWorld(mutation: mutation)
         #expect(world.claim(lease: 1, nowMs: 5_000, connection: 2)?.claims.count == 1)
         let delayed = ReconcileRequest(lease: 1, connection: 1, isSameServer: true, known: [])
         let taken = world.state.reconcile(delayed, referee: world.referee)
-        #expect((taken == nil) == (mutation == nil), "it does not know the batch of the later connection")
+        #expect((taken == nil) == (mutation == nil), "an earlier connection must not take batches of a later one")
         #expect((world.state.held(by: 1) == 1) == (mutation == nil))
     }
 
-    /// Redis comes back with the state before a result was written, and the worker closes its batch.
-    @Test(arguments: [nil, Mutation.closeUnchecked]) func aBatchWithAForgottenResultIsTakenOver(_ mutation: Mutation?) {
+    /// Redis restarts with the state before a result was written, and the worker closes its batch.
+    @Test(arguments: [nil, Mutation.closeUnchecked]) func batchWithAForgottenResultIsTakenOver(_ mutation: Mutation?) {
         let world = SmallWorld(mutation: mutation)
         let given = world.claim(lease: 1, nowMs: 5_000)?.claims.first
         let before = world.state
@@ -46,7 +46,7 @@ import Testing
         #expect((next == nil) == (mutation != nil))
     }
 
-    @Test func whatRedisForgotIsTakenFromItsHolder() {
+    @Test func batchForgottenByRedisIsTakenFromItsHolder() {
         let world = SmallWorld(mutation: nil)
         let unclaimed = world.state
         guard let given = world.claim(lease: 1, nowMs: 5_000)?.claims.first else { return #expect(Bool(false)) }
@@ -56,31 +56,31 @@ import Testing
             lease: 1,
             connection: 2,
             isSameServer: false,
-            known: [.init(name: given.name, call: 1, upto: 1)]
+            known: [.init(name: given.name, call: 1, watermark: 1)]
         )
         for state in [claimed, unclaimed] {
             world.state = state
             #expect(world.state.reconcile(known, referee: world.referee) == [given.name])
             let next = world.claim(lease: 2, nowMs: 5_030)?.claims.first
-            // The watermark of the claim, or the one that the holder knows.
+            // The watermark is that of the claim, or the holder's if Redis lost the claim.
             #expect(next?.fates == [.maybeSent, state.batches.isEmpty ? .unsent : .maybeSent])
         }
     }
 
-    @Test func whatEndsIsNotParked() {
+    @Test func endingJobIsNotParked() {
         let world = SmallWorld(mutation: nil)
         world.state.end(0, .cancelled, 5_000, referee: world.referee)
         world.state.park(0, 5_001, referee: world.referee)
         #expect(!world.state.jobs[0].isParked && world.state.parked.isEmpty)
     }
 
-    @Test(arguments: [nil, Mutation.compareEpochOnly]) func anEpochThatWasGivenTwiceStillHasOneOwner(
+    @Test(arguments: [nil, Mutation.compareEpochOnly]) func epochGivenTwiceHasOneOwner(
         _ mutation: Mutation?
     ) {
         let world = SmallWorld(mutation: mutation)
         let before = world.state
         let first = world.claim(lease: 1, nowMs: 5_000)
-        // The claim is lost, and the new server's clock is where the old one's was.
+        // The claim is lost, and the new server's clock shows the same time as the old one's.
         world.state = before
         let second = world.claim(lease: 2, nowMs: 5_000)
         #expect(first?.claims.first?.epoch == second?.claims.first?.epoch)
@@ -89,18 +89,18 @@ import Testing
         #expect((world.clock.violation == nil) == (mutation == nil))
     }
 
-    @Test(arguments: [nil, Mutation.keepNewsCursor]) func whatIsSaidAfterARollbackIsHeard(_ mutation: Mutation?) {
+    @Test(arguments: [nil, Mutation.keepNewsCursor]) func newsAfterARollbackIsRead(_ mutation: Mutation?) {
         let world = SmallWorld(mutation: mutation)
-        world.state.tell(.stop(epoch: 0), 0, 5_000)
+        world.state.appendNews(.stop(epoch: 0), 0, 5_000)
         let cursor = world.claim(lease: 1, nowMs: 5_001)?.cursor ?? NewsID()
         world.state.news = []
         world.state.lastNews = NewsID()
-        world.state.tell(.stop(epoch: 0), 0, 3_000)
-        let heard = world.claim(lease: 1, nowMs: 3_001, cursor: cursor)
-        #expect(heard?.news.count == (mutation == nil ? 1 : 0))
+        world.state.appendNews(.stop(epoch: 0), 0, 3_000)
+        let reply = world.claim(lease: 1, nowMs: 3_001, cursor: cursor)
+        #expect(reply?.news.count == (mutation == nil ? 1 : 0))
     }
 
-    @Test(arguments: [nil, Mutation.markBeforeWrite]) func aRepeatedRecordCallLosesNoResult(_ mutation: Mutation?) {
+    @Test(arguments: [nil, Mutation.markBeforeWrite]) func repeatedRecordCallLosesNoResult(_ mutation: Mutation?) {
         let world = SmallWorld(mutation: mutation)
         let given = world.claim(lease: 1, nowMs: 5_000)?.claims.first
         let failed = world.record(lease: 1, given, nowMs: 5_010, results: [0, 1], failsBetween: true)
@@ -114,7 +114,7 @@ import Testing
     }
 }
 
-/// One project with one job of two recipients, and two workers that are registered.
+/// One project with one job of two recipients and two registered workers.
 private final class SmallWorld {
     var state: ProjectState
     let clock: Clock
@@ -160,7 +160,7 @@ private final class SmallWorld {
         guard let given else { return nil }
         var request = RecordRequest(name: given.name, epoch: given.epoch, lease: lease)
         request.number = 1
-        request.upto = 2
+        request.watermark = 2
         request.isFinish = isFinish
         request.results = results.map { .init(index: $0, letter: .sent, isDuplicate: false) }
         return state.record(request, nowMs, failsBetween: failsBetween, referee: referee)

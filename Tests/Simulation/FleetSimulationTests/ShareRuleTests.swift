@@ -3,9 +3,9 @@ import Testing
 
 @testable import FleetSimulation
 
-/// When refusals (5xx with Retry-After) hold a project, and how it comes back.
+/// The share rule: when refusals (5xx with Retry-After) hold a project, and how it recovers.
 @Suite struct ShareRuleTests {
-    /// A project that sends at a pace of its choice, 20 claims a second.
+    /// A project that makes 20 claims a second, with answers chosen by the test.
     private struct Project {
         var governor = QuotaGovernor(quota: 600_000)
         var nowMs: Int64 = 1_000_000
@@ -16,11 +16,11 @@ import Testing
 
         mutating func claim(_ answers: Int, refused: Int = 0, retryAfterMs: Int64 = 10_000, fanout: Int = 100_000) {
             nowMs += 50
-            let told = refused > 0 ? retryAfterMs : 0
+            let waitMs = refused > 0 ? retryAfterMs : 0
             let report = AnswerReport(
                 answers: answers,
                 refused: refused,
-                retryAfterMs: told,
+                retryAfterMs: waitMs,
                 spanMs: answers > 0 ? 49 : 0
             )
             governor.apply(report, nowMs: nowMs)
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func aStrayRefusalHoldsNobody() {
+    @Test func strayRefusalDoesNotHoldTheProject() {
         var project = Project()
         project.warmUp()
         let level = project.level
@@ -44,12 +44,12 @@ import Testing
         #expect(project.holdMs == 0 && project.level == level)
         for _ in 0..<1_000 { project.claim(450, refused: 20) }
         #expect(project.holdMs == 0 && !project.governor.isRecovering && project.level == level)
-        // Multiplied by one minus the share.
+        // The pace is multiplied by one minus the share of refusals.
         let second = project.lent.suffix(20).reduce(0, +)
         #expect((Int(level * 0.94)...Int(level * 0.96)).contains(second))
     }
 
-    @Test func aTenthOfTheLastTwoHundredHolds() {
+    @Test func tenPercentOfTheLast200AnswersHoldsTheProject() {
         var project = Project()
         for _ in 0..<20 { project.claim(10) }
         project.nowMs += 2_000
@@ -58,11 +58,11 @@ import Testing
         project.claim(10, refused: 9)
         #expect(project.holdMs == 0, "19 of 200")
         project.claim(10, refused: 1, retryAfterMs: 20_000)
-        #expect(project.holdMs == 20_000, "20 of 200, for the longest that they were told")
+        #expect(project.holdMs == 20_000, "20 of 200, for the longest Retry-After")
         #expect(project.lent.last == 0)
     }
 
-    @Test func fewerThanFiveAreNoEvidence() {
+    @Test func fewerThanFiveRefusalsDoNotHoldTheProject() {
         var project = Project()
         for _ in 0..<4 { project.claim(1, refused: 1) }
         #expect(project.holdMs == 0)
@@ -70,17 +70,17 @@ import Testing
         #expect(project.holdMs > 9_000)
     }
 
-    @Test func ofAThousandInASecondTheSecondCounts() {
+    @Test func allAnswersOfTheLastSecondCount() {
         var project = Project()
         project.warmUp()
         for _ in 0..<20 { project.claim(100) }
         project.claim(150, refused: 150)
-        #expect(project.holdMs == 0, "150 of 2,150 within the last second, though of the last 200")
+        #expect(project.holdMs == 0, "150 of 2,150 answers in the last second, though 150 of the last 200")
         project.claim(100, refused: 100)
         #expect(project.holdMs > 0)
     }
 
-    @Test func whatIsOlderThanAMinuteCountsNoMore() {
+    @Test func refusalsOlderThanAMinuteDoNotCount() {
         var project = Project()
         for _ in 0..<10 { project.claim(10) }
         for _ in 0..<4 { project.claim(1, refused: 1, retryAfterMs: 100) }
@@ -89,7 +89,7 @@ import Testing
         #expect(project.holdMs == 0)
     }
 
-    @Test func afterAHoldTenASecondUntilTwentyAnswersAreGood() {
+    @Test func recoverySendsTenASecondUntilTwentyGoodAnswers() {
         var project = Project()
         project.warmUp()
         let before = project.level
@@ -98,7 +98,7 @@ import Testing
             project.claim(0)
             #expect(project.lent.last == 0)
         }
-        // The hold is over; nobody answers.
+        // The hold has ended, and FCM does not answer.
         project.lent = []
         for _ in 0..<200 { project.claim(0) }
         #expect((95...105).contains(project.lent.reduce(0, +)), "ten a second for ten seconds")
@@ -109,14 +109,14 @@ import Testing
         #expect(project.level < before / 2 + 10 && project.level > 0.4 * before, "half of \(before): \(project.level)")
     }
 
-    @Test func consecutiveHoldsHalveOnce() {
+    @Test func consecutiveHoldsHalveThePaceOnce() {
         var project = Project()
         project.warmUp()
         let before = project.level
         for round in 0..<5 {
             project.claim(300, refused: 300, retryAfterMs: 1_000)
             for _ in 0..<21 { project.claim(0) }
-            // Two of twenty are a tenth.
+            // Two refusals of twenty answers are a tenth.
             for answer in 0..<20 where round > 0 {
                 project.claim(1, refused: answer > 17 ? 1 : 0, retryAfterMs: 1_000)
             }
@@ -128,31 +128,31 @@ import Testing
         #expect(!project.governor.isRecovering && project.level > 0.4 * before && project.level < before / 2 + 10)
     }
 
-    @Test func answersOfBeforeAHoldsEndSayNothingOfAfterIt() {
+    @Test func answersFromBeforeTheHoldsEndDoNotEndTheRecovery() {
         var project = Project()
         project.warmUp()
         project.claim(300, refused: 300, retryAfterMs: 1_000)
         for _ in 0..<20 { project.claim(0) }
         project.nowMs += 20
-        // Reported in one piece with what came during the hold.
+        // One report combines these answers with those from before the end of the hold.
         project.governor.apply(AnswerReport(answers: 500, spanMs: 40), nowMs: project.nowMs)
         #expect(project.governor.isRecovering)
     }
 
-    @Test func withoutAnAnswerNothingClimbs() {
+    @Test func paceDoesNotClimbWithoutAnswers() {
         var project = Project()
         project.warmUp()
         let before = project.level
-        // FCM cannot be reached for 75 s, and every permit is used.
+        // FCM is unreachable for 75 s, and every permit is used.
         for _ in 0..<1_500 { project.claim(0) }
         #expect(project.level == project.governor.floor)
         project.claim(1)
-        #expect((project.lent.last ?? 0) < 60, "no burst when it is back")
+        #expect((project.lent.last ?? 0) < 60, "no burst after the outage")
         for _ in 0..<200 { project.claim(5) }
         #expect(project.level > project.governor.floor && project.level < before / 2)
     }
 
-    @Test func aWorkerThatCountsNoAnswersEndsARecoveryAtTheFloor() {
+    @Test func workerWithoutAnswerCountsEndsTheRecoveryAtTheFloor() {
         var project = Project()
         project.warmUp()
         project.governor.hold(milliseconds: 1_000, nowMs: project.nowMs)
@@ -162,7 +162,7 @@ import Testing
         #expect(!project.governor.isRecovering && project.level < project.governor.floor + 10)
     }
 
-    @Test func aRequestOfManyIsLentWholeAndSinglesGoOn() {
+    @Test func multicastRequestIsLentWholeAndSinglesContinue() {
         var governor = QuotaGovernor(quota: 600_000)
         var nowMs: Int64 = 1_000_000
         var requests: [Int64] = []
@@ -175,11 +175,11 @@ import Testing
             singles += 1
             nowMs += 50
         }
-        #expect(requests.first == 1_000_000, "the first at once, from idle")
-        #expect(requests[2] - requests[0] > 3_000, "paced as any")
+        #expect(requests.first == 1_000_000, "the first request is lent at once, from idle")
+        #expect(requests[2] - requests[0] > 3_000, "later requests are paced")
     }
 
-    @Test(arguments: [600, 6_000, 60_000, 600_000], UInt64(1)...3) func noMinuteSeesMoreThanTheQuotaWhateverIsAsked(
+    @Test(arguments: [600, 6_000, 60_000, 600_000], UInt64(1)...3) func anyMinuteStaysWithinTheQuota(
         _ quota: Int,
         seed: UInt64
     ) {
@@ -188,13 +188,13 @@ import Testing
         var nowMs: Int64 = 1_000_000_000
         while nowMs < 1_000_300_000 {
             nowMs += demand.nextStepMs()
-            let ask = demand.next()
-            governor.apply(ask.report, nowMs: nowMs)
+            let request = demand.next()
+            governor.apply(request.report, nowMs: nowMs)
             let lent = governor.lend(
-                returned: ask.returned,
-                single: ask.single,
-                fanout: ask.fanout,
-                unit: ask.unit,
+                returned: request.returned,
+                single: request.single,
+                fanout: request.fanout,
+                unit: request.unit,
                 nowMs: nowMs
             )
             demand.lent(lent, nowMs: nowMs)

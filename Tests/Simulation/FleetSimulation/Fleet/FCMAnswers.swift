@@ -1,7 +1,7 @@
 internal import FanfareModel
 
 extension FCMModel.Answer {
-    /// What a transport reports of it.
+    /// The outcome that a transport reports for this answer.
     var outcome: RequestOutcome {
         switch self {
         case .accepted: .answered(HTTPAnswer(status: 200, body: Body.accepted, contentType: Self.json))

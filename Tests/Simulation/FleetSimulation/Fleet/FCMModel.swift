@@ -1,12 +1,12 @@
-/// FCM's side of one project: a quota window that is not aligned with anything of ours, and answers.
+/// Model of FCM for one project: its answers, and a quota window that is not aligned with Fanfare's.
 final class FCMModel {
     enum Answer {
         case accepted, failed
-        /// 503, perhaps with a Retry-After.
+        /// 503, with or without a Retry-After.
         case busy(retryAfterMs: Int64?)
-        /// 429: nothing was done.
+        /// 429: FCM did not act on the request.
         case slowDown(retryAfterMs: Int64)
-        /// It arrived and was accepted; the answer did not come back.
+        /// FCM accepted the message, but the answer was lost.
         case lost
         /// The request never left.
         case unsent
@@ -23,7 +23,7 @@ final class FCMModel {
         self.phase = phase
     }
 
-    /// False: over the quota.
+    /// Counts a request; returns false if it exceeds the quota.
     func admit(_ now: Int) -> Bool {
         let current = (now + phase) / 60_000_000
         if current != window {

@@ -1,7 +1,7 @@
 internal import FanfareModel
 internal import StreamWire
 
-// The model's requests and replies as the library and the product exchange them.
+// Conversions between the model's requests and replies and those of the product and the function library.
 
 extension ClaimRequest {
     init(_ call: ClaimCall, lease: Int) {
@@ -25,7 +25,7 @@ extension ClaimRequest {
 extension NewsID {
     var text: String { "\(ms)-\(sequence)" }
 
-    /// - Parameter text: see ``text``; anything else is before all news.
+    /// - Parameter text: see ``text``; any other string gives the id before all news.
     init(_ text: String) {
         let parts = text.split(separator: "-")
         guard parts.count == 2, let ms = Int64(parts[0]), let sequence = Int(parts[1]) else {
@@ -37,12 +37,12 @@ extension NewsID {
 }
 
 extension RecordRequest {
-    /// - Returns: nil for a call on a batch that the model did not name.
+    /// Returns nil if the batch's name is not one of the model.
     init?(_ call: RecordCall, lease: Int) {
         guard let name = BatchName(job: call.job, batch: call.batch), let epoch = UInt64(call.epoch) else { return nil }
         self.init(name: name, epoch: epoch, lease: lease)
         number = call.late ? 0 : call.number
-        upto = call.watermark
+        watermark = call.watermark
         isFinish = call.finish
         isLate = call.late
         isSent = call.allSent
@@ -65,7 +65,7 @@ extension Letter {
         }
     }
 
-    /// The status that ends a job; empty when the job goes on.
+    /// The final status of an ending job; empty if the job continues.
     var ending: String {
         switch self {
         case .cancelled: "cancelled"
@@ -91,21 +91,21 @@ extension History {
 extension ReconcileRequest.Known {
     init?(_ known: FunctionLibrary.KnownBatch) {
         guard let name = BatchName(known.name) else { return nil }
-        self.init(name: name, call: known.call, upto: known.watermark)
+        self.init(name: name, call: known.call, watermark: known.watermark)
     }
 }
 
 extension RedisValue {
     fileprivate static func text(_ text: String) -> RedisValue { .bulk(Array(text.utf8)) }
     fileprivate static func number(_ number: Int) -> RedisValue { .integer(Int64(number)) }
-    /// Names, each followed by its value.
+    /// An array of names, each followed by its value. Names without a value are left out.
     fileprivate static func named(_ values: KeyValuePairs<String, RedisValue?>) -> RedisValue {
         .array(values.flatMap { name, value in value.map { [.text(name), $0] } ?? [] })
     }
 }
 
 extension ClaimReply {
-    /// The reply of `claim`, to be parsed by the product.
+    /// The reply of `claim` in the form that the product parses.
     func value(_ jobs: [ProductJob]) -> RedisValue {
         let news = news.flatMap { event -> [RedisValue] in
             let id = ProductJob.id(event.job)
@@ -126,17 +126,17 @@ extension ClaimReply {
 }
 
 extension Given {
-    /// The batch as `claim` answers it.
+    /// The batch in the form of `claim`'s reply.
     fileprivate func value(_ job: ProductJob) -> RedisValue {
         func positions(_ fate: Fate) -> String {
             fates.indices.filter { fates[$0] == fate }.map(String.init).joined(separator: ",")
         }
-        // A first holder sends to all of them.
+        // The first holder of a batch sends to all its recipients.
         let isFirst = deliveries == 1
         return .named([
             "job": .text(ProductJob.id(name.job)), "batch": .text(name.batch), "epoch": .text("\(epoch)"),
             "pass": .text(name.isRetry ? "retry" : "first"), "from": .number(name.isRetry ? 0 : indexes.first ?? 0),
-            "watermark": .number(upto), "deliveries": .number(deliveries),
+            "watermark": .number(watermark), "deliveries": .number(deliveries),
             "unsent": isFirst ? nil : .text(positions(.unsent)),
             "maybe_sent": isFirst ? nil : .text(positions(.maybeSent)), "recipients": recipients(job),
             "ending": ending.ending.isEmpty ? nil : .text(ending.ending),

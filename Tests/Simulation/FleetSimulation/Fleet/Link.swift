@@ -1,14 +1,14 @@
-/// One call on its way to Redis and back.
+/// One call from a worker to Redis, and its reply.
 final class Call {
     enum Request {
         case claim(ClaimRequest)
         case record(RecordRequest)
         case renew(Int)
         case register(Int)
-        case bury(Int, counter: Int)
-        case leave(Int)
+        case declareDead(Int, counter: Int)
+        case deregister(Int)
         case reconcile(ReconcileRequest)
-        case release(Int, BatchName, epoch: UInt64, upto: Int?)
+        case release(Int, BatchName, epoch: UInt64, watermark: Int?)
         case spec(job: Int)
         case intake(job: Int, lease: Int?, connection: Int, window: Int)
     }
@@ -21,7 +21,7 @@ final class Call {
         case renewed([(lease: Int, counter: Int)])
         case count(Int)
         case registered(NewsID)
-        /// Batches that Redis has taken; nil for a call of an earlier connection.
+        /// Batches that Redis took from the worker; nil for a call of an earlier connection.
         case reconciled([BatchName]?)
         case spec(isOpen: Bool)
         case intake(ProjectState.IntakeReply)
@@ -30,15 +30,15 @@ final class Call {
     let request: Request
     let runner: Runner
     let link: Link
-    /// Of the connection it was sent on, and of the process.
+    /// Generation of the connection and incarnation of the process that sent it.
     let generation: Int
     let incarnation: Int
     let sentAt: Int
-    /// Of the flush it carries.
+    /// The flush that a `record` call carries.
     let flush: PendingFlush?
     var reply: Reply = .none
     var isLost = false
-    /// On its way so long.
+    /// The call reaches Redis no earlier than this time.
     var notBefore = 0
     var isApplied = false
 
@@ -53,15 +53,15 @@ final class Call {
     }
 }
 
-/// A worker's connection to Redis: in order in each direction, and cut now and then.
+/// A worker's connection to Redis. It keeps the order in each direction and is cut at times.
 final class Link {
     let isLease: Bool
     var generation = 0
     var isReady = false
     var isConnecting = false
-    /// The path is slow until then.
+    /// End of a period of high latency.
     var slowUntil = 0
-    /// No connection comes about before.
+    /// Connecting fails before this time.
     var isDownUntil = 0
     private(set) var cutAt = -1_000_000_000
     private var lastArrival = 0
@@ -91,7 +91,10 @@ final class Link {
 
     var oldest: Int? { unanswered.first?.sentAt }
 
-    /// What was under way is lost, or arrives some time, though nobody waits for it any more.
+    /// Cuts the connection. Each call that Redis has not received is lost, or arrives later without a receiver for its
+    /// reply.
+    ///
+    /// - Returns: the unanswered calls.
     func cut(_ dice: inout Dice, now: Int) -> [Call] {
         generation += 1
         cutAt = now

@@ -2,7 +2,7 @@ internal import FanfareCore
 internal import FanfareModel
 internal import StreamWire
 
-/// A job of the model as the product knows it: its spec, and the adapter that makes its requests.
+/// A job of the model in the product's types: its spec and its protocol adapter.
 struct ProductJob {
     let spec: JobSpec
     let adapter: ProtocolAdapter
@@ -15,8 +15,8 @@ struct ProductJob {
         let target: Target =
             switch job.kind {
             case .single, .fanout: .tokens([])
-            case .group: .group(Self.aim(job.number))
-            case .aimed: .topic(Self.aim(job.number))
+            case .group: .group(Self.targetName(job.number))
+            case .broadcast: .topic(Self.targetName(job.number))
             }
         let product = Job(
             id: Self.id(job.number),
@@ -28,7 +28,7 @@ struct ProductJob {
             expiresAt: job.expiresAtMs,
             delivery: job.isAtMostOnce ? .atMostOnce : .atLeastOnce
         )
-        // A batch of the model is smaller than the product's, which tells a fan-out by its total.
+        // The product recognises a fan-out by its total, and its batches are larger than the model's.
         spec = JobSpec(job: product, total: job.kind == .fanout ? Batch.maximumSize + job.total : job.total)
         do {
             adapter = try ProtocolAdapter(spec, job: product.id, settings: ProtocolSettings())
@@ -40,11 +40,11 @@ struct ProductJob {
     static func id(_ number: Int) -> String { "j\(number)" }
     static func number(_ id: some StringProtocol) -> Int? { Int(id.dropFirst()) }
 
-    private static func aim(_ number: Int) -> String { "all-\(id(number))" }
+    private static func targetName(_ number: Int) -> String { "all-\(id(number))" }
 
-    /// What a recipient is called.
+    /// The name of a recipient.
     func recipient(_ index: Int) -> String {
-        kind == .single || kind == .fanout ? "t\(index)-\(number)" : Self.aim(number)
+        kind == .single || kind == .fanout ? "t\(index)-\(number)" : Self.targetName(number)
     }
 }
 

@@ -1,6 +1,6 @@
 internal import FanfareCore
 
-/// Lets one project of a process run a batch while the others are quiet.
+/// Process-wide quarantine: lets one project run a batch while the other projects are quiet.
 final class Quarantine {
     private(set) var holder: Runner?
     private var waiting: [Runner] = []
@@ -20,7 +20,7 @@ final class Quarantine {
         guard holder === runner else { return }
         holder = nil
         tick()
-        for other in process.runners where other !== runner { other.askLater(0) }
+        for other in process.runners where other !== runner { other.claimLater(0) }
     }
 
     func reset() {

@@ -1,17 +1,17 @@
-/// The server: one step after the other, a clock of its own, and sometimes a state of a moment ago.
+/// Model of the Redis server: it applies one call at a time, has its own clock, and can roll back to an earlier state.
 final class RedisModel {
     let clock: Clock
     var projects: [ProjectStateBox]
     let referees: [Referee]
     /// Its clock against true time, milliseconds.
     var aheadMs: Int64 = 0
-    /// Nothing is answered before this time.
+    /// The server answers no call before this time.
     var stallsUntil = 0
     var isUp = true
-    /// Grows with each start: another server, as far as workers can tell.
+    /// Increases with each start: workers see a different server.
     private(set) var server = 0
     private var image: [ProjectState] = []
-    /// Decides which record calls fail. Separate, so that a seed draws everything else as if no call failed.
+    /// Decides which record calls fail. A separate generator, so that failures do not change the other draws of a seed.
     private var errorDice: Dice
     private let errorChance: Double
     private let lastDisturbance: Int
@@ -50,8 +50,8 @@ final class RedisModel {
 
     func remember() { image = projects.map(\.value) }
 
-    /// The state of the last ``remember()``, but for entries that producers wrote since: they hear of the loss, and
-    /// write them again.
+    /// Restores the state of the last ``remember()``. Entries that producers wrote since then stay, because producers
+    /// detect the loss and write them again.
     func rollBack() {
         guard !image.isEmpty else { return }
         for (box, old) in zip(projects, image) {
@@ -76,8 +76,8 @@ final class RedisModel {
         clock.tally.rollbacks += 1
     }
 
-    /// Now and then an error ends a call: before its first write, after the entry that leaves, or after the step is noted.
-    /// The next call makes a noted step before anything else, so the model makes it at once.
+    /// Applies a record call, some of which fail: before the first write, after the results entry, or after the step is
+    /// logged. The next call first applies a logged step, so the model applies it at once.
     private func record(
         _ request: RecordRequest,
         _ box: ProjectStateBox,
@@ -110,12 +110,12 @@ final class RedisModel {
         case .register(let lease):
             box.value.register(lease, referee: referee)
             call.reply = .registered(box.value.lastNews)
-        case .bury(let lease, let counter):
-            call.reply = .count(box.value.bury(lease, counter: counter, now, referee: referee))
-        case .leave(let lease): call.reply = .count(box.value.leave(lease, now, referee: referee))
+        case .declareDead(let lease, let counter):
+            call.reply = .count(box.value.declareDead(lease, counter: counter, now, referee: referee))
+        case .deregister(let lease): call.reply = .count(box.value.deregister(lease, now, referee: referee))
         case .reconcile(let request): call.reply = .reconciled(box.value.reconcile(request, referee: referee))
-        case .release(let lease, let name, let epoch, let upto):
-            box.value.release(lease, name, epoch: epoch, upto: upto, referee: referee)
+        case .release(let lease, let name, let epoch, let watermark):
+            box.value.release(lease, name, epoch: epoch, watermark: watermark, referee: referee)
         case .spec(let job): call.reply = .spec(isOpen: box.value.jobs[job].isOpen)
         case .intake(let job, let lease, let connection, let window):
             let reply = box.value.intake(

@@ -1,14 +1,14 @@
 internal import FanfareCore
 internal import StreamWire
 
-/// A flush on its way to Redis, kept until Redis has answered it.
+/// A flush that Redis has not confirmed yet.
 final class PendingFlush {
     let flush: Flush
 
     init(_ flush: Flush) { self.flush = flush }
 }
 
-/// Writes what the machine decides to write, and repeats what was not answered.
+/// Writes the machine's flushes and repeats unanswered ones.
 extension Runner {
     func write(_ flush: Flush) {
         let pending = PendingFlush(flush)
@@ -16,13 +16,13 @@ extension Runner {
         write(pending)
     }
 
-    /// Writes a flush that is not answered, also once more.
+    /// Writes an unconfirmed flush, for the first time or again.
     func write(_ pending: PendingFlush) {
         guard process.data.isReady, flushes.contains(where: { $0 === pending }) else { return }
         guard var request = RecordRequest(pending.flush.call, lease: leaseName) else {
-            return world.referees[project].violate("a flush names no batch: \(pending.flush.call)")
+            return world.referees[project].violate("a flush has no valid batch: \(pending.flush.call)")
         }
-        if world.breaks(.forgetWatermarks) { request.upto = nil }
+        if world.breaks(.forgetWatermarks) { request.watermark = nil }
         world.send(.record(request), from: self, flush: pending)
     }
 
@@ -44,8 +44,8 @@ extension Runner {
         }
     }
 
-    /// The connection is new: first the facts that Redis may have forgotten, then the question what this worker holds,
-    /// then the calls that would make an older state look like the newest.
+    /// Restores Redis' state on a new connection, in this order: replay results that Redis may have lost, reconcile the
+    /// held batches, then repeat the unconfirmed calls. Earlier, those calls would hide that Redis lost state.
     func writeAgain(isSameServer: Bool) {
         let unconfirmed = flushes
         if !isSameServer {

@@ -2,11 +2,11 @@ internal import FanfareCore
 internal import FanfareModel
 internal import StreamWire
 
-/// One send under way.
+/// One send in flight.
 final class Flight {
     let runner: Runner
     let incarnation: Int
-    /// By which the machine knows it.
+    /// The machine's tag of the request.
     let tag: Int
     let job: Int
     let index: Int
@@ -23,9 +23,9 @@ final class Flight {
     }
 }
 
-/// Feeds the machine its events and carries out its actions.
+/// Passes events to the machine and performs its actions.
 extension Runner {
-    /// Lets the machine handle an event and begin the sends that may begin then.
+    /// Lets the machine handle an event and begin the sends that are allowed then.
     func handle(_ event: SendEvent) {
         readResources()
         machine.handle(event, now: instant, into: &actions)
@@ -39,20 +39,20 @@ extension Runner {
         perform()
     }
 
-    /// Reads what the gate has to know of the rest of the worker.
+    /// Updates the gate's view of the worker's resources.
     func readResources() {
         machine.gate.resources.leaseHolds = leaseHolds
         machine.gate.resources.isQuarantineOpen = process.quarantine.admits(self)
         machine.gate.resources.isQuarantineHeld = process.quarantine.holder != nil
     }
 
-    /// Performs the actions in their order, those that come meanwhile behind them.
+    /// Performs the actions in order, including actions added meanwhile.
     private func perform() {
         guard !isPerforming else { return }
         isPerforming = true
         let incarnation = process.incarnation
         var next = 0
-        // A recipient may take the process down.
+        // A poison recipient may crash the process.
         while next < actions.count, process.incarnation == incarnation {
             perform(actions[next])
             next += 1
@@ -71,11 +71,11 @@ extension Runner {
         case .enterQuarantine: process.quarantine.enter(self)
         case .leaveQuarantine: process.quarantine.leave(self)
         case .arm(let timer, let time): arm(timer, at: time)
-        case .claim: askLater(0)
-        case .claimPermits: if let next = plan.starved() { askLater(next) }
+        case .claim: claimLater(0)
+        case .claimPermits: if let next = plan.starved() { claimLater(next) }
         case .meter, .log, .batchBegan, .batchEnded: break
         case .checkRate, .requestManagement, .giveUpJobLater, .refuseCredential, .renewCredential, .retryCredential:
-            world.referees[project].violate("the machine asks for what no answer gave reason to: \(action)")
+            world.referees[project].violate("unexpected action of the machine: \(action)")
         }
     }
 
@@ -87,7 +87,7 @@ extension Runner {
 
     private func release(_ batch: String, _ epoch: String, _ watermark: Int?) {
         guard let name = BatchName(batch), let epoch = UInt64(epoch) else { return }
-        world.send(.release(leaseName, name, epoch: epoch, upto: watermark), from: self)
+        world.send(.release(leaseName, name, epoch: epoch, watermark: watermark), from: self)
     }
 
     // MARK: Specs
@@ -109,7 +109,7 @@ extension Runner {
     private func begin(_ request: SendRequest) {
         guard let begun = machine.request(request.tag), let batch = machine.batch(begun.slot),
             let name = BatchName(job: batch.source.job, batch: batch.source.batch)
-        else { return world.referees[project].violate("a request is sent that the machine does not know") }
+        else { return world.referees[project].violate("the machine sent a request that it does not know") }
         let recipient = batch.recipients[begun.positions[0]]
         guard !world.isPoison(project, name.job, recipient.index) else {
             return world.crash(process, downFor: 200_000 + 100_000 * process.number)

@@ -2,38 +2,38 @@ internal import FanfareCore
 internal import FanfareModel
 internal import StreamWire
 
-/// The driver of one project in one worker: it feeds the product's ``SendMachine`` what Redis, FCM and the clock say, and
-/// carries out what the machine decides. Its own are the lease and the connection.
+/// Driver of one project in one worker: passes the events of Redis, FCM and the clock to the product's ``SendMachine``
+/// and performs the machine's actions. It also holds the lease and the connection.
 final class Runner {
-    // Cycles, undone by `Simulation.run()` at its end.
+    // Reference cycles, broken by `Simulation.run()` at its end.
     let world: Simulation
     let process: WorkerProcess
     let project: Int
 
-    // Who we are in Redis.
+    // Registration and lease in Redis.
     private(set) var leaseGeneration = 0
     private(set) var isRegistered = false
     private var isRegistering = false
     private var leaseUntil: UInt64 = 0
     private var watch: FailureDetector
-    /// The server of the connection before; nil before the first.
+    /// The server of the previous connection; nil before the first one.
     private var server: Int?
     private var reconciledAt = 0
 
-    // What decides.
+    // Decisions.
     var machine: SendMachine
     var plan = ClaimPlan(pollMs: 50, idlePollMs: 100)
     var actions: [SendAction] = []
     var isPerforming = false
 
-    // What was asked of Redis.
-    private(set) var askToken = 0
-    private var askDue = Int.max
+    // Requests to Redis.
+    private(set) var claimToken = 0
+    private var claimDue = Int.max
     private(set) var intakes = 0
     var loading: Set<Int> = []
     var flushes: [PendingFlush] = []
     var replayBuffer = ReplayBuffer()
-    /// Redis' clock less true time, as last heard.
+    /// Redis' clock minus true time, from the last reply.
     private var clockOffsetMs: Int64 = 0
 
     init(world: Simulation, process: WorkerProcess, project: Int) {
@@ -60,7 +60,7 @@ final class Runner {
         return SendMachine(settings, seed: world.seed &+ place &* 0x9E37_79B9, messageNonce: place)
     }
 
-    /// A process that starts knows nothing of its predecessor.
+    /// Clears all state at the start of a process.
     func reset() {
         leaseGeneration = 0
         isRegistered = false
@@ -71,8 +71,8 @@ final class Runner {
         machine = Self.machine(world, process, project)
         plan = ClaimPlan(pollMs: 50, idlePollMs: 100)
         actions = []
-        askToken += 1
-        askDue = .max
+        claimToken += 1
+        claimDue = .max
         intakes = 0
         loading = []
         flushes = []
@@ -82,42 +82,42 @@ final class Runner {
 
     var leaseName: Int { (process.number * 10_000 + process.incarnation) * 100 + leaseGeneration }
     var localNow: UInt64 { process.local(world.now) }
-    /// The model's Redis has one clock: the project's time is its time of day.
+    /// The project's time. In the model it equals Redis' time of day.
     private var nowMs: Int64 { Scenario.epochMs + Int64(world.now / 1_000) + clockOffsetMs }
     var instant: Instant { Instant(monotonicNs: localNow, projectMs: nowMs) }
     var leaseHolds: Bool { isRegistered && (localNow < leaseUntil || world.breaks(.sendPastLease)) }
-    /// Nothing is under way to FCM or to Redis.
+    /// Whether nothing is in flight to FCM or to Redis.
     var isQuiet: Bool { machine.inFlight == 0 && flushes.isEmpty }
     var isDrained: Bool { !plan.isAsking && intakes == 0 && machine.isEmpty && flushes.isEmpty }
 
     // MARK: The connection
 
-    /// Redis is there, for the first time or again.
+    /// Handles a new connection to Redis, the first or a later one.
     func connected() {
         let isSameServer = server == nil || server == world.redis.server
         server = world.redis.server
         if !isSameServer { plan.readNewsAgain() }
         writeAgain(isSameServer: isSameServer)
         for job in loading.sorted() { world.send(.spec(job: job), from: self) }
-        // A name that was held is only renewed: registered again it would come back from the dead, and with it whatever
-        // it held, which belongs to others by now.
-        if leaseHolds || (isRegistered && !world.breaks(.registerAgain)) { askLater(0) } else { register() }
+        // A registered name is only renewed. Registered again after its death, it would own batches that other workers
+        // hold by now.
+        if leaseHolds || (isRegistered && !world.breaks(.registerAgain)) { claimLater(0) } else { register() }
     }
 
     func disconnected() { machine.gate.isReady = false }
 
-    /// A call whose answer does not come.
+    /// Handles a call that gets no answer.
     func failed(_ call: Call) {
         switch call.request {
         case .claim: _ = plan.failed()
         case .register: isRegistering = false
         case .intake: intakes -= 1
-        case .record, .renew, .bury, .leave, .reconcile, .release, .spec: break
+        case .record, .renew, .declareDead, .deregister, .reconcile, .release, .spec: break
         }
     }
 
-    /// Redis may hold something in our name that we do not know of, because an answer was lost, and may have forgotten
-    /// what we hold.
+    /// Compares the held batches with Redis. After a lost answer Redis may list batches that this worker does not know;
+    /// after a loss of state it may have forgotten some.
     func reconcile(isSameServer: Bool) {
         reconciledAt = world.now
         let request = ReconcileRequest(
@@ -129,8 +129,8 @@ final class Runner {
         world.send(.reconcile(request), from: self)
     }
 
-    /// What only Redis believes to be ours, because a call failed, is given back.
-    func reconcileNowAndThen() {
+    /// Reconciles periodically, so that Redis takes back batches that this worker does not know.
+    func reconcilePeriodically() {
         guard machine.gate.isReady, leaseHolds, !process.isDraining, !plan.isAsking, intakes == 0,
             world.now > reconciledAt + Int(world.scenario.leaseMs) * 1_000
         else { return }
@@ -141,7 +141,7 @@ final class Runner {
         guard let taken else { return }
         machine.gate.isReady = true
         handle(.forgotten(taken.map(\.text)))
-        askLater(0)
+        claimLater(0)
     }
 
     // MARK: The lease
@@ -161,7 +161,7 @@ final class Runner {
         isRegistered = true
         leaseUntil = process.local(call.sentAt) + leaseSpan
         if case .registered(let news) = call.reply { plan.registered(newsCursor: news.text) }
-        askLater(0)
+        claimLater(0)
     }
 
     func renewed(_ call: Call, lease: Int) {
@@ -171,11 +171,11 @@ final class Runner {
         let named = counters.map { (worker: world.text($0.lease), counter: String($0.counter)) }
         for dead in watch.observe(named, own: world.text(leaseName), now: localNow) {
             guard process.data.isReady, let lease = Int(dead.worker), let counter = Int(dead.counter) else { continue }
-            world.send(.bury(lease, counter: counter), from: self)
+            world.send(.declareDead(lease, counter: counter), from: self)
         }
     }
 
-    /// Declared dead: nothing is ours any more, and we come back under a new name.
+    /// Handles the loss of the lease: the worker holds nothing any more and registers under a new name.
     private func fenced(_ lease: Int) {
         guard lease == leaseName else { return }
         handle(.leaseLost)
@@ -185,29 +185,29 @@ final class Runner {
         register()
     }
 
-    // MARK: Asking
+    // MARK: Claims
 
-    func askLater(_ next: ClaimPlan.Next) {
+    func claimLater(_ next: ClaimPlan.Next) {
         switch next {
-        case .now: askLater(0)
-        case .after(let milliseconds): askLater(Int(max(0, milliseconds)) * 1_000)
+        case .now: claimLater(0)
+        case .after(let milliseconds): claimLater(Int(max(0, milliseconds)) * 1_000)
         }
     }
 
-    func askLater(_ delay: Int) {
+    func claimLater(_ delay: Int) {
         let due = world.now + delay
-        guard due < askDue else { return }
-        askDue = due
-        askToken += 1
-        world.schedule(.ask(self, token: askToken, incarnation: process.incarnation), at: due)
+        guard due < claimDue else { return }
+        claimDue = due
+        claimToken += 1
+        world.schedule(.claim(self, token: claimToken, incarnation: process.incarnation), at: due)
     }
 
-    func ask() {
-        askDue = .max
+    func claim() {
+        claimDue = .max
         if !isRegistered { register() }
         readResources()
         guard var call = machine.claimCall(worker: world.text(leaseName), plan: plan, now: instant) else {
-            return askLater(50_000)
+            return claimLater(50_000)
         }
         call.connection = process.data.generation
         plan.sent(call)
@@ -216,30 +216,30 @@ final class Runner {
 
     func answered(_ call: Call, lease: Int) {
         guard case .claim(let answer) = call.reply else {
-            askLater(plan.failed())
+            claimLater(plan.failed())
             return fenced(lease)
         }
         machine.answers.confirm()
-        // What was given under a name that is fenced by now belongs to others.
+        // Batches given to a name that was declared dead since then belong to other workers.
         guard lease == leaseName else {
             _ = plan.failed()
-            return askLater(0)
+            return claimLater(0)
         }
         guard case .reply(var reply)? = StreamWire.ClaimReply.parse(answer.value(world.jobs[project])) else {
-            return world.referees[project].violate("the product does not read \(answer)")
+            return world.referees[project].violate("the product cannot parse \(answer)")
         }
         clockOffsetMs = reply.nowMs - Scenario.epochMs - Int64(world.now / 1_000)
         if world.breaks(.ignoreNews) { reply.news = [] }
-        for at in reply.claims.indices { leaveOutDoubt(&reply.claims[at]) }
-        // Counted from before the call was sent: permits are for now, not for whenever they arrive.
+        for at in reply.claims.indices { removeDoubt(&reply.claims[at]) }
+        // The lifetime of permits counts from before the call was sent, not from its answer.
         let askedNs = world.breaks(.keepPermits) ? localNow + 60_000_000_000 : process.local(call.sentAt)
         handle(.claimReplied(reply, askedNs: askedNs))
         guard plan.isAsking else { return }
-        askLater(plan.answered(reply, unsent: machine.unsent, holdsBatches: !machine.isEmpty))
+        claimLater(plan.answered(reply, unsent: machine.unsent, holdsBatches: !machine.isEmpty))
     }
 
-    /// What the mutations make of recipients that an earlier worker may have sent to.
-    private func leaveOutDoubt(_ claim: inout Claim) {
+    /// Applies the mutations to recipients that an earlier worker may have sent to.
+    private func removeDoubt(_ claim: inout Claim) {
         let isRepeated = world.breaks(.repeatAtMostOnce)
         guard isRepeated || world.breaks(.forgetDoubt), let job = ProductJob.number(claim.job) else { return }
         guard !isRepeated || world.jobs[project][job].spec.delivery == .atMostOnce else { return }
@@ -264,15 +264,15 @@ final class Runner {
         world.send(request, from: self)
     }
 
-    func took(_ call: Call, lease: Int?) {
+    func takenIn(_ call: Call, lease: Int?) {
         intakes -= 1
-        guard case .intake(.taken(let given, let permits)) = call.reply else { return askLater(0) }
+        guard case .intake(.taken(let given, let permits)) = call.reply else { return claimLater(0) }
         guard lease == leaseName else { return }
         let job = world.jobs[project][given.name.job]
         let claim = Claim(
             job: ProductJob.id(given.name.job),
             epoch: String(given.epoch),
-            watermark: given.upto,
+            watermark: given.watermark,
             taken: RecipientList(given.indexes.map { job.recipient($0) })
         )
         machine.handle(.permitsLent(permits, askedNs: process.local(call.sentAt)), now: instant, into: &actions)

@@ -1,6 +1,6 @@
 internal import FanfareCore
 
-/// What goes wrong, and who sees to it.
+/// Disturbances of a run, and the operator's reactions.
 extension Simulation {
     func disturb(_ what: Scenario.Disturbance) {
         trace?("\(now) \(what)")
@@ -70,17 +70,20 @@ extension Simulation {
         }
     }
 
-    /// Four times a second: the operator sees to parked jobs, readers to entries, and the run may be over.
-    func look() -> Bool {
+    /// Delivers entries, lets the operator treat parked jobs, and checks for the end of the run. Called four times a
+    /// second.
+    ///
+    /// - Returns: whether everything is finished.
+    func inspect() -> Bool {
         guard redis.isUp else {
-            schedule(.look, at: now + 250_000)
+            schedule(.inspect, at: now + 250_000)
             return false
         }
         var isFinished = pushesLeft == 0
         for (project, box) in redis.projects.enumerated() {
             if !box.value.entries.isEmpty { deliver(project) }
             for job in box.value.parked { operate(project, job) }
-            // A command that a rollback took away is given again.
+            // The operator repeats a resume that a rollback lost.
             if now > scenario.lastDisturbance {
                 box.value.isPaused = false
                 for job in box.value.jobs where job.isPaused {
@@ -96,7 +99,7 @@ extension Simulation {
                 }
             }
         }
-        if !isFinished { schedule(.look, at: now + 250_000) }
+        if !isFinished { schedule(.inspect, at: now + 250_000) }
         return isFinished
     }
 
@@ -104,11 +107,11 @@ extension Simulation {
         "\(job.kind), \(job.left) of \(job.total) left, next \(job.next), passed \(job.passed), open \(job.isOpen), "
             + "paused \(job.isPaused), parked \(job.isParked), ending \(job.ending), again \(job.again), "
             + "waiting \(job.waiting.count { $0 != nil }), orphans \(job.orphans), suspects \(state.suspects), "
-            + "free \(state.orphans), active \(state.slot.active.map(\.turn.job)), alone \(String(describing: state.alone)), "
-            + "claims \(state.claims.filter { !$0.value.isEmpty })"
+            + "free \(state.orphans), active \(state.slot.active.map(\.turn.job)), "
+            + "quarantined \(String(describing: state.quarantined)), claims \(state.claims.filter { !$0.value.isEmpty })"
     }
 
-    /// Somebody looks into `dead`: the message is mended, or what is left is given up.
+    /// The operator treats a parked job after a second: fixes the message and replays the job, or drops it.
     private func operate(_ project: Int, _ job: Int) {
         guard let since = parkedSince[project][job] else {
             parkedSince[project][job] = now

@@ -1,11 +1,11 @@
 internal import FanfareCore
 
-/// One run: a fleet, Redis and FCM in virtual time, from one seed. The same seed gives the same run.
+/// One run of a fleet, Redis and FCM in virtual time. The same seed gives the same run.
 public final class Simulation {
     enum Event {
         case push(Scenario.Push)
         case entry(Runner, job: Int, incarnation: Int)
-        case ask(Runner, token: Int, incarnation: Int)
+        case claim(Runner, token: Int, incarnation: Int)
         case timer(Runner, SendTimer, incarnation: Int)
         case recordAgain(Runner, PendingFlush, incarnation: Int)
         case reach(Call)
@@ -21,7 +21,7 @@ public final class Simulation {
         case remember
         case redisBack(losesState: Bool, clockMs: Int64)
         case resume(project: Int, job: Int?)
-        case look
+        case inspect
     }
 
     public let seed: UInt64
@@ -29,7 +29,7 @@ public final class Simulation {
     let clock: Clock
     let redis: RedisModel
     let fcm: [FCMModel]
-    /// Each project's jobs as the product knows them.
+    /// Each project's jobs in the product's types.
     let jobs: [[ProductJob]]
     var dice: Dice
     private var queue = EventQueue<Event>()
@@ -37,7 +37,7 @@ public final class Simulation {
     var pushesLeft: Int
     var poison: [[Int: Int]]
     private var names: [Int: String] = [:]
-    /// Jobs that wait for the operator: when they were first seen.
+    /// Parked jobs and when the operator first saw them, by project.
     var parkedSince: [[Int: Int]]
     var trace: ((String) -> Void)?
 
@@ -50,7 +50,7 @@ public final class Simulation {
         self.init(Scenario(seed: seed, isLarge: isLarge), seed: seed, mutation: mutation, trace: trace)
     }
 
-    /// One fan-out, three workers, and an FCM that answers a share of the sends with 503 and `Retry-After: 10`.
+    /// A run with one fan-out and three workers. FCM answers a share of the sends with 503 and `Retry-After: 10`.
     public convenience init(refusedShare: Double, seed: UInt64, mutation: Mutation? = nil) {
         let scenario = Scenario(refusedShare: refusedShare, seed: seed)
         self.init(scenario, seed: seed, mutation: mutation, trace: nil)
@@ -94,7 +94,9 @@ public final class Simulation {
 
     // MARK: Running
 
-    /// The first rule that was broken, or nil; and what the run came to.
+    /// Runs the simulation.
+    ///
+    /// - Returns: the first broken rule, if any, and the counts of the run.
     public func run() -> (violation: String?, tally: Tally) {
         for process in processes { schedule(.boot(process), at: dice.int(0...500_000)) }
         for push in scenario.pushes { schedule(.push(push), at: push.time) }
@@ -102,7 +104,7 @@ public final class Simulation {
             if case .redisGone(_, let loses, _) = what, loses > 0 { schedule(.remember, at: max(0, time - loses)) }
             schedule(.disturb(what), at: time)
         }
-        schedule(.look, at: 250_000)
+        schedule(.inspect, at: 250_000)
         var isDone = false
         while !isDone, clock.violation == nil, let (time, event) = queue.next() {
             clock.now = time
@@ -116,14 +118,14 @@ public final class Simulation {
         return (clock.violation, clock.tally)
     }
 
-    /// True when everything is finished.
+    /// Handles an event; returns true when everything is finished.
     private func handle(_ event: Event) -> Bool {
         switch event {
         case .push(let push): self.push(push)
         case .entry(let runner, let job, let incarnation):
             if isAwake(runner.process, incarnation, event) { runner.received(job) }
-        case .ask(let runner, let token, let incarnation):
-            if token == runner.askToken, isAwake(runner.process, incarnation, event) { runner.ask() }
+        case .claim(let runner, let token, let incarnation):
+            if token == runner.claimToken, isAwake(runner.process, incarnation, event) { runner.claim() }
         case .timer(let runner, let timer, let incarnation):
             if isAwake(runner.process, incarnation, event) { runner.handle(.timer(timer)) }
         case .recordAgain(let runner, let flush, let incarnation):
@@ -140,7 +142,7 @@ public final class Simulation {
             if generation == link.generation, isAwake(process, incarnation, event) { connected(process, link) }
         case .boot(let process): boot(process)
         case .drained(let process, let incarnation, let began):
-            if isAwake(process, incarnation, event) { lookAtDrain(process, began) }
+            if isAwake(process, incarnation, event) { checkDrain(process, began) }
         case .exit(let process, let incarnation):
             if process.incarnation == incarnation, process.isUp {
                 crash(process, downFor: dice.int(50_000...2_000_000))
@@ -149,12 +151,12 @@ public final class Simulation {
         case .remember: redis.remember()
         case .redisBack(let losesState, let clockMs): redisBack(losesState, clockMs)
         case .resume(let project, let job): resume(project, job)
-        case .look: return look()
+        case .inspect: return inspect()
         }
         return false
     }
 
-    /// False for a process that is gone. One that is frozen does it when it thaws.
+    /// Whether a process can handle an event now. A frozen process handles it when it resumes.
     private func isAwake(_ process: WorkerProcess, _ incarnation: Int, _ event: Event) -> Bool {
         guard process.isUp, process.incarnation == incarnation else { return false }
         guard now >= process.frozenUntil else {
@@ -178,7 +180,7 @@ public final class Simulation {
         return now < link.slowUntil ? base + dice.int(20_000...2_500_000) : base
     }
 
-    /// Nothing has lately kept the process from hearing Redis at once: what it was told it has heard.
+    /// Whether the process has received everything that Redis sent: nothing delayed its connection lately.
     func isPathClear(_ process: WorkerProcess) -> Bool {
         now - max(process.data.slowUntil, process.data.cutAt, process.frozenUntil, redis.stallsUntil) > 300_000
     }
@@ -207,11 +209,11 @@ public final class Simulation {
         case .record: runner.confirmed(call)
         case .renew(let lease): runner.renewed(call, lease: lease)
         case .register: runner.registered(call)
-        case .intake(_, let lease, _, _): runner.took(call, lease: lease)
-        case .bury: runner.askLater(0)
+        case .intake(_, let lease, _, _): runner.takenIn(call, lease: lease)
+        case .declareDead: runner.claimLater(0)
         case .reconcile: if case .reconciled(let taken) = call.reply { runner.reconciled(taken) }
         case .spec(let job): if case .spec(let isOpen) = call.reply { runner.loaded(job, isOpen: isOpen) }
-        case .leave, .release: break
+        case .deregister, .release: break
         }
     }
 
@@ -220,7 +222,7 @@ public final class Simulation {
     func cut(_ process: WorkerProcess, _ link: Link, redisIsGone: Bool = false) {
         let calls = link.cut(&dice, now: now)
         for call in calls where !call.isApplied {
-            // Retransmitted by a kernel that the process no longer hears of: it may arrive after the next connection.
+            // The kernel may retransmit the call, so it may arrive after the next connection opened.
             call.notBefore = now + dice.int(0...3_000_000)
             if redisIsGone { call.isLost = true }
         }
@@ -257,7 +259,7 @@ public final class Simulation {
         }
         for runner in process.runners where runner.isRegistered {
             send(.renew(runner.leaseName), from: runner, isLease: true)
-            runner.reconcileNowAndThen()
+            runner.reconcilePeriodically()
         }
         schedule(
             .beat(process, incarnation: process.incarnation),
@@ -279,7 +281,7 @@ public final class Simulation {
         schedule(.beat(process, incarnation: process.incarnation), at: now + 100_000)
     }
 
-    /// As `kill -9` ends it. What it has on the wire goes on.
+    /// Ends a process like `kill -9`. Its calls and sends in flight continue.
     func crash(_ process: WorkerProcess, downFor length: Int) {
         guard process.isUp else { return }
         clock.tally.crashes += 1
@@ -292,13 +294,15 @@ public final class Simulation {
         schedule(.boot(process), at: now + length)
     }
 
-    private func lookAtDrain(_ process: WorkerProcess, _ began: Int) {
+    private func checkDrain(_ process: WorkerProcess, _ began: Int) {
         let isDrained = process.runners.allSatisfy(\.isDrained)
         guard isDrained || now - began > 10_000_000 else {
             return schedule(.drained(process, incarnation: process.incarnation, began: began), at: now + 50_000)
         }
         if isDrained {
-            for runner in process.runners where runner.isRegistered { send(.leave(runner.leaseName), from: runner) }
+            for runner in process.runners where runner.isRegistered {
+                send(.deregister(runner.leaseName), from: runner)
+            }
         }
         schedule(.exit(process, incarnation: process.incarnation), at: now + 200_000)
     }
@@ -312,7 +316,7 @@ public final class Simulation {
         deliver(push.project)
     }
 
-    /// Entries that nobody has read, and those whose reader has had a whole lease for them.
+    /// Delivers entries that no worker has read, and entries whose reader had them for a whole lease.
     func deliver(_ project: Int) {
         let state = redis.projects[project].value
         for (at, entry) in state.entries.enumerated()

@@ -1,7 +1,7 @@
-/// One worker process: its connections, and a runner for each project. It dies, freezes and comes back.
+/// One worker process: its connections, and a runner for each project. It can crash, freeze and restart.
 final class WorkerProcess {
     let number: Int
-    /// Its monotonic clock against true time, parts in a million.
+    /// Drift of its monotonic clock against true time, in parts per million.
     let drift: Int
     var incarnation = 0
     var isUp = false
@@ -19,6 +19,6 @@ final class WorkerProcess {
 
     func runner(of project: Int) -> Runner? { runners.first { $0.project == project } }
 
-    /// Nanoseconds on this machine's clock that is never set.
+    /// The process's monotonic clock at true time `now`, in nanoseconds.
     func local(_ now: Int) -> UInt64 { UInt64(now * 1_000 + now / 1_000 * drift + 1_000_000_000) }
 }

@@ -1,43 +1,43 @@
-/// Counts the workers in a row that died while they held a batch, apart from send attempts. A new result recorded for the
-/// batch ends the row.
+/// Counts consecutive crashes of workers that held a batch, independent of send attempts. A new result of the batch
+/// resets the count.
 struct CrashTally: Equatable, Sendable {
     enum Consequence: Equatable, Sendable {
-        /// Any worker may take it over.
+        /// Any worker may take the batch over.
         case takeOver
-        /// The next run is by a worker that holds nothing else.
-        case runAlone
-        /// It took down a worker that held nothing else: its job waits for a person.
+        /// The next worker must hold no other batch.
+        case quarantine
+        /// The batch crashed a worker that held no other batch: its job waits for an operator.
         case park
     }
 
-    /// Deaths in a row that make a batch a suspect.
+    /// Consecutive crashes after which a batch is a suspect.
     static let suspectAfter = 3
 
     private(set) var crashes = 0
     private(set) var isQuarantined = false
 
-    /// - Parameter crashes: what the recipients bring along from the batches they were in before.
+    /// - Parameter crashes: the crashes that its recipients carry from their earlier batches.
     init(crashes: Int = 0) { self.crashes = max(0, crashes) }
 
-    /// The next run has to be by a worker that holds nothing else.
+    /// Whether the next worker must hold no other batch.
     var isSuspect: Bool { crashes >= Self.suspectAfter }
 
-    /// A worker holds it, and nothing else.
-    mutating func startAlone() { isQuarantined = true }
+    /// Records that a worker holds this batch and no other.
+    mutating func startQuarantine() { isQuarantined = true }
 
-    /// Its worker gave it back in good order.
-    mutating func givenBack() { isQuarantined = false }
+    /// Records that the holder released the batch.
+    mutating func released() { isQuarantined = false }
 
-    /// A result was recorded that was not there before.
+    /// Records a new result.
     mutating func progressed() { self = CrashTally() }
 
-    /// The worker that held it died.
+    /// Records that the holder died.
     mutating func workerDied() -> Consequence {
         crashes += 1
         if isQuarantined {
             self = CrashTally()
             return .park
         }
-        return isSuspect ? .runAlone : .takeOver
+        return isSuspect ? .quarantine : .takeOver
     }
 }

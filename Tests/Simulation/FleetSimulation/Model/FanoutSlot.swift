@@ -1,14 +1,14 @@
-/// Whose turn it is among a project's fan-outs: FCM shares a project's fan-out capacity among those that are active, so
-/// the fastest way through all of them is one at a time.
+/// The slot and queue of a project's fan-outs. FCM shares a project's fan-out capacity among active fan-outs, so one at
+/// a time is fastest on average.
 ///
-/// A value without time of its own: what `claim` does in Redis, in one step for the whole fleet, is what ``fill`` does
-/// here. Jobs are known by a number that the caller chooses.
+/// A value without a clock. ``fill`` does here what `claim` does in Redis, in one step for the whole fleet. The caller
+/// numbers the jobs.
 struct FanoutSlot: Equatable, Sendable {
-    /// A place in the queue: the higher priority first, then the older entry of the job stream.
+    /// A position in the queue, ordered by priority (high first) and then by the age of the job's stream entry.
     struct Turn: Equatable, Comparable, Sendable {
         /// 0 to 9.
         var priority: Int
-        /// The stream id's two parts.
+        /// The two parts of the stream entry's id.
         var entryMs: Int64
         var entrySequence: Int64
         var job: Int
@@ -31,22 +31,22 @@ struct FanoutSlot: Equatable, Sendable {
     struct Holder: Equatable, Sendable {
         var turn: Turn
         var epoch: UInt64
-        /// Unix milliseconds until which FCM is estimated to be busy with it; nil while it is being sent.
+        /// Estimated end of FCM's fan-out in Unix milliseconds; nil while the job is being sent.
         var untilMs: Int64?
     }
 
-    /// What one look changed, in order.
+    /// The changes of one ``fill``, in order.
     struct Changes: Equatable, Sendable {
         var activated: [Holder] = []
         var preempted: [Holder] = []
-        /// Jobs whose time inside FCM is over.
+        /// Jobs whose fan-out in FCM has ended.
         var ended: [Int] = []
     }
 
-    /// The only priority that does not wait for the active fan-out to finish.
+    /// The priority that preempts the active fan-out.
     static let urgent = 9
 
-    /// In the order in which they will have their turn.
+    /// The queue, in the order of turns.
     private(set) var waiting: [Turn] = []
     private(set) var active: [Holder] = []
 
@@ -56,7 +56,7 @@ struct FanoutSlot: Equatable, Sendable {
 
     func epoch(of job: Int) -> UInt64? { active.first { $0.turn.job == job }?.epoch }
 
-    /// Joins the queue, where its priority and age put it. Joining twice changes nothing.
+    /// Adds a job to the queue, ordered by priority and age. Idempotent.
     mutating func wait(_ turn: Turn) {
         var low = 0
         var high = waiting.count
@@ -68,28 +68,28 @@ struct FanoutSlot: Equatable, Sendable {
         waiting.insert(turn, at: low)
     }
 
-    /// Leaves the queue; the turn that it has, if any, stays.
+    /// Removes a job from the queue. If the job is active, it stays active.
     mutating func stopWaiting(_ job: Int) { waiting.removeAll { $0.job == job } }
 
-    /// Gives the slot up: every first-pass send has begun, or the job was paused, parked or ended. A job that runs
-    /// inside FCM keeps it until its time is over.
+    /// Frees the slot of a job: all its first-pass sends have begun, or the job was paused, parked or ended. A job
+    /// whose fan-out runs in FCM keeps the slot until its estimated end.
     mutating func release(_ job: Int) { active.removeAll { $0.turn.job == job && $0.untilMs == nil } }
 
-    /// A topic or condition was sent to, or may have been: FCM is busy with it for `milliseconds`. 0 or less (it was
-    /// refused) frees the slot. Without a turn nothing happens.
+    /// Keeps the slot for `milliseconds` after a send to a topic or condition, during which FCM fans out. 0 or less
+    /// (FCM refused the send) frees the slot. Has no effect on a job that is not active.
     mutating func hold(_ job: Int, milliseconds: Int64, nowMs: Int64) {
         guard let at = active.firstIndex(where: { $0.turn.job == job }) else { return }
         if milliseconds <= 0 { active.remove(at: at) } else { active[at].untilMs = nowMs + milliseconds }
     }
 
-    /// Frees what FCM has finished, preempts for an urgent fan-out, and fills what is free.
+    /// Frees the slots of ended fan-outs, preempts for an urgent one, and activates waiting fan-outs.
     ///
     /// - Parameters:
     ///   - limit: how many may be active, normally 1.
-    ///   - isQuiet: no fan-out may begin now (the busy minutes of the hour); what is active goes on.
-    ///   - canRun: the job may be sent and has something of its first pass left that no worker holds. One that cannot
-    ///     leaves the queue, and joins it again when that changes.
-    ///   - nextEpoch: a number greater than every one before.
+    ///   - isQuiet: no fan-out may begin now (the busy minutes of the hour); active ones continue.
+    ///   - canRun: whether the job may be sent and has first-pass work that no worker holds. A job that cannot run is
+    ///     removed from the queue and has to be added again.
+    ///   - nextEpoch: returns a number greater than all earlier ones.
     mutating func fill(
         nowMs: Int64,
         limit: Int,
@@ -104,7 +104,7 @@ struct FanoutSlot: Equatable, Sendable {
         for job in changes.ended {
             guard let at = active.firstIndex(where: { $0.turn.job == job }) else { continue }
             let ended = active.remove(at: at)
-            // Its send has to be made again, and nobody has come for it in time.
+            // Its send must be repeated, and no worker claimed it in time.
             if canRun(job) { wait(ended.turn) }
         }
         while let head = waiting.first {
@@ -115,7 +115,7 @@ struct FanoutSlot: Equatable, Sendable {
             if isQuiet { break }
             if active.count >= limit {
                 guard head.priority >= Self.urgent,
-                    // One that runs inside FCM cannot be called back.
+                    // A fan-out that runs in FCM cannot be preempted.
                     let victim = active.lastIndex(where: { $0.untilMs == nil && $0.turn.priority < Self.urgent })
                 else { break }
                 let preempted = active.remove(at: victim)

@@ -1,6 +1,6 @@
 internal import FanfareModel
 
-/// The sum of the answers that were reported within 50 ms of each other.
+/// Sum of the answers reported within 50 ms of each other.
 struct CountedAnswers: Equatable, Sendable {
     var atMs: Int64
     var answers: Int
@@ -9,10 +9,10 @@ struct CountedAnswers: Equatable, Sendable {
     var untilMs: Int64
 }
 
-/// The share rule: how FCM's answers change the pace. 5xx with Retry-After (refusals) hold the project only if they are
-/// at least a tenth, and at least five, of its last 200 answers (or of those of the last second, if they are more; none
-/// older than 60 s). After a hold the project recovers until 20 answers have come since the hold. If fewer than a tenth
-/// of them are refusals, it goes on at half the pace from before.
+/// The share rule: how FCM's answers change the pace. A refusal is a 5xx with Retry-After. Refusals hold the project if
+/// they are at least five, and at least a tenth of the counted answers. The rule counts the last 200 answers, or those
+/// of the last second if they are more; none older than 60 s. After a hold the project recovers until 20 answers have
+/// arrived. If fewer than a tenth of them are refusals, it continues at half its earlier pace.
 extension QuotaGovernor {
     static let answersWithinMs: Int64 = 2_000
     static let refusalCountsMs: Int64 = 60_000
@@ -21,7 +21,7 @@ extension QuotaGovernor {
 
     /// Applies a worker's report of answers to the pace.
     ///
-    /// - Parameter report: nil from a worker that counts no answers.
+    /// - Parameter report: nil from a worker that does not count answers.
     mutating func apply(_ report: AnswerReport?, nowMs: Int64) {
         guard let report else {
             answeredAtMs = nowMs

@@ -1,31 +1,31 @@
 internal import FanfareModel
 
-/// How many sends of a project may begin, all workers together: the quota's share of time, lent in blocks.
+/// Token bucket that limits the sends of a project across all workers. It lends permits in blocks.
 ///
-/// FCM counts in windows of 60 s that are not aligned with ours. So no 60 s anywhere may see more than the quota: the
-/// rate is 98.5 % of it, and what can come at once (the bucket, a quarter of a second, and what is lent, good for a
-/// quarter of a second) stays within the rest. From idle the rate climbs over 60 s, while it is really used and FCM
-/// answers: it climbs while the bucket is being drained and falls by the same slope while the bucket stands full.
+/// FCM counts in windows of 60 s that are not aligned with ours, so no 60 s may see more sends than the quota. The rate
+/// is 98.5 % of the quota. A burst stays within the rest: the bucket holds a quarter of a second, and lent permits are
+/// valid for a quarter of a second. From idle the rate climbs over 60 s while the permits are used and FCM answers. It
+/// falls by the same slope while the bucket is full.
 ///
-/// In production this state is in Redis, and `claim` changes it. This is the model of it that the fleet simulation runs and
-/// that the library is compared with. All times are the project's, in milliseconds.
+/// In production this state is in Redis and `claim` changes it. The fleet simulation runs this model, and tests compare
+/// it with the library. All times are the project's, in milliseconds.
 struct QuotaGovernor: Equatable, Sendable {
     /// Messages a minute.
     let quota: Int
-    /// Permits a second now; nil before the first look.
+    /// Current rate in permits a second; nil before the first call.
     var level: Double?
-    /// Permits in the bucket; nil before the first look.
+    /// Permits in the bucket; nil before the first call.
     var have: Double?
     var atMs: Int64?
     var holdUntilMs: Int64 = 0
-    /// Whether the project is held, or recovers from a hold: FCM has not yet answered well since.
+    /// Whether the project is held or recovers from a hold, until FCM's answers are good again.
     var isRecovering = false
     /// Permits that fan-outs were lent in advance, for multicasts.
     private(set) var debt = 0.0
-    /// Permits that single recipients asked for and did not find, and until when they are kept for them.
+    /// Permits reserved for single recipients that found none, and the end of the reservation.
     private var owed = 0
     private var owedUntilMs: Int64 = 0
-    /// Permits lent in each half second; empty unless the project sends multicasts with a small quota.
+    /// Permits lent in each half second; empty unless a project with a small quota sends multicasts.
     private var lent: [Int64: Int] = [:]
     private var keepsLent = false
 
@@ -37,23 +37,23 @@ struct QuotaGovernor: Equatable, Sendable {
 
     init(quota: Int) { self.quota = max(1, quota) }
 
-    /// Permits a second that the quota carries in the long run.
+    /// The highest rate, in permits a second.
     var full: Double { 0.985 * Double(quota) / 60 }
-    /// Where the climb begins. A rate of up to ten a second needs none.
+    /// The rate at which the climb begins. A rate of up to ten a second needs no climb.
     var floor: Double { min(full, max(full / 50, 10)) }
     /// Requests a second of a project that recovers from a hold.
     static let recoveryRate = 10.0
 
-    /// Lends permits: to single recipients whatever there is; to fan-outs at most half of it, so that other workers find
-    /// something too, and never the last tenth of the bucket, which is for single recipients.
+    /// Lends permits. Single recipients may get the whole bucket. Fan-outs get at most half, so that other workers find
+    /// permits too, and never the last tenth, which is reserved for single recipients.
     ///
     /// - Parameters:
-    ///   - returned: unused permits that the worker gives back. What would overflow the bucket is lost.
-    ///   - single: wanted for recipients that do not wait for a turn.
-    ///   - fanout: wanted for fan-outs.
-    ///   - unit: recipients of the fan-out's next request, which cannot be divided: all of them are lent, or none, and the
-    ///     fan-out share may go into debt for them. nil where requests carry one each.
-    /// - Returns: how many may be used, for 250 ms from before the call.
+    ///   - returned: unused permits that the worker returns. Permits that would overflow the bucket are lost.
+    ///   - single: permits wanted for recipients that do not wait for a turn.
+    ///   - fanout: permits wanted for fan-outs.
+    ///   - unit: recipients of the fan-out's next multicast, which is lent whole or not at all and may put the fan-out
+    ///     share into debt. nil if each request carries one recipient.
+    /// - Returns: the permits lent, valid for 250 ms from before the call.
     mutating func lend(returned: Int, single: Int, fanout: Int, unit: Int? = nil, nowMs: Int64) -> Int {
         var bucket = refill(nowMs)
         guard bucket.cap > 0 else {
@@ -96,9 +96,9 @@ struct QuotaGovernor: Equatable, Sendable {
         return given + more
     }
 
-    /// Reserves permits for single recipients that found none: they ask again in a moment.
+    /// Reserves permits for single recipients that found none; their workers claim again soon.
     private mutating func owe(_ missing: Int, lent: Int, _ nowMs: Int64) {
-        // Only a request that found too few permits prolongs it: if every call did, fan-outs would never begin.
+        // Only a request that found too few permits prolongs the reservation; otherwise fan-outs would never begin.
         let debt = owedUntilMs > nowMs ? max(0, owed - lent) : 0
         owed = max(debt, missing)
         if missing > 0 { owedUntilMs = nowMs + 150 }
@@ -125,7 +125,7 @@ struct QuotaGovernor: Equatable, Sendable {
         isRecovering = true
     }
 
-    /// How long every send of the project still has to wait, in milliseconds.
+    /// The remaining time of the project's hold, in milliseconds.
     func holdMs(nowMs: Int64) -> Int64 { max(0, holdUntilMs - nowMs) }
 
     private struct Bucket {
@@ -178,7 +178,7 @@ struct QuotaGovernor: Equatable, Sendable {
             level = min(full, max(floor, level + slope * (gain - passed)))
             cap = max(1, pace() / 4)
         } else if let last = atMs, last > nowMs + 1_000 {
-            // The clock was set back: start over from what is there.
+            // The clock was set back: continue from the current permits.
             at = nowMs
         }
         return Bucket(
@@ -191,7 +191,7 @@ struct QuotaGovernor: Equatable, Sendable {
         )
     }
 
-    /// Kept to six decimals, as Redis keeps them.
+    /// Rounds to six decimals, as Redis stores them.
     private mutating func save(_ bucket: Bucket) {
         func rounded(_ value: Double) -> Double { (value * 1_000_000).rounded() / 1_000_000 }
         level = rounded(bucket.level)

@@ -1,6 +1,6 @@
 internal import FanfareModel
 
-/// What a worker asks of Redis, and what it hears: the library's calls with what matters of their arguments.
+/// Request of the library's `claim`, reduced to the arguments that the model uses.
 struct ClaimRequest {
     var lease: Int
     /// Grows with each connection of the worker.
@@ -28,7 +28,7 @@ struct NewsID: Comparable {
 
 struct News {
     enum Kind {
-        /// Batches that were claimed up to this epoch go back.
+        /// Workers release the job's batches that were claimed up to this epoch.
         case stop(epoch: UInt64)
         case end(Letter)
     }
@@ -39,11 +39,11 @@ struct News {
 
 enum Fate: Equatable { case unsent, maybeSent, finished }
 
-/// A batch as it is given to a worker.
+/// A batch given to a worker.
 struct Given {
     var name: BatchName
     var epoch: UInt64
-    var upto: Int
+    var watermark: Int
     var deliveries: Int
     var ending: Letter
     var isQuarantined: Bool
@@ -58,7 +58,7 @@ struct ClaimReply {
     var nextDueMs: Int64
     var permits: Int
     var isPaused: Bool
-    /// Entries and jobs that are not over.
+    /// The number of entries and jobs that have not ended.
     var unfinished: Int
     var cursor: NewsID
     var news: [News]
@@ -81,7 +81,7 @@ struct RecordRequest {
     var epoch: UInt64
     var lease: Int
     var number = 0
-    var upto: Int?
+    var watermark: Int?
     var isFinish = false
     var isLate = false
     var isSent = false
@@ -92,23 +92,23 @@ struct RecordRequest {
 
 enum RecordReply {
     case ok, stale, gone
-    /// An error reply. Part of the call's writes may have been made.
+    /// An error reply. Some of the call's writes may have been applied.
     case failed
 }
 
-/// What a worker asks on a new connection: what it holds, and whether Redis has forgotten some of it.
+/// Request of a worker on a new connection: compares the batches that it holds with Redis' state.
 struct ReconcileRequest {
     struct Known {
         var name: BatchName
-        /// Number of the last call that Redis has confirmed; 0 for none.
+        /// Number of the last call that Redis confirmed; 0 for none.
         var call: Int
         /// Sends below this position may have begun.
-        var upto: Int
+        var watermark: Int
     }
 
     var lease: Int
     var connection: Int
-    /// Redis has lost nothing since the connection before.
+    /// Whether Redis is the same server as on the previous connection, so that it lost no state.
     var isSameServer: Bool
     var known: [Known]
 }

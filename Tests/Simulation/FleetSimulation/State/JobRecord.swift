@@ -1,21 +1,21 @@
 enum JobClass: Sendable {
-    case single, group, fanout, aimed
+    case single, group, fanout, broadcast
 
-    /// FCM counts it among the fan-outs that share its capacity.
-    var takesTurns: Bool { self == .fanout || self == .aimed }
+    /// Whether FCM counts the job among the fan-outs that share its capacity.
+    var takesTurns: Bool { self == .fanout || self == .broadcast }
 }
 
-/// The last word on a recipient.
+/// The final result of a recipient, or `none`.
 enum Letter: UInt8, Sendable { case none, sent, failed, unknown, cancelled, expired }
 
-/// What is known of a recipient from earlier attempts.
+/// The earlier attempts of a recipient.
 struct History: Equatable, Sendable {
     var attempts = 0
     var firstMs: Int64 = 0
     var isMaybeDuplicate = false
 }
 
-/// A batch's name: first-pass batches are numbered, retry batches named after their epoch.
+/// The name of a batch: the number of a first-pass batch, the epoch of a retry batch.
 struct BatchName: Hashable, Comparable, Sendable {
     var job: Int
     var part: Int
@@ -28,7 +28,7 @@ struct BatchName: Hashable, Comparable, Sendable {
     }
 }
 
-/// A job as Redis holds it: spec, counters, done bitmap, waiting recipients.
+/// A job in Redis: spec, counters, done bitmap, waiting recipients.
 struct JobRecord {
     let number: Int
     let kind: JobClass
@@ -37,32 +37,32 @@ struct JobRecord {
     let isAtMostOnce: Bool
     let notBeforeMs: Int64
     let expiresAtMs: Int64
-    /// How long FCM is busy with it, of a topic or condition.
+    /// How long FCM fans out a send to a topic or condition.
     let holdMs: Int64
 
-    /// Handed over: the spec exists.
+    /// Whether the job was taken in, so that its spec exists.
     var isOpen = false
     var isOver = false
     var next = 0
     var passed = 0
     var left = 0
-    /// Of a topic or condition: it has to be sent again, and waits for its turn.
+    /// Whether a topic or condition must be sent to again and waits for its turn.
     var again = false
     var isPaused = false
     var isParked = false
     var ending: Letter = .none
-    /// True time of the step that stopped it (a pause, an end, a park); nil while it runs. For the referee only.
+    /// True time at which the job was paused, ended or parked; nil while it runs. Only for the referee.
     var stoppedAt: Int?
 
     var done: [Letter]
     var isDuplicate: [Bool]
-    /// Results written to the stream, by recipient.
+    /// Number of results written to the stream, by recipient.
     var written: [UInt8]
-    /// Results, by recipient, whose call failed between the entry and the mark: the repeated call writes them again.
+    /// Number of results, by recipient, whose call failed after the entry. The repeated call writes them again.
     var unmarked: [UInt8]
     var counters = [Int](repeating: 0, count: 6)
     var waiting: [History?]
-    /// How often in a row a waiting recipient was in the hands of a worker that died.
+    /// Consecutive crashes of workers that held a waiting recipient, by recipient.
     var crashed: [Int: Int] = [:]
     var held: [Due] = []
     var orphans: [BatchName] = []
@@ -94,7 +94,7 @@ struct JobRecord {
     }
 }
 
-/// A recipient that waits for its time.
+/// A recipient that waits until a due time.
 struct Due: Comparable {
     var ms: Int64
     var job: Int
@@ -112,13 +112,13 @@ struct BatchRecord {
     var owner: Int
     var epoch: UInt64
     /// Sends below this position may have begun.
-    var upto: Int
+    var watermark: Int
     var deliveries = 1
     var isSent = false
     var call = 0
     /// Recipients by position.
     var indexes: [Int]
-    /// Handed on to a retry, by position.
+    /// Whether a recipient became a retry, by position.
     var handedOn: [Bool]
     var tally = CrashTally()
 }

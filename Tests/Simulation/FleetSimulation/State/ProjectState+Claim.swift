@@ -1,19 +1,19 @@
-/// Work for a worker, permits to send, and news.
+/// The library's `claim`: chooses work for a worker.
 extension ProjectState {
     mutating func claim(_ request: ClaimRequest, _ nowMs: Int64, referee: Referee) -> ClaimReply? {
         guard hasLease(request.lease), isCurrent(request.connection, of: request.lease, referee: referee) else {
             return nil
         }
-        startWhatIsDue(nowMs, referee: referee)
-        hear(request.report, nowMs, referee: referee)
+        startDueJobs(nowMs, referee: referee)
+        applyAnswers(request.report, nowMs, referee: referee)
         let holdMs = governor.holdMs(nowMs: nowMs)
         var order = Order(request: request)
         claimEnding(&order, nowMs, referee: referee)
         fillSlot(nowMs, referee: referee)
-        chooseLoner(request.lease)
+        assignQuarantine(request.lease)
 
         if holdMs == 0, !isPaused, request.most > 0 {
-            if alone == request.lease {
+            if quarantined == request.lease {
                 if held(by: request.lease) == 0, let name = suspects.first {
                     suspects.removeFirst()
                     _ = claimOrphan(name, &order, nowMs, isQuarantined: true)
@@ -29,7 +29,7 @@ extension ProjectState {
         }
         if !order.claims.isEmpty { referee.claimed(order.claims, of: self) }
 
-        let isStopped = isPaused || (alone == request.lease && held(by: request.lease) == 0)
+        let isStopped = isPaused || (quarantined == request.lease && held(by: request.lease) == 0)
         let permits = lend(request, isStopped: isStopped, nowMs, referee: referee)
         let fresh = newsAfter(request.cursor, referee: referee)
         let due = min(retry.first?.ms ?? .max, scheduled.first?.ms ?? .max)
@@ -46,7 +46,7 @@ extension ProjectState {
         )
     }
 
-    /// What one claim may still give, and what it gave.
+    /// The remaining limits of one claim, and the batches given so far.
     struct Order {
         let lease: Int
         let most: Int
@@ -70,7 +70,7 @@ extension ProjectState {
         var hasRoomForFanouts: Bool { claims.count < most && wanted > 0 }
     }
 
-    private mutating func startWhatIsDue(_ nowMs: Int64, referee: Referee) {
+    private mutating func startDueJobs(_ nowMs: Int64, referee: Referee) {
         while let first = expiring.first, first.ms <= nowMs {
             expiring.removeFirst()
             end(first.job, .expired, nowMs, referee: referee)
@@ -87,7 +87,7 @@ extension ProjectState {
         let jobs = jobs
         var epoch = epoch
         if referee.breaks(.newestFirst), slot.active.isEmpty, slot.waiting.count > 1, let last = slot.waiting.last {
-            // The others step aside, so that the wrong one is first.
+            // Removes the other jobs for a moment, so that the newest is first.
             let others = slot.waiting.dropLast()
             for turn in others { slot.stopWaiting(turn.job) }
             _ = slot.fill(nowMs: nowMs, limit: 1, canRun: { _ in true }, nextEpoch: { epoch + 1 })
@@ -109,13 +109,13 @@ extension ProjectState {
         referee.tally.preemptions += changes.preempted.count
     }
 
-    /// A suspect is run by a worker that holds nothing else; until it does, that worker is given nothing.
-    private mutating func chooseLoner(_ lease: Int) {
-        if let loner = alone, !hasLease(loner) { alone = nil }
+    /// Assigns the quarantine: a worker that must hold no batch but a suspect. It is given no work before.
+    private mutating func assignQuarantine(_ lease: Int) {
+        if let worker = quarantined, !hasLease(worker) { quarantined = nil }
         if !suspects.isEmpty {
-            if alone == nil { alone = lease }
-        } else if alone == lease, held(by: lease) == 0 {
-            alone = nil
+            if quarantined == nil { quarantined = lease }
+        } else if quarantined == lease, held(by: lease) == 0 {
+            quarantined = nil
         }
     }
 
@@ -131,7 +131,7 @@ extension ProjectState {
         batches[name] = BatchRecord(
             owner: order.lease,
             epoch: epoch,
-            upto: order.window,
+            watermark: order.window,
             indexes: indexes,
             handedOn: Array(repeating: false, count: indexes.count)
         )
@@ -141,7 +141,7 @@ extension ProjectState {
             Given(
                 name: name,
                 epoch: epoch,
-                upto: order.window,
+                watermark: order.window,
                 deliveries: 1,
                 ending: jobs[name.job].ending,
                 isQuarantined: false,
@@ -152,19 +152,19 @@ extension ProjectState {
         )
     }
 
-    /// The number of recipients given; nil when there is nothing left to claim.
+    /// Gives the job's next first-pass batch. Returns its number of recipients; nil if no batch is left.
     private mutating func claimFirstPass(_ id: Int, _ order: inout Order, _ nowMs: Int64) -> Int? {
         let from = jobs[id].next
         guard from < jobs[id].total else { return nil }
         let count = min(batchSize, jobs[id].total - from)
         jobs[id].next = from + count
         let name = BatchName(job: id, part: from / batchSize, isRetry: false)
-        if let upto = rolledBack.removeValue(forKey: name) {
-            // Redis came back with an older state: this batch had been given out, and some of it was sent.
+        if let watermark = rolledBack.removeValue(forKey: name) {
+            // After a rollback: the batch had been claimed, and recipients below its watermark may have been sent to.
             batches[name] = BatchRecord(
                 owner: 0,
                 epoch: 0,
-                upto: upto,
+                watermark: watermark,
                 indexes: Array(from..<from + count),
                 handedOn: Array(repeating: false, count: count)
             )
@@ -203,22 +203,22 @@ extension ProjectState {
             if batch.handedOn[position] || job.done[index] != .none {
                 fates.append(.finished)
             } else {
-                fates.append(position < batch.upto ? .maybeSent : .unsent)
+                fates.append(position < batch.watermark ? .maybeSent : .unsent)
             }
         }
         let epoch = nextEpoch(nowMs)
-        // The new holder counts its calls from one.
+        // The new holder numbers its calls from 1.
         batches[name]?.call = 0
         batches[name]?.owner = order.lease
         batches[name]?.epoch = epoch
-        if isQuarantined { batches[name]?.tally.startAlone() }
+        if isQuarantined { batches[name]?.tally.startQuarantine() }
         batches[name]?.deliveries += 1
         addClaim(name, of: order.lease)
         order.claims.append(
             Given(
                 name: name,
                 epoch: epoch,
-                upto: batch.upto,
+                watermark: batch.watermark,
                 deliveries: batch.deliveries + 1,
                 ending: job.ending,
                 isQuarantined: isQuarantined,
@@ -239,12 +239,12 @@ extension ProjectState {
         batches[name]?.tally = CrashTally(crashes: indexes.reduce(0) { max($0, jobs[id].crashed[$1] ?? 0) })
     }
 
-    /// A batch that is a suspect by what it carries is run alone, later.
+    /// Queues the last given batch for quarantine if its recipients make it a suspect.
     private mutating func setAsideSuspect(_ order: inout Order) {
         guard let name = order.claims.last?.name, batches[name]?.tally.isSuspect == true else { return }
         order.claims.removeLast()
         _ = removeClaim(name, of: order.lease)
-        batches[name]?.upto = 0
+        batches[name]?.watermark = 0
         suspects.append(name)
     }
 
@@ -257,7 +257,7 @@ extension ProjectState {
             } else if jobs[id].next < jobs[id].total {
                 order.wanted -= claimFirstPass(id, &order, nowMs) ?? 0
             } else {
-                // What is not there is in a worker's hands, which ends it itself.
+                // The other recipients are held by workers, which end them.
                 let waiting = jobs[id].waiting
                 let dues = retry.filter { $0.job == id } + jobs[id].held
                 var indexes = dues.map(\.index).filter { waiting[$0] != nil }
@@ -283,13 +283,13 @@ extension ProjectState {
         }
     }
 
-    /// Retries are kept apart by what they cost, so that those which the budget does not allow stand in nobody's way:
-    /// what was never sent, retries of jobs of one batch, retries of fan-outs.
+    /// Classes of retries by their cost: recipients never sent to, retries of single-batch jobs, retries of fan-outs.
+    /// They are claimed separately, so that retries beyond the budget do not block others.
     private enum Cost: CaseIterable { case free, single, fanout }
 
     private func cost(_ due: Due) -> Cost {
         let job = jobs[due.job]
-        if job.kind == .aimed || job.waiting[due.index]?.attempts == 0 { return .free }
+        if job.kind == .broadcast || job.waiting[due.index]?.attempts == 0 { return .free }
         return job.kind == .fanout ? .fanout : .single
     }
 
@@ -315,8 +315,8 @@ extension ProjectState {
             } else if job.isPaused || job.isParked {
                 retry.removeAll { $0 == due }
                 jobs[due.job].held.append(due)
-            } else if job.kind == .aimed, job.ending == .none {
-                // Sent again it starts a fan-out again: it takes its turn.
+            } else if job.kind == .broadcast, job.ending == .none {
+                // The repeated send starts a fan-out again, so it needs a turn.
                 retry.removeAll { $0 == due }
                 jobs[due.job].again = true
                 enqueue(due.job)
@@ -370,7 +370,7 @@ extension ProjectState {
                     jobs[id].again = false
                     guard job.waiting[0] != nil else { break }
                     openRetry(id, [0], &order, nowMs)
-                    if !referee.breaks(.runAimedSuspects) { setAsideSuspect(&order) }
+                    if !referee.breaks(.runBroadcastSuspects) { setAsideSuspect(&order) }
                     order.wanted -= 1
                 } else {
                     guard let count = claimFirstPass(id, &order, nowMs) else { break }
@@ -378,25 +378,5 @@ extension ProjectState {
                 }
             }
         }
-    }
-
-    // MARK: Permits and news
-
-    private mutating func lend(_ request: ClaimRequest, isStopped: Bool, _ nowMs: Int64, referee: Referee) -> Int {
-        let lent = governor.lend(
-            returned: request.returned,
-            single: isStopped ? 0 : request.single,
-            fanout: isStopped ? 0 : request.fanout,
-            nowMs: nowMs
-        )
-        referee.paces(governor.level ?? 0)
-        return referee.breaks(.lendTooMuch) ? lent + (lent + 2) / 3 : lent
-    }
-
-    private func newsAfter(_ cursor: NewsID, referee: Referee) -> [News] {
-        // A cursor beyond the last id is from before a rollback: what was said since then has lower ids.
-        let from = cursor > lastNews && !referee.breaks(.keepNewsCursor) ? NewsID() : cursor
-        guard let last = news.last, last.id > from else { return [] }
-        return Array(news.drop { $0.id <= from })
     }
 }

@@ -1,4 +1,4 @@
-/// How jobs begin, stop, go on and end.
+/// The states of jobs: queued, paused, parked, ending, ended.
 extension ProjectState {
     static func hasFirstPass(_ job: JobRecord) -> Bool {
         job.next < job.total || job.again || (job.kind.takesTurns && !job.orphans.isEmpty)
@@ -13,7 +13,7 @@ extension ProjectState {
         switch jobs[id].kind {
         case .single: Self.insert(turn, into: &singles)
         case .group: Self.insert(turn, into: &groups)
-        case .fanout, .aimed: slot.wait(turn)
+        case .fanout, .broadcast: slot.wait(turn)
         }
     }
 
@@ -21,21 +21,21 @@ extension ProjectState {
         switch jobs[id].kind {
         case .single: singles.removeAll { $0.job == id }
         case .group: groups.removeAll { $0.job == id }
-        case .fanout, .aimed: slot.stopWaiting(id)
+        case .fanout, .broadcast: slot.stopWaiting(id)
         }
     }
 
-    /// The batch needs a turn before its next send: first-pass work of a fan-out that has not all begun, and anything of
-    /// a topic or condition, because each of its sends is a fan-out.
+    /// Whether the batch needs a turn before its next send. A fan-out's first-pass batch does until all its sends have
+    /// begun. Any batch of a topic or condition does, because each of its sends is a fan-out.
     func needsTurn(_ name: BatchName, _ batch: BatchRecord) -> Bool {
         switch jobs[name.job].kind {
-        case .aimed: !batch.isSent
+        case .broadcast: !batch.isSent
         case .fanout: !name.isRetry && !batch.isSent
         case .single, .group: false
         }
     }
 
-    /// A job that may be sent again: its waiting retries, its orphans and its place in the queue.
+    /// Restores a job that may be sent again: its waiting retries, its orphans and its place in the queue.
     mutating func restore(_ id: Int, referee: Referee) {
         for due in jobs[id].held { addRetry(due) }
         jobs[id].held = []
@@ -67,20 +67,20 @@ extension ProjectState {
         rolledBack = rolledBack.filter { $0.key.job != id }
     }
 
-    /// A job that needs a person; everything unfinished is kept.
+    /// Parks a job until an operator treats it. Its unfinished recipients are kept.
     mutating func park(_ id: Int, _ nowMs: Int64, referee: Referee) {
-        // One that is ending has nothing left that could do harm.
+        // An ending job makes no further sends, so it is not parked.
         guard jobs[id].isOpen, !jobs[id].isParked, jobs[id].ending == .none else { return }
         dequeue(id)
         slot.release(id)
         jobs[id].isParked = true
         jobs[id].stoppedAt = jobs[id].stoppedAt ?? referee.now
         parked.append(id)
-        tell(.stop(epoch: nextEpoch(nowMs)), id, nowMs)
+        appendNews(.stop(epoch: nextEpoch(nowMs)), id, nowMs)
         referee.tally.parked += 1
     }
 
-    /// Ends a job before its time: workers give each unfinished recipient its result without a send.
+    /// Ends a job early: workers write the result of each unfinished recipient without a send.
     mutating func end(_ id: Int, _ letter: Letter, _ nowMs: Int64, referee: Referee) {
         guard jobs[id].isOpen, jobs[id].ending == .none else { return }
         jobs[id].isPaused = false
@@ -90,17 +90,17 @@ extension ProjectState {
         parked.removeAll { $0 == id }
         scheduled.removeAll { $0.job == id }
         expiring.removeAll { $0.job == id }
-        // What a dead worker left of it may stand among others' that cannot go on now.
+        // The project's lists may contain orphaned batches of this job.
         for names in [orphans, suspects] { jobs[id].orphans += names.filter { $0.job == id } }
         orphans.removeAll { $0.job == id }
         suspects.removeAll { $0.job == id }
         dequeue(id)
         slot.release(id)
         ending.append(id)
-        tell(.end(letter), id, nowMs)
+        appendNews(.end(letter), id, nowMs)
     }
 
-    // MARK: What operators do
+    // MARK: Operators' commands
 
     mutating func pause(_ id: Int, _ nowMs: Int64, referee: Referee) {
         guard jobs[id].isOpen, !jobs[id].isParked, jobs[id].ending == .none, !jobs[id].isPaused else { return }
@@ -108,12 +108,12 @@ extension ProjectState {
         jobs[id].stoppedAt = jobs[id].stoppedAt ?? referee.now
         dequeue(id)
         slot.release(id)
-        tell(.stop(epoch: nextEpoch(nowMs)), id, nowMs)
+        appendNews(.stop(epoch: nextEpoch(nowMs)), id, nowMs)
     }
 
     mutating func resume(_ id: Int, referee: Referee) {
         guard jobs[id].isOpen, jobs[id].isPaused, !jobs[id].isParked else { return }
-        goOn(id, referee: referee)
+        continueJob(id, referee: referee)
     }
 
     mutating func replay(_ id: Int, referee: Referee) {
@@ -121,10 +121,10 @@ extension ProjectState {
         parked.removeAll { $0 == id }
         for name in jobs[id].orphans { batches[name]?.tally = CrashTally() }
         jobs[id].crashed = [:]
-        goOn(id, referee: referee)
+        continueJob(id, referee: referee)
     }
 
-    private mutating func goOn(_ id: Int, referee: Referee) {
+    private mutating func continueJob(_ id: Int, referee: Referee) {
         jobs[id].isPaused = false
         jobs[id].isParked = false
         jobs[id].stoppedAt = nil

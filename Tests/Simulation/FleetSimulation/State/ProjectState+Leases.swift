@@ -1,4 +1,4 @@
-/// Who is alive, and what becomes of what the dead held.
+/// Leases of workers, and the batches of dead workers.
 extension ProjectState {
     mutating func register(_ lease: Int, referee: Referee) {
         renewedAt[lease] = referee.now
@@ -9,7 +9,7 @@ extension ProjectState {
         }
     }
 
-    /// False: declared dead meanwhile.
+    /// Renews a lease; returns false if the worker was declared dead.
     mutating func renew(_ lease: Int, referee: Referee) -> Bool {
         guard let at = leases.firstIndex(where: { $0.lease == lease }) else { return false }
         leases[at].counter += 1
@@ -17,7 +17,7 @@ extension ProjectState {
         return true
     }
 
-    /// A batch without a holder: back to where the next one is taken from.
+    /// Puts a batch without a holder back into the list from which it is claimed.
     mutating func orphan(_ name: BatchName, referee: Referee) {
         guard jobs[name.job].isOpen, let batch = batches[name] else {
             batches[name] = nil
@@ -26,21 +26,22 @@ extension ProjectState {
         }
         let job = jobs[name.job]
         let takesTurns =
-            referee.breaks(.aimedWithoutTurn) ? job.kind == .fanout && needsTurn(name, batch) : needsTurn(name, batch)
+            referee.breaks(.broadcastWithoutTurn)
+            ? job.kind == .fanout && needsTurn(name, batch) : needsTurn(name, batch)
         if job.isPaused || job.isParked || job.ending != .none {
             jobs[name.job].orphans.append(name)
         } else if batch.tally.isSuspect {
             suspects.append(name)
         } else if takesTurns {
             jobs[name.job].orphans.append(name)
-            // It needs its turn, like what was never claimed.
+            // The batch needs a turn, like one that was never claimed.
             if !slot.isActive(name.job) { enqueue(name.job) }
         } else {
             orphans.append(name)
         }
     }
 
-    /// Nobody holds it any more: what its last holder still decides is refused, though nobody has taken it over yet.
+    /// Removes the batch's owner, so that later decisions of the last holder are refused.
     private mutating func disown(_ name: BatchName, referee: Referee) {
         guard !referee.breaks(.keepDeadOwners) else { return }
         batches[name]?.owner = 0
@@ -58,7 +59,7 @@ extension ProjectState {
 
     private mutating func free(_ lease: Int, isDead: Bool, _ nowMs: Int64, referee: Referee) -> Int {
         leases.removeAll { $0.lease == lease }
-        if alone == lease { alone = nil }
+        if quarantined == lease { quarantined = nil }
         connections[lease] = nil
         renewedAt[lease] = nil
         let names = (claims[lease] ?? []).sorted()
@@ -69,27 +70,29 @@ extension ProjectState {
             if isDead {
                 crashed(name, nowMs, referee: referee)
             } else {
-                batches[name]?.tally.givenBack()
+                batches[name]?.tally.released()
                 orphan(name, referee: referee)
             }
         }
         return names.count
     }
 
-    /// Declares a worker dead whose counter stands where it was seen; -1 when it has moved.
-    mutating func bury(_ lease: Int, counter: Int, _ nowMs: Int64, referee: Referee) -> Int {
+    /// Declares a worker dead if its lease counter is still `counter`.
+    ///
+    /// - Returns: the number of freed batches; -1 if the counter has changed.
+    mutating func declareDead(_ lease: Int, counter: Int, _ nowMs: Int64, referee: Referee) -> Int {
         guard let seen = leases.first(where: { $0.lease == lease }), seen.counter == counter else { return -1 }
-        referee.tally.buried += 1
+        referee.tally.declaredDead += 1
         return free(lease, isDead: true, nowMs, referee: referee)
     }
 
-    mutating func leave(_ lease: Int, _ nowMs: Int64, referee: Referee) -> Int {
+    mutating func deregister(_ lease: Int, _ nowMs: Int64, referee: Referee) -> Int {
         guard hasLease(lease) else { return 0 }
         return free(lease, isDead: false, nowMs, referee: referee)
     }
 
-    /// What is held in the worker's name and unknown to it was not sent by it, and goes back. What went back in time is
-    /// taken from it.
+    /// Compares a worker's batches with the state. Batches unknown to the worker were not sent by it and become
+    /// orphans. Batches whose later calls Redis lost are taken from the worker.
     ///
     /// - Returns: the batches that were taken; nil for a call of an earlier connection.
     mutating func reconcile(_ request: ReconcileRequest, referee: Referee) -> [BatchName]? {
@@ -99,17 +102,23 @@ extension ProjectState {
         for known in request.known where !referee.breaks(.closeUnchecked) && isForgotten(known, of: lease) {
             taken.append(known.name)
             if let batch = batches[known.name] {
-                takeBack(known.name, of: lease, upto: max(batch.upto, known.upto), isKnown: true, referee: referee)
+                takeBack(
+                    known.name,
+                    of: lease,
+                    watermark: max(batch.watermark, known.watermark),
+                    isKnown: true,
+                    referee: referee
+                )
             } else if !known.name.isRetry {
-                // Whoever claims it has to hear how far its sends had come.
-                rolledBack[known.name] = known.upto
+                // The next holder needs the watermark.
+                rolledBack[known.name] = known.watermark
             }
         }
         let names = Set(request.known.map(\.name))
         for name in (claims[lease] ?? []).sorted() where !names.contains(name) {
-            // A batch that was taken over may have been sent by the holder before.
+            // The previous holder of a batch that was taken over may have sent to its recipients.
             let isUnsent = request.isSameServer && batches[name]?.deliveries == 1
-            takeBack(name, of: lease, upto: isUnsent ? 0 : nil, isKnown: false, referee: referee)
+            takeBack(name, of: lease, watermark: isUnsent ? 0 : nil, isKnown: false, referee: referee)
         }
         return taken
     }
@@ -117,37 +126,37 @@ extension ProjectState {
     private func isForgotten(_ known: ReconcileRequest.Known, of lease: Int) -> Bool {
         if let batch = batches[known.name] { return batch.owner == lease && batch.call < known.call }
         let job = jobs[known.name.job]
-        // A first pass that was claimed and is not there was finished, and only the answer was lost.
+        // A claimed first-pass batch that no longer exists was finished; only the answer was lost.
         return job.isOpen && (known.name.isRetry || known.name.part * batchSize >= job.next)
     }
 
-    /// Takes a batch from a living worker; a nil watermark stays as it is.
+    /// Takes a batch from a live worker. A nil watermark leaves the stored one unchanged.
     private mutating func takeBack(
         _ name: BatchName,
         of lease: Int,
-        upto: Int?,
+        watermark: Int?,
         isKnown: Bool = false,
         referee: Referee
     ) {
-        if let upto { batches[name]?.upto = upto }
+        if let watermark { batches[name]?.watermark = watermark }
         _ = removeClaim(name, of: lease)
-        if !isKnown { batches[name]?.tally.givenBack() }
+        if !isKnown { batches[name]?.tally.released() }
         disown(name, referee: referee)
         orphan(name, referee: referee)
     }
 
-    /// A worker gives one batch back of which nothing is on the wire.
-    mutating func release(_ lease: Int, _ name: BatchName, epoch: UInt64, upto: Int?, referee: Referee) {
+    /// Releases a batch without sends in flight.
+    mutating func release(_ lease: Int, _ name: BatchName, epoch: UInt64, watermark: Int?, referee: Referee) {
         guard let batch = batches[name], batch.owner == lease, batch.epoch == epoch,
             claims[lease]?.contains(name) == true
         else { return }
-        takeBack(name, of: lease, upto: upto, referee: referee)
+        takeBack(name, of: lease, watermark: watermark, referee: referee)
     }
 
-    /// Ends a batch of which Redis has forgotten an earlier call. Recipients without a result may have been sent to, so
-    /// the next holder hears that all of them were allowed.
+    /// Reopens a batch after Redis lost one of its earlier calls. Recipients without a result may have been sent to, so
+    /// the watermark covers the whole batch.
     mutating func reopen(_ name: BatchName, of lease: Int, referee: Referee) {
-        takeBack(name, of: lease, upto: batches[name]?.indexes.count, referee: referee)
+        takeBack(name, of: lease, watermark: batches[name]?.indexes.count, referee: referee)
         groupsOn.remove(name)
     }
 }

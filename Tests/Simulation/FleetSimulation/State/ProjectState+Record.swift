@@ -1,11 +1,11 @@
-/// Ways in, and what became of recipients.
+/// The library's `intake` and `record`.
 extension ProjectState {
     enum IntakeReply {
         case gone, queued
         case taken(Given, permits: Int)
     }
 
-    /// Hands an entry over: it leaves the stream in the step that writes the job.
+    /// Takes an entry in: one step removes it from the stream and writes the job.
     mutating func intake(
         _ id: Int,
         lease: Int?,
@@ -22,7 +22,7 @@ extension ProjectState {
         if job.expiresAtMs > 0 { Self.insert(Due(ms: job.expiresAtMs, job: id, index: 0), into: &expiring) }
         let isHeld = job.notBeforeMs > nowMs
         let isStopped =
-            isPaused || alone == lease || governor.holdMs(nowMs: nowMs) > 0
+            isPaused || quarantined == lease || governor.holdMs(nowMs: nowMs) > 0
             || (job.expiresAtMs > 0 && job.expiresAtMs <= nowMs)
             || (job.kind == .group && groupsOn.count >= Self.mostGroups) || !singles.isEmpty
             || rolledBack[BatchName(job: id, part: 0, isRetry: false)] != nil
@@ -69,7 +69,7 @@ extension ProjectState {
         )
     }
 
-    /// The first pass of a batch is over when its last send has begun: its answers need no slot.
+    /// Ends the first pass of a batch once its last send has begun; answers need no slot.
     private mutating func pass(_ name: BatchName, referee: Referee) {
         guard !name.isRetry, batches[name]?.isSent == false else { return }
         batches[name]?.isSent = true
@@ -80,8 +80,8 @@ extension ProjectState {
         referee.passed(name.job, isAnotherWaiting: !slot.waiting.isEmpty)
     }
 
-    /// One flush of one batch: the entry that leaves, then everything else in one step. With `failsBetween`, an error ends
-    /// the call between the two. Redis has no rollback, so the first part stays.
+    /// Records one flush of one batch: first the results entry, then everything else in one step. With `failsBetween`
+    /// an error ends the call between the two. Redis does not roll back, so the first part stays.
     mutating func record(
         _ request: RecordRequest,
         _ nowMs: Int64,
@@ -94,14 +94,14 @@ extension ProjectState {
             batches[name] = nil
             _ = removeClaim(name, of: request.lease)
             groupsOn.remove(name)
-            // Redis came back with a state in which the job was not handed over yet.
+            // After a rollback to before the job's intake.
             if request.isLate, !jobs[id].isOver { rolledBack[name] = batchSize }
             return .gone
         }
         let isOwned = !request.isLate && owns(request, referee: referee)
         if !isOwned, !request.isLate { return .stale }
         if request.isLate, !name.isRetry, name.part * batchSize >= jobs[id].next, rolledBack[name] == nil {
-            // In this older state the batch was not claimed yet.
+            // After a rollback to before the batch's claim.
             rolledBack[name] = 0
         }
         if isOwned {
@@ -122,7 +122,7 @@ extension ProjectState {
             batches[name]?.tally.progressed()
             jobs[id].crashed = [:]
         }
-        if jobs[id].kind == .aimed, fresh.count > 0 {
+        if jobs[id].kind == .broadcast, fresh.count > 0 {
             slot.hold(id, milliseconds: fresh.mayRun ? jobs[id].holdMs : 0, nowMs: nowMs)
         }
         if isOwned { handOn(request, nowMs, referee: referee) }
@@ -131,7 +131,9 @@ extension ProjectState {
         }
         if isFirstTime, request.holdMs > 0 { referee.held(milliseconds: request.holdMs) }
 
-        if isOwned, let upto = request.upto, let batch = batches[name], upto > batch.upto { batches[name]?.upto = upto }
+        if isOwned, let watermark = request.watermark, let batch = batches[name], watermark > batch.watermark {
+            batches[name]?.watermark = watermark
+        }
         let isPassed = referee.breaks(.keepSlotForAnswers) ? request.isFinish : request.isSent || request.isFinish
         if isOwned, isPassed { pass(name, referee: referee) }
         if isOwned, request.isFinish {
@@ -149,8 +151,8 @@ extension ProjectState {
         return .ok
     }
 
-    /// Every recipient of the batch has its result or was handed on. Not so after a rollback that took away what the
-    /// holder knows to be written.
+    /// Whether every recipient of the batch has a result or became a retry. False if a rollback lost results that the
+    /// holder had written.
     private func isAccountedFor(_ name: BatchName) -> Bool {
         guard let batch = batches[name] else { return true }
         return batch.indexes.indices.allSatisfy {
@@ -204,10 +206,10 @@ extension ProjectState {
         return (count, mayRun)
     }
 
-    /// A schedule is a decision: only the holder's counts, and never for a recipient that has its result.
+    /// Schedules retries. Only the holder may decide this, and only for recipients without a result.
     private mutating func handOn(_ request: RecordRequest, _ nowMs: Int64, referee: Referee) {
         let id = request.name.job
-        // What becomes a retry takes the count of crashes along.
+        // Recipients that become a retry keep their crash count.
         let crashes = referee.breaks(.forgetCrashes) ? 0 : batches[request.name]?.tally.crashes ?? 0
         for item in request.retries {
             guard jobs[id].done[item.index] == .none, let batch = batches[request.name],
@@ -217,7 +219,7 @@ extension ProjectState {
             jobs[id].waiting[item.index] = item.history
             if crashes > 0 { jobs[id].crashed[item.index] = crashes }
             addRetry(Due(ms: item.dueMs, job: id, index: item.index))
-            if jobs[id].kind == .aimed {
+            if jobs[id].kind == .broadcast {
                 slot.hold(id, milliseconds: item.history.isMaybeDuplicate ? jobs[id].holdMs : 0, nowMs: nowMs)
             }
         }

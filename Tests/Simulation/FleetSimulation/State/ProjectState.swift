@@ -1,5 +1,5 @@
-/// One project in Redis: what the library's functions read and write, and the functions themselves, each a single step.
-/// A value, so that the state of a moment ago can be put back.
+/// Model of one project in Redis: the state, and the library's functions, each an atomic step. A value, so that an
+/// earlier state can be restored.
 struct ProjectState {
     let batchSize: Int
     let quota: Int
@@ -9,7 +9,7 @@ struct ProjectState {
     var jobs: [JobRecord]
     var slot = FanoutSlot()
     var governor: QuotaGovernor
-    /// Jobs of one batch and sends to groups that no worker holds, in order.
+    /// Queues of single-batch jobs and of sends to groups that no worker holds.
     var singles: [FanoutSlot.Turn] = []
     var groups: [FanoutSlot.Turn] = []
     var retry: [Due] = []
@@ -17,11 +17,11 @@ struct ProjectState {
     var expiring: [Due] = []
     var ending: [Int] = []
     var batches: [BatchName: BatchRecord] = [:]
-    /// By lease; each list in order.
+    /// The batches held by each lease, in the order of their claims.
     var claims: [Int: [BatchName]] = [:]
     var groupsOn: Set<BatchName> = []
     var orphans: [BatchName] = []
-    /// Watermarks of batches that Redis has forgotten to have given out.
+    /// Watermarks of batches whose claim was lost in a rollback.
     var rolledBack: [BatchName: Int] = [:]
     var suspects: [BatchName] = []
     var leases: [(lease: Int, counter: Int)] = []
@@ -35,9 +35,9 @@ struct ProjectState {
     var isPaused = false
     /// True time of the pause, for the referee.
     var pausedAt = 0
-    /// The worker that is to hold nothing but a suspect.
-    var alone: Int?
-    /// Entries of the job stream that nobody has handed over: the job, and when it was last given to a reader.
+    /// The worker that must hold no batch but a suspect.
+    var quarantined: Int?
+    /// Entries of the job stream before intake: the job, and when a worker last read the entry (0 for never).
     var entries: [(job: Int, readAtMs: Int64)] = []
     var parked: [Int] = []
     var openCount = 0
@@ -52,8 +52,8 @@ struct ProjectState {
 
     func hasLease(_ lease: Int) -> Bool { leases.contains { $0.lease == lease } }
 
-    /// False for a call that was delayed on a connection whose worker has a later one: it would hand out what nobody
-    /// hears of, or take back what was handed out since.
+    /// Whether a call came on the worker's latest connection. A delayed call of an earlier one would give out batches
+    /// whose reply is not read, or take back batches given since.
     mutating func isCurrent(_ connection: Int, of lease: Int, referee: Referee) -> Bool {
         let latest = connections[lease] ?? 0
         guard connection < latest else {
@@ -65,14 +65,14 @@ struct ProjectState {
 
     func held(by lease: Int) -> Int { claims[lease]?.count ?? 0 }
 
-    /// Grows even when Redis came back with an older state.
+    /// Increases also across rollbacks, because epochs follow the clock.
     mutating func nextEpoch(_ nowMs: Int64) -> UInt64 {
         epoch = max(epoch + 1, UInt64(nowMs))
         return epoch
     }
 
-    mutating func tell(_ kind: News.Kind, _ job: Int, _ nowMs: Int64) {
-        // As XADD numbers: never at or below the last id, whatever the clock says.
+    mutating func appendNews(_ kind: News.Kind, _ job: Int, _ nowMs: Int64) {
+        // Like XADD: ids increase even if the clock goes back.
         lastNews =
             nowMs > lastNews.ms ? NewsID(ms: nowMs) : NewsID(ms: lastNews.ms, sequence: lastNews.sequence + 1)
         news.append(News(id: lastNews, kind: kind, job: job))
