@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Calculations on the pages are right: each line of an `arithmetic` block is evaluated from left to right.
+/// Checks the calculations on the pages. Each line of an `arithmetic` block is evaluated from left to right.
 @Suite struct ArithmeticTests {
     @Test func everyCalculationIsRight() throws {
         let blocks: [String] = try Page.all.flatMap { $0.blocks("arithmetic") }
@@ -12,7 +12,7 @@ import Testing
             try #require(sides.count == 2, "\(line)")
             let worked = try #require(Self.value(sides[0]), "\(line)")
             let said = try #require(Self.number(sides[1].prefix { $0 != " " }), "\(line)")
-            // What is said is rounded to the digits that it has.
+            // The stated value is rounded to the digits that it shows.
             let decimals = sides[1].prefix { $0 != " " }.split(separator: ".").dropFirst().first?.count ?? 0
             let step = pow(10, Double(-decimals))
             #expect(abs(worked - said) <= step / 2 * 1.001, "\(line): \(worked)")

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The pages show the examples that the tests run.
+/// Checks that the pages show the examples that the tests run.
 @Suite struct ExamplePageTests {
     @Test func producersPageShowsTheTestedExamples() throws {
         let page = try Page(Page.catalogue.appendingPathComponent("Producers.md"))

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Every link of the documentation has a target, and every page is listed.
+/// Checks that every link of the documentation has a target and that every page is listed.
 @Suite struct LinkTests {
     @Test func everyLinkHasATarget() throws {
         let pages = try Page.all
@@ -47,7 +47,7 @@ import Testing
         #expect(readme.text.contains("(Sources/Clients/FanfareClient/FanfareClient.docc/FanfareClient.md)"))
     }
 
-    /// Anchors of headings, as common renderers name them.
+    /// The anchors of a page's headings, as common renderers name them.
     private static func anchors(_ page: Page) -> Set<String> {
         let headings = page.text.components(separatedBy: "\n").filter { $0.hasPrefix("#") }
         return Set(

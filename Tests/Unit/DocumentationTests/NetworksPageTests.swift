@@ -2,7 +2,7 @@ import FanfareConfiguration
 import Foundation
 import Testing
 
-/// The page for firewall rules.
+/// Checks the page Networks, which lists the hosts and ports for firewall rules.
 @Suite struct NetworksPageTests {
     /// The page lists the hosts that a worker connects to by default, and no other host of Google.
     @Test func networksPageListsTheDefaultHosts() throws {

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The table of roles on the page Architecture names the file of each decision and of each driver.
+/// Checks the table of roles on the page Architecture, which names the files of each decision and driver.
 @Suite struct RoleTests {
     private static let folders = ["Sources/Core/FanfareCore", "Sources/Worker/FanfareWorker"]
 
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    /// A test file beside each decision, found by its name.
+    /// Each decision has a test file with its name.
     @Test func everyDecisionHasATestFile() throws {
         let tests = Repository.root.appendingPathComponent("Tests/Unit/FanfareCoreTests")
         let files = FileManager.default.enumerator(at: tests, includingPropertiesForKeys: nil)?.allObjects ?? []
