@@ -2,16 +2,16 @@ import FanfareClient
 import FanfareModel
 import RedisTransport
 
-/// Pushes a message to some devices, and hears what became of each.
+/// Pushes a message to some devices and prints the result of each.
 func announce(to tokens: [String], id: String, project: String, url: String) async throws -> JobStatus {
     let redis = try await RedisClient.connect(RedisDeployment(url: url))
     defer { redis.close() }
 
-    // Before the first push, so that this group sees what follows; it stays until XGROUP DESTROY.
+    // Created before the first push, so that this group reads every result. It stays until XGROUP DESTROY.
     let consumer = FanfareConsumer(redis: redis, project: project, group: "newsletter-swift", consumer: "one")
     try await consumer.createGroups()
 
-    // The id makes it safe to repeat: pushed again within 24 hours, nothing is sent again.
+    // The id makes the push idempotent: repeated within 24 hours, it sends nothing.
     var job = PushJob(target: .tokens(tokens), message: #"{"notification":{"title":"Hello","body":"World"}}"#)
     job.id = id
     let producer = FanfareProducer(redis: redis, project: project)
@@ -21,7 +21,7 @@ func announce(to tokens: [String], id: String, project: String, url: String) asy
         let status = try await producer.status(of: id)  // nil until a worker has taken the job
         try await consumer.readResults { entry in
             for result in entry.results {
-                // "sent" is what FCM accepted; nobody has seen it yet.
+                // "sent": FCM accepted the message. It does not mean that a device showed it.
                 print(entry.job, result.index, result.status, result.error ?? "-")
             }
         }

@@ -25,7 +25,7 @@ async function read(stream, handle) {
 
 function onResults(fields) {
   for (const result of JSON.parse(fields.results)) {
-    // "sent" is what FCM accepted; nobody has seen it yet.
+    // "sent": FCM accepted the message. It does not mean that a device showed it.
     console.log(`${fields.job} ${result.i} ${result.status} ${result.error ?? '-'}`);
   }
 }
@@ -37,14 +37,14 @@ function onFeedback(fields) {
 
 async function main() {
   await redis.connect();
-  // Before the first push, so that this group sees what follows; it stays until XGROUP DESTROY.
+  // Created before the first push, so that this group reads every result. It stays until XGROUP DESTROY.
   for (const name of ['results', 'feedback']) {
     await redis.xGroupCreate(`${base}:${name}`, group, '0', { MKSTREAM: true }).catch((error) => {
       if (!error.message.startsWith('BUSYGROUP')) throw error;
     });
   }
 
-  // The id makes it safe to repeat: pushed again within 24 hours, nothing is sent again.
+  // The id makes the push idempotent: repeated within 24 hours, it sends nothing.
   const message = { notification: { title: 'Hello', body: 'World' } };
   await redis.xAdd(`${base}:jobs`, '*', {
     id: jobID, tokens: JSON.stringify(tokens), message: JSON.stringify(message),

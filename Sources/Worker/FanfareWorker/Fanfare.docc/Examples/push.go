@@ -61,7 +61,7 @@ func onResults(fields map[string]string) {
 		if result.Error == "" {
 			result.Error = "-"
 		}
-		// "sent" is what FCM accepted; nobody has seen it yet.
+		// "sent": FCM accepted the message. It does not mean that a device showed it.
 		fmt.Println(fields["job"], result.I, result.Status, result.Error)
 	}
 }
@@ -84,7 +84,7 @@ func main() {
 	}
 	defer conn.Close()
 
-	// Before the first push, so that this group sees what follows; it stays until XGROUP DESTROY.
+	// Created before the first push, so that this group reads every result. It stays until XGROUP DESTROY.
 	for _, name := range []string{"results", "feedback"} {
 		_, err := conn.Do("XGROUP", "CREATE", base+":"+name, group, "0", "MKSTREAM")
 		if err != nil && !strings.HasPrefix(err.Error(), "BUSYGROUP") {
@@ -92,7 +92,7 @@ func main() {
 		}
 	}
 
-	// The id makes it safe to repeat: pushed again within 24 hours, nothing is sent again.
+	// The id makes the push idempotent: repeated within 24 hours, it sends nothing.
 	tokens, _ := json.Marshal(recipients)
 	message := `{"notification":{"title":"Hello","body":"World"}}`
 	must(conn.Do("XADD", base+":jobs", "*", "id", id, "tokens", tokens, "message", message))

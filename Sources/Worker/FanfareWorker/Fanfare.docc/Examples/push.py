@@ -27,7 +27,7 @@ def read(stream, handle):
 
 def on_results(fields):
     for result in json.loads(fields["results"]):
-        # "sent" is what FCM accepted; nobody has seen it yet.
+        # "sent": FCM accepted the message. It does not mean that a device showed it.
         print(f"{fields['job']} {result['i']} {result['status']} {result.get('error', '-')}")
 
 
@@ -36,7 +36,7 @@ def on_feedback(fields):
     print(f"feedback {fields['action']} {fields.get('token') or fields.get('fid')}")
 
 
-# Before the first push, so that this group sees what follows; it stays until XGROUP DESTROY.
+# Created before the first push, so that this group reads every result. It stays until XGROUP DESTROY.
 for name in ("results", "feedback"):
     try:
         r.xgroup_create(f"{base}:{name}", group, id="0", mkstream=True)
@@ -44,7 +44,7 @@ for name in ("results", "feedback"):
         if not str(error).startswith("BUSYGROUP"):
             raise
 
-# The id makes it safe to repeat: pushed again within 24 hours, nothing is sent again.
+# The id makes the push idempotent: repeated within 24 hours, it sends nothing.
 message = {"notification": {"title": "Hello", "body": "World"}}
 r.xadd(f"{base}:jobs", {"id": job_id, "tokens": json.dumps(tokens), "message": json.dumps(message)})
 print(f"pushed {job_id}")

@@ -16,12 +16,12 @@ drain() {
     done
 }
 
-# Before the first push, so that this group sees what follows; it stays until `XGROUP DESTROY`.
+# Created before the first push, so that this group reads every result. It stays until `XGROUP DESTROY`.
 for stream in results feedback; do
     redis XGROUP CREATE "$base:$stream" "$group" 0 MKSTREAM >/dev/null 2>&1 || true
 done
 
-# The id makes it safe to repeat: pushed again within 24 hours, nothing is sent again.
+# The id makes the push idempotent: repeated within 24 hours, it sends nothing.
 tokens=$(printf '"%s",' "$@")
 redis XADD "$base:jobs" '*' id "$id" tokens "[${tokens%,}]" \
     message '{"notification":{"title":"Hello","body":"World"}}' >/dev/null
