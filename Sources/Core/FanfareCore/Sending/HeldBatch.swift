@@ -27,8 +27,6 @@ public struct HeldBatch {
     var inFlight = 0
     /// Recipients that wait for Redis to decide on their rate.
     var rateChecks = 0
-    /// The members of the batch's only recipient, a device group, while they are sent to one by one.
-    var round: GroupRound?
     /// Whether a request of it was handed to a transport.
     var wasSent = false
     /// Whether its last answer was a sign of overload: other batches go first for a while.
@@ -75,12 +73,6 @@ public struct HeldBatch {
 
     /// Whether nothing of it is in flight, to FCM or to Redis.
     var isQuiet: Bool { openFlushes == 0 && !isDirty && inFlight == 0 && rateChecks == 0 }
-
-    /// Sends that have not begun: of recipients, and of members in a round.
-    ///
-    /// Inlined: a call would copy the whole batch.
-    @inline(__always)
-    var unsentCount: Int { unsent.left + (round?.unsent.count ?? 0) }
 
     /// Whether Redis may have closed it, with the answer still to come: Redis deletes a retry batch with its last flush.
     var mayBeClosed: Bool { state == .closed || (pass == .retry && open == 0 && openFlushes > 0) }

@@ -1,15 +1,15 @@
 public import FanfareModel
 public import StreamWire
 
-/// The events that a ``SendMachine`` handles.
+/// The events that a ``SendMachine`` handles. Those with large values are `indirect`: there is one for hundreds of sends.
 public enum SendEvent {
     /// Redis answered the claim that was sent at `askedNs`, from which on its permits are valid.
-    case claimReplied(ClaimReply, askedNs: UInt64)
+    indirect case claimReplied(ClaimReply, askedNs: UInt64)
     /// Redis lent permits with a hand-over.
     case permitsLent(Int, askedNs: UInt64)
     /// Intake handed a job of one batch over to this worker.
-    case handedOver(Claim, JobSpec, ProtocolAdapter)
-    case specLoaded(job: String, JobSpec)
+    indirect case handedOver(Claim, JobSpec, ProtocolAdapter)
+    indirect case specLoaded(job: String, JobSpec)
     /// The job has no spec: it ended meanwhile.
     case specMissing(job: String)
     /// A newer version wrote the spec.
@@ -21,9 +21,9 @@ public enum SendEvent {
     /// A request's outcome.
     case completed(tag: Int, RequestOutcome)
     /// Redis answered a flush.
-    case flushed(Flush, RecordReply)
+    indirect case flushed(Flush, RecordReply)
     /// Redis may have forgotten these results: they are written again.
-    case replay(Flush)
+    indirect case replay(Flush)
     /// Redis said how long a recipient has to wait for its rate; 0 when it counted the send.
     case rateChecked(RateCheck, waitMs: Int64)
     /// Redis granted so many operations on topics and groups.

@@ -251,7 +251,7 @@ extension SendMachine {
     }
 
     mutating func recount(_ slot: Int) {
-        let change = (batches[slot].isQueued ? batches[slot].unsentCount : 0) - batches[slot].queuedCount
+        let change = (batches[slot].isQueued ? unsentCount(slot) : 0) - batches[slot].queuedCount
         guard change != 0 else { return }
         batches[slot].queuedCount += change
         queue.count(change, in: lane(slot))
@@ -260,8 +260,8 @@ extension SendMachine {
     /// Sends nothing more of a batch.
     mutating func dequeue(_ slot: Int) {
         unqueue(slot)
-        guard batches[slot].round != nil else { return }
-        batches[slot].round?.stop()
+        guard rounds[slot] != nil else { return }
+        rounds[slot]?.stop()
         settleRound(slot)
     }
 
@@ -272,6 +272,7 @@ extension SendMachine {
         queue.remove(slot, from: lane(slot))
     }
 
+    @inline(__always)
     func lane(_ slot: Int) -> SendQueue.Lane {
         let job = sendJob(slot)
         return job.isFanout ? .fanouts : job.isManagement ? .managed : .singles

@@ -92,7 +92,7 @@ extension SendMachine {
             let size = size(slot)
             guard size > 1 else { continue }
             if demand.next == 0 { demand.next = size }
-            demand.singles += batches[slot].unsentCount
+            demand.singles += unsentCount(slot)
         }
         if demand.next == 0 { demand.next = queue.fanouts.places.lazy.map({ size($0.slot) }).first { $0 > 1 } ?? 0 }
         return demand
@@ -100,8 +100,9 @@ extension SendMachine {
 
     /// Recipients of a batch's next request: 1, or for shared requests all that are left, up to a quarter of the minute's
     /// quota.
+    @inline(__always)
     func requestSize(_ slot: Int) -> Int {
         let most = sendJob(slot).mostPerRequest
-        return most > 1 ? min(most, batches[slot].unsentCount, max(1, settings.quotaPerMinute / 4)) : 1
+        return most > 1 ? min(most, unsentCount(slot), max(1, settings.quotaPerMinute / 4)) : 1
     }
 }

@@ -179,15 +179,15 @@ extension SendMachine {
             let untilMs = now.projectMs + max(retry.floorMs, retry.retryAfterMs ?? 0)
             refuseRate(RecipientRateLimiter.name(member, kind: .token), untilMs: untilMs, slot)
         }
-        batches[slot].round?.answered(verdict, member: member)
+        rounds[slot]?.answered(verdict, member: member)
         recount(slot)
         settleRound(slot)
     }
 
     /// Settles the group of a round in which every member is answered.
     mutating func settleRound(_ slot: Int) {
-        guard let round = batches[slot].round, round.isOver else { return }
-        batches[slot].round = nil
+        guard let round = rounds[slot], round.isOver else { return }
+        rounds[slot] = nil
         let recipient = batches[slot].recipients[round.position]
         let decision = rules.settle(round, recipient, situation(slot), random: random.unit())
         write(decision, round.position, slot)

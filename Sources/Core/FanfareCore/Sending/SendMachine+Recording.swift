@@ -22,6 +22,7 @@ extension SendMachine {
     }
 
     /// The ``RecipientRateLimiter/name(_:kind:)`` of a position.
+    @inline(__always)
     func rateName(_ position: Int, _ slot: Int) -> String {
         let job = sendJob(slot)
         return RecipientRateLimiter.name(job.name(of: batches[slot].recipients[position]), kind: job.spec.kind)

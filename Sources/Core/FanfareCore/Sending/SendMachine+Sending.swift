@@ -45,7 +45,7 @@ extension SendMachine {
         var queue = SendQueue()
         swap(&queue, &self.queue)
         queue.removeDone(done) { slot in
-            guard batches[slot].unsentCount == 0 else { return false }
+            guard unsentCount(slot) == 0 else { return false }
             batches[slot].isQueued = false
             return true
         }
@@ -63,7 +63,7 @@ extension SendMachine {
             }
             let hasRoom = send(slot, &room)
             recount(slot)
-            if batches[slot].unsentCount == 0 {
+            if unsentCount(slot) == 0 {
                 done += 1
                 if batches[slot].pass == .first, !batches[slot].hasReportedAllSent, sendJob(slot).isFanout {
                     batches[slot].hasReportedAllSent = true
@@ -87,12 +87,12 @@ extension SendMachine {
         // The watermark has to cover all recipients of a request.
         let window = max(settings.window, most)
         requestWatermark(slot, window: window)
-        while batches[slot].unsentCount > 0 {
+        while unsentCount(slot) > 0 {
             guard let count = recipients(slot, adapter, most, room) else {
                 // Too few permits for a multicast may be enough for other batches.
                 return adapter.isManagement || (most > 1 && permits.available(now: now.monotonicNs) > 0)
             }
-            if let position = batches[slot].round?.position, let member = batches[slot].round?.next() {
+            if !rounds.isEmpty, let position = rounds[slot]?.position, let member = rounds[slot]?.next() {
                 begin(slot, Positions(position), member: member, job, adapter, &room)
             } else {
                 batches[slot].unsent.next(count, sharing: most > 1, into: &candidates)
@@ -123,7 +123,7 @@ extension SendMachine {
         let atOnce = adapter.isManagement ? settings.maxInFlight : min(limit.limit, settings.maxInFlight)
         guard inFlight < atOnce, room[adapter.route] > 0 else { return nil }
         if adapter.isManagement {
-            let count = min(most, batches[slot].unsentCount)
+            let count = min(most, unsentCount(slot))
             switch management.spend(count, ahead: queue.managed.unsent, now: now.monotonicNs) {
             case .go: return count
             case .request(let wanted):
@@ -217,7 +217,7 @@ extension SendMachine {
             let progress = GroupProgress(batches[slot].recipients[positions[0]].value)
         {
             // Its members go out one by one, as permits come.
-            batches[slot].round = GroupRound(position: positions[0], progress: progress, startedMs: now.projectMs)
+            rounds[slot] = GroupRound(position: positions[0], progress: progress, startedMs: now.projectMs)
             return settleRound(slot)
         }
         let history = batches[slot].recipients[positions[0]].history
@@ -265,6 +265,7 @@ extension SendMachine {
     }
 
     /// The recipients that a request names.
+    @inline(__always)
     func recipients(_ slot: Int, _ positions: Positions, _ member: String?, _ job: SendJob)
         -> ProtocolAdapter.Recipients
     {

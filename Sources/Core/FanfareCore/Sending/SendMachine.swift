@@ -87,6 +87,8 @@ public struct SendMachine {
     /// By their slots. They are changed in place, so a free slot holds ``HeldBatch/free`` and not nil.
     var batches: [HeldBatch] = []
     private var freeSlots: [Int] = []
+    /// Rounds over the members of a device group, by the slot of their batch, which has no other recipient.
+    var rounds: [Int: GroupRound] = [:]
     public private(set) var batchCount = 0
     var jobs: [HeldJob?] = []
     private var freeJobs: [Int] = []
@@ -201,6 +203,14 @@ public struct SendMachine {
 
     // MARK: The slab
 
+    // Functions that every send calls are inlined: a call would copy the machine.
+
+    /// A batch's sends that have not begun: of recipients, and of members in a round.
+    @inline(__always)
+    func unsentCount(_ slot: Int) -> Int {
+        batches[slot].unsent.left + (rounds.isEmpty ? 0 : rounds[slot]?.unsent.count ?? 0)
+    }
+
     /// The slots in use that match.
     func slots(where isWanted: (HeldBatch) -> Bool) -> [Int] {
         batches.indices.filter { batches[$0].isHeld && isWanted(batches[$0]) }
@@ -222,6 +232,7 @@ public struct SendMachine {
         unqueue(slot)
         let job = batches[slot].job
         batches[slot] = .free
+        rounds[slot] = nil
         freeSlots.append(slot)
         batchCount -= 1
         jobs[job]?.batches -= 1
@@ -242,12 +253,14 @@ public struct SendMachine {
     }
 
     /// The job of a batch that is prepared.
+    @inline(__always)
     func sendJob(_ slot: Int) -> SendJob {
         guard let job = jobs[batches[slot].job]?.job else { preconditionFailure("a prepared batch has its job") }
         return job
     }
 
     /// The outcome rules' input besides a recipient of the batch.
+    @inline(__always)
     func situation(_ slot: Int) -> OutcomeRules.Situation {
         OutcomeRules.Situation(job: sendJob(slot), ending: jobs[batches[slot].job]?.ending, now: now)
     }
