@@ -9,8 +9,6 @@ public import Logging
 internal import NIOCore
 
 /// Serves `/metrics`, `/healthz` and `/readyz` of a process over HTTP/1.1.
-///
-/// An address that other machines can reach requires a token, which ``init(address:token:probes:logger:)`` checks.
 public struct AdminServer: Sendable {
     private let address: ListenAddress
     private let responder: AdminResponder

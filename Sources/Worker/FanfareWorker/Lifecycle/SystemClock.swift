@@ -6,10 +6,8 @@ enum SystemClock {
     /// Unix milliseconds.
     static var nowMs: Int64 { Int64(nanoseconds(of: CLOCK_REALTIME) / 1_000_000) }
 
-    /// Milliseconds since boot.
     static var bootMs: Int64 { Int64(bootNs / 1_000_000) }
 
-    /// Nanoseconds since boot.
     static var bootNs: UInt64 { nanoseconds(of: CLOCK_BOOTTIME) }
 
     private static func nanoseconds(of clock: clockid_t) -> UInt64 {

@@ -38,7 +38,6 @@ public struct WorkerConfiguration: Sendable {
     let projects: [Project]
     /// The name of this process among the workers, unique in the fleet.
     let name: String
-    /// Drains the worker once every job is over.
     var exitWhenIdle = false
 
     var usesSentinels: Bool { if case .sentinel = redis.form { true } else { false } }

@@ -56,8 +56,6 @@ final class ProjectConnection {
 
     /// Writes together with other calls of its function, at the latest when the loop's timers run next. The order of calls
     /// and of later commands stays.
-    ///
-    /// - Parameter completion: as for ``write(_:_:)``.
     func append(_ call: RedisCommand, as function: FunctionLibrary.Coalesced, _ completion: @escaping Completion) {
         guard call.byteCount < Self.large else { return write(call, completion) }
         let isFull = calls.count >= Self.mostCalls || bytes + call.byteCount > Self.mostBytes
