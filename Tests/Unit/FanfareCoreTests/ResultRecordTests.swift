@@ -17,10 +17,10 @@ import Testing
     private func record(_ verdict: Verdict, kind: RecipientKind = .token, maybeDup: Bool = false) -> ResultRecord? {
         var record = ResultRecord(
             index: 7,
-            kind: kind,
             recipient: "r",
-            status: .sent,
             attempts: 2,
+            kind: kind,
+            status: .sent,
             maybeDup: maybeDup
         )
         return record.apply(verdict) ? record : nil
@@ -33,16 +33,16 @@ import Testing
             for messageID in ["projects/p/messages/1", "", "a\"b", "a\nb"] {
                 let plain = ResultRecord(
                     index: 7,
-                    kind: kind,
                     recipient: recipient,
-                    status: .sent,
                     messageID: messageID,
                     attempts: 2,
+                    kind: kind,
+                    status: .sent,
                     maybeDup: maybeDup
                 )
                 // With failed members named, an object is not plain; without their list it has the same bytes.
                 var other = plain
-                other.failedTokens = []
+                other.failedMembers = []
                 #expect(try text(plain) == text(other).replacingOccurrences(of: #","failed_tokens":[]"#, with: ""))
             }
         }
@@ -56,11 +56,11 @@ import Testing
                 for maybeDup in [false, true] {
                     let record = ResultRecord(
                         index: number,
-                        kind: kind,
                         recipient: recipient,
-                        status: .sent,
                         messageID: messageID,
                         attempts: Int(number),
+                        kind: kind,
+                        status: .sent,
                         maybeDup: maybeDup
                     )
                     let flag = maybeDup ? #","maybe_dup":true"# : ""

@@ -5,9 +5,7 @@ internal import FanfareModel
 struct ResultRecord: Equatable, Sendable {
     /// The recipient's index in the order the producer gave.
     var index: Int64
-    var kind: RecipientKind
     var recipient: String
-    var status: ResultStatus
     /// Empty when the answer's body was lost, and for every status but `sent`.
     var messageID = ""
     /// The id that replaces this recipient's; only with `sent`.
@@ -15,21 +13,29 @@ struct ResultRecord: Equatable, Sendable {
     /// Written only with `failed`.
     var failure: Failure?
     /// Members of a group that did not get the message; nil when none are known to be left out.
-    var failedTokens: [String]?
-    /// Of a device group: members whose tokens the app should forget.
-    var deadMembers: [GroupProgress.Member] = []
+    var failedMembers: [GroupProgress.Member]?
     /// The name of the group that an operation was for; nil for a message.
     var groupName: String?
     /// Attempts that count.
     var attempts: Int
+    // Small fields stand together: a record of at most 128 bytes is copied without a call.
+    var kind: RecipientKind
+    var status: ResultStatus
     /// The recipient may have got the message more than once.
     var maybeDup = false
+
+    var failedTokens: [String]? { failedMembers?.map(\.token) }
+
+    /// Members of a device group whose tokens the app should forget.
+    var deadMembers: [GroupProgress.Member] { (failedMembers ?? []).filter { $0.isDead && $0.error != nil } }
 
     /// Adopts what a final verdict says; false, and nothing changed, for a verdict that asks for something else first.
     mutating func apply(_ verdict: Verdict) -> Bool {
         switch verdict {
         case .sent(let messageID, let canonical): (self.messageID, self.canonical) = (messageID, canonical)
-        case .sentPartly(let messageID, let tokens): (self.messageID, failedTokens) = (messageID, tokens)
+        case .sentPartly(let messageID, let tokens):
+            self.messageID = messageID
+            failedMembers = tokens.map { GroupProgress.Member(token: $0, error: nil, isDead: false) }
         case .managed(let group): recipient = group
         case .failed(let failure): (status, self.failure) = (.failed, failure)
         case .unknown: status = .unknown
@@ -52,7 +58,7 @@ struct ResultRecord: Equatable, Sendable {
     func needsRecording(_ policy: ResultsPolicy) -> Bool {
         switch policy {
         case .all, .unsaid: return true
-        case .failures: return status != .sent || maybeDup || canonical != nil || failedTokens != nil
+        case .failures: return status != .sent || maybeDup || canonical != nil || failedMembers != nil
         case .none: return false
         }
     }
@@ -66,7 +72,7 @@ extension ResultRecord {
 
     /// Whether it is `sent` without further members, in texts that need no escape, as nearly all are.
     private var isPlain: Bool {
-        status == .sent && canonical == nil && failedTokens == nil && groupName == nil && recipient.isPlainJSON
+        status == .sent && canonical == nil && failedMembers == nil && groupName == nil && recipient.isPlainJSON
             && messageID.isPlainJSON
     }
 

@@ -79,8 +79,7 @@ extension OutcomeRules {
         var record = record(status, recipient, job)
         record.messageID = progress.messageID
         record.failure = status == .failed ? failure : nil
-        record.failedTokens = progress.failed.isEmpty ? nil : progress.failedTokens
-        record.deadMembers = progress.failed.filter { $0.isDead && $0.error != nil }
+        record.failedMembers = progress.failed.isEmpty ? nil : progress.failed
         return decision(record, recipient, job)
     }
 }

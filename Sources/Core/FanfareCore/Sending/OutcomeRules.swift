@@ -232,24 +232,25 @@ struct OutcomeRules: Sendable {
         return decision(record, recipient, job)
     }
 
+    @inline(__always)
     func record(_ status: ResultStatus, _ recipient: ClaimedRecipient, _ job: SendJob) -> ResultRecord {
         ResultRecord(
             index: Int64(recipient.index),
-            kind: job.spec.kind,
             recipient: job.name(of: recipient),
-            status: status,
             attempts: recipient.history.attempts,
+            kind: job.spec.kind,
+            status: status,
             maybeDup: recipient.history.maybeDuplicate
         )
     }
 
+    @inline(__always)
     func decision(_ record: ResultRecord, _ recipient: ClaimedRecipient, _ job: SendJob) -> Decision {
-        Decision(recipient: recipient, fate: .result(reported(record, job)))
+        Decision(recipient: recipient, fate: .result(job.isManagement ? operationRecord(record, job) : record))
     }
 
-    /// The record as the results stream gets it.
-    private func reported(_ record: ResultRecord, _ job: SendJob) -> ResultRecord {
-        guard job.isManagement else { return record }
+    /// The record of an operation as the results stream gets it.
+    private func operationRecord(_ record: ResultRecord, _ job: SendJob) -> ResultRecord {
         var record = record
         // No device shows an operation twice.
         record.maybeDup = false

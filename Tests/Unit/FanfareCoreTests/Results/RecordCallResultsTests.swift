@@ -9,11 +9,11 @@ import Testing
     private func record(_ index: Int, _ status: ResultStatus = .sent) -> ResultRecord {
         ResultRecord(
             index: Int64(index),
-            kind: .token,
             recipient: "t\(index)",
-            status: status,
             messageID: status == .sent ? "m\(index)" : "",
-            attempts: 1
+            attempts: 1,
+            kind: .token,
+            status: status
         )
     }
 

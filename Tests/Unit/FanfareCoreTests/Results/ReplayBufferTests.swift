@@ -18,11 +18,11 @@ import Testing
         for index in 0..<count {
             let record = ResultRecord(
                 index: Int64(index),
-                kind: .token,
                 recipient: "t\(number)-\(index)",
-                status: .sent,
                 messageID: "m\(number)-\(index)",
-                attempts: 1
+                attempts: 1,
+                kind: .token,
+                status: .sent
             )
             call.append(record, policy: policy, expected: count)
         }
