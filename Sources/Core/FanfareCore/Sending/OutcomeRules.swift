@@ -55,6 +55,9 @@ struct OutcomeRules: Sendable {
     // MARK: Before a send
 
     /// The fate of a recipient that may not be sent; nil if it may.
+    ///
+    /// Inlined: nearly every recipient may be sent, and a nil is as large as a decision.
+    @inline(__always)
     func beforeSend(_ recipient: ClaimedRecipient, _ situation: Situation) -> Decision? {
         let (job, now) = (situation.job, situation.now)
         if situation.ending != nil { return end(recipient, situation) }
