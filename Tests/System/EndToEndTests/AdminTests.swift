@@ -29,6 +29,33 @@ import Testing
         }
     }
 
+    /// The metrics while the fourth recipient of the test's job waits for its retry.
+    private static let counters = [
+        #"fanfare_jobs_total{project="demo",outcome="accepted"} 1"#,
+        #"fanfare_jobs_total{project="demo",outcome="rejected"} 1"#,
+        #"fanfare_sends_total{project="demo",transport="v1",verdict="sent"} 2"#,
+        #"fanfare_sends_total{project="demo",transport="v1",verdict="failed"} 1"#,
+        #"fanfare_sends_total{project="demo",transport="v1",verdict="retry"} 1"#,
+        #"fanfare_send_latency_seconds_count{project="demo",transport="v1"} 4"#,
+        #"fanfare_refusals_total{project="demo",kind="server"} 1"#,
+        #"fanfare_retries_total{project="demo",cause="answered"} 1"#,
+        #"fanfare_retry_delay_seconds_count{project="demo"} 1"#,
+        #"fanfare_results_total{project="demo",status="sent"} 2"#,
+        #"fanfare_results_total{project="demo",status="failed"} 1"#,
+        #"fanfare_failures_total{project="demo",error="UNREGISTERED"} 1"#,
+        #"fanfare_queue_wait_seconds_count{project="demo"} 4"#,
+        #"fanfare_batches_total{project="demo",outcome="closed"} 1"#,
+        #"fanfare_in_flight{project="demo"} 0"#,
+        #"fanfare_credentials_ready{project="demo"} 1"#,
+        "fanfare_redis_connected 1",
+        // Fleet-wide gauges, as last read from Redis.
+        #"fanfare_dead_jobs{project="demo"} 1"#,
+        #"fanfare_recipients_waiting{project="demo"} 1"#,
+        #"fanfare_recipients_retrying{project="demo"} 1"#,
+        #"fanfare_workers_alive{project="demo"} 1"#,
+        #"fanfare_quota_per_minute{project="demo"} 100000000"#,
+    ]
+
     @Test func adminAddressReportsHealthAndCounters() async throws {
         try await withRig { rig in
             try await rig.startSandbox()
@@ -47,35 +74,7 @@ import Testing
                 "tokens": Rig.tokens(["healthy-1", "healthy-2", "sbx-unregistered-1", "sbx-unavailable-1-x"]),
             ])
             try await rig.push(["id": "bad", "message": "{}", "token": "not a token"])
-            // The fourth recipient still waits for its retry; the counters below are those at that moment.
-            try await metrics(
-                port,
-                show: [
-                    #"fanfare_jobs_total{project="demo",outcome="accepted"} 1"#,
-                    #"fanfare_jobs_total{project="demo",outcome="rejected"} 1"#,
-                    #"fanfare_sends_total{project="demo",transport="v1",verdict="sent"} 2"#,
-                    #"fanfare_sends_total{project="demo",transport="v1",verdict="failed"} 1"#,
-                    #"fanfare_sends_total{project="demo",transport="v1",verdict="retry"} 1"#,
-                    #"fanfare_send_latency_seconds_count{project="demo",transport="v1"} 4"#,
-                    #"fanfare_refusals_total{project="demo",kind="server"} 1"#,
-                    #"fanfare_retries_total{project="demo",cause="answered"} 1"#,
-                    #"fanfare_retry_delay_seconds_count{project="demo"} 1"#,
-                    #"fanfare_results_total{project="demo",status="sent"} 2"#,
-                    #"fanfare_results_total{project="demo",status="failed"} 1"#,
-                    #"fanfare_failures_total{project="demo",error="UNREGISTERED"} 1"#,
-                    #"fanfare_queue_wait_seconds_count{project="demo"} 4"#,
-                    #"fanfare_batches_total{project="demo",outcome="closed"} 1"#,
-                    #"fanfare_in_flight{project="demo"} 0"#,
-                    #"fanfare_credentials_ready{project="demo"} 1"#,
-                    "fanfare_redis_connected 1",
-                    // Fleet-wide gauges, as last read from Redis.
-                    #"fanfare_dead_jobs{project="demo"} 1"#,
-                    #"fanfare_recipients_waiting{project="demo"} 1"#,
-                    #"fanfare_recipients_retrying{project="demo"} 1"#,
-                    #"fanfare_workers_alive{project="demo"} 1"#,
-                    #"fanfare_quota_per_minute{project="demo"} 100000000"#,
-                ]
-            )
+            try await metrics(port, show: Self.counters)
 
             // The address is in use: the second worker logs it once and works without an admin address.
             let second = try await rig.startWorker(

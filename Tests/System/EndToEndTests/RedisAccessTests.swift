@@ -120,25 +120,7 @@ import Testing
             )
             try await rig.finished("two")
 
-            let operations = [
-                ["send", "--id", "later", "--token", "ok-6", "--at", "2100-01-01T00:00:00Z", "--project", "demo"]
-                    + message,
-                ["project", "ls"], ["project", "pause", "demo"], ["project", "resume", "demo"],
-                ["job", "ls", "--all", "--project", "demo"], ["job", "show", "one", "--project", "demo"],
-                ["job", "results", "one", "--project", "demo"], ["dead", "ls", "--project", "demo"],
-            ]
-            for operation in operations {
-                try await run(operation, as: "fanfare-operator", secured, rig, configuration)
-            }
-            try await Wait.until("intake of the job") { try await rig.job("later")["state"] == "scheduled" }
-            try await run(
-                ["job", "cancel", "later", "--project", "demo"],
-                as: "fanfare-operator",
-                secured,
-                rig,
-                configuration
-            )
-            try await rig.finished("later")
+            try await operate(secured, rig, configuration)
 
             let consumer = try await secured.connect(as: "fanfare-consumer", rig)
             defer { consumer.close() }
@@ -159,6 +141,29 @@ import Testing
             try await expectRefusal(producer, RedisCommand("HSET", "fanfare:{demo}:job:one", "state", "done"))
             try await expectRefusal(producer, FunctionLibrary.pauseProject(ProjectKeys(project: "demo"), reason: "x"))
         }
+    }
+
+    /// Every command of an operator, and a scheduled job that is cancelled.
+    private func operate(_ secured: SecuredRedis, _ rig: Rig, _ configuration: String) async throws {
+        let operations = [
+            ["send", "--id", "later", "--token", "ok-6", "--at", "2100-01-01T00:00:00Z", "--project", "demo"]
+                + ["--title", "Hello", "--body", "you"],
+            ["project", "ls"], ["project", "pause", "demo"], ["project", "resume", "demo"],
+            ["job", "ls", "--all", "--project", "demo"], ["job", "show", "one", "--project", "demo"],
+            ["job", "results", "one", "--project", "demo"], ["dead", "ls", "--project", "demo"],
+        ]
+        for operation in operations {
+            try await run(operation, as: "fanfare-operator", secured, rig, configuration)
+        }
+        try await Wait.until("intake of the job") { try await rig.job("later")["state"] == "scheduled" }
+        try await run(
+            ["job", "cancel", "later", "--project", "demo"],
+            as: "fanfare-operator",
+            secured,
+            rig,
+            configuration
+        )
+        try await rig.finished("later")
     }
 
     private func expectRefusal(_ client: RedisClient, _ command: RedisCommand) async throws {

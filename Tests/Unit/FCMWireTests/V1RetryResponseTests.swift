@@ -13,51 +13,54 @@ private func verdict(
 @Suite struct V1RetryResponseTests {
     // MARK: rate limits
 
+    private struct RateLimit {
+        var body: String
+        var kind = RecipientKind.token
+        var scope: Retry.Scope
+        var raw: String
+    }
+
+    private static let quotaExceeded = V1Body.fcmError("QUOTA_EXCEEDED")
+    private static let limits = [
+        RateLimit(
+            body: V1Body.envelope(
+                429,
+                "RESOURCE_EXHAUSTED",
+                "m",
+                V1Body.errorInfo("RATE_LIMIT_EXCEEDED"),
+                V1Body.help
+            ),
+            scope: .project,
+            raw: "RATE_LIMIT_EXCEEDED"
+        ),
+        RateLimit(
+            body: V1Body.envelope(429, "RESOURCE_EXHAUSTED", "m", quotaExceeded),
+            scope: .recipient,
+            raw: "QUOTA_EXCEEDED"
+        ),
+        RateLimit(
+            body: V1Body.envelope(429, "RESOURCE_EXHAUSTED", "m", V1Body.quota, quotaExceeded),
+            scope: .device,
+            raw: "QUOTA_EXCEEDED"
+        ),
+        RateLimit(
+            body: V1Body.envelope(429, "RESOURCE_EXHAUSTED", "m", quotaExceeded, V1Body.quota),
+            kind: .topic,
+            scope: .topic,
+            raw: "QUOTA_EXCEEDED"
+        ),
+        RateLimit(
+            body: V1Body.envelope(429, "RESOURCE_EXHAUSTED", "m", quotaExceeded),
+            kind: .condition,
+            scope: .topic,
+            raw: "QUOTA_EXCEEDED"
+        ),
+        RateLimit(body: V1Body.envelope(429, "RESOURCE_EXHAUSTED"), scope: .recipient, raw: "RESOURCE_EXHAUSTED"),
+        RateLimit(body: "<html>", scope: .recipient, raw: ""),
+    ]
+
     @Test func rateLimits() throws {
-        struct Row {
-            var body: String
-            var kind = RecipientKind.token
-            var scope: Retry.Scope
-            var raw: String
-        }
-        let quotaExceeded = V1Body.fcmError("QUOTA_EXCEEDED")
-        let rows = [
-            Row(
-                body: V1Body.envelope(
-                    429,
-                    "RESOURCE_EXHAUSTED",
-                    "m",
-                    V1Body.errorInfo("RATE_LIMIT_EXCEEDED"),
-                    V1Body.help
-                ),
-                scope: .project,
-                raw: "RATE_LIMIT_EXCEEDED"
-            ),
-            Row(
-                body: V1Body.envelope(429, "RESOURCE_EXHAUSTED", "m", quotaExceeded),
-                scope: .recipient,
-                raw: "QUOTA_EXCEEDED"
-            ),
-            Row(
-                body: V1Body.envelope(429, "RESOURCE_EXHAUSTED", "m", V1Body.quota, quotaExceeded),
-                scope: .device,
-                raw: "QUOTA_EXCEEDED"
-            ),
-            Row(
-                body: V1Body.envelope(429, "RESOURCE_EXHAUSTED", "m", quotaExceeded, V1Body.quota),
-                kind: .topic,
-                scope: .topic,
-                raw: "QUOTA_EXCEEDED"
-            ),
-            Row(
-                body: V1Body.envelope(429, "RESOURCE_EXHAUSTED", "m", quotaExceeded),
-                kind: .condition,
-                scope: .topic,
-                raw: "QUOTA_EXCEEDED"
-            ),
-            Row(body: V1Body.envelope(429, "RESOURCE_EXHAUSTED"), scope: .recipient, raw: "RESOURCE_EXHAUSTED"),
-            Row(body: "<html>", scope: .recipient, raw: ""),
-        ]
+        let rows = Self.limits
         for row in rows {
             let failure = Failure(error: .quotaExceeded, action: .none, rawError: row.raw, httpStatus: 429)
             for atMostOnce in [false, true] {

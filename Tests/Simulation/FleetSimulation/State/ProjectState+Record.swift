@@ -80,6 +80,15 @@ extension ProjectState {
         referee.passed(name.job, isAnotherWaiting: !slot.waiting.isEmpty)
     }
 
+    /// Drops a batch of a job that Redis no longer has.
+    private mutating func forget(_ request: RecordRequest) {
+        batches[request.name] = nil
+        _ = removeClaim(request.name, of: request.lease)
+        groupsOn.remove(request.name)
+        // After a rollback to before the job's intake.
+        if request.isLate, !jobs[request.name.job].isOver { rolledBack[request.name] = batchSize }
+    }
+
     /// Records one flush of one batch: first the results entry, then everything else in one step. With `failsBetween`
     /// an error ends the call between the two. Redis does not roll back, so the first part stays.
     mutating func record(
@@ -91,11 +100,7 @@ extension ProjectState {
         let name = request.name
         let id = name.job
         guard jobs[id].isOpen else {
-            batches[name] = nil
-            _ = removeClaim(name, of: request.lease)
-            groupsOn.remove(name)
-            // After a rollback to before the job's intake.
-            if request.isLate, !jobs[id].isOver { rolledBack[name] = batchSize }
+            forget(request)
             return .gone
         }
         let isOwned = !request.isLate && owns(request, referee: referee)
@@ -136,19 +141,22 @@ extension ProjectState {
         }
         let isPassed = referee.breaks(.keepSlotForAnswers) ? request.isFinish : request.isSent || request.isFinish
         if isOwned, isPassed { pass(name, referee: referee) }
-        if isOwned, request.isFinish {
-            if isAccountedFor(name) || referee.breaks(.closeUnchecked) {
-                close(name, of: request.lease)
-            } else {
-                reopen(name, of: request.lease, referee: referee)
-            }
-        }
+        if isOwned, request.isFinish { finish(request, referee: referee) }
         if jobs[id].left == 0 {
             if let owner = batches[name]?.owner { close(name, of: owner) }
             finishJob(id)
         }
         referee.audit(jobs[id])
         return .ok
+    }
+
+    /// Closes a batch, or opens it again where a rollback lost results.
+    private mutating func finish(_ request: RecordRequest, referee: Referee) {
+        if isAccountedFor(request.name) || referee.breaks(.closeUnchecked) {
+            close(request.name, of: request.lease)
+        } else {
+            reopen(request.name, of: request.lease, referee: referee)
+        }
     }
 
     /// Whether every recipient of the batch has a result or became a retry. False if a rollback lost results that the

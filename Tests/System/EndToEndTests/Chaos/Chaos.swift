@@ -71,18 +71,13 @@ func chaos(
         let rig = try await Rig(projects: ChaosRun.projects, redis: redis, deployment: deployment)
         defer { rig.close() }
         let started = ContinuousClock.now
-        try await rig.startSandbox(["--quota-per-minute", "100000000", "--seed", "\(ChaosScale.seed)"])
-        if delayMs > 0 {
-            let fault = #"{"match":{"path":"/v1/"},"action":{"delay_ms":\#(delayMs)}}"#
-            _ = try await rig.control("POST", "/faults", fault)
-        }
+        try await rig.startChaosSandbox(delayMs: delayMs)
         let configuration = try rig.configuration(
             endpoint: try endpoint?(rig),
             redisURL: redisURL,
             durability: durability,
             requestTimeoutMs: requestTimeoutMs,
-            worker: "lease_ms: \(leaseMs), renew_ms: \(leaseMs / 5), max_in_flight: \(ChaosRun.inFlight),"
-                + " window: \(ChaosRun.window)"
+            worker: ChaosRun.settings(leaseMs: leaseMs)
         )
         let run = ChaosRun(
             rig: rig,
@@ -91,23 +86,59 @@ func chaos(
             environment: environment,
             seed: ChaosScale.seed
         )
-        try await run.startWorkers(workers)
-        for round in 1...rounds {
-            try await run.push(round)
-            try await disturb(run, round)
-            if round % 10 == 0, round < rounds { print("\(name): \(round) of \(rounds) rounds") }
-        }
+        try await run.play(name, rounds: rounds, workers: workers, disturb)
         await leave()
-        try await run.awaitEnd()
-        try await run.measureDetections()
-        let audit = try await ChaosAudit(load, rig)
-        print(run.figures(name, audit, seconds: started.duration(to: .now) / .seconds(1)))
-        expectInvariants(audit, load)
-        if isEveryDuplicateFlagged { #expect(audit.unflagged == 0, "\(audit.unflaggedTokens.prefix(5))") }
-        return (run, audit)
+        return (run, try await run.audit(name, since: started, isEveryDuplicateFlagged: isEveryDuplicateFlagged))
     } catch {
         await leave()
         throw error
+    }
+}
+
+extension Rig {
+    /// Starts a sandbox without a quota of its own that answers sends after `delayMs`.
+    fileprivate func startChaosSandbox(delayMs: Int) async throws {
+        try await startSandbox(["--quota-per-minute", "100000000", "--seed", "\(ChaosScale.seed)"])
+        guard delayMs > 0 else { return }
+        let fault = #"{"match":{"path":"/v1/"},"action":{"delay_ms":\#(delayMs)}}"#
+        _ = try await control("POST", "/faults", fault)
+    }
+}
+
+extension ChaosRun {
+    /// The section `worker` of the workers' configuration.
+    fileprivate static func settings(leaseMs: Int) -> String {
+        "lease_ms: \(leaseMs), renew_ms: \(leaseMs / 5), max_in_flight: \(inFlight), window: \(window)"
+    }
+
+    /// Starts the workers, then pushes one part of the load and disturbs the fleet in each round.
+    fileprivate func play(
+        _ name: String,
+        rounds: Int,
+        workers: Int,
+        _ disturb: (ChaosRun, Int) async throws -> Void
+    ) async throws {
+        try await startWorkers(workers)
+        for round in 1...rounds {
+            try await push(round)
+            try await disturb(self, round)
+            if round % 10 == 0, round < rounds { print("\(name): \(round) of \(rounds) rounds") }
+        }
+    }
+
+    /// Waits for the end of every job, prints the scenario's figures and expects the invariants of every scenario.
+    fileprivate func audit(
+        _ name: String,
+        since started: ContinuousClock.Instant,
+        isEveryDuplicateFlagged: Bool
+    ) async throws -> ChaosAudit {
+        try await awaitEnd()
+        try await measureDetections()
+        let audit = try await ChaosAudit(load, rig)
+        print(figures(name, audit, seconds: started.duration(to: .now) / .seconds(1)))
+        expectInvariants(audit, load)
+        if isEveryDuplicateFlagged { #expect(audit.unflagged == 0, "\(audit.unflaggedTokens.prefix(5))") }
+        return audit
     }
 }
 

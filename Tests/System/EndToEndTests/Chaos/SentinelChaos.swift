@@ -59,12 +59,8 @@ import Testing
         let first = try RedisServer(port: .plain, config: config)
         let second = try RedisServer(port: .plain, config: config + ["--replicaof", "127.0.0.1", "\(first.port)"])
         // Priority 0: never promoted.
-        let third =
-            try hasSecondReplica
-            ? RedisServer(
-                port: .plain,
-                config: config + ["--replicaof", "127.0.0.1", "\(first.port)", "--replica-priority", "0"]
-            ) : nil
+        let bystander = config + ["--replicaof", "127.0.0.1", "\(first.port)", "--replica-priority", "0"]
+        let third = try hasSecondReplica ? RedisServer(port: .plain, config: bystander) : nil
         for replica in [second, third].compactMap({ $0 }) { try Self.awaitReplica(replica) }
         let sentinels = try (0..<3).map { _ in try SentinelServer(watching: first.port, quorum: 2, config: lines) }
         defer {
@@ -72,11 +68,7 @@ import Testing
             second.stop()
             third?.stop()
         }
-        try sentinels[0].wait("the Sentinels to know each other and the replica") {
-            try sentinels.allSatisfy {
-                try $0.knows("num-other-sentinels") == "2" && $0.knows("num-slaves") == (third == nil ? "1" : "2")
-            }
-        }
+        try Self.awaitAcquaintance(of: sentinels, replicas: third == nil ? 1 : 2)
         let hosts = sentinels.map { "127.0.0.1:\($0.port)" }.joined(separator: ",")
         func url(_ sign: String) -> String { "redis-sentinel://\(sign)\(hosts)/0?master=main" }
         try await loadFunctions(url("fanfare-deploy:fanfare-deploy@"))
@@ -105,6 +97,14 @@ import Testing
             try Self.awaitReplica(servers.old)
         }
         return audit
+    }
+
+    private static func awaitAcquaintance(of sentinels: [SentinelServer], replicas: Int) throws {
+        try sentinels[0].wait("the Sentinels to know each other and the replicas") {
+            try sentinels.allSatisfy {
+                try $0.knows("num-other-sentinels") == "2" && $0.knows("num-slaves") == "\(replicas)"
+            }
+        }
     }
 
     private static func awaitReplica(_ server: RedisServer) throws {
