@@ -37,7 +37,9 @@ import Testing
                 guard file.pathExtension == "swift", !missing.isEmpty else { continue }
                 let text = try String(contentsOf: file, encoding: .utf8)
                 missing = missing.filter { name in
-                    !["struct ", "enum ", "class "].contains { text.contains($0 + name + " ") || text.contains($0 + name + ":") }
+                    ["struct ", "enum ", "class "].allSatisfy { kind in
+                        !text.contains(kind + name + " ") && !text.contains(kind + name + ":")
+                    }
                 }
             }
         }
