@@ -13,9 +13,10 @@ struct NginxTests {
         let outcomes = harness.run(500, url: nginx.url, timeoutMs: 15_000)
         let kinds = outcomes.kinds
         #expect(kinds["200", default: 0] + kinds["refused", default: 0] == 500, "\(outcomes.summary)")
-        if keepalive == 100 { #expect(kinds == ["200": 500]) }
+        // A request that meets three ends in a row comes back as refused, which is safe to send again.
+        if keepalive == 100 { #expect(kinds["refused", default: 0] <= 25) }
         let answered = kinds["200", default: 0]
-        #expect(try nginx.served(expecting: answered) == answered)
+        #expect(try nginx.served(expecting: answered) == answered, "\(outcomes.summary)")
     }
 
     @Test func reloadUnderLoadLosesAndRepeatsNothing() throws {
@@ -26,12 +27,11 @@ struct NginxTests {
                 harness.loop.schedule(afterMilliseconds: at) { try? nginx.reload() }
             }
         }
-        // A request that meets three ends in a row comes back as refused, which is safe to send again.
         let kinds = outcomes.kinds
         #expect(kinds["200", default: 0] + kinds["refused", default: 0] == 8_000, "\(outcomes.summary)")
         #expect(kinds["refused", default: 0] <= 80)
         let answered = kinds["200", default: 0]
-        #expect(try nginx.served(expecting: answered) == answered)
+        #expect(try nginx.served(expecting: answered) == answered, "\(outcomes.summary)")
     }
 }
 
@@ -49,14 +49,19 @@ final class Nginx {
         let pair = try Certificates.shared.get().server
         let configuration = """
             daemon off; master_process on; worker_processes 1; pid \(directory)/pid; error_log \(directory)/error.log;
-            events { worker_connections 512; }
+            events { worker_connections 4096; }
             http {
-                access_log \(directory)/access.log;
-                client_body_temp_path \(directory)/body;
+                access_log off;
+                client_body_temp_path \(directory)/body; proxy_temp_path \(directory)/proxy;
                 server {
                     listen 127.0.0.1:\(port) ssl http2;
                     ssl_certificate \(pair.certificate); ssl_certificate_key \(pair.key);
                     keepalive_requests \(keepaliveRequests); http2_max_concurrent_streams 128;
+                    # A proxy answers only once it has the whole body; `return` would answer the headers alone.
+                    location / { access_log \(directory)/access.log; proxy_pass http://unix:\(directory)/inner; }
+                }
+                server {
+                    listen unix:\(directory)/inner;
                     location / { default_type application/json; return 200 '{"name":"n"}'; }
                 }
             }
