@@ -1,6 +1,9 @@
-import FanfareCore
 import FanfareModel
+import Foundation
+import TestSupport
 import Testing
+
+@testable import FanfareCore
 
 @Suite struct ValidationEntryTests {
     static let long = String(repeating: "x", count: 1_025)
@@ -152,6 +155,17 @@ import Testing
             EntryBuilder.decide(["id": "mine", "nonsense": "1"])
                 == .reject(jobID: "mine", reason: "nonsense: unknown field")
         )
+    }
+
+    @Test func pageListsEveryField() throws {
+        let page = Repository.root.appendingPathComponent("Sources/Worker/FanfareWorker/Fanfare.docc/Jobs.md")
+        let text = try String(contentsOf: page, encoding: .utf8)
+        let table = text.split(separator: "\n").drop { $0 != "| Field | Rule |" }.dropFirst(2)
+        let names = table.prefix { $0.hasPrefix("|") }.flatMap { row in
+            (row.split(separator: "|").first ?? "").matches(of: /`([a-z_]+)`/).map { String($0.1) }
+        }
+        #expect(names.count == Set(names).count)
+        #expect(Set(names) == Set(EntryField.allCases.map(\.rawValue)))
     }
 
     @Test func firstFaultInTheDocumentedOrderIsReported() {
