@@ -52,8 +52,8 @@ public enum Verdict: Equatable, Sendable {
     /// Final.
     case failed(Failure)
     /// Final: the outcome of the attempt is unknown, and the job is `at_most_once`. The failure is for logs only.
-    /// `holdProjectMs` is the Retry-After of a 5xx, which concerns the project's other sends.
-    case unknown(Failure, holdProjectMs: Int64?)
+    /// `retryAfterMs` is the Retry-After of a 5xx, which concerns the project's other sends.
+    case unknown(Failure, retryAfterMs: Int64?)
     /// Wait and send this recipient again.
     case retry(Retry)
     /// The access token was refused: refresh once, send once more, and only then block the project.

@@ -90,7 +90,7 @@ import Testing
         }
         for op in Self.operations {
             let made = GroupOperation.afterDoubt(exists, op: op, key: "K")
-            #expect(made == (op == .groupCreate ? .unknown(failure, holdProjectMs: nil) : exists))
+            #expect(made == (op == .groupCreate ? .unknown(failure, retryAfterMs: nil) : exists))
             let gone = GroupOperation.afterDoubt(missing, op: op, key: "K")
             #expect(gone == (op == .groupRemove ? .managed(group: "K") : missing))
             for status in [200, 400, 401, 500] {

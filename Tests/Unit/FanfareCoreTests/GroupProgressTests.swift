@@ -36,7 +36,7 @@ import Testing
     func whatIsKeptIsReadBack(messageID: String) throws {
         var progress = GroupProgress(key: "APA91b-_:.", messageID: messageID, pending: ["a:1", "b-2", "c_3"])
         _ = progress.apply(.failed(unregistered), to: "b-2")
-        _ = progress.apply(.unknown(unregistered, holdProjectMs: nil), to: "c_3")
+        _ = progress.apply(.unknown(unregistered, retryAfterMs: nil), to: "c_3")
         let read = try #require(GroupProgress(progress.text))
         #expect(read == progress)
         #expect(GroupProgress.key(in: progress.text) == "APA91b-_:.")
@@ -91,7 +91,7 @@ import Testing
     @Test func whereAMemberIsUnknownSoIsTheGroup() {
         var progress = unreached("a", "b")
         _ = progress.apply(.failed(unregistered), to: "a")
-        _ = progress.apply(.unknown(unregistered, holdProjectMs: nil), to: "b")
+        _ = progress.apply(.unknown(unregistered, retryAfterMs: nil), to: "b")
         #expect(progress.failure(httpStatus: 200) == nil)
         #expect(!progress.isReached)
     }
@@ -99,7 +99,7 @@ import Testing
     @Test func thatNoMemberWasReachedIsKept() throws {
         var progress = unreached("a:1", "b-2")
         #expect(GroupProgress(progress.text) == progress)
-        _ = progress.apply(.unknown(unregistered, holdProjectMs: nil), to: "a:1")
+        _ = progress.apply(.unknown(unregistered, retryAfterMs: nil), to: "a:1")
         #expect(GroupProgress(progress.text) == progress)
         _ = progress.apply(.failed(unregistered), to: "b-2")
         #expect(GroupProgress(progress.text) == progress)

@@ -108,7 +108,7 @@ import Testing
                 == #"{"i":7,"group":"r","status":"sent","message_id":"","attempts":2,"failed_tokens":["x","y"]}"#
         )
         #expect(
-            try text(record(.unknown(failure, holdProjectMs: nil), kind: .topic))
+            try text(record(.unknown(failure, retryAfterMs: nil), kind: .topic))
                 == #"{"i":7,"topic":"r","status":"unknown","attempts":2}"#
         )
     }
@@ -130,7 +130,7 @@ import Testing
             record(.sent(messageID: "m", canonical: "c")),
             record(.sentPartly(messageID: "m", failedTokens: ["x"]), kind: .group),
             record(.failed(Failure(error: .internalError, action: .none))),
-            record(.unknown(Failure(error: .unspecified, action: .none), holdProjectMs: nil)),
+            record(.unknown(Failure(error: .unspecified, action: .none), retryAfterMs: nil)),
         ]
         for kept in worthKnowing {
             #expect(kept?.needsRecording(.failures) == true)

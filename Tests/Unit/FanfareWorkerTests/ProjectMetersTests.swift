@@ -26,7 +26,7 @@ import Testing
         let failure = Failure(error: .unregistered, action: .remove, httpStatus: 404)
         let verdicts: [(Verdict, String)] = [
             (.sent(messageID: "m", canonical: nil), "sent"), (.sentPartly(messageID: "m", failedTokens: []), "sent"),
-            (.failed(failure), "failed"), (.unknown(failure, holdProjectMs: nil), "unknown"),
+            (.failed(failure), "failed"), (.unknown(failure, retryAfterMs: nil), "unknown"),
             (retry(.recipient), "retry"), (.managed(group: "g"), "managed"),
             (.refreshCredential(failure), "credential_refused"), (.blockProject(failure), "project_blocked"),
         ]

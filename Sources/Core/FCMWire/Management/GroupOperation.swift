@@ -67,7 +67,7 @@ public enum GroupOperation {
     public static func afterDoubt(_ verdict: Verdict, op: Operation, key: String) -> Verdict {
         guard case .failed(let failure) = verdict else { return verdict }
         switch (op, failure.rawError) {
-        case (.groupCreate, "notification_key already exists"): return .unknown(failure, holdProjectMs: nil)
+        case (.groupCreate, "notification_key already exists"): return .unknown(failure, retryAfterMs: nil)
         case (.groupRemove, "notification_key not found"): return .managed(group: key)
         default: return verdict
         }

@@ -9,7 +9,7 @@ public enum PlainTextResponse {
     /// - Parameters:
     ///   - recipient: the token that the request named; a canonical id is one that differs from it.
     ///   - nowMs: Unix milliseconds, for a Retry-After date.
-    ///   - atMostOnce: turns an unknown outcome into the final ``Verdict/unknown(_:holdProjectMs:)``.
+    ///   - atMostOnce: turns an unknown outcome into the final ``Verdict/unknown(_:retryAfterMs:)``.
     public static func verdict(
         _ outcome: RequestOutcome,
         recipient: String,

@@ -12,7 +12,7 @@ public enum LegacyResponse {
     /// - Parameters:
     ///   - recipients: the tokens of the request, or its one topic, condition or group.
     ///   - nowMs: Unix milliseconds, for a Retry-After date.
-    ///   - atMostOnce: turns an unknown outcome into the final ``Verdict/unknown(_:holdProjectMs:)``.
+    ///   - atMostOnce: turns an unknown outcome into the final ``Verdict/unknown(_:retryAfterMs:)``.
     public static func verdicts(
         _ outcome: RequestOutcome,
         recipients: [String],

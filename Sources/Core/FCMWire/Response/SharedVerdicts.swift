@@ -27,7 +27,7 @@ enum SharedVerdicts {
             rawError: RawError.clean(reason),
             httpStatus: httpStatus
         )
-        guard !atMostOnce else { return .unknown(failure, holdProjectMs: nil) }
+        guard !atMostOnce else { return .unknown(failure, retryAfterMs: nil) }
         return .retry(Retry(failure: failure, cause: .unanswered, isAmbiguous: true))
     }
 
@@ -36,7 +36,7 @@ enum SharedVerdicts {
     static func serverError(_ failure: Failure, retryAfterMs: Int64?, atMostOnce: Bool) -> Verdict {
         let isAmbiguous = failure.httpStatus != 503 || retryAfterMs == nil
         if isAmbiguous, atMostOnce {
-            return .unknown(failure, holdProjectMs: retryAfterMs)
+            return .unknown(failure, retryAfterMs: retryAfterMs)
         }
         return .retry(
             Retry(

@@ -18,7 +18,7 @@ public enum V1Response {
     /// - Parameters:
     ///   - kind: what the recipient is named by; it decides whether a quota is a topic's or a device's.
     ///   - nowMs: Unix milliseconds, for a Retry-After date.
-    ///   - atMostOnce: turns an unknown outcome into the final ``Verdict/unknown(_:holdProjectMs:)``.
+    ///   - atMostOnce: turns an unknown outcome into the final ``Verdict/unknown(_:retryAfterMs:)``.
     public static func verdict(
         _ outcome: RequestOutcome,
         kind: RecipientKind,

@@ -9,7 +9,7 @@ public import FanfareModel
 public enum XMPPResponse {
     /// - Parameters:
     ///   - recipient: what the message was addressed to; a canonical id is one that differs from it.
-    ///   - atMostOnce: turns an unknown outcome into the final ``Verdict/unknown(_:holdProjectMs:)``.
+    ///   - atMostOnce: turns an unknown outcome into the final ``Verdict/unknown(_:retryAfterMs:)``.
     public static func verdict(
         _ outcome: RequestOutcome,
         kind: RecipientKind,

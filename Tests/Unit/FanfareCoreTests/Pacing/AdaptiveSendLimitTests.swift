@@ -19,7 +19,7 @@ import Testing
             (.failed(failure), false),
             (.refreshCredential(failure), false),
             (.blockProject(failure), false),
-            (.unknown(failure, holdProjectMs: nil), true),
+            (.unknown(failure, retryAfterMs: nil), true),
             (retry(.answered), true),
             (retry(.unanswered), true),
             (retry(.refused), true),

@@ -8,7 +8,7 @@ import Testing
 @Suite struct GroupDeliveryTests {
     private typealias Rules = OutcomeRulesTests
     private static let sent = Verdict.sent(messageID: "m", canonical: nil)
-    private static let unknown = Verdict.unknown(Rules.unavailable, holdProjectMs: nil)
+    private static let unknown = Verdict.unknown(Rules.unavailable, retryAfterMs: nil)
     private static let dead = Verdict.failed(Rules.dead)
     private static let mismatch = Verdict.failed(
         Failure(error: .senderIDMismatch, action: .fixCredentials, httpStatus: 403)

@@ -212,7 +212,7 @@ import Testing
         after("sent to an ending job", sent, "sent 1", ending: .cancelled),
         after("sent after an attempt in doubt", sent, "sent? 2", tried(1, maybeDuplicate: true)),
         after("dead", .failed(dead), "failed UNREGISTERED 1"),
-        after("unknown at most once", .unknown(unavailable, holdProjectMs: nil), "unknown 1"),
+        after("unknown at most once", .unknown(unavailable, retryAfterMs: nil), "unknown 1"),
         after("waits", retry(), "retry 10000 1"),
         after("waits longer", retry(), "retry 20000 2", tried(1, agoMs: 15_000)),
         after("waits for Retry-After", retry { $0.retryAfterMs = 77_000 }, "retry 77000 1"),
