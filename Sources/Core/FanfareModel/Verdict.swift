@@ -114,7 +114,7 @@ public struct Retry: Equatable, Sendable {
     /// The least wait before any jitter, in milliseconds.
     public var floorMs: Int64
     /// True when the recipient may have got the message already.
-    public var isAmbiguous: Bool
+    public var mayHaveArrived: Bool
     /// False when the request certainly never left.
     public var countsAttempt: Bool
     /// All members of a device group if FCM named them and reached none: they are sent to one by one. Empty for
@@ -127,7 +127,7 @@ public struct Retry: Equatable, Sendable {
         scope: Scope = .recipient,
         retryAfterMs: Int64? = nil,
         floorMs: Int64 = 10_000,
-        isAmbiguous: Bool = false,
+        mayHaveArrived: Bool = false,
         countsAttempt: Bool = true
     ) {
         self.failure = failure
@@ -135,7 +135,7 @@ public struct Retry: Equatable, Sendable {
         self.scope = scope
         self.retryAfterMs = retryAfterMs
         self.floorMs = floorMs
-        self.isAmbiguous = isAmbiguous
+        self.mayHaveArrived = mayHaveArrived
         self.countsAttempt = countsAttempt
     }
 }

@@ -83,7 +83,7 @@ extension FuzzTarget {
     private static func judge(_ verdict: Verdict, _ atMostOnce: Bool) {
         switch verdict {
         case .retry(let retry):
-            check(!(atMostOnce && retry.isAmbiguous), "an unknown outcome is not sent again")
+            check(!(atMostOnce && retry.mayHaveArrived), "an unknown outcome is not sent again")
             check(retry.floorMs >= 10_000, "a retry waits")
             bounded(retry.failure)
         case .failed(let failure), .refreshCredential(let failure), .blockProject(let failure): bounded(failure)

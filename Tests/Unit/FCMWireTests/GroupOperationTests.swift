@@ -61,7 +61,7 @@ import Testing
                     Issue.record("a get is asked again")
                     continue
                 }
-                #expect(!retry.isAmbiguous)
+                #expect(!retry.mayHaveArrived)
             case .groupCreate: #expect(verdict == .managed(group: ""))
             default: #expect(verdict == .managed(group: "K"))
             }
@@ -119,7 +119,7 @@ import Testing
             Issue.record("asked again")
             return
         }
-        #expect(!retry.isAmbiguous && retry.cause == .unanswered)
+        #expect(!retry.mayHaveArrived && retry.cause == .unanswered)
     }
 
     @Test(arguments: [
@@ -133,7 +133,7 @@ import Testing
                 Issue.record("asked again")
                 continue
             }
-            #expect(!retry.isAmbiguous && retry.scope == .recipient)
+            #expect(!retry.mayHaveArrived && retry.scope == .recipient)
         }
     }
 

@@ -50,9 +50,9 @@ import Testing
         )
     }
 
-    private static func isAmbiguous(_ verdict: Verdict, atMostOnce: Bool) -> Bool {
+    private static func mayHaveArrived(_ verdict: Verdict, atMostOnce: Bool) -> Bool {
         switch verdict {
-        case .retry(let retry): !atMostOnce && retry.isAmbiguous && retry.cause == .unanswered
+        case .retry(let retry): !atMostOnce && retry.mayHaveArrived && retry.cause == .unanswered
         case .unknown: atMostOnce
         default: false
         }
@@ -93,7 +93,7 @@ import Testing
                     let isRight =
                         length >= ends[index]
                         ? verdict == Self.entries[index].verdict
-                        : Self.isAmbiguous(verdict, atMostOnce: atMostOnce)
+                        : Self.mayHaveArrived(verdict, atMostOnce: atMostOnce)
                     #expect(isRight, "\(index) of a body cut at \(length): \(verdict)")
                 }
             }
@@ -115,7 +115,7 @@ import Testing
             let isRight =
                 length >= end
                 ? verdict == .sent(messageID: "m", canonical: nil)
-                : Self.isAmbiguous(verdict, atMostOnce: atMostOnce)
+                : Self.mayHaveArrived(verdict, atMostOnce: atMostOnce)
             #expect(isRight, "cut at \(length): \(verdict)")
         }
     }
@@ -137,12 +137,12 @@ import Testing
                     kind: kind,
                     atMostOnce: atMostOnce
                 )[0]
-                #expect(Self.isAmbiguous(verdict, atMostOnce: atMostOnce), "\(cut): \(verdict)")
+                #expect(Self.mayHaveArrived(verdict, atMostOnce: atMostOnce), "\(cut): \(verdict)")
             }
         }
         for isComplete in [false, true] {
             let verdict = Self.verdicts(answer(200, body, isComplete: isComplete), 1, kind: kind)[0]
-            #expect(!Self.isAmbiguous(verdict, atMostOnce: false), "\(verdict)")
+            #expect(!Self.mayHaveArrived(verdict, atMostOnce: false), "\(verdict)")
         }
     }
 
@@ -156,7 +156,7 @@ import Testing
     func aListThatDoesNotFitProvesNothing(body: String) {
         for atMostOnce in [false, true] {
             for verdict in Self.verdicts(answer(200, body, isComplete: false), 2, atMostOnce: atMostOnce) {
-                #expect(Self.isAmbiguous(verdict, atMostOnce: atMostOnce), "\(verdict)")
+                #expect(Self.mayHaveArrived(verdict, atMostOnce: atMostOnce), "\(verdict)")
             }
         }
     }
@@ -173,7 +173,7 @@ import Testing
             let verdicts = Self.verdicts(answer(200, body, isComplete: isComplete), 2)
             let sent = Verdict.sent(messageID: "a", canonical: nil)
             #expect(verdicts.count == 2 && verdicts.prefix(known).allSatisfy { $0 == sent }, "\(verdicts)")
-            #expect(verdicts.dropFirst(known).allSatisfy { Self.isAmbiguous($0, atMostOnce: false) }, "\(verdicts)")
+            #expect(verdicts.dropFirst(known).allSatisfy { Self.mayHaveArrived($0, atMostOnce: false) }, "\(verdicts)")
         }
     }
 
@@ -196,7 +196,7 @@ import Testing
                     atMostOnce: atMostOnce
                 )
                 let isRight =
-                    length >= end ? verdict == first : Self.isAmbiguous(verdict, atMostOnce: atMostOnce)
+                    length >= end ? verdict == first : Self.mayHaveArrived(verdict, atMostOnce: atMostOnce)
                 #expect(isRight, "cut at \(length): \(verdict)")
             }
         }

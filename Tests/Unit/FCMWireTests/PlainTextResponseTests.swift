@@ -63,7 +63,7 @@ import Testing
             Issue.record("tried again: \(body)")
             return
         }
-        #expect(retry.isAmbiguous && retry.cause == .unanswered)
+        #expect(retry.mayHaveArrived && retry.cause == .unanswered)
         let once = Self.verdict(answer(200, body, type: type), atMostOnce: true)
         guard case .unknown = once else {
             Issue.record("unknown: \(once)")
@@ -93,8 +93,8 @@ import Testing
             return
         }
         #expect(held.failure.error == .unavailable && held.failure.rawError == "Unavailable")
-        #expect(held.retryAfterMs == 20_000 && held.scope == .project && !held.isAmbiguous)
-        #expect(doubtful.isAmbiguous && doubtful.retryAfterMs == nil)
+        #expect(held.retryAfterMs == 20_000 && held.scope == .project && !held.mayHaveArrived)
+        #expect(doubtful.mayHaveArrived && doubtful.retryAfterMs == nil)
         let once = Self.verdict(answer(500, "", type: nil), atMostOnce: true)
         guard case .unknown = once else {
             Issue.record("unknown: \(once)")

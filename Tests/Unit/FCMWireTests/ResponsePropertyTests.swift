@@ -34,8 +34,8 @@ import Testing
                 switch (fate, verdict) {
                 case (0, .sent("m\(index)", nil)), (1, .sent("m\(index)", "c\(index)")): break
                 case (2, .failed(let failure)) where failure.error == .unregistered: break
-                case (3, .retry(let retry)) where !retry.isAmbiguous: break
-                case (4, .retry(let retry)) where retry.isAmbiguous: break
+                case (3, .retry(let retry)) where !retry.mayHaveArrived: break
+                case (4, .retry(let retry)) where retry.mayHaveArrived: break
                 default: Issue.record("index \(index): fate \(fate), \(verdict)")
                 }
             }
@@ -134,7 +134,7 @@ import Testing
     private func check(_ verdict: Verdict, atMostOnce: Bool) {
         switch verdict {
         case .retry(let retry):
-            #expect(!(atMostOnce && retry.isAmbiguous), "an unknown outcome must not be sent again")
+            #expect(!(atMostOnce && retry.mayHaveArrived), "an unknown outcome must not be sent again")
             #expect(retry.floorMs >= 10_000)
             #expect(retry.retryAfterMs.map { (1...RetryAfterParser.maximumMs).contains($0) } ?? true)
             #expect(retry.failure.rawError.utf8.count <= RawError.maximumBytes)

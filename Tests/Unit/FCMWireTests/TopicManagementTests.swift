@@ -40,7 +40,7 @@ import Testing
                 Issue.record("tried again: \(index)")
                 continue
             }
-            #expect(retry.failure.error == error && retry.floorMs == floorMs && !retry.isAmbiguous, "\(index)")
+            #expect(retry.failure.error == error && retry.floorMs == floorMs && !retry.mayHaveArrived, "\(index)")
         }
     }
 
@@ -55,7 +55,7 @@ import Testing
                 Issue.record("asked again: \(verdict)")
                 continue
             }
-            #expect(!retry.isAmbiguous && retry.cause == .unanswered)
+            #expect(!retry.mayHaveArrived && retry.cause == .unanswered)
         }
     }
 
@@ -91,7 +91,7 @@ import Testing
                 Issue.record("tried again: \(verdict)")
                 continue
             }
-            #expect(retry.retryAfterMs == 20_000 && retry.scope == .recipient && !retry.isAmbiguous)
+            #expect(retry.retryAfterMs == 20_000 && retry.scope == .recipient && !retry.mayHaveArrived)
         }
     }
 
@@ -109,7 +109,7 @@ import Testing
             let tokens = (0..<count).map { "t\($0)" }
             let verdicts = Self.verdicts(.answered(httpAnswer), tokens)
             #expect(verdicts.count == count)
-            for case .retry(let retry) in verdicts { #expect(!retry.isAmbiguous) }
+            for case .retry(let retry) in verdicts { #expect(!retry.mayHaveArrived) }
         }
     }
 }
@@ -209,6 +209,6 @@ import Testing
             Issue.record("asked again: \(verdict)")
             return
         }
-        #expect(!retry.isAmbiguous && verdict.holdProjectMs == nil)
+        #expect(!retry.mayHaveArrived && verdict.holdProjectMs == nil)
     }
 }

@@ -224,7 +224,7 @@ private func verdict(
             Issue.record("not retried")
             return
         }
-        #expect(retry.isAmbiguous && retry.cause == .unanswered && retry.countsAttempt && retry.floorMs == 10_000)
+        #expect(retry.mayHaveArrived && retry.cause == .unanswered && retry.countsAttempt && retry.floorMs == 10_000)
         guard case .unknown(let failure, nil) = verdict(answer(status, body, type: type), atMostOnce: true) else {
             Issue.record("not unknown")
             return
@@ -280,9 +280,9 @@ private func verdict(
                 Issue.record("not retried")
                 return
             }
-            #expect(!unsent.countsAttempt && !unsent.isAmbiguous && unsent.cause == .unsent)
+            #expect(!unsent.countsAttempt && !unsent.mayHaveArrived && unsent.cause == .unsent)
             #expect(unsent.failure == Failure(error: .transport, action: .none, rawError: "refused"))
-            #expect(refused.countsAttempt && !refused.isAmbiguous && refused.cause == .refused)
+            #expect(refused.countsAttempt && !refused.mayHaveArrived && refused.cause == .refused)
         }
     }
 
@@ -291,7 +291,7 @@ private func verdict(
             Issue.record("not retried")
             return
         }
-        #expect(retry.isAmbiguous && retry.cause == .unanswered && retry.floorMs == 10_000)
+        #expect(retry.mayHaveArrived && retry.cause == .unanswered && retry.floorMs == 10_000)
         guard case .unknown = verdict(.ambiguous(reason: "reset"), atMostOnce: true) else {
             Issue.record("sent again")
             return
@@ -304,7 +304,7 @@ private func verdict(
             Issue.record("not retried")
             return
         }
-        #expect(!retry.isAmbiguous && retry.failure.error == .unspecified && retry.failure.httpStatus == status)
+        #expect(!retry.mayHaveArrived && retry.failure.error == .unspecified && retry.failure.httpStatus == status)
     }
 
     @Test func theRawErrorIsCleanAndBounded() {

@@ -71,7 +71,7 @@ import Testing
             Issue.record("tried again")
             return
         }
-        #expect(retry.failure.error == .unavailable && !retry.isAmbiguous && retry.countsAttempt)
+        #expect(retry.failure.error == .unavailable && !retry.mayHaveArrived && retry.countsAttempt)
     }
 
     /// The page's own example of partial success has no message_id.
@@ -91,7 +91,7 @@ import Testing
             Issue.record("sent again")
             return
         }
-        #expect(!retry.countsAttempt && !retry.isAmbiguous && retry.floorMs == 0 && retry.cause == .refused)
+        #expect(!retry.countsAttempt && !retry.mayHaveArrived && retry.floorMs == 0 && retry.cause == .refused)
     }
 
     @Test func anUnknownCodeIsFinalAndOneThatIsMissingIsNot() {
@@ -102,7 +102,7 @@ import Testing
                 Issue.record("refused for no reason, tried again: \(members)")
                 continue
             }
-            #expect(!retry.isAmbiguous && retry.floorMs == 10_000)
+            #expect(!retry.mayHaveArrived && retry.floorMs == 10_000)
         }
     }
 
@@ -112,7 +112,7 @@ import Testing
             Issue.record("not held against the recipient")
             return
         }
-        #expect(retry.isAmbiguous)
+        #expect(retry.mayHaveArrived)
     }
 
     @Test(arguments: [
@@ -127,7 +127,7 @@ import Testing
             Issue.record("an unknown outcome")
             return
         }
-        #expect(retry.isAmbiguous && retry.cause == .unanswered)
+        #expect(retry.mayHaveArrived && retry.cause == .unanswered)
         guard case .unknown = Self.verdict(json, atMostOnce: true) else {
             Issue.record("not sent again")
             return
@@ -147,7 +147,7 @@ import Testing
             Issue.record("by what is proved")
             return
         }
-        #expect(lost.isAmbiguous && !unsent.isAmbiguous && !refused.isAmbiguous)
+        #expect(lost.mayHaveArrived && !unsent.mayHaveArrived && !refused.mayHaveArrived)
         #expect(!unsent.countsAttempt)
     }
 

@@ -131,7 +131,7 @@ import Testing
     }
 
     @Test func unansweredAttemptEndsAsUnknown() {
-        let lost = Retry(failure: Self.transport, cause: .unanswered, isAmbiguous: true)
+        let lost = Retry(failure: Self.transport, cause: .unanswered, mayHaveArrived: true)
         #expect(decide(lost) == .wait(untilMs: Self.start + 10_000))
         #expect(decide(lost, after: Self.hour) == .unknown(Self.transport))
         #expect(decide(lost, lifetimeMs: 0) == .unknown(Self.transport))

@@ -61,7 +61,7 @@ public enum TopicSubscription {
         default: break
         }
         guard case .retry(var retry) = verdict else { return verdict }
-        retry.isAmbiguous = false
+        retry.mayHaveArrived = false
         // The quota of management is not that of sends, which go on.
         if retry.scope == .project { retry.scope = .recipient }
         return .retry(retry)

@@ -28,14 +28,14 @@ enum SharedVerdicts {
             httpStatus: httpStatus
         )
         guard !atMostOnce else { return .unknown(failure, retryAfterMs: nil) }
-        return .retry(Retry(failure: failure, cause: .unanswered, isAmbiguous: true))
+        return .retry(Retry(failure: failure, cause: .unanswered, mayHaveArrived: true))
     }
 
     /// The verdict on a status of 500 to 599. A 503 with Retry-After was not processed; after any other the message may
     /// have been sent. Retry-After concerns the whole project.
     static func serverError(_ failure: Failure, retryAfterMs: Int64?, atMostOnce: Bool) -> Verdict {
-        let isAmbiguous = failure.httpStatus != 503 || retryAfterMs == nil
-        if isAmbiguous, atMostOnce {
+        let mayHaveArrived = failure.httpStatus != 503 || retryAfterMs == nil
+        if mayHaveArrived, atMostOnce {
             return .unknown(failure, retryAfterMs: retryAfterMs)
         }
         return .retry(
@@ -44,7 +44,7 @@ enum SharedVerdicts {
                 scope: retryAfterMs == nil ? .recipient : .project,
                 retryAfterMs: retryAfterMs,
                 floorMs: CodeTable.shortFloorMs,
-                isAmbiguous: isAmbiguous
+                mayHaveArrived: mayHaveArrived
             )
         )
     }

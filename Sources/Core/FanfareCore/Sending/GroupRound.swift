@@ -57,7 +57,7 @@ extension Retry {
     /// The longer wait of two, and the graver doubt.
     fileprivate func joined(with other: Retry) -> Retry {
         var both = (other.retryAfterMs ?? other.floorMs) > (retryAfterMs ?? floorMs) ? other : self
-        both.isAmbiguous = isAmbiguous || other.isAmbiguous
+        both.mayHaveArrived = mayHaveArrived || other.mayHaveArrived
         both.countsAttempt = countsAttempt || other.countsAttempt
         return both
     }

@@ -66,7 +66,7 @@ public final class SendJob {
 
     /// Whether an attempt that ended with this retry may have been carried out.
     func isDoubtful(_ retry: Retry) -> Bool {
-        guard isManagement else { return retry.isAmbiguous }
+        guard isManagement else { return retry.mayHaveArrived }
         guard remembersDoubt else { return false }
         let status = retry.failure.httpStatus
         // A 503 with Retry-After was answered before the operation began.

@@ -165,7 +165,7 @@ import Testing
     /// Members wait together: as long as the longest, in doubt if one is.
     @Test func aRoundWaitsForItsSlowestMember() throws {
         var round = round(["a", "b"])
-        let ambiguous = Retry(failure: Rules.unavailable, cause: .unanswered, isAmbiguous: true)
+        let ambiguous = Retry(failure: Rules.unavailable, cause: .unanswered, mayHaveArrived: true)
         round.answered(.retry(Retry(failure: Rules.unavailable, retryAfterMs: 44_000)), member: try next(&round))
         round.answered(.retry(ambiguous), member: try next(&round))
         #expect(Rules.short(settle(round)) == "retry 44000? 2")

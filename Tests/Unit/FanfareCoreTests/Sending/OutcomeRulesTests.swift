@@ -200,7 +200,7 @@ import Testing
     }
     private static let unanswered = retry {
         $0.cause = .unanswered
-        $0.isAmbiguous = true
+        $0.mayHaveArrived = true
     }
     private static let sent = Verdict.sent(messageID: "m", canonical: nil)
     private static let blocked = Verdict.blockProject(
