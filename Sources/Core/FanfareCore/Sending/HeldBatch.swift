@@ -86,7 +86,7 @@ public struct HeldBatch {
     }
 
     /// Positions that an earlier worker may have sent.
-    var doubtful: [Int] { recipients.indices.filter { recipients[$0].fate == .maybeSent } }
+    var maybeSent: [Int] { recipients.indices.filter { recipients[$0].fate == .maybeSent } }
 }
 
 /// A job whose batches this worker holds.

@@ -74,7 +74,7 @@ extension SendMachine {
             )
         }
         let situation = situation(slot)
-        for position in batches[slot].doubtful {
+        for position in batches[slot].maybeSent {
             write(rules.doubtful(batches[slot].recipients[position], situation), position, slot)
         }
         switch batches[slot].state {
