@@ -15,7 +15,7 @@ public struct IntakeMachine<Entry: IntakeEntry> {
         /// - Parameters:
         ///   - reply: nil for an answer that cannot be read: another version of the library may have written it.
         ///   - isOurs: the job was handed over under the name that is still this worker's.
-        case handedOver(Entry, reply: IntakeReply?, isOurs: Bool)
+        case answered(Entry, reply: IntakeReply?, isOurs: Bool)
         /// - Parameter isNew: this call took the entry out of the stream.
         case rejected(Entry, isNew: Bool)
         /// Redis did not do it: the entry stays pending.
@@ -60,8 +60,8 @@ public struct IntakeMachine<Entry: IntakeEntry> {
         case .received(let entries):
             for entry in entries { buffer.append(entry) }
             begin(&actions)
-        case .handedOver(let entry, .reject(let reason), _): actions.append(.reject(entry, reason: reason))
-        case .handedOver(let entry, let reply, let isOurs):
+        case .answered(let entry, .reject(let reason), _): actions.append(.reject(entry, reason: reason))
+        case .answered(let entry, let reply, let isOurs):
             apply(reply, isOurs: isOurs, to: entry, &actions)
             finish(entry, &actions)
         case .rejected(let entry, let isNew):

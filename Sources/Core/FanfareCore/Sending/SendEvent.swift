@@ -8,7 +8,7 @@ public enum SendEvent {
     /// Redis lent permits with a hand-over.
     case permitsLent(Int, askedNs: UInt64)
     /// Intake handed a job of one batch over to this worker.
-    indirect case handedOver(Claim, JobSpec, ProtocolAdapter)
+    indirect case batchTaken(Claim, JobSpec, ProtocolAdapter)
     indirect case specLoaded(job: String, JobSpec)
     /// The job has no spec: it ended meanwhile.
     case specMissing(job: String)

@@ -5,7 +5,7 @@ internal import StreamWire
 extension SendMachine {
     // MARK: Begin
 
-    mutating func handedOver(_ claim: Claim, _ spec: JobSpec, _ adapter: ProtocolAdapter) {
+    mutating func batchTaken(_ claim: Claim, _ spec: JobSpec, _ adapter: ProtocolAdapter) {
         let job = jobSlot(claim.job)
         if jobs[job]?.job == nil { load(job, spec, adapter) }
         begin(claim, job)

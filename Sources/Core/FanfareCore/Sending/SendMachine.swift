@@ -174,7 +174,7 @@ public struct SendMachine {
         switch event {
         case .claimReplied(let reply, let askedNs): replied(reply, askedNs: askedNs)
         case .permitsLent(let count, let askedNs): permits.lent(count, at: askedNs)
-        case .handedOver(let claim, let spec, let adapter): handedOver(claim, spec, adapter)
+        case .batchTaken(let claim, let spec, let adapter): batchTaken(claim, spec, adapter)
         case .specLoaded(let job, let spec): loaded(job, spec)
         case .specMissing(let job): forget(job)
         case .specUnreadable(let job): unreadable(job)

@@ -81,7 +81,7 @@ final class Intake {
     private func activate(_ entry: PendingEntry, epoch: String) {
         guard let call = entry.call, let adapter = entry.adapter else { return }
         let claim = Claim(job: call.job.id, epoch: epoch, watermark: call.window, taken: call.recipients ?? [])
-        sends.handleAndSend(.handedOver(claim, call.spec, adapter))
+        sends.handleAndSend(.batchTaken(claim, call.spec, adapter))
     }
 
     // MARK: Hand-over
@@ -125,7 +125,7 @@ final class Intake {
             case .success(let value):
                 let reply = IntakeReply(value)
                 if reply == .queued { pending.audience = AudienceReply(value) }
-                handle(.handedOver(pending, reply: reply, isOurs: leaseName == project.leaseName))
+                handle(.answered(pending, reply: reply, isOurs: leaseName == project.leaseName))
             }
         }
     }

@@ -276,6 +276,6 @@ final class Runner {
             taken: RecipientList(given.indexes.map { job.recipient($0) })
         )
         machine.handle(.permitsLent(permits, askedNs: process.local(call.sentAt)), now: instant, into: &actions)
-        handle(.handedOver(claim, job.spec, job.adapter))
+        handle(.batchTaken(claim, job.spec, job.adapter))
     }
 }

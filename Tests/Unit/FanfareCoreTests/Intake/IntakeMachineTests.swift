@@ -33,14 +33,14 @@ import Testing
     )
     func handOverEndsTheEntry(_ reply: IntakeReply?, isOurs: Bool, actions: [String]) {
         var machine = machine()
-        #expect(machine.texts(.handedOver(Self.entry, reply: reply, isOurs: isOurs)) == actions)
+        #expect(machine.texts(.answered(Self.entry, reply: reply, isOurs: isOurs)) == actions)
         #expect(machine.isIdle)
     }
 
     @Test(arguments: [(true, ["count rejected", "read"]), (false, ["read"])])
     func refusedEntryIsRejectedAndThenEnds(isNew: Bool, actions: [String]) {
         var machine = machine()
-        #expect(machine.texts(.handedOver(Self.entry, reply: .reject(reason: "why"), isOurs: true)) == ["reject a why"])
+        #expect(machine.texts(.answered(Self.entry, reply: .reject(reason: "why"), isOurs: true)) == ["reject a why"])
         #expect(!machine.isIdle)
         #expect(machine.texts(.rejected(Self.entry, isNew: isNew)) == actions)
         #expect(machine.isIdle)
@@ -52,7 +52,7 @@ import Testing
         let entries = ["a", "b", "c"].map { TestEntry($0, large) }
         #expect(machine.texts(.received(entries)) == ["check a"])
         #expect(machine.demand(now: 0).isFull)
-        #expect(machine.texts(.handedOver(entries[0], reply: .gone, isOurs: true)) == ["check b", "read"])
+        #expect(machine.texts(.answered(entries[0], reply: .gone, isOurs: true)) == ["check b", "read"])
         #expect(machine.texts(.rejected(entries[1], isNew: false)) == ["check c", "read"])
     }
 
@@ -71,7 +71,7 @@ import Testing
         var machine = machine()
         #expect(machine.texts(.leftoversFound).isEmpty)
         #expect(machine.demand(now: 0).leftovers == .due)
-        _ = machine.texts(.handedOver(Self.entry, reply: .done, isOurs: true))
+        _ = machine.texts(.answered(Self.entry, reply: .done, isOurs: true))
         #expect(machine.demand(now: 0).leftovers == .readable)
     }
 }

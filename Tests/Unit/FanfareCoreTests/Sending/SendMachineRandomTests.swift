@@ -122,7 +122,7 @@ private struct RandomRun {
             let adapter = try? ProtocolAdapter(spec, job: job, settings: transport)
         {
             rig.handle(.permitsLent(count, askedNs: rig.now.monotonicNs))
-            rig.handle(.handedOver(claim, spec, adapter))
+            rig.handle(.batchTaken(claim, spec, adapter))
         } else {
             rig.claim(claim, permits: below(12))
         }

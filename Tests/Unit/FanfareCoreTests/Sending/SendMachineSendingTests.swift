@@ -41,7 +41,7 @@ import Testing
         let spec = JobSpec.message()
         let adapter = try ProtocolAdapter(spec, job: "j", settings: .init())
         rig.handle(.permitsLent(1, askedNs: rig.now.monotonicNs))
-        rig.handle(.handedOver(.of(), spec, adapter))
+        rig.handle(.batchTaken(.of(), spec, adapter))
         rig.send()
         #expect(rig.positions == [[0]])
         rig.answer(.sent())
