@@ -78,7 +78,7 @@ public struct HeldBatch {
     var mayBeClosed: Bool { state == .closed || (pass == .retry && open == 0 && openFlushes > 0) }
 
     /// Marks a position as reported; false if it was before.
-    mutating func close(_ position: Int) -> Bool {
+    mutating func finish(_ position: Int) -> Bool {
         guard recipients[position].fate != .finished else { return false }
         recipients[position].fate = .finished
         open -= 1

@@ -8,7 +8,7 @@ extension SendMachine {
     mutating func batchTaken(_ claim: Claim, _ spec: JobSpec, _ adapter: ProtocolAdapter) {
         let job = jobSlot(claim.job)
         if jobs[job]?.job == nil { load(job, spec, adapter) }
-        begin(claim, job)
+        beginBatch(claim, job)
     }
 
     mutating func claimed(_ claim: Claim) {
@@ -25,11 +25,11 @@ extension SendMachine {
                 actions.append(.enterQuarantine)
             }
         }
-        begin(claim, job)
+        beginBatch(claim, job)
         if !isKnown { actions.append(.loadSpec(job: claim.job)) }
     }
 
-    private mutating func begin(_ claim: Claim, _ job: Int) {
+    private mutating func beginBatch(_ claim: Claim, _ job: Int) {
         let slot = insert(HeldBatch(claim, job: job, startedNs: now.monotonicNs))
         if let ending = claim.ending.flatMap(ResultStatus.init) { jobs[job]?.ending = ending }
         if let ending = jobs[job]?.ending { batches[slot].state = batches[slot].state.after(.end(ending)) }

@@ -46,7 +46,7 @@ extension SendMachine {
 
     private mutating func writeResult(_ record: ResultRecord, _ position: Int, _ slot: Int) {
         let job = sendJob(slot)
-        guard batches[slot].close(position) else { return }
+        guard batches[slot].finish(position) else { return }
         actions.append(.meter(.finished(record.status, record.failure?.error, maybeDup: record.maybeDup)))
         touch(slot)
         if record.status == .sent, job.isSubscribing {
@@ -61,7 +61,7 @@ extension SendMachine {
 
     private mutating func writeRetry(_ position: Int, _ slot: Int, dueMs: Int64, isParked: Bool) {
         let recipient = batches[slot].recipients[position]
-        guard batches[slot].close(position) else { return }
+        guard batches[slot].finish(position) else { return }
         touch(slot)
         // A batch that is lost decides nothing: its recipients belong to the next holder.
         if !batches[slot].state.isLost {

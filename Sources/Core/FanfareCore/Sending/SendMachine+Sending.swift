@@ -61,7 +61,7 @@ extension SendMachine {
             guard gate.blockReason == nil || batches[slot].isProbe || batches[slot].source.isManagement else {
                 continue
             }
-            let hasRoom = send(slot, &room)
+            let hasRoom = sendBatch(slot, &room)
             recount(slot)
             if unsentCount(slot) == 0 {
                 done += 1
@@ -76,7 +76,7 @@ extension SendMachine {
     }
 
     /// Sends what it can of one batch; false when there is no room for more.
-    private mutating func send(_ slot: Int, _ room: inout Room) -> Bool {
+    private mutating func sendBatch(_ slot: Int, _ room: inout Room) -> Bool {
         let job = sendJob(slot)
         if let failure = jobs[batches[slot].job]?.abort ?? job.untranslatable {
             failUnsent(slot, failure)
@@ -93,11 +93,11 @@ extension SendMachine {
                 return adapter.isManagement || (most > 1 && permits.available(now: now.monotonicNs) > 0)
             }
             if !rounds.isEmpty, let position = rounds[slot]?.position, let member = rounds[slot]?.next() {
-                begin(slot, Positions(position), member: member, job, adapter, &room)
+                beginRequest(slot, Positions(position), member: member, job, adapter, &room)
             } else {
                 batches[slot].unsent.next(count, sharing: most > 1, into: &candidates)
                 guard !candidates.isEmpty else { return true }
-                if let sendable = sendable(slot, job) { begin(slot, sendable, job, adapter, &room) }
+                if let sendable = sendable(slot, job) { beginRequest(slot, sendable, job, adapter, &room) }
                 if most == 1 { requestWatermark(slot, window: window) }
             }
         }
@@ -205,7 +205,7 @@ extension SendMachine {
 
     // MARK: One request
 
-    private mutating func begin(
+    private mutating func beginRequest(
         _ slot: Int,
         _ positions: Positions,
         member: String? = nil,
