@@ -42,7 +42,7 @@ import Testing
                 call.returned = dice.skewed(0...5)
                 call.permitsSingle = dice.skewed(0...20)
                 call.permitsFanout = dice.skewed(0...2_000)
-                if turn >= 40 { call.unit = dice.chance(0.5) ? 0 : dice.skewed(1...1_200) }
+                if turn >= 40 { call.multicast = dice.chance(0.5) ? 0 : dice.skewed(1...1_200) }
                 if turn >= 20, dice.chance(0.9) { call.answers = Self.report(&dice) }
                 guard case .reply(let reply)? = ClaimReply.parse(try await client.send(call.command(keys))) else {
                     throw TestFailure("claim gave no reply")
@@ -52,7 +52,7 @@ import Testing
                     returned: call.returned,
                     single: call.permitsSingle,
                     fanout: call.permitsFanout,
-                    unit: call.unit,
+                    unit: call.multicast,
                     nowMs: reply.nowMs
                 )
                 #expect(reply.permits == lent && reply.holdMs == governor.holdMs(nowMs: reply.nowMs), "turn \(turn)")
@@ -101,7 +101,7 @@ extension LibraryConformanceTests {
                 (call.returned, call.permitsSingle, call.permitsFanout) = (
                     request.returned, request.single, request.fanout
                 )
-                (call.unit, call.answers) = (request.unit, request.report)
+                (call.multicast, call.answers) = (request.unit, request.report)
                 guard case .reply(let reply)? = ClaimReply.parse(try await client.send(call.command(keys))) else {
                     throw TestFailure("claim gave no reply")
                 }

@@ -103,7 +103,7 @@ import Testing
     @Test func multicastGetsAllItsPermitsOrNone() async throws {
         try await withBench { bench in
             var ask = call("w1", fanout: 2_500)
-            ask.unit = 1_000
+            ask.multicast = 1_000
             let first = try await bench.claim(ask).permits
             let second = try await bench.claim(ask).permits
             #expect(first == 1_000 && second == 0, "the debt is not paid")
@@ -131,7 +131,7 @@ import Testing
                 #expect(try await bench.record(record, "w1") == .ok(abort: ""))
             }
             var ask = call("w1", single: 10)
-            (ask.most, ask.wanted, ask.wantedSingle, ask.retries, ask.unit) = (10, 100, 100, 2, unit)
+            (ask.most, ask.wanted, ask.wantedSingle, ask.retries, ask.multicast) = (10, 100, 100, 2, unit)
             #expect(try await bench.claim(ask).claims.map(\.recipients.count) == given)
         }
     }
@@ -209,7 +209,7 @@ import Testing
             let some = try await bench.claim(ask).claims
             #expect(some.map(\.recipients.count) == [10])
             // Where many share a request, one of the ten is enough for all of them.
-            ask.unit = 0
+            ask.multicast = 0
             let shared = try await bench.claim(ask).claims
             #expect(shared.map(\.recipients.count) == [1_000])
         }

@@ -158,11 +158,11 @@ import Testing
         try await withBench(nowMs: Int64(Date().timeIntervalSince1970 * 1_000)) { bench in
             let (old, new) = (bench.with(first), bench.with(first.other))
             var asks = call("w1", most: 0)
-            (asks.quotaPerMinute, asks.permitsSingle, asks.unit) = (600, 100, 0)
+            (asks.quotaPerMinute, asks.permitsSingle, asks.multicast) = (600, 100, 0)
             #expect(try await old.claim(asks).permits == 2)
             #expect(try await new.claim(asks).permits == 0, "the bucket is one")
             // A multicast of the one version puts the other one's fan-out share into debt.
-            (asks.permitsSingle, asks.permitsFanout, asks.unit) = (0, 100, 100)
+            (asks.permitsSingle, asks.permitsFanout, asks.multicast) = (0, 100, 100)
             _ = try await bench.call(RedisCommand("HSET", bench.keys.base + "ctl", "have", "2"))
             #expect(try await old.claim(asks).permits == 100)
             #expect(try await new.claim(asks).permits == 0)

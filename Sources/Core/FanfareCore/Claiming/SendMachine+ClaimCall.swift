@@ -67,6 +67,6 @@ extension SendMachine {
         call.permitsSingle = max(atLeast, singles - available)
         available -= min(available, singles)
         call.permitsFanout = max(0, queue.unsent - singles - available)
-        call.unit = shared.map { $0.next > available ? $0.next : 0 }
+        call.multicast = shared.map { $0.next > available ? $0.next : 0 }
     }
 }

@@ -7,7 +7,7 @@ internal import FanfareModel
 struct RecipientRateLimiter: Sendable {
     enum Decision: Equatable, Sendable {
         case send
-        case hold(untilMs: Int64)
+        case wait(untilMs: Int64)
         /// Redis decides, because other workers may send to the recipient, too.
         case check
     }
@@ -43,7 +43,7 @@ struct RecipientRateLimiter: Sendable {
     func decide(_ name: @autoclosure () -> String, repeats: Int, nowMs: Int64) -> Decision {
         let isFrequent = repeats >= CountMinSketch.paceFrom
         guard !refused.isEmpty, let refusal = refused[name()] else { return isFrequent ? .check : .send }
-        if refusal.untilMs > nowMs { return .hold(untilMs: refusal.untilMs) }
+        if refusal.untilMs > nowMs { return .wait(untilMs: refusal.untilMs) }
         return isFrequent || refusal.forgetMs > nowMs ? .check : .send
     }
 }

@@ -37,9 +37,9 @@ public struct HeldBatch {
     var isDirty = false
     var openFlushes = 0
     /// Results of the last flush: the next is likely to hold as many.
-    var lastFlush = 0
+    var lastFlushCount = 0
     /// Flushes so far, and the last one that Redis has confirmed.
-    var flushes = 0
+    var flushNumber = 0
     var confirmedFlush = 0
     /// Whether a flush has reported that the batch's last send has begun.
     var hasReportedAllSent = false

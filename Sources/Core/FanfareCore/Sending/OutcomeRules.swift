@@ -119,7 +119,7 @@ struct OutcomeRules: Sendable {
     }
 
     /// The fate of a recipient whose rate allows no send before this time, in the project's time.
-    func hold(_ recipient: ClaimedRecipient, untilMs: Int64, _ situation: Situation) -> Decision {
+    func waitForRate(_ recipient: ClaimedRecipient, untilMs: Int64, _ situation: Situation) -> Decision {
         if situation.ending != nil { return end(recipient, situation) }
         return Decision(recipient: recipient, fate: .retry(dueMs: untilMs, cause: nil))
     }

@@ -36,11 +36,11 @@ extension SendMachine {
     }
 
     /// Lets a recipient, and those that are equal to it, wait in Redis for its rate.
-    mutating func hold(_ position: Int, _ slot: Int, untilMs: Int64) {
+    mutating func waitForRate(_ position: Int, _ slot: Int, untilMs: Int64) {
         let situation = situation(slot)
         for shared in batches[slot].unsent.sharing(position) {
             let recipient = batches[slot].recipients[shared]
-            write(rules.hold(recipient, untilMs: untilMs, situation), shared, slot)
+            write(rules.waitForRate(recipient, untilMs: untilMs, situation), shared, slot)
         }
     }
 
@@ -53,7 +53,8 @@ extension SendMachine {
             let token = batches[slot].recipients[position].text
             batches[slot].pending.appendSubscribed(token, topic: job.spec.subscription)
         }
-        let expected = min(batches[slot].open + 1, job.sharesRequests ? settings.flushCount : batches[slot].lastFlush)
+        let likely = job.sharesRequests ? settings.flushCount : batches[slot].lastFlushCount
+        let expected = min(batches[slot].open + 1, likely)
         batches[slot].pending.append(record, policy: job.results, expected: expected)
         gate.uncommitted += 1
         flushIfFull(slot)
@@ -169,7 +170,7 @@ extension SendMachine {
         let source = batches[slot].source
         var call = RecordCall(source)
         swap(&call, &batches[slot].pending)
-        batches[slot].lastFlush = call.results.count
+        batches[slot].lastFlushCount = call.results.count
         guard batches[slot].state.isLost else { return submit(call, slot) }
         gate.uncommitted -= call.retries.count
         if !call.results.isEmpty { submitLate(call, source, slot) }
@@ -182,9 +183,9 @@ extension SendMachine {
         // The batch closes only after every earlier flush: a call that overtook one would leave it without a batch.
         call.finish = batches[slot].open == 0 && batches[slot].openFlushes == 0
         call.probeUnused = call.finish && batches[slot].isProbe && !batches[slot].wasSent
-        batches[slot].flushes += 1
+        batches[slot].flushNumber += 1
         batches[slot].openFlushes += 1
-        call.number = batches[slot].flushes
+        call.number = batches[slot].flushNumber
         actions.append(.flush(Flush(slot: slot, source: batches[slot].source, call: call)))
     }
 
@@ -196,7 +197,7 @@ extension SendMachine {
         late.feedback = call.feedback
         late.subscribed = call.subscribed
         if let slot {
-            batches[slot].flushes += 1
+            batches[slot].flushNumber += 1
             batches[slot].openFlushes += 1
         }
         actions.append(.flush(Flush(slot: slot, source: source, call: late)))

@@ -171,7 +171,7 @@ extension SendMachine {
         let repeats = countRepeats(position, slot, job)
         switch rates.decide(rateName(position, slot), repeats: repeats, nowMs: now.projectMs) {
         case .send: return true
-        case .hold(let untilMs): hold(position, slot, untilMs: untilMs)
+        case .wait(let untilMs): waitForRate(position, slot, untilMs: untilMs)
         case .check:
             batches[slot].rateChecks += 1
             actions.append(.checkRate(RateCheck(slot: slot, position: position, name: rateName(position, slot))))
@@ -198,7 +198,7 @@ extension SendMachine {
             batches[slot].unsent.repeatPassed(check.position)
             enqueue(slot)
         } else {
-            hold(check.position, slot, untilMs: now.projectMs + max(0, waitMs))
+            waitForRate(check.position, slot, untilMs: now.projectMs + max(0, waitMs))
         }
         retire(slot)
     }

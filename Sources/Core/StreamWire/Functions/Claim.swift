@@ -33,7 +33,7 @@ public struct ClaimCall: Equatable, Sendable {
     /// FCM's answers since the last claim; nil from a worker that counts none.
     public var answers: AnswerReport?
     /// Recipients of the fan-out's next multicast: 0 when there is none, nil if every request carries one recipient.
-    public var unit: Int?
+    public var multicast: Int?
 
     public init(
         worker: String,
@@ -63,7 +63,7 @@ public struct ClaimCall: Equatable, Sendable {
                 optional += ["refused", String(answers.refused), "retry_after", String(answers.retryAfterMs)]
             }
         }
-        if let unit { optional += ["multicast", String(unit)] }
+        if let multicast { optional += ["multicast", String(multicast)] }
         return FunctionLibrary.call(
             "claim",
             keys,

@@ -34,7 +34,8 @@ import Testing
         var rig = rig()
         let call = try ask(&rig)
         #expect(call.most == 40 && call.wanted == 20 && call.wantedSingle == 20)
-        #expect(call.wantedManaged == 2_000 && call.permitsSingle == 0 && call.permitsFanout == 0 && call.unit == nil)
+        #expect(call.wantedManaged == 2_000 && call.multicast == nil)
+        #expect(call.permitsSingle == 0 && call.permitsFanout == 0)
         #expect(call.window == 128 && call.retries == 100)
     }
 
@@ -132,7 +133,7 @@ import Testing
         claim(&rig, "fanout", count: 7, .message(total: 2_000))
         rig.lend(3)
         let call = try ask(&rig)
-        #expect(call.unit == 7 && call.returned == 3 && call.permitsFanout == 7, "permits for a part of it are useless")
+        #expect(call.multicast == 7 && call.returned == 3 && call.permitsFanout == 7, "permits for a part of it are useless")
         #expect(call.permitsSingle == 0)
     }
 
@@ -141,7 +142,7 @@ import Testing
         claim(&rig, "fanout", count: 7, .message(total: 2_000))
         rig.lend(7)
         let call = try ask(&rig)
-        #expect(call.unit == 0 && call.returned == 0 && call.permitsFanout == 0)
+        #expect(call.multicast == 0 && call.returned == 0 && call.permitsFanout == 0)
     }
 
     /// The singles' share is never lent, so a single job's multicast is paid as a fan-out's.
@@ -150,7 +151,7 @@ import Testing
         claim(&rig, "single", count: 4, .message(total: 4))
         claim(&rig, "one", count: 1, .message())
         let call = try ask(&rig)
-        #expect(call.permitsSingle == 1 && call.permitsFanout == 4 && call.unit == 4)
+        #expect(call.permitsSingle == 1 && call.permitsFanout == 4 && call.multicast == 4)
         #expect(rig.machine.sharedDemand(onlyProbe: true) == .init(next: 0, singles: 0))
     }
 }

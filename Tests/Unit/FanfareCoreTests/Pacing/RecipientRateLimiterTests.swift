@@ -22,7 +22,7 @@ import Testing
     /// (time after a refusal until 1,000, sends in the last minute) → decision.
     @Test(
         arguments: [
-            ("token:a", 999, 0, .hold(untilMs: 1_000)),
+            ("token:a", 999, 0, .wait(untilMs: 1_000)),
             ("token:a", 1_000, 0, .check),
             ("token:a", 1_000 + hour - 1, 0, .check),
             ("token:a", 1_000 + hour, 0, .send),
@@ -47,7 +47,7 @@ import Testing
         var limiter = RecipientRateLimiter()
         limiter.refuse("a", untilMs: 5_000, nowMs: 0)
         limiter.refuse("a", untilMs: 2_000, nowMs: 0)
-        #expect(limiter.decide("a", repeats: 0, nowMs: 3_000) == .hold(untilMs: 5_000))
+        #expect(limiter.decide("a", repeats: 0, nowMs: 3_000) == .wait(untilMs: 5_000))
     }
 
     /// A refusal in the past is remembered for an hour from now.

@@ -152,9 +152,11 @@ import Testing
         },
         Row("given back", "retry first 0") { rules.giveBack(fresh) },
         Row("given back, in doubt", "retry first? 2") { rules.giveBack(tried(2, maybeDuplicate: true)) },
-        Row("waits for its rate", "retry 700 1") { rules.hold(tried(1), untilMs: nowMs + 700, situation(.message())) },
+        Row("waits for its rate", "retry 700 1") {
+            rules.waitForRate(tried(1), untilMs: nowMs + 700, situation(.message()))
+        },
         Row("waits for its rate, ended", "cancelled 1") {
-            rules.hold(tried(1), untilMs: nowMs + 700, situation(.message(), ending: .cancelled))
+            rules.waitForRate(tried(1), untilMs: nowMs + 700, situation(.message(), ending: .cancelled))
         },
         Row("fails with its job", "failed UNREGISTERED 1") {
             rules.result(.failed, dead, tried(1), situation(.message()).job)
