@@ -245,7 +245,7 @@ extension SendMachine {
     mutating func enqueue(_ slot: Int) {
         if !batches[slot].isQueued {
             batches[slot].isQueued = true
-            queue.append(slot, to: lane(slot), priority: sendJob(slot).spec.priority)
+            queue.append(slot, to: queueKind(slot), priority: sendJob(slot).spec.priority)
         }
         recount(slot)
     }
@@ -254,7 +254,7 @@ extension SendMachine {
         let change = (batches[slot].isQueued ? unsentCount(slot) : 0) - batches[slot].queuedCount
         guard change != 0 else { return }
         batches[slot].queuedCount += change
-        queue.count(change, in: lane(slot))
+        queue.count(change, in: queueKind(slot))
     }
 
     /// Sends nothing more of a batch.
@@ -269,11 +269,11 @@ extension SendMachine {
         guard batches[slot].isQueued else { return }
         batches[slot].isQueued = false
         recount(slot)
-        queue.remove(slot, from: lane(slot))
+        queue.remove(slot, from: queueKind(slot))
     }
 
     @inline(__always)
-    func lane(_ slot: Int) -> SendQueue.Lane {
+    func queueKind(_ slot: Int) -> SendQueue.Kind {
         let job = sendJob(slot)
         return job.isFanout ? .fanouts : job.isManagement ? .managed : .singles
     }

@@ -2,8 +2,8 @@
 ///
 /// A batch is named by its slot in the machine.
 struct SendQueue: Sendable {
-    /// Which of the queues a batch stands in.
-    enum Lane: Sendable {
+    /// The kind of a batch; each kind has its own line.
+    enum Kind: Sendable {
         /// Jobs of one batch, retries of them included.
         case singles
         /// Jobs without a message: they have a rate of their own and need no permits.
@@ -14,11 +14,11 @@ struct SendQueue: Sendable {
     /// A queued batch.
     struct Place: Sendable {
         let slot: Int
-        /// 0 outside the lane of fan-outs.
+        /// 0 outside the line of fan-outs.
         let priority: Int
     }
 
-    /// The batches of one lane, in the order in which they are sent.
+    /// The batches of one kind, in the order in which they are sent.
     struct Line: Sendable {
         fileprivate(set) var places: [Place] = []
         /// Recipients that were not sent; kept as a sum, because every hand-over asks for it.
@@ -41,21 +41,21 @@ struct SendQueue: Sendable {
     var unsent: Int { singles.unsent + fanouts.unsent }
 
     /// Appends a batch that is not queued. A fan-out that preempts goes before those of a lower priority.
-    mutating func append(_ slot: Int, to lane: Lane, priority: Int) {
-        let place = Place(slot: slot, priority: lane == .fanouts ? priority : 0)
-        update(lane) { line in
+    mutating func append(_ slot: Int, to kind: Kind, priority: Int) {
+        let place = Place(slot: slot, priority: kind == .fanouts ? priority : 0)
+        update(kind) { line in
             let before = line.places.lastIndex { $0.priority >= place.priority }
             line.places.insert(place, at: before.map { $0 + 1 } ?? 0)
         }
     }
 
-    mutating func remove(_ slot: Int, from lane: Lane) {
-        update(lane) { line in line.places.removeAll { $0.slot == slot } }
+    mutating func remove(_ slot: Int, from kind: Kind) {
+        update(kind) { line in line.places.removeAll { $0.slot == slot } }
     }
 
     /// Counts a batch with so many recipients more, or fewer.
-    mutating func count(_ change: Int, in lane: Lane) {
-        update(lane) { $0.unsent += change }
+    mutating func count(_ change: Int, in kind: Kind) {
+        update(kind) { $0.unsent += change }
     }
 
     /// Removes `done` batches that have nothing left to send. Batches are sent in order, so these usually stand in front;
@@ -70,8 +70,8 @@ struct SendQueue: Sendable {
         fanouts.places.removeAll { isDone($0.slot) }
     }
 
-    private mutating func update(_ lane: Lane, _ change: (inout Line) -> Void) {
-        switch lane {
+    private mutating func update(_ kind: Kind, _ change: (inout Line) -> Void) {
+        switch kind {
         case .singles: change(&singles)
         case .managed: change(&managed)
         case .fanouts: change(&fanouts)

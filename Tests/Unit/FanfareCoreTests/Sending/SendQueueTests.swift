@@ -3,9 +3,9 @@ import Testing
 @testable import FanfareCore
 
 @Suite struct SendQueueTests {
-    private func queue(_ batches: [(slot: Int, lane: SendQueue.Lane, priority: Int)]) -> SendQueue {
+    private func queue(_ batches: [(slot: Int, kind: SendQueue.Kind, priority: Int)]) -> SendQueue {
         var queue = SendQueue()
-        for batch in batches { queue.append(batch.slot, to: batch.lane, priority: batch.priority) }
+        for batch in batches { queue.append(batch.slot, to: batch.kind, priority: batch.priority) }
         return queue
     }
 
@@ -32,7 +32,7 @@ import Testing
         #expect(queue.fanouts.slots == [0, 3, 2])
     }
 
-    @Test func aBatchIsRemovedFromItsLaneOnly() {
+    @Test func aBatchIsRemovedFromItsLineOnly() {
         var queue = queue([(0, .singles, 5), (1, .managed, 5)])
         queue.remove(0, from: .managed)
         #expect(queue.slots == [0, 1])
@@ -41,7 +41,7 @@ import Testing
         #expect(queue.isEmpty)
     }
 
-    @Test func recipientsAreCountedByLane() {
+    @Test func recipientsAreCountedByLine() {
         var queue = SendQueue()
         queue.count(3, in: .singles)
         queue.count(20, in: .managed)
