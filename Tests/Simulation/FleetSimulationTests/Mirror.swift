@@ -205,10 +205,10 @@ struct Mirror {
     /// A comparable text of a batch, sorted by recipient because the order of a retry batch is not guaranteed.
     private func text(_ claim: Claim) -> String {
         let fates = claim.recipients.sorted { $0.index < $1.index }.map { recipient in
-            switch recipient.fate {
+            switch recipient.progress {
             case .unsent: "\(recipient.index)u\(recipient.history.attempts)"
             case .maybeSent: "\(recipient.index)m\(recipient.history.attempts)"
-            case .finished: "\(recipient.index)f"
+            case .settled: "\(recipient.index)f"
             }
         }
         let name = claim.pass == .retry ? "retry" : claim.batch

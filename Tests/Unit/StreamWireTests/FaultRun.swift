@@ -145,7 +145,7 @@ final class FaultRun {
     }
 
     private func send(_ claim: Claim) async throws {
-        let open = claim.recipients.filter { $0.fate != .finished }
+        let open = claim.recipients.filter { $0.progress != .settled }
         let parts = stride(from: 0, to: max(1, open.count), by: 5).map { open.dropFirst($0).prefix(5) }
         for (number, part) in parts.enumerated() {
             var record = RecordCall(job: claim.job, batch: claim.batch, epoch: claim.epoch)
@@ -172,7 +172,7 @@ final class FaultRun {
         }
         if let ending = claim.ending { return add(ending == "expired" ? .expired : .cancelled) }
         let name = "\(claim.job)/\(index)"
-        let isFlagged = history.maybeDuplicate || recipient.fate == .maybeSent
+        let isFlagged = history.maybeDuplicate || recipient.progress == .maybeSent
         if !isFlagged { sends[name, default: 0] += 1 }
         switch outcome(claim.job, index, history.attempts) {
         case .retry:

@@ -51,8 +51,8 @@ import Testing
             let second = try #require(try await bench.claim("w2").claims.first)
             #expect(second.deliveries == 2)
             #expect(
-                second.recipients.map(\.fate) == [
-                    .maybeSent, .finished, .maybeSent, .maybeSent, .maybeSent, .unsent,
+                second.recipients.map(\.progress) == [
+                    .maybeSent, .settled, .maybeSent, .maybeSent, .maybeSent, .unsent,
                 ]
             )
             // The old holder: its decisions are refused, its facts are taken, once.
@@ -99,7 +99,7 @@ import Testing
             #expect(try await bench.claim("w2").claims.isEmpty)
             try await bench.declareDead("w1")
             let again = try #require(try await bench.claim("w2").claims.first)
-            #expect(again.recipients.map(\.fate) == [.maybeSent] && again.recipients.map(\.value) == ["b"])
+            #expect(again.recipients.map(\.progress) == [.maybeSent] && again.recipients.map(\.value) == ["b"])
             var last = RecordCall(job: "j", batch: again.batch, epoch: again.epoch)
             last.results = ResultBuffer([bench.sent(1)])
             last.finish = true
@@ -173,7 +173,7 @@ import Testing
             let command = FunctionLibrary.reconcile(keys, worker: "w1", isSameServer: true, known: [])
             #expect(ReconcileReply(try await bench.call(command))?.freed == 1)
             let again = try #require(try await bench.claim("w2").claims.first)
-            #expect(again.recipients.map(\.fate) == [.unsent, .unsent], "its worker never knew of it")
+            #expect(again.recipients.map(\.progress) == [.unsent, .unsent], "its worker never knew of it")
             let known = FunctionLibrary.reconcile(
                 keys,
                 worker: "w2",
@@ -207,12 +207,12 @@ import Testing
             #expect(try await bench.record(decision, "w1") == .stale)
             let again = try await bench.claim("w2").claims
             #expect(again.map(\.batch) == ["0", "1"])
-            func count(_ claim: Claim, _ fate: ClaimedRecipient.Fate) -> Int {
-                claim.recipients.filter { $0.fate == fate }.count
+            func count(_ claim: Claim, _ progress: ClaimedRecipient.Progress) -> Int {
+                claim.recipients.filter { $0.progress == progress }.count
             }
             #expect(count(again[0], .maybeSent) == 300)
             #expect(count(again[0], .unsent) == 700)
-            #expect(count(again[1], .finished) == 1)
+            #expect(count(again[1], .settled) == 1)
             #expect(count(again[1], .maybeSent) == 199)
             #expect(count(again[1], .unsent) == 800)
         }
@@ -262,7 +262,7 @@ import Testing
             #expect(try await bench.claim("w2").claims.first?.recipients.map(\.index) == [0])
             try await bench.declareDead("w1")
             let taken = try #require(try await bench.claim("w2").claims.first)
-            #expect(taken.recipients.map(\.fate) == [.finished, .maybeSent])
+            #expect(taken.recipients.map(\.progress) == [.settled, .maybeSent])
         }
     }
 
@@ -375,7 +375,7 @@ import Testing
             #expect(try await bench.record(call, "w1") == .ok(abort: ""))
             let next = try #require(try await bench.claim("w2").claims.first)
             #expect(next.name == claim.name)
-            #expect(next.recipients.map(\.fate) == [.finished, .maybeSent, .finished])
+            #expect(next.recipients.map(\.progress) == [.settled, .maybeSent, .settled])
             var late = RecordCall(job: next.job, batch: next.batch, epoch: next.epoch)
             late.results = ResultBuffer([bench.sent(1)])
             late.finish = true

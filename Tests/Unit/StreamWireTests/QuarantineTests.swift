@@ -61,7 +61,7 @@ import Testing
                 try await bench.register(name)
                 for claim in try await bench.claim(name).claims {
                     if claim.isQuarantined { alone = claim }
-                    let doubtful = claim.recipients.filter { $0.fate == .maybeSent }
+                    let doubtful = claim.recipients.filter { $0.progress == .maybeSent }
                     guard alone == nil, !doubtful.isEmpty else { continue }
                     var call = RecordCall(job: "pill", batch: claim.batch, epoch: claim.epoch)
                     let history = RecipientHistory(attempts: crash, firstAttemptMs: 1, maybeDuplicate: true)

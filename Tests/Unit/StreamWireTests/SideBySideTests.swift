@@ -216,7 +216,7 @@ import Testing
     /// Everything of a claim that has no result gets one.
     private func finishOpen(_ claim: Claim, _ worker: String, _ bench: LibraryBench) async throws {
         var open = claim
-        open.recipients.removeAll { $0.fate == .finished }
+        open.recipients.removeAll { $0.progress == .settled }
         try await bench.finish(open, worker)
     }
 }

@@ -60,8 +60,8 @@ import Testing
             #expect(try await bench.record(rest, "w1") == .ok(abort: ""))
             let again = try #require(try await bench.claim("w2").claims.first)
             #expect(again.name == "a/1")
-            let open = again.recipients.filter { $0.fate != .finished }
-            #expect(open.map(\.index) == [1_499] && open.map(\.fate) == [.maybeSent])
+            let open = again.recipients.filter { $0.progress != .settled }
+            #expect(open.map(\.index) == [1_499] && open.map(\.progress) == [.maybeSent])
             var last = again
             last.recipients = open
             try await bench.finish(last, "w2")

@@ -79,14 +79,14 @@ public struct HeldBatch {
 
     /// Marks a position as reported; false if it was before.
     mutating func finish(_ position: Int) -> Bool {
-        guard recipients[position].fate != .finished else { return false }
-        recipients[position].fate = .finished
+        guard recipients[position].progress != .settled else { return false }
+        recipients[position].progress = .settled
         open -= 1
         return true
     }
 
     /// Positions that an earlier worker may have sent.
-    var maybeSent: [Int] { recipients.indices.filter { recipients[$0].fate == .maybeSent } }
+    var maybeSent: [Int] { recipients.indices.filter { recipients[$0].progress == .maybeSent } }
 }
 
 /// A job whose batches this worker holds.

@@ -286,7 +286,7 @@ extension HeldBatch {
         // Operations are idempotent: no watermark has to say how far they have come.
         let confirmed = job.isManagement ? count : claimedWatermark
         unsent = UnsentRecipients(recipients, confirmed: confirmed)
-        open = recipients.count { $0.fate != .finished }
+        open = recipients.count { $0.progress != .settled }
         state = state.after(.prepared)
     }
 }

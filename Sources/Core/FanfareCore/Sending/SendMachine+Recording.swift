@@ -7,7 +7,7 @@ extension SendMachine {
 
     /// Follows a decision on a recipient.
     mutating func write(_ decision: OutcomeRules.Decision, _ position: Int, _ slot: Int) {
-        guard batches[slot].recipients[position].fate != .finished else { return }
+        guard batches[slot].recipients[position].progress != .settled else { return }
         batches[slot].recipients[position] = decision.recipient
         if let untilMs = decision.rateRefusedUntilMs {
             refuseRate(rateName(position, slot), untilMs: untilMs, slot)

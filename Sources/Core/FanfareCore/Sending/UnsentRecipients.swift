@@ -36,7 +36,7 @@ struct UnsentRecipients: Sendable {
         positions.reserveCapacity(count)
         var first: [SharedText: Int] = [:]
         if count > 1 { first.reserveCapacity(count) }
-        for position in recipients.indices where recipients[position].fate == .unsent {
+        for position in recipients.indices where recipients[position].progress == .unsent {
             if count > 1 {
                 if let original = first[recipients[position].text] {
                     aliases[original, default: []].append(position)

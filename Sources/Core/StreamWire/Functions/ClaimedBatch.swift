@@ -41,12 +41,12 @@ public struct Claim: Equatable, Sendable {
         var list = try NamedValues.required(ClaimedRecipient.list(values, pass: pass, from: from))
         if let unsent = fields.text("unsent") {
             // The batch was taken over: all other recipients have a result or wait for a retry.
-            for index in list.indices { list[index].fate = .finished }
-            let open = [(unsent, ClaimedRecipient.Fate.unsent), (fields.text("maybe_sent") ?? "", .maybeSent)]
-            for (positions, fate) in open {
+            for index in list.indices { list[index].progress = .settled }
+            let open = [(unsent, ClaimedRecipient.Progress.unsent), (fields.text("maybe_sent") ?? "", .maybeSent)]
+            for (positions, progress) in open {
                 for position in positions.split(separator: ",").compactMap({ Int($0) })
                 where list.indices.contains(position) {
-                    list[position].fate = fate
+                    list[position].progress = progress
                 }
             }
         }
@@ -65,12 +65,12 @@ public struct Claim: Equatable, Sendable {
 
 /// One recipient of a claimed batch, by its position in the batch.
 public struct ClaimedRecipient: Equatable, Sendable {
-    public enum Fate: Equatable, Sendable {
+    public enum Progress: Equatable, Sendable {
         case unsent
         /// Below the watermark of a dead worker: it is not known whether it was sent.
         case maybeSent
         /// Has its result, or waits for a retry.
-        case finished
+        case settled
     }
 
     /// Its index in the order the producer gave.
@@ -78,17 +78,17 @@ public struct ClaimedRecipient: Equatable, Sendable {
     /// The recipient itself, as a part of the claim's text.
     public var text: SharedText
     public var history: RecipientHistory
-    public var fate: Fate
+    public var progress: Progress
 
-    public init(index: Int, text: SharedText, history: RecipientHistory = .init(), fate: Fate = .unsent) {
+    public init(index: Int, text: SharedText, history: RecipientHistory = .init(), progress: Progress = .unsent) {
         self.index = index
         self.text = text
         self.history = history
-        self.fate = fate
+        self.progress = progress
     }
 
-    public init(index: Int, value: String, history: RecipientHistory = .init(), fate: Fate = .unsent) {
-        self.init(index: index, text: SharedText(value), history: history, fate: fate)
+    public init(index: Int, value: String, history: RecipientHistory = .init(), progress: Progress = .unsent) {
+        self.init(index: index, text: SharedText(value), history: history, progress: progress)
     }
 
     /// ``text`` as a `String`, made by each access.
@@ -103,7 +103,7 @@ public struct ClaimedRecipient: Equatable, Sendable {
             return stride(from: 0, to: parts.count, by: 2).map { at in
                 guard let index = parts[at].integer, let text = parts[at + 1].string,
                     let (history, recipient) = RecipientHistory.parse(text)
-                else { return ClaimedRecipient(index: Int(parts[at].integer ?? 0), value: "", fate: .finished) }
+                else { return ClaimedRecipient(index: Int(parts[at].integer ?? 0), value: "", progress: .settled) }
                 return ClaimedRecipient(index: Int(index), value: recipient, history: history)
             }
         }

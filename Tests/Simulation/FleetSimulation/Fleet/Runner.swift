@@ -243,8 +243,8 @@ final class Runner {
         let isRepeated = world.breaks(.repeatAtMostOnce)
         guard isRepeated || world.breaks(.forgetDoubt), let job = ProductJob.number(claim.job) else { return }
         guard !isRepeated || world.jobs[project][job].spec.delivery == .atMostOnce else { return }
-        for at in claim.recipients.indices where claim.recipients[at].fate == .maybeSent {
-            claim.recipients[at].fate = .unsent
+        for at in claim.recipients.indices where claim.recipients[at].progress == .maybeSent {
+            claim.recipients[at].progress = .unsent
             claim.recipients[at].history.maybeDuplicate = isRepeated
         }
     }

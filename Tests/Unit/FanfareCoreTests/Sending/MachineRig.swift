@@ -172,7 +172,7 @@ struct MachineRig {
         for position in flight.positions {
             let last = batch.unsent.sharing(position).last ?? position
             #expect(last < batch.unsent.watermark.confirmed, "nothing is sent above the confirmed watermark")
-            #expect(batch.recipients[position].fate == .unsent, "nothing is sent that has its result")
+            #expect(batch.recipients[position].progress == .unsent, "nothing is sent that has its result")
         }
     }
 

@@ -110,14 +110,14 @@ private struct RandomRun {
                     )
                 }
                 guard deliveries > 1, pick[position] < 2 else { continue }
-                claim.recipients[position].fate = pick[position] == 0 ? .finished : .maybeSent
+                claim.recipients[position].progress = pick[position] == 0 ? .settled : .maybeSent
             }
             if isGroup, isRetry, pick[0] > 0 {
                 let progress = GroupProgress(key: "key", messageID: "m", pending: ["m0", "m1", "m2"])
                 claim.recipients[0].value = progress.text
             }
         }
-        sizes["\(job)/\(epoch)"] = claim.recipients.count { $0.fate != .finished }
+        sizes["\(job)/\(epoch)"] = claim.recipients.count { $0.progress != .settled }
         if oneIn(8), !isQuarantined, !isRetry, !isProbe,
             let adapter = try? ProtocolAdapter(spec, job: job, settings: transport)
         {

@@ -66,8 +66,8 @@ import Testing
         rig.hold(
             .of(count: 3) {
                 $0.deliveries = 2
-                $0.recipients[0].fate = .finished
-                $0.recipients[1].fate = .maybeSent
+                $0.recipients[0].progress = .settled
+                $0.recipients[1].progress = .maybeSent
             },
             .message(total: 3)
         )
@@ -86,7 +86,7 @@ import Testing
 
     @Test func aBatchOfWhichAllIsInDoubtIsClosed() {
         var rig = MachineRig()
-        rig.hold(.of(count: 2) { for index in 0..<2 { $0.recipients[index].fate = .maybeSent } }, .message(total: 2))
+        rig.hold(.of(count: 2) { for index in 0..<2 { $0.recipients[index].progress = .maybeSent } }, .message(total: 2))
         #expect(rig.flushes.map(\.call.finish) == [true])
         rig.confirmAll()
         rig.expectEmpty()
@@ -94,7 +94,7 @@ import Testing
 
     @Test func aBatchWithoutAnOpenRecipientIsClosed() {
         var rig = MachineRig()
-        rig.hold(.of { $0.recipients[0].fate = .finished }, .message())
+        rig.hold(.of { $0.recipients[0].progress = .settled }, .message())
         #expect(rig.flushes.map(\.call.finish) == [true] && rig.flushes.map(\.count) == [0])
         rig.confirmAll()
         rig.expectEmpty()

@@ -38,8 +38,8 @@ import Testing
 
     @Test func whatIsFinishedOrInDoubtIsNotSent() {
         var unsent = unsent(["a", "b", "c", "d"]) { recipients in
-            recipients[0].fate = .finished
-            recipients[2].fate = .maybeSent
+            recipients[0].progress = .settled
+            recipients[2].progress = .maybeSent
         }
         #expect(unsent.left == 2 && next(&unsent) == [1] && next(&unsent) == [3])
     }
@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test func finishedRecipientHasNoAliases() {
-        let unsent = unsent(["a", "a", "a"]) { $0[0].fate = .finished }
+        let unsent = unsent(["a", "a", "a"]) { $0[0].progress = .settled }
         #expect(unsent.aliases == [1: [2]] && unsent.left == 1)
     }
 
