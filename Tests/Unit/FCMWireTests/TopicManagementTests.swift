@@ -123,7 +123,7 @@ import Testing
         let subscribe = TopicSubscription.request(.subscribe, project: "demo", token: "a:b", topic: "x%7E~/y")
         #expect(
             subscribe
-                == ManagementRequest(
+                == FCMRequest(
                     method: .post,
                     path: "/v1/projects/demo/registrations/a%3Ab/topicSubscriptions?topicName=x%257E~%2Fy",
                     body: Array("{}".utf8)
@@ -132,7 +132,7 @@ import Testing
         let unsubscribe = TopicSubscription.request(.unsubscribe, project: "demo", token: "a:b", topic: "news")
         #expect(
             unsubscribe
-                == ManagementRequest(
+                == FCMRequest(
                     method: .delete,
                     path: "/v1/projects/demo/registrations/a%3Ab/topicSubscriptions/news?allowMissing=true"
                 )

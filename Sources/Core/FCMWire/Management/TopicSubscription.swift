@@ -19,14 +19,14 @@ public enum TopicSubscription {
         project: String,
         token: String,
         topic: String
-    ) -> ManagementRequest? {
+    ) -> FCMRequest? {
         let path = "/v1/projects/\(project.percentEncoded)/registrations/\(token.percentEncoded)/topicSubscriptions"
         guard !isDots(project), isAddressable(op, token: token, topic: topic) else { return nil }
         if op == .subscribe {
             let query = "?topicName=\(topic.percentEncoded)"
-            return ManagementRequest(method: .post, path: path + query, body: Array("{}".utf8))
+            return FCMRequest(method: .post, path: path + query, body: Array("{}".utf8))
         }
-        return ManagementRequest(method: .delete, path: "\(path)/\(topic.percentEncoded)?allowMissing=true")
+        return FCMRequest(method: .delete, path: "\(path)/\(topic.percentEncoded)?allowMissing=true")
     }
 
     public static let unaddressable = Verdict.failed(

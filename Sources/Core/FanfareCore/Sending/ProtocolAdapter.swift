@@ -122,10 +122,6 @@ public indirect enum ProtocolAdapter: Sendable {
 
     // MARK: Requests and answers
 
-    /// A request as its transport gets it. The path is empty for the address of sends; the body is the JSON inside a
-    /// stanza over XMPP.
-    public typealias Request = ManagementRequest
-
     /// The recipients that one request names.
     public struct Recipients {
         var kind: RecipientKind
@@ -156,8 +152,8 @@ public indirect enum ProtocolAdapter: Sendable {
     ///   - credentialProject: the project that the path of a subscription names.
     ///   - messageID: the id that an ack over XMPP will name.
     ///   - nowMs: Unix milliseconds.
-    func request(_ recipients: Recipients, credentialProject: String, messageID: String, nowMs: Int64) -> Request {
-        var request = Request(method: .post, path: "")
+    func request(_ recipients: Recipients, credentialProject: String, messageID: String, nowMs: Int64) -> FCMRequest {
+        var request = FCMRequest(method: .post, path: "")
         let (kind, name) = (recipients.kind, recipients.name)
         switch self {
         case .multicast(let template) where recipients.count > 1:

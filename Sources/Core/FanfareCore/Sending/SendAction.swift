@@ -1,3 +1,4 @@
+public import FCMWire
 public import FanfareModel
 public import StreamWire
 
@@ -46,7 +47,7 @@ public struct SendRequest {
     public let headers: ProtocolAdapter.Headers
     /// The id that an ack over XMPP will name; empty on other routes.
     public let messageID: String
-    public let request: ProtocolAdapter.Request
+    public let request: FCMRequest
 }
 
 /// One call of `record`, kept by the driver until Redis has answered it.

@@ -25,7 +25,7 @@ import Testing
         spec.subscription = "news"
     }
 
-    private func request(_ adapter: ProtocolAdapter, _ texts: [String]) -> ProtocolAdapter.Request {
+    private func request(_ adapter: ProtocolAdapter, _ texts: [String]) -> FCMRequest {
         var recipients = ProtocolAdapter.Recipients(kind: .token, name: texts[0])
         if texts.count > 1 { recipients.texts = texts.map { SharedText($0) } }
         return adapter.request(recipients, credentialProject: "p", messageID: "m1", nowMs: 0)
