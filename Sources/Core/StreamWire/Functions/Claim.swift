@@ -1,149 +1,169 @@
 public import FanfareModel
+internal import Glibc
 
-/// The call of `claim`, which a worker makes every few milliseconds: for work, permits to send, and news.
-public struct ClaimCall: Equatable, Sendable {
-    public var worker: String
-    /// Batches at most.
-    public var most: Int
-    /// Recipients of fan-outs, and of other jobs, with which no further batch is claimed.
-    public var wanted: Int
-    public var wantedSingle: Int
-    /// Recipients of jobs without a message.
-    public var wantedManaged = 0
-    /// How many sends of each batch may begin at once.
-    public var window: Int
-    /// The retry budget: recipients that were sent before.
-    public var retries: Int
-    public var quotaPerMinute: Int
-    /// Permits that were lent and are not needed.
-    public var returned = 0
-    /// Permits wanted for jobs of one batch, and for fan-outs.
-    public var permitsSingle = 0
-    public var permitsFanout = 0
-    public var activeFanouts = 1
-    public var smear = false
-    public var backlogLimit = 1_000_000
-    /// The last news that this worker has read, of jobs and of refused rates.
-    public var newsCursor = "0"
-    public var refusedCursor = "0"
-    /// Number of the worker's connection to Redis: a call that an earlier one delivers is refused.
-    public var connection = 0
-    /// The worker's estimate of the project's time; 0 when it has none yet.
-    public var nowMs: Int64 = 0
-    /// FCM's answers since the last claim; nil from a worker that counts none.
-    public var answers: AnswerReport?
-    /// Recipients of the fan-out's next multicast: 0 when there is none, nil if every request carries one recipient.
-    public var multicast: Int?
+/// One batch that this worker holds now.
+public struct Claim: Equatable, Sendable {
+    public enum Pass: String, Equatable, Sendable { case first, retry }
 
-    public init(
-        worker: String,
-        most: Int,
-        wanted: Int,
-        wantedSingle: Int,
-        window: Int,
-        retries: Int,
-        quotaPerMinute: Int
-    ) {
-        self.worker = worker
-        self.most = most
-        self.wanted = wanted
-        self.wantedSingle = wantedSingle
-        self.window = window
-        self.retries = retries
-        self.quotaPerMinute = quotaPerMinute
-    }
+    public var job: String
+    /// Its name among all batches of the project.
+    public var name: String { "\(job)/\(batch)" }
+    public var batch = "0"
+    public var epoch: String
+    public var pass = Pass.first
+    /// The watermark: sends below this position may begin.
+    public var watermark: Int
+    /// How many workers have held this batch, this one included.
+    public var deliveries = 1
+    /// The error that ends every unsent recipient of the job, as ``RecordCall/badAnswer`` carried it; empty when none.
+    public var abort = ""
+    public var recipients: [ClaimedRecipient]
+    /// The status that every open recipient gets without a send, because the job ends; nil when it goes on.
+    public var ending: String?
+    /// Several workers in a row died while they held the batch: the worker runs it while it holds nothing else.
+    public var isQuarantined = false
+    /// The one recipient that is sent to while the project is blocked.
+    public var isProbe = false
 
-    public func command(_ keys: ProjectKeys) -> RedisCommand {
-        var optional: [String] = []
-        if let answers {
-            optional += ["answers", String(answers.answers)]
-            // Fields that are 0 in most claims are left out.
-            if answers.answers > 0 { optional += ["span", String(answers.spanMs)] }
-            if answers.refused > 0 {
-                optional += ["refused", String(answers.refused), "retry_after", String(answers.retryAfterMs)]
+    init(_ value: RedisValue) throws {
+        let fields = try NamedValues.required(NamedValues(value))
+        job = try NamedValues.required(fields.text("job"))
+        batch = try NamedValues.required(fields.text("batch"))
+        epoch = try NamedValues.required(fields.text("epoch"))
+        pass = try NamedValues.required(fields.text("pass").flatMap(Pass.init(rawValue:)))
+        watermark = Int(try NamedValues.required(fields.number("watermark")))
+        deliveries = Int(try NamedValues.required(fields.number("deliveries")))
+        abort = fields.text("abort") ?? ""
+        ending = fields.text("ending")
+        isQuarantined = fields.flag("quarantined")
+        isProbe = fields.flag("probe")
+        let (values, from) = (try NamedValues.required(fields["recipients"]), Int(fields.number("from") ?? 0))
+        var list = try NamedValues.required(ClaimedRecipient.list(values, pass: pass, from: from))
+        if let unsent = fields.text("unsent") {
+            // The batch was taken over: all other recipients have a result or wait for a retry.
+            for index in list.indices { list[index].progress = .settled }
+            let open = [(unsent, ClaimedRecipient.Progress.unsent), (fields.text("maybe_sent") ?? "", .maybeSent)]
+            for (positions, progress) in open {
+                for position in positions.split(separator: ",").compactMap({ Int($0) })
+                where list.indices.contains(position) {
+                    list[position].progress = progress
+                }
             }
         }
-        if let multicast { optional += ["multicast", String(multicast)] }
-        return FunctionLibrary.call(
-            "claim",
-            keys,
-            [
-                "worker": worker, "most": String(most), "wanted": String(wanted),
-                "wanted_single": String(wantedSingle), "window": String(window), "retries": String(retries),
-                "quota": String(quotaPerMinute), "returned": String(returned),
-                "permits_single": String(permitsSingle), "permits_fanout": String(permitsFanout),
-                "active_fanouts": String(activeFanouts), "smear": smear ? "1" : "0",
-                "backlog_limit": String(backlogLimit), "news_cursor": newsCursor, "refused_cursor": refusedCursor,
-                "wanted_managed": String(wantedManaged), "connection": String(connection),
-                "worker_clock": String(nowMs),
-            ],
-            rest: optional
-        )
+        recipients = list
+    }
+
+    /// The batch of a job that intake gave to the worker at once.
+    public init(job: String, epoch: String, watermark: Int, taken recipients: RecipientList) {
+        self.job = job
+        self.epoch = epoch
+        self.watermark = watermark
+        let recipients = recipients.withoutRest
+        self.recipients = recipients.indices.map { ClaimedRecipient(index: $0, text: recipients.shared($0)) }
     }
 }
 
-/// The reply of `claim`: work, permits, news, and reasons to wait.
-public struct ClaimReply: Equatable, Sendable {
-    /// The project's time in milliseconds: it goes on evenly when Redis' clock is set.
-    public var nowMs: Int64
-    /// The project's time minus Redis TIME, milliseconds.
-    public var projectClockOffsetMs: Int64
-    /// Every send of the project waits this long; 0 when nothing holds it.
-    public var holdMs: Int64
-    /// Time to the next probe of a blocked project; 0 when it is not blocked.
-    public var probeMs: Int64
-    public var blockReason: String
-    /// When the next retry or held-back job is due, in the project's time; 0 when there is none.
-    public var nextDueMs: Int64
-    /// A job whose audience is being copied; empty when there is none.
-    public var copying: String
-    /// Entries in the stream and jobs that are not over, parked ones left out.
-    public var unfinished: Int64
-    /// Sends that may begin; the permits expire a quarter of a second after the call was sent.
-    public var permits: Int
-    /// Why an operator has paused the project; empty when none has.
-    public var pauseReason: String
-    /// Why no worker may take on more: a stream that is not read, or `memory`; empty when nothing stops it.
-    public var pressure: String
-    public var newsCursor: String
-    public var refusedCursor: String
-    public var news: [News]
-    public var claims: [Claim]
-
-    public enum ParseResult: Equatable, Sendable {
-        case reply(ClaimReply)
-        /// The worker was declared dead; it has to register again under a new name.
-        case fenced
+/// One recipient of a claimed batch, by its position in the batch.
+public struct ClaimedRecipient: Equatable, Sendable {
+    public enum Progress: Equatable, Sendable {
+        case unsent
+        /// Below the watermark of a dead worker: it is not known whether it was sent.
+        case maybeSent
+        /// Has its result, or waits for a retry.
+        case settled
     }
 
-    public static func parse(_ value: RedisValue) -> ParseResult? {
-        guard let reply = NamedValues(value) else { return nil }
-        switch reply.outcome {
-        case "fenced": return .fenced
-        case "ok": return (try? ClaimReply(reply)).map { .reply($0) }
-        default: return nil
+    /// Its index in the order the producer gave.
+    public var index: Int
+    /// The recipient itself, as a part of the claim's text.
+    public var text: SharedText
+    public var history: RecipientHistory
+    public var progress: Progress
+
+    public init(index: Int, text: SharedText, history: RecipientHistory = .init(), progress: Progress = .unsent) {
+        self.index = index
+        self.text = text
+        self.history = history
+        self.progress = progress
+    }
+
+    public init(index: Int, value: String, history: RecipientHistory = .init(), progress: Progress = .unsent) {
+        self.init(index: index, text: SharedText(value), history: history, progress: progress)
+    }
+
+    /// ``text`` as a `String`, made by each access.
+    public var value: String {
+        get { text.string }
+        set { text = SharedText(newValue) }
+    }
+
+    static func list(_ value: RedisValue, pass: Claim.Pass, from: Int) -> [ClaimedRecipient]? {
+        if pass == .retry {
+            guard let parts = value.array, parts.count.isMultiple(of: 2) else { return nil }
+            return stride(from: 0, to: parts.count, by: 2).map { at in
+                guard let index = parts[at].integer, let text = parts[at + 1].string,
+                    let (history, recipient) = RecipientHistory.parse(text)
+                else { return ClaimedRecipient(index: Int(parts[at].integer ?? 0), value: "", progress: .settled) }
+                return ClaimedRecipient(index: Int(index), value: recipient, history: history)
+            }
         }
+        if let parts = value.array {
+            return parts.enumerated().map { ClaimedRecipient(index: from &+ $0.offset, value: $0.element.string ?? "") }
+        }
+        guard let bytes = value.bytes else { return nil }
+        return lines(bytes, from: from)
+    }
+
+    /// One recipient a line.
+    private static func lines(_ all: [UInt8], from: Int) -> [ClaimedRecipient] {
+        var list: [ClaimedRecipient] = []
+        list.reserveCapacity(Batch.maximumSize)
+        unsafe all.withUnsafeBytes { bytes in
+            var start = 0
+            while start <= bytes.count {
+                let end = unsafe endOfLine(in: bytes, from: start)
+                list.append(ClaimedRecipient(index: from &+ list.count, text: SharedText(start..<end, of: all)))
+                start = end + 1
+            }
+        }
+        return list
+    }
+
+    private static func endOfLine(in bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
+        guard let base = bytes.baseAddress, start < bytes.count,
+            let found = unsafe memchr(base + start, 0x0A, bytes.count - start)
+        else { return bytes.count }
+        return unsafe base.distance(to: UnsafeRawPointer(found))
     }
 }
 
-extension ClaimReply {
-    private init(_ reply: NamedValues) throws {
-        func text(_ name: String) throws -> String { try NamedValues.required(reply.text(name)) }
-        func number(_ name: String) throws -> Int64 { try NamedValues.required(reply.number(name)) }
-        nowMs = try number("now")
-        projectClockOffsetMs = try number("clock_offset")
-        holdMs = try number("hold_ms")
-        probeMs = try number("probe_ms")
-        blockReason = try text("block")
-        nextDueMs = try number("next_due")
-        copying = try text("copying")
-        unfinished = try number("unfinished")
-        permits = Int(try number("permits"))
-        pauseReason = try text("pause")
-        pressure = try text("pressure")
-        newsCursor = try text("news_cursor")
-        refusedCursor = try text("refused_cursor")
-        news = try NamedValues.required(reply["news"].flatMap(News.list))
-        claims = try NamedValues.required(reply["claims"]?.array).map { try Claim($0) }
+/// What is known of a recipient from earlier attempts; kept in Redis while it waits.
+public struct RecipientHistory: Equatable, Sendable {
+    public var attempts: Int
+    /// Unix milliseconds of the first attempt; 0 before it.
+    public var firstAttemptMs: Int64
+    public var maybeDuplicate: Bool
+
+    public init(attempts: Int = 0, firstAttemptMs: Int64 = 0, maybeDuplicate: Bool = false) {
+        self.attempts = attempts
+        self.firstAttemptMs = firstAttemptMs
+        self.maybeDuplicate = maybeDuplicate
+    }
+
+    public func packed(with recipient: String) -> String {
+        "\(attempts)|\(firstAttemptMs)|\(maybeDuplicate ? 1 : 0)|\(recipient)"
+    }
+
+    static func parse(_ text: String) -> (RecipientHistory, String)? {
+        // A condition holds bars of its own, so only the first three count.
+        let parts = text.split(separator: "|", maxSplits: 3, omittingEmptySubsequences: false)
+        guard parts.count == 4, let attempts = Int(parts[0]), let first = Int64(parts[1]) else { return nil }
+        let history = RecipientHistory(
+            // Bounded: later attempts are added to it.
+            attempts: min(max(0, attempts), 1 << 30),
+            firstAttemptMs: first,
+            maybeDuplicate: parts[2] == "1"
+        )
+        return (history, String(parts[3]))
     }
 }

@@ -3,7 +3,7 @@
 local new_claim, retry_recipients, claim_orphan, claim_first_pass
 do
 
--- One claim as the worker receives it: names, each with its value; see Claim in Functions/ClaimedBatch.swift. Besides:
+-- One claim as the worker receives it: names, each with its value; see Claim in Functions/Claim.swift. Besides:
 --   recipients: of a first pass one a line, or a list; of a retry a list of index, "attempts|first_ms|dup|recipient";
 --   the second is empty for a recipient that has its result
 --   from: index of the first recipient of a first pass

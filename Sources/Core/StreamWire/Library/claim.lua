@@ -316,7 +316,7 @@ end
 
 -- claim: work, permits to send, and news for a worker, which calls it every few milliseconds. The order of work: jobs
 -- that are ending, batches without a holder, retries that are due, jobs of one batch, the fan-out that holds the slot.
--- For the arguments and the reply see ClaimCall and ClaimReply in Functions/Claim.swift; besides: `smear` 1: see
+-- For the arguments and the reply see ClaimCall and ClaimReply in Functions/ClaimCall.swift; besides: `smear` 1: see
 -- is_smeared; `worker_clock`: see project_ms. Then optional names, each with its value: `answers`, `refused`,
 -- `retry_after`, `span`: see apply_answers; `multicast`: see lend.
 -- Returns 'fenced' (the worker was declared dead), the error OLDLINK, or 'ok' and the values; `news`: kind, name, value

@@ -1,0 +1,149 @@
+public import FanfareModel
+
+/// The call of `claim`, which a worker makes every few milliseconds: for work, permits to send, and news.
+public struct ClaimCall: Equatable, Sendable {
+    public var worker: String
+    /// Batches at most.
+    public var most: Int
+    /// Recipients of fan-outs, and of other jobs, with which no further batch is claimed.
+    public var wanted: Int
+    public var wantedSingle: Int
+    /// Recipients of jobs without a message.
+    public var wantedManaged = 0
+    /// How many sends of each batch may begin at once.
+    public var window: Int
+    /// The retry budget: recipients that were sent before.
+    public var retries: Int
+    public var quotaPerMinute: Int
+    /// Permits that were lent and are not needed.
+    public var returned = 0
+    /// Permits wanted for jobs of one batch, and for fan-outs.
+    public var permitsSingle = 0
+    public var permitsFanout = 0
+    public var activeFanouts = 1
+    public var smear = false
+    public var backlogLimit = 1_000_000
+    /// The last news that this worker has read, of jobs and of refused rates.
+    public var newsCursor = "0"
+    public var refusedCursor = "0"
+    /// Number of the worker's connection to Redis: a call that an earlier one delivers is refused.
+    public var connection = 0
+    /// The worker's estimate of the project's time; 0 when it has none yet.
+    public var nowMs: Int64 = 0
+    /// FCM's answers since the last claim; nil from a worker that counts none.
+    public var answers: AnswerReport?
+    /// Recipients of the fan-out's next multicast: 0 when there is none, nil if every request carries one recipient.
+    public var multicast: Int?
+
+    public init(
+        worker: String,
+        most: Int,
+        wanted: Int,
+        wantedSingle: Int,
+        window: Int,
+        retries: Int,
+        quotaPerMinute: Int
+    ) {
+        self.worker = worker
+        self.most = most
+        self.wanted = wanted
+        self.wantedSingle = wantedSingle
+        self.window = window
+        self.retries = retries
+        self.quotaPerMinute = quotaPerMinute
+    }
+
+    public func command(_ keys: ProjectKeys) -> RedisCommand {
+        var optional: [String] = []
+        if let answers {
+            optional += ["answers", String(answers.answers)]
+            // Fields that are 0 in most claims are left out.
+            if answers.answers > 0 { optional += ["span", String(answers.spanMs)] }
+            if answers.refused > 0 {
+                optional += ["refused", String(answers.refused), "retry_after", String(answers.retryAfterMs)]
+            }
+        }
+        if let multicast { optional += ["multicast", String(multicast)] }
+        return FunctionLibrary.call(
+            "claim",
+            keys,
+            [
+                "worker": worker, "most": String(most), "wanted": String(wanted),
+                "wanted_single": String(wantedSingle), "window": String(window), "retries": String(retries),
+                "quota": String(quotaPerMinute), "returned": String(returned),
+                "permits_single": String(permitsSingle), "permits_fanout": String(permitsFanout),
+                "active_fanouts": String(activeFanouts), "smear": smear ? "1" : "0",
+                "backlog_limit": String(backlogLimit), "news_cursor": newsCursor, "refused_cursor": refusedCursor,
+                "wanted_managed": String(wantedManaged), "connection": String(connection),
+                "worker_clock": String(nowMs),
+            ],
+            rest: optional
+        )
+    }
+}
+
+/// The reply of `claim`: work, permits, news, and reasons to wait.
+public struct ClaimReply: Equatable, Sendable {
+    /// The project's time in milliseconds: it goes on evenly when Redis' clock is set.
+    public var nowMs: Int64
+    /// The project's time minus Redis TIME, milliseconds.
+    public var projectClockOffsetMs: Int64
+    /// Every send of the project waits this long; 0 when nothing holds it.
+    public var holdMs: Int64
+    /// Time to the next probe of a blocked project; 0 when it is not blocked.
+    public var probeMs: Int64
+    public var blockReason: String
+    /// When the next retry or held-back job is due, in the project's time; 0 when there is none.
+    public var nextDueMs: Int64
+    /// A job whose audience is being copied; empty when there is none.
+    public var copying: String
+    /// Entries in the stream and jobs that are not over, parked ones left out.
+    public var unfinished: Int64
+    /// Sends that may begin; the permits expire a quarter of a second after the call was sent.
+    public var permits: Int
+    /// Why an operator has paused the project; empty when none has.
+    public var pauseReason: String
+    /// Why no worker may take on more: a stream that is not read, or `memory`; empty when nothing stops it.
+    public var pressure: String
+    public var newsCursor: String
+    public var refusedCursor: String
+    public var news: [News]
+    public var claims: [Claim]
+
+    public enum ParseResult: Equatable, Sendable {
+        case reply(ClaimReply)
+        /// The worker was declared dead; it has to register again under a new name.
+        case fenced
+    }
+
+    public static func parse(_ value: RedisValue) -> ParseResult? {
+        guard let reply = NamedValues(value) else { return nil }
+        switch reply.outcome {
+        case "fenced": return .fenced
+        case "ok": return (try? ClaimReply(reply)).map { .reply($0) }
+        default: return nil
+        }
+    }
+}
+
+extension ClaimReply {
+    private init(_ reply: NamedValues) throws {
+        func text(_ name: String) throws -> String { try NamedValues.required(reply.text(name)) }
+        func number(_ name: String) throws -> Int64 { try NamedValues.required(reply.number(name)) }
+        nowMs = try number("now")
+        projectClockOffsetMs = try number("clock_offset")
+        holdMs = try number("hold_ms")
+        probeMs = try number("probe_ms")
+        blockReason = try text("block")
+        nextDueMs = try number("next_due")
+        copying = try text("copying")
+        unfinished = try number("unfinished")
+        permits = Int(try number("permits"))
+        pauseReason = try text("pause")
+        pressure = try text("pressure")
+        newsCursor = try text("news_cursor")
+        refusedCursor = try text("refused_cursor")
+        news = try NamedValues.required(reply["news"].flatMap(News.list))
+        claims = try NamedValues.required(reply["claims"]?.array).map { try Claim($0) }
+    }
+}
