@@ -20,7 +20,7 @@ public enum FunctionLibrary {
         PackageResources.batches_lua,
         PackageResources.waiting_lua,
         PackageResources.claim_lua,
-        PackageResources.settle_lua,
+        PackageResources.record_parts_lua,
         PackageResources.record_lua,
         PackageResources.repair_lua,
         PackageResources.coalesce_lua,

@@ -1,4 +1,4 @@
--- record: writes one flush of one batch. `flush`: the values that its parts share.
+-- record: writes one flush of one batch; its parts are in record_parts.lua. `flush`: the values that they share.
 --   job, spec, holder  fields of job:<id>, spec:<id> and of the batch, as read at the beginning
 --   batch, owned       the key of the batch; whether the caller holds it
 --   class, ending, crashes, has_passed   of the spec and the batch, as this flush changes them
