@@ -8,7 +8,7 @@ public enum ErrorCode: String, Equatable, Sendable, CaseIterable {
     case unavailable = "UNAVAILABLE"
     case internalError = "INTERNAL"
     case unspecified = "UNSPECIFIED_ERROR"
-    /// Never reached FCM, and the tries are over.
+    /// The request never reached FCM, and the tries are over.
     case transport = "TRANSPORT"
     case emptyGroup = "EMPTY_GROUP"
     case tooManyTopics = "TOO_MANY_TOPICS"
@@ -43,18 +43,18 @@ public struct Failure: Equatable, Sendable {
 
 /// Decision about one recipient after one attempt.
 public enum Verdict: Equatable, Sendable {
-    /// Accepted by FCM. The id is empty when the answer's body was lost.
+    /// FCM accepted the message. The id is empty when the answer's body was lost.
     case sent(messageID: String, canonical: String?)
-    /// Accepted for a device group, with members that did not get it.
+    /// FCM accepted the message for a device group, and named members that did not get it.
     case sentPartly(messageID: String, failedTokens: [String])
     /// A group operation was carried out. The key may look unlike the one that was given, and is as valid.
     case managed(group: String)
-    /// Final.
+    /// The recipient has failed, and is not sent to again.
     case failed(Failure)
-    /// Final: the outcome of the attempt is unknown, and the job is `at_most_once`. The failure is for logs only.
-    /// `retryAfterMs` is the Retry-After of a 5xx, which concerns the project's other sends.
+    /// The outcome of the attempt is unknown, and the job is `at_most_once`: the recipient is not sent to again.
+    /// The failure is for logs only. `retryAfterMs` is the Retry-After of a 5xx; see ``refusedForMs``.
     case unknown(Failure, retryAfterMs: Int64?)
-    /// Wait and send this recipient again.
+    /// The recipient waits and is sent to again.
     case retry(Retry)
     /// The access token was refused: refresh once, send once more, and only then block the project.
     case refreshCredential(Failure)
@@ -65,12 +65,12 @@ public enum Verdict: Equatable, Sendable {
     /// nil when it may go on.
     public var holdProjectMs: Int64? {
         // The floor is the recipient's own: a Retry-After of a second holds the others for that second only.
-        guard case .retry(let retry) = self, retry.scope == .project, !retry.failure.isServerError else { return nil }
+        guard case .retry(let retry) = self, retry.scope == .project else { return nil }
         return retry.retryAfterMs ?? retry.floorMs
     }
 
-    /// The Retry-After of a 5xx, in milliseconds; nil for any other answer. Many such answers hold the project, see
-    /// Pacing.
+    /// The Retry-After of a 5xx, in milliseconds; nil for any other answer. When such answers are a large
+    /// share of all, Redis holds the project for the longest of them; see Pacing.
     public var refusedForMs: Int64? {
         switch self {
         case .retry(let retry) where retry.failure.isServerError && retry.cause == .answered: return retry.retryAfterMs

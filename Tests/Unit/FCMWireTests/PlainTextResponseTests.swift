@@ -93,7 +93,7 @@ import Testing
             return
         }
         #expect(held.failure.error == .unavailable && held.failure.rawError == "Unavailable")
-        #expect(held.retryAfterMs == 20_000 && held.scope == .project && !held.mayHaveArrived)
+        #expect(held.retryAfterMs == 20_000 && held.scope == .recipient && !held.mayHaveArrived)
         #expect(doubtful.mayHaveArrived && doubtful.retryAfterMs == nil)
         let once = Self.verdict(answer(500, "", type: nil), atMostOnce: true)
         guard case .unknown = once else {

@@ -101,19 +101,19 @@ private func verdict(
         }
     }
 
-    @Test func aRetryAfterCountsForTheProject() {
+    @Test func aRetryAfterOfAServerErrorHoldsItsRecipient() {
         guard case .retry(let rejected) = verdict(answer(503, retryAfter: "5"), atMostOnce: true) else {
             Issue.record("a 503 with Retry-After was turned away at the door")
             return
         }
-        #expect(!rejected.mayHaveArrived && rejected.scope == .project && rejected.retryAfterMs == 5_000)
+        #expect(!rejected.mayHaveArrived && rejected.scope == .recipient && rejected.retryAfterMs == 5_000)
         let date = verdict(answer(503, retryAfter: "Sun, 06 Nov 1994 08:50:37 GMT"))
         #expect(date.refusedForMs == 60_000 && date.holdProjectMs == nil)
         guard case .retry(let other) = verdict(answer(500, retryAfter: "45")) else {
             Issue.record("not retried")
             return
         }
-        #expect(other.mayHaveArrived && other.scope == .project && other.retryAfterMs == 45_000)
+        #expect(other.mayHaveArrived && other.scope == .recipient && other.retryAfterMs == 45_000)
         let unknown = verdict(answer(502, retryAfter: "45"), atMostOnce: true)
         #expect(unknown.refusedForMs == 45_000 && unknown.holdProjectMs == nil)
         #expect(verdict(answer(503)).refusedForMs == nil)

@@ -32,7 +32,9 @@ enum SharedVerdicts {
     }
 
     /// The verdict on a status of 500 to 599. A 503 with Retry-After was not processed; after any other the message may
-    /// have been sent. Retry-After concerns the whole project.
+    /// have been sent.
+    ///
+    /// Retry-After holds this recipient; many such answers hold the project, see ``Verdict/refusedForMs``.
     static func serverError(_ failure: Failure, retryAfterMs: Int64?, atMostOnce: Bool) -> Verdict {
         let mayHaveArrived = failure.httpStatus != 503 || retryAfterMs == nil
         if mayHaveArrived, atMostOnce {
@@ -41,7 +43,6 @@ enum SharedVerdicts {
         return .retry(
             Retry(
                 failure: failure,
-                scope: retryAfterMs == nil ? .recipient : .project,
                 retryAfterMs: retryAfterMs,
                 floorMs: CodeTable.shortFloorMs,
                 mayHaveArrived: mayHaveArrived
