@@ -3,13 +3,11 @@ public import FanfareModel
 /// The state of a batch that this worker holds.
 ///
 /// ```
-///  claimed ─► preparing ─► sending ───────────────► closed
-///                │          │  │                     ▲
-///                │          │  └─► ending ───────────┤
-///                │          ▼        ▲               │
-///                └──────► stopping ──┴───────────────┴──► released
-///
-///  any of them but closed and released ─► lost
+///  claimed ─► preparing ─► sending · ending · released
+///             sending ───► stopping · ending · closed
+///             stopping ──► ending · closed · released
+///             ending ────► closed
+///  any of these four ────► lost ─► closed
 /// ```
 ///
 /// Identity is job, batch and epoch: after a resume, a worker may hold the same batch twice.
