@@ -75,7 +75,7 @@ private func reply(_ outcome: String, _ pairs: String...) -> RedisValue {
     @Test func planAndItsQueueMemberAreRead() throws {
         let member = ProjectKeys.queueMember(priority: 5, entryID: "17-2", jobID: "a:b")
         let plan = try #require(JobPlan(.array([bulk("aimed"), bulk(member), bulk("1500")])))
-        #expect(plan.jobClass == .broadcast && plan.jobClass.takesTurns && plan.holdMs == 1_500)
+        #expect(plan.jobClass == .broadcast && plan.jobClass.takesTurns && plan.slotMs == 1_500)
         #expect(JobInquiry.job(ofMember: plan.member) == "a:b")
         #expect(JobInquiry.job(ofMember: "none") == nil)
         #expect(JobPlan(.array([.null, .null, .null])) == nil)

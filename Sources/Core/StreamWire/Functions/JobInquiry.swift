@@ -73,8 +73,8 @@ public struct JobPlan: Equatable, Sendable {
     public var jobClass: Class
     /// Its name in the queue.
     public var member: String
-    /// How long FCM is estimated to be busy with it; 0 when nothing is known.
-    public var holdMs: Int64
+    /// How long it keeps the slot, because FCM is estimated to be busy with it; 0 when nothing is known.
+    public var slotMs: Int64
 
     /// nil when the job is over or was never taken.
     public init?(_ value: RedisValue) {
@@ -83,6 +83,6 @@ public struct JobPlan: Equatable, Sendable {
         else { return nil }
         self.jobClass = jobClass
         self.member = member
-        holdMs = parts[2].integer ?? 0
+        slotMs = parts[2].integer ?? 0
     }
 }
