@@ -3,30 +3,30 @@ public enum FunctionLibrary {
     /// Name of the library and prefix of its functions. The version in it grows when an argument, a reply or a meaning
     /// changes: workers of two versions then run their own library side by side, on one state.
     public static let name = "fanfare_v2"
-    /// The files of `Library` as the one text that Redis takes; later ones call what earlier ones define.
+    /// The files of `Library` as the one text that Redis takes; a file calls functions of the files before it.
     public static let source: [UInt8] = [
-        PackageResources.base_lua,
-        PackageResources.redo_lua,
-        PackageResources.check_lua,
-        PackageResources.jobs_lua,
-        PackageResources.audience_lua,
-        PackageResources.slot_lua,
-        PackageResources.quota_lua,
-        PackageResources.pace_lua,
-        PackageResources.leases_lua,
-        PackageResources.reconcile_lua,
-        PackageResources.intake_lua,
-        PackageResources.copy_lua,
-        PackageResources.batches_lua,
-        PackageResources.waiting_lua,
-        PackageResources.claim_lua,
-        PackageResources.record_parts_lua,
-        PackageResources.record_lua,
-        PackageResources.repair_lua,
-        PackageResources.coalesce_lua,
-        PackageResources.control_lua,
-        PackageResources.fleet_lua,
-        PackageResources.functions_lua,
+        PackageResources.base_lua,  // values, `ctl`, the project's time, epochs, news
+        PackageResources.redo_lua,  // steps: groups of writes that are all made, or none
+        PackageResources.check_lua,  // rights of the caller, types of keys
+        PackageResources.jobs_lua,  // queues, ends and parking of jobs
+        PackageResources.audience_lua,  // estimates of topics' audiences
+        PackageResources.slot_lua,  // the slot of fan-outs and broadcasts
+        PackageResources.quota_lua,  // the governor: permits, and holds for refusals
+        PackageResources.pace_lua,  // rates of recipients, operations and XMPP connections
+        PackageResources.leases_lua,  // workers: register, renew, declare dead, deregister
+        PackageResources.reconcile_lua,  // release of batches, and their comparison with a worker
+        PackageResources.intake_lua,  // intake and reject: from an entry to a job
+        PackageResources.copy_lua,  // the private copy of an audience
+        PackageResources.batches_lua,  // claims of first passes and of orphans
+        PackageResources.waiting_lua,  // claims of due recipients
+        PackageResources.claim_lua,  // claim: work, permits and news
+        PackageResources.record_parts_lua,  // results, feedback and retries of a flush
+        PackageResources.record_lua,  // record: one flush
+        PackageResources.repair_lua,  // repair of jobs that never end
+        PackageResources.coalesce_lua,  // several calls of intake or record in one
+        PackageResources.control_lua,  // calls of operators
+        PackageResources.fleet_lua,  // figures for the dashboard
+        PackageResources.functions_lua,  // names under which Redis knows the functions
     ].flatMap { $0 }
 
     /// `FUNCTION LOAD REPLACE`: needs a user that may; a worker's user need not.
