@@ -216,7 +216,7 @@ local function pairs_to_map(list, from)
   return map
 end
 
--- "<job>/<n>", of a batch, a queue's member or a due recipient: the part before the last bar, and the part behind it.
+-- "<job>/<n>", of a batch, a queue's member or a due recipient: the part before the last slash, and the part behind it.
 local function split_name(name)
   return string.match(name, '^(.*)/([^/]+)$')
 end

@@ -2,7 +2,7 @@
 
 -- What the calls of one function call share.
 -- Written at the end, by finish_intakes or finish_records (lists, see `collect`):
---   entries, taken      entries that leave `jobs`; those of them that became a job, as a set
+--   entries, jobs       entries that leave `jobs`; those of them that became a job, queued or taken, as a set
 --   wanted              those entries that had been cancelled and stand in `unwanted`
 --   claimed             by worker: batches that it holds now
 --   opened, copying     jobs that are not over; jobs whose audience is copied
@@ -19,7 +19,7 @@
 --   is_queued           whether this call adds a job to `singles` at its end
 --   is_listed           by class: see may_be_listed; forgotten before and after a write that may put a job into a list
 local function new_common()
-  return { unavailable = {}, taken = {}, seen = {}, over_ids = {}, over_counts = {}, is_listed = {} }
+  return { unavailable = {}, jobs = {}, seen = {}, over_ids = {}, over_counts = {}, is_listed = {} }
 end
 
 local function make_call(callback, base, args, common)

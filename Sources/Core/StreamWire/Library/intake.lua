@@ -159,7 +159,7 @@ end
 
 -- Collects what finish_intakes writes for a job that was handed over.
 local function collect_job(job, common)
-  common.taken[job.entry] = true
+  common.jobs[job.entry] = true
   collect(common, 'entries', 'all', job.entry)
   if job.is_unwanted then collect(common, 'wanted', 'all', job.entry) end
   if job.total == 0 then return end
@@ -171,16 +171,27 @@ local function collect_job(job, common)
 end
 
 -- intake: hands a checked entry over: it leaves `jobs` in the step that lets workers see the job. Also as `intakes`.
--- `has_own_id` 1: the producer named the job; `worker`: '' for none that may take the job; `total`: -1 for an audience;
--- `class`: '' decides by the total; `worker_clock`: see project_ms; `pairs_count`: of the spec pairs, which follow;
--- behind them the recipients of batch 0, 1, ...; `common`: see new_common.
--- Returns 'gone' (another worker did), 'duplicate', 'done' (no recipients), 'queued' (of a broadcast with `source` and
--- `size` of its audience), 'reject' and a `reason`, or 'taken', `epoch` and `permits`: the worker holds the one batch.
--- Until finish_intakes lists the job no function sees its keys: after an error the repeated call writes them again.
+-- For the arguments see IntakeCall in Functions/Intake.swift; besides:
+--   has_own_id    1: the producer named the job
+--   worker        '' when no worker may take the job
+--   window        the watermark of a batch that the worker takes
+--   total         -1 for an audience
+--   class         '' decides by the total
+--   worker_clock  see project_ms
+--   pairs_count   number of the spec's pairs, which follow. Behind them stand the recipients of batch 0, 1, ...
+-- `common`: see new_common. `hold_ms` of a broadcast's spec says how long it keeps the slot; it holds no project.
+-- Returns one of these:
+--   'gone'        another worker handed the entry over
+--   'duplicate'   the job's id is taken
+--   'done'        the job has no recipients
+--   'queued'      for a broadcast with `source` and `size` of its audience
+--   'reject'      with a `reason`
+--   'taken'       with `epoch` and `permits`: the worker holds the job's one batch
+-- No function sees the job's keys until finish_intakes lists it: after an error the repeated call writes them again.
 function intake(base, args, common)
   local entry, id, has_own_id, dedupe_ms, keep_ms, worker, window, total, audience, not_before, expires_at, member,
     class, quota, connection, worker_clock, pairs_count = unpack(args, 1, 17)
-  if common.taken[entry] then return 'gone' end
+  if common.jobs[entry] then return 'gone' end
   local is_first = is_new(base, id, common)
   if not is_in_jobs(base, entry, is_first) then return 'gone' end
   local job = { entry = entry, id = id, has_own_id = has_own_id == '1', dedupe_ms = dedupe_ms, keep_ms = keep_ms,

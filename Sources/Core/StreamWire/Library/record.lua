@@ -113,7 +113,7 @@ local function change_block(base, id, flush, reason, answer)
 end
 
 -- Stops a fan-out when more than half of its first 100 answers refuse the message itself. Part of a step. `problem`:
--- such an answer as JSON. Returns the error that ends the job's unsent recipients, '' for none.
+-- such an answer in the form of AbortCode, '' for none. Returns the error that ends the job's unsent recipients, or ''.
 local function judge_message(flush, answers, bad, problem)
   local abort, seen = flush.spec.abort or '', tonumber(flush.spec.answers) or 0
   if abort ~= '' or seen >= 100 or answers <= 0 or tonumber(flush.spec.total) <= BATCH then return abort end
@@ -249,16 +249,24 @@ local function is_bare(base, id, flush)
 end
 
 -- record: writes results, feedback, retries and counters of one flush in one step, after the outgoing entries. Also as
--- `records`. `common`: see new_common. For the arguments see RecordCall in Functions/Record.swift; besides:
--- `watermark`: '' leaves it; `project_answers`: see change_block; `answers`, `bad_answers`: of the first pass, and 400s
--- among them that do not name the recipient; `indexes`: of the results, a JSON array; `letters`: a status for each (s f
--- u c x), in upper case when its object is wanted; `objects`: those as one JSON array, each with `i` first ('' = none).
--- Then retries: index, due, 1 = waits for the probe, "attempts|first_ms|dup|recipient"
---   feedback: index, kind, recipient, action, replacement, error
---   refused rates: "<kind>:<recipient>", until when no send to it begins
---   optional names, each with its value: `subscribed`, see count_subscribed
--- Returns 'ok', also with `abort`, the error that ends every unsent recipient of the job; 'stale' (another worker holds
--- the batch: nothing was written, send the results again as late), or 'gone' (the job is over).
+-- `records`. For the arguments see RecordCall in Functions/Record.swift; besides:
+--   watermark        '' leaves it
+--   project_answers  see change_block
+--   answers          answers of the batch's first pass
+--   bad_answers      400s among them that do not name the recipient
+--   bad_answer       the last of these in the form of AbortCode, '' for none
+--   indexes          indexes of the results, a JSON array
+--   letters          a status for each result (s f u c x), in upper case when its object is wanted
+--   objects          the wanted objects as one JSON array, each with `i` first; '' for none
+-- Behind the arguments stand, as often as the arguments of these names say:
+--   retries          index, due, 1 = waits for the probe, "attempts|first_ms|dup|recipient"
+--   feedback         index, kind, recipient, action, replacement, error
+--   refused_rates    "<kind>:<recipient>", until when no send to it begins
+-- and optional names, each with its value: `subscribed`, see count_subscribed. `common`: see new_common.
+-- Returns one of these:
+--   'ok'             also with `abort`, the error that ends every unsent recipient of the job
+--   'stale'          another worker holds the batch; nothing was written: send the results again as late
+--   'gone'           the job is over
 function record(base, args, common)
   local id, n, epoch, worker, watermark, finish, late, hold_ms, block_reason, project_answers, answers, bad_answers,
     bad_answer, indexes, letters, objects, retries, feedback, number, all_sent, refused_rates, worker_clock =
