@@ -1,14 +1,14 @@
 public import FanfareModel
 
-/// When a recipient is sent again, and when trying ends. A pure function of the attempt, the time and one random
+/// Decides when a recipient is sent again, and when trying ends. A pure function of the attempt, the time and one random
 /// number; the caller keeps the times and the count.
 ///
-/// **The wait.** `max(floor, Retry-After, min(cap, step * 2^(attempts - 1)))`, where the step is 10 s or the retry's
-/// floor if that is longer, and on top of it a full jitter: a random part of the backoff, so that recipients that
-/// failed together do not come back together. The wait is never shorter than Retry-After or the floor.
+/// **The wait.** `max(floor, Retry-After, min(cap, step * 2^(attempts - 1)))`, and a jitter on top of it. The step is
+/// 10 s, or the retry's floor if that is longer. The jitter is a random part of the backoff: recipients that failed
+/// together do not come back together. The wait is never shorter than Retry-After or the floor.
 ///
-/// A backoff is never longer than the time since the first attempt and one step more: attempts that crashes cut short count,
-/// too, and come in quick succession.
+/// A backoff is never longer than the time since the first attempt and one step more. The reason: attempts that crashes
+/// cut short count, too, and come in quick succession.
 ///
 /// **Attempts that never reached FCM** (`unsent`, `refused`) back off shortly instead: from their own floor, up to
 /// ``shortCapMs``. They wait as long as since the first try, because an unsent try is not counted.
@@ -50,11 +50,11 @@ public struct RetryPolicy: Equatable, Sendable {
     ///
     /// - Parameters:
     ///   - attempts: attempts that count, this one included if it does.
-    ///   - firstAttemptMs: Unix milliseconds of the first attempt that counts; while there is none, of the first try
-    ///     of any kind. It must not move with every try, or trying never ends.
-    ///   - nowMs: Unix milliseconds.
+    ///   - firstAttemptMs: the first attempt that counts, in the project's time; while there is none, the first try of
+    ///     any kind. It must not move with every try, or trying never ends.
+    ///   - nowMs: in the project's time.
     ///   - lifetimeMs: the message's own lifetime; nil when it sets none.
-    ///   - expiresAtMs: Unix milliseconds; 0 when there is none.
+    ///   - expiresAtMs: in the project's time; 0 when there is none.
     ///   - random: 0 up to, not including, 1.
     public func decide(
         _ retry: Retry,
@@ -131,7 +131,7 @@ public struct RetryPolicy: Equatable, Sendable {
 
 /// The outcome of an attempt that may be repeated.
 public enum RetryDecision: Equatable, Sendable {
-    /// Send again, not before this time (Unix milliseconds).
+    /// Send again, not before this time, in the project's time.
     case wait(untilMs: Int64)
     /// Final, status `expired`.
     case expired

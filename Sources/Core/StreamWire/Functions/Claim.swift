@@ -1,7 +1,7 @@
 public import FanfareModel
 internal import Glibc
 
-/// One batch that this worker holds now.
+/// A batch as Redis hands it out.
 public struct Claim: Equatable, Sendable {
     public enum Pass: String, Equatable, Sendable { case first, retry }
 
@@ -67,9 +67,9 @@ public struct Claim: Equatable, Sendable {
 public struct ClaimedRecipient: Equatable, Sendable {
     public enum Progress: Equatable, Sendable {
         case unsent
-        /// Below the watermark of a dead worker: it is not known whether it was sent.
+        /// The recipient stands below the watermark of a dead worker: it is not known whether it was sent.
         case maybeSent
-        /// Has its result, or waits for a retry.
+        /// The recipient has its result, or waits for a retry.
         case settled
     }
 
@@ -140,7 +140,7 @@ public struct ClaimedRecipient: Equatable, Sendable {
 /// What is known of a recipient from earlier attempts; kept in Redis while it waits.
 public struct RecipientHistory: Equatable, Sendable {
     public var attempts: Int
-    /// Unix milliseconds of the first attempt; 0 before it.
+    /// The first attempt, in the project's time; 0 before it.
     public var firstAttemptMs: Int64
     public var maybeDuplicate: Bool
 
