@@ -4,8 +4,9 @@ public import FanfareModel
 /// HTTP v1: the verdict on one answer's recipient. The first matching rule wins:
 ///
 /// 1. no answer: by what is proved of the request (unsent, refused, unanswered);
-/// 2. 200: `sent`, with an empty id if its JSON is lost; a 200 that is not JSON is not FCM's;
-/// 3. 500 to 599: retried, whatever the body;
+/// 2. 200 to 299 with the message's name: `sent`. A 200 without a name, or whose JSON is lost, is `sent` with an empty
+///    id. Any other 2xx, such as one that is not JSON, is not FCM's;
+/// 3. 500 to 599: retried, whatever the body. With `at_most_once` only a 503 with Retry-After is; any other is `unknown`;
 /// 4. `UNREGISTERED` or an APNs status of 410: the token is removed;
 /// 5. `RATE_LIMIT_EXCEEDED` beside a 429: the project waits;
 /// 6. any other code of `FcmError` that the table knows: its row. In particular `THIRD_PARTY_AUTH_ERROR` comes with a
