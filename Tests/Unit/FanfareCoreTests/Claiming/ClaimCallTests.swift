@@ -133,8 +133,8 @@ import Testing
         claim(&rig, "fanout", count: 7, .message(total: 2_000))
         rig.lend(3)
         let call = try ask(&rig)
-        #expect(call.multicast == 7 && call.returned == 3 && call.permitsFanout == 7, "permits for a part of it are useless")
-        #expect(call.permitsSingle == 0)
+        #expect(call.multicast == 7 && call.permitsFanout == 7, "permits for a part of it are useless")
+        #expect(call.returned == 3 && call.permitsSingle == 0)
     }
 
     @Test func claimRequestsNoPermitsForACoveredMulticast() throws {

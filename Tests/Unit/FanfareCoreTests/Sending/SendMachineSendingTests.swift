@@ -86,7 +86,8 @@ import Testing
 
     @Test func aBatchOfWhichAllIsInDoubtIsClosed() {
         var rig = MachineRig()
-        rig.hold(.of(count: 2) { for index in 0..<2 { $0.recipients[index].progress = .maybeSent } }, .message(total: 2))
+        let claim = Claim.of(count: 2) { for index in 0..<2 { $0.recipients[index].progress = .maybeSent } }
+        rig.hold(claim, .message(total: 2))
         #expect(rig.flushes.map(\.call.finish) == [true])
         rig.confirmAll()
         rig.expectEmpty()
