@@ -5,7 +5,8 @@ internal import StreamWire
 /// Renews this process's leases on a thread and a connection of its own, which no load on the data path can starve.
 final class Heartbeat: Sendable {
     enum Report: Sendable {
-        /// Every worker's renew counter in a project, as the answer to this worker's renewal lists them.
+        /// Every worker's renew counter in a project, as the answer to this worker's renewal lists them. They go from
+        /// ``WorkerShard/observed(_:)`` through ``Reclaimer/observe(_:)`` to the `FailureDetector`.
         case counters(project: String, counters: [(worker: String, counter: String)])
         /// This process was declared dead in a project.
         case fenced(project: String, name: String)
@@ -115,7 +116,7 @@ private final class HeartbeatDriver {
 }
 
 extension WorkerConfiguration {
-    /// How long after a renewal sends may begin: the lease less a margin, so that a watcher never sees the lease run
-    /// out before its holder has stopped.
+    /// How long after a renewal sends may begin, in nanoseconds: the lease less a margin. Thanks to the margin the holder
+    /// has stopped before another worker sees the lease run out.
     var leaseSpanNs: UInt64 { UInt64(max(leaseMs - renewMs, leaseMs / 2)) * 1_000_000 }
 }
