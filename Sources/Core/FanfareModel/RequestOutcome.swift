@@ -1,7 +1,7 @@
-/// Outcome of one request on the wire, before it is judged; see the page on delivery guarantees. Each class is decided by
-/// proof, never by a return code alone.
+/// Outcome of one request on the wire, before it is judged. Each class is decided by proof, never by a return code
+/// alone; see "Outcome classes" on the page "Guarantees".
 public enum RequestOutcome: Equatable, Sendable {
-    /// Certainly not sent: the body was never asked for. Sending again is always safe and counts no attempt.
+    /// The request certainly did not leave: its body was never read. Sending again is safe and counts no attempt.
     case unsent(reason: String)
     /// The server said that it did not process the request (REFUSED_STREAM, GOAWAY above the last id).
     case refused(reason: String)

@@ -6,7 +6,7 @@ public import FanfareModel
 /// Sends requests to one origin over as many HTTP/2 connections as their number needs.
 ///
 /// Loop-confined: made, used and closed on the loop's thread. Every request passed to ``send(_:)`` gets exactly one
-/// outcome, in the classes of the documentation's page on delivery guarantees. A request that the server may have
+/// outcome; the page "Guarantees" lists its classes under "Outcome classes". A request that the server may have
 /// processed is never sent again.
 public final class LanePool {
     /// Interval at which the pool checks deadlines and stalls while it holds requests.
@@ -106,8 +106,8 @@ public final class LanePool {
 
     private var nowMs: Int64 { Int64(loop.now / 1_000_000) }
 
-    /// Reads lane after lane. After a few answers, those are delivered, and the requests that follow them leave, before
-    /// the next lane is read: a turn may be long, and its first answer does not wait for its last.
+    /// Reads lane after lane. After ``answersAtOnce`` answers it delivers them before it reads the next lane. So the
+    /// requests that follow them leave soon: a turn may be long, and its first answer does not wait for its last.
     private func endTurn() {
         guard !isClosed, !work.isEmpty || !queue.isEmpty || !completions.isEmpty else { return }
         if let nextTurn { loop.cancel(nextTurn) }
