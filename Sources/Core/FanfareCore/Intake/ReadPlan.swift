@@ -18,7 +18,7 @@ public struct ReadPlan: Sendable {
     public enum Leftovers: Equatable, Sendable {
         case none
         case later
-        /// Due, but entries in flight may be among them: nothing else is read.
+        /// The entries are due, but some of them may be in flight: nothing else is read.
         case due
         case readable
     }
@@ -103,8 +103,8 @@ public struct ReadPlan: Sendable {
 
         mutating func recoverFromStart() { (isRecovered, page, resumesAfter) = (false, nil, nil) }
 
-        /// Reads the first page once more and then continues where reading was: a page that always fails must not keep
-        /// the reader from those behind it, nor from new entries.
+        /// Reads the first page once more and then continues where reading was. A page that always fails keeps back
+        /// neither the pages behind it nor new entries.
         mutating func rereadFirstPage() { (isRecovered, resumesAfter, page) = (false, page, nil) }
 
         /// - Parameter last: the last entry of the page; nil when the page was empty.

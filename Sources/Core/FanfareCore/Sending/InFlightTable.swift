@@ -4,7 +4,7 @@ internal import FanfareModel
 public struct InFlightRequest: Sendable {
     /// The batch's slot in the machine.
     public let slot: Int
-    /// Recipients that share the request.
+    /// Positions of the recipients that share the request.
     public let positions: Positions
     /// Set for a member of a device group that is sent to on its own.
     public let member: String?

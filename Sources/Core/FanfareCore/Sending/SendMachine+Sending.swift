@@ -2,7 +2,7 @@ internal import FCMWire
 internal import FanfareModel
 internal import StreamWire
 
-/// Sends begin.
+/// The part of the machine that begins sends.
 extension SendMachine {
     /// How long overloaded batches stand behind the others after FCM had no capacity, in nanoseconds.
     private static var overloadBackoffNs: UInt64 { 5_000_000_000 }

@@ -14,7 +14,7 @@ struct SendQueue: Sendable {
     /// A queued batch.
     struct Place: Sendable {
         let slot: Int
-        /// 0 outside the line of fan-outs.
+        /// The priority of a fan-out; 0 for every other batch.
         let priority: Int
     }
 

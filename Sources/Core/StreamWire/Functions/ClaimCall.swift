@@ -3,9 +3,9 @@ public import FanfareModel
 /// The call of `claim`, which a worker makes every few milliseconds: for work, permits to send, and news.
 public struct ClaimCall: Equatable, Sendable {
     public var worker: String
-    /// Batches at most.
+    /// The most batches that the reply may hold.
     public var most: Int
-    /// Recipients of fan-outs, and of other jobs, with which no further batch is claimed.
+    /// Recipients after which claiming stops: of fan-outs, and of jobs of one batch.
     public var wanted: Int
     public var wantedSingle: Int
     /// Recipients of jobs without a message.

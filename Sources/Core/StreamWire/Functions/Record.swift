@@ -77,7 +77,7 @@ public struct RecordCall: Equatable, Sendable {
     public var number = 1
     public var answers = 0
     public var badAnswers = 0
-    /// The last answer that says the message is wrong, as results show it.
+    /// The last answer that says the message is wrong, in the form of `AbortCode`; empty when there is none.
     public var badAnswer = ""
     public var results = ResultBuffer()
     public var retries: [Retry] = []

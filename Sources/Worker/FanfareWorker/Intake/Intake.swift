@@ -80,6 +80,7 @@ final class Intake {
     /// A job of one batch was handed over to this worker: its spec is at hand.
     private func activate(_ entry: PendingEntry, epoch: String) {
         guard let call = entry.call, let adapter = entry.adapter else { return }
+        // Redis has stored the call's window as the new batch's watermark.
         let claim = Claim(job: call.job.id, epoch: epoch, watermark: call.window, taken: call.recipients ?? [])
         sends.handleAndSend(.batchTaken(claim, call.spec, adapter))
     }

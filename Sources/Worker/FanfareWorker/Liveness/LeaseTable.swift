@@ -16,8 +16,8 @@ final class LeaseTable: Sendable {
         }
     }
 
-    /// The worker's name and a nonce: a process that is started again under the same name must not be taken for its
-    /// predecessor, whose batches would never be taken over then.
+    /// The worker's name and a nonce, which tells a process from its predecessor of the same name. Without it the
+    /// predecessor would seem alive, and its batches would never be taken over.
     private let worker: String
     private let leases = Locked<[String: Lease]>([:])
     private let loads = Locked<[String: Int]>([:])

@@ -7,8 +7,8 @@ internal import StreamWire
 /// Sends a project's commands on a connection that other projects may share. Redis receives them in order, small calls of
 /// one function together.
 ///
-/// With the `safe` profile a write succeeds only when replicas have confirmed it, so that a failover cannot forget a
-/// watermark that a send relied on; see <doc:Guarantees>.
+/// With the `safe` profile a write succeeds only when replicas have confirmed it. So a failover cannot forget a watermark
+/// that a send relied on; see <doc:Guarantees>.
 final class ProjectConnection {
     typealias Completion = RedisConnection.Completion
 

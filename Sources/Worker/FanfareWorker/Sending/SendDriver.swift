@@ -5,8 +5,8 @@ internal import Logging
 internal import RedisTransport
 internal import StreamWire
 
-/// Performs what the project's ``SendMachine`` decides: hands requests to the router and flushes to the flush writer, loads
-/// specs and asks for rates in Redis, arms timers, counts and logs.
+/// Performs the actions of the project's ``SendMachine``. It hands requests to the router and flushes to the flush writer,
+/// and loads specs and checks rates in Redis. It arms timers, counts and logs.
 final class SendDriver {
     private let project: ProjectContext
     private let router: TransportRouter
