@@ -96,6 +96,13 @@ public struct ResultBuffer: Equatable, Sendable {
         if !spares.isEmpty { spares.reserveCapacity(count * min(spares.count + 16, Self.mostCopied)) }
     }
 
+    /// Reserves memory for as many results as another buffer holds, and an eighth more.
+    public mutating func reserve(like other: ResultBuffer) {
+        items.reserveCapacity(other.items.count * 9 / 8)
+        objects.reserveCapacity(other.objects.count * 9 / 8)
+        spares.reserveCapacity(other.spares.count * 9 / 8)
+    }
+
     public mutating func append(_ others: ResultBuffer) {
         items += others.items
         spares += others.spares

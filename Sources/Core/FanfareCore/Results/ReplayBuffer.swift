@@ -50,8 +50,12 @@ public struct ReplayBuffer {
         guard !call.late, !call.results.isEmpty else { return }
         // Only here, because Redis has just answered: nothing expires while it is away.
         forget(before: now)
-        if spans.last.map({ $0.since + Self.spanNs < now || $0.results.count >= Self.mostOfSpan }) ?? true {
-            spans.append(Span(since: now, until: now))
+        let isFull = spans.last.map { $0.results.count + call.results.count > Self.mostOfSpan } ?? true
+        if isFull || spans.last.map({ $0.since + Self.spanNs < now }) ?? true {
+            var span = Span(since: now, until: now)
+            // A buffer that grows by doubling takes twice its memory.
+            if let last = spans.last { span.results.reserve(like: last.results) }
+            spans.append(span)
         }
         let last = spans.count - 1
         spans[last].until = now

@@ -5,6 +5,9 @@ internal import StreamWire
 extension SendMachine {
     // MARK: Records
 
+    /// Results that a flush has memory for from its first one on, unless the batch has fewer: growing copies them.
+    private static var leastLikely: Int { 64 }
+
     /// Follows a decision on a recipient.
     mutating func write(_ decision: OutcomeRules.Decision, _ position: Int, _ slot: Int) {
         guard batches[slot].recipients[position].progress != .settled else { return }
@@ -53,7 +56,7 @@ extension SendMachine {
             let token = batches[slot].recipients[position].text
             batches[slot].pending.appendSubscribed(token, topic: job.spec.subscription)
         }
-        let likely = job.sharesRequests ? settings.flushCount : batches[slot].lastFlushCount
+        let likely = job.sharesRequests ? settings.flushCount : max(Self.leastLikely, batches[slot].lastFlushCount)
         let expected = min(batches[slot].open + 1, likely)
         batches[slot].pending.append(record, policy: job.results, expected: expected)
         gate.uncommitted += 1
