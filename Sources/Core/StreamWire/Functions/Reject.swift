@@ -2,7 +2,7 @@ extension FunctionLibrary {
     /// Moves an entry that breaks a rule to `dead`. Answers `rejected`, or `gone`: another worker did.
     ///
     /// - Parameters:
-    ///   - fields: the entry's fields, of which the first 1,000 are kept, byte for byte.
+    ///   - fields: the entry's fields, byte for byte. The first 1,000 are kept.
     ///   - undecodedNames: the bytes of names that are not UTF-8, by position, as ``StreamEntry`` has them.
     public static func reject(
         _ keys: ProjectKeys,

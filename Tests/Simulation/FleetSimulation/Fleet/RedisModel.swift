@@ -76,7 +76,7 @@ final class RedisModel {
         clock.tally.rollbacks += 1
     }
 
-    /// Applies a record call, some of which fail: before the first write, after the results entry, or after the step is
+    /// Applies a record call. Some calls fail: before the first write, after the results entry, or after the step is
     /// logged. The next call first applies a logged step, so the model applies it at once.
     private func record(
         _ request: RecordRequest,
