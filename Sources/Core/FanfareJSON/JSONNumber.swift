@@ -12,6 +12,12 @@ public struct JSONNumber: Equatable, Sendable {
         text = String(value)
     }
 
+    /// The shortest literal that reads back as this value; nil for infinities and NaN, which JSON does not have.
+    public init?(_ value: Double) {
+        guard value.isFinite else { return nil }
+        text = value.description
+    }
+
     /// - Parameter tenths: such as 15 for 1.5.
     public init(tenths: Int64) {
         let (whole, rest) = (tenths.magnitude / 10, tenths.magnitude % 10)

@@ -30,6 +30,8 @@ public struct HTTPAnswer: Equatable, Sendable {
     public var contentType: String?
     public var retryAfter: String?
     public var date: String?
+    /// The header by which Google's metadata server names itself; read only where a request asks for it.
+    public var metadataFlavor: String?
 
     public init(
         status: Int,
@@ -37,7 +39,8 @@ public struct HTTPAnswer: Equatable, Sendable {
         isComplete: Bool = true,
         contentType: String? = nil,
         retryAfter: String? = nil,
-        date: String? = nil
+        date: String? = nil,
+        metadataFlavor: String? = nil
     ) {
         self.status = status
         self.body = body
@@ -45,5 +48,6 @@ public struct HTTPAnswer: Equatable, Sendable {
         self.contentType = contentType
         self.retryAfter = retryAfter
         self.date = date
+        self.metadataFlavor = metadataFlavor
     }
 }

@@ -15,10 +15,23 @@ public enum ErrorCode: String, Equatable, Sendable, CaseIterable {
 }
 
 /// Advice to the producer about a result.
-public enum RemedyAction: String, Equatable, Sendable {
+public enum RemedyAction: String, Equatable, Sendable, CaseIterable {
     case none, remove, replace
     case fixMessage = "fix_message"
     case fixCredentials = "fix_credentials"
+}
+
+/// What is counted of a failed result: its error and the advice. In a job's hash it is the field `error.<error>.<action>`.
+public struct FailureKind: Hashable, Sendable {
+    public var error: ErrorCode
+    public var action: RemedyAction
+
+    public init(_ error: ErrorCode, _ action: RemedyAction) {
+        self.error = error
+        self.action = action
+    }
+
+    public var text: String { "\(error.rawValue).\(action.rawValue)" }
 }
 
 /// An error of one recipient, final or to be retried.
