@@ -43,7 +43,7 @@ import Testing
     @Test(arguments: [".", "..", "a/b", "a?b", "a b", "A", #"a\u0000"#, "é", String(repeating: "a", count: 129)])
     func refusesAProjectThatNoPathCanName(project: String) {
         let text = Self.file.replacing(#""demo""#, with: "\"\(project)\"")
-        let error = ServiceAccountError(
+        let error = CredentialError(
             reason: "project_id: must be at most 128 of a-z 0-9 - . : and not of dots alone"
         )
         #expect(throws: error) { try ServiceAccount.parse(Array(text.utf8)) }
@@ -52,7 +52,7 @@ import Testing
     @Test(arguments: broken)
     func namesTheField(part: String, replacement: String, reason: String) {
         let text = Self.file.replacing(part, with: replacement)
-        #expect(throws: ServiceAccountError(reason: reason)) { try ServiceAccount.parse(Array(text.utf8)) }
+        #expect(throws: CredentialError(reason: reason)) { try ServiceAccount.parse(Array(text.utf8)) }
     }
 
     @Test func keepsSecretsOutOfLogs() throws {
@@ -145,7 +145,7 @@ import Testing
         (400, #"{"error":"internal_failure"}"#, true, "HTTP 400: internal_failure"),
         (408, "", true, "HTTP 408"), (429, "", true, "HTTP 429"), (500, "", true, "HTTP 500"),
         (502, "<html>", true, "HTTP 502"), (503, "", true, "HTTP 503"), (504, "", true, "HTTP 504"),
-        (400, #"{"error":{"code":400}}"#, false, "HTTP 400"),
+        (400, #"{"error":{"code":400}}"#, false, "HTTP 400: 400"),
         (400, #"{"error":"a\r\nb"}"#, false, "HTTP 400: a??b"),
         (200, "<html>", true, "HTTP 200: the answer is not a complete JSON object"),
         (200, #"{"access_token":""}"#, true, "HTTP 200: the answer has no access_token"),
