@@ -1,6 +1,9 @@
 -- fleet: what the dashboard and `fanfare top` read of every project each second. Its cost is bounded, whatever the
 -- project holds, and it writes nothing.
 
+local recipients_left, fleet
+do
+
 -- A job of a list: its id, its hash, and how it is run; nil when there is none. A stored priority is an unusual one.
 local function describe_job(base, id)
   local job = redis.call('HGETALL', base .. 'job:' .. id)
@@ -71,7 +74,7 @@ local function scan(key, count)
 end
 
 -- Recipients without a result, but for those of jobs that need a person.
-local function recipients_left(base)
+function recipients_left(base)
   local left = tonumber(redis.call('HGET', base .. 'ctl', 'left') or '0')
   for _, id in ipairs(scan(base .. 'jobs_parked', 100)) do
     left = left - (tonumber(redis.call('HGET', base .. 'spec:' .. id, 'left')) or 0)
@@ -94,7 +97,7 @@ end
 
 -- `most`: jobs of each list. Returns the pairs of `overview` and those of ProjectSnapshot+Reply.swift; `holding`,
 -- `queued`, `needing`, `others`: jobs that hold the slot, wait for it in their order, need a person, and some others.
-local function fleet(base, args)
+function fleet(base, args)
   local most = unpack(args, 1, 1)
   most = tonumber(most)
   local now, wall = project_ms(base)
@@ -117,4 +120,6 @@ local function fleet(base, args)
   add('others', describe_jobs(base, scan(base .. 'jobs_open', 3 * most), known, most))
   add('leases', describe_workers(base, wall))
   return reply
+end
+
 end
