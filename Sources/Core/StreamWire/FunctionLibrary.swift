@@ -8,6 +8,7 @@ public enum FunctionLibrary {
         PackageResources.base_lua,  // values, `ctl`, the project's time, epochs, news
         PackageResources.redo_lua,  // steps: groups of writes that are all made, or none
         PackageResources.check_lua,  // rights of the caller, types of keys
+        PackageResources.trail_lua,  // audit list, marks of the history, jobs that are over
         PackageResources.jobs_lua,  // queues, ends and parking of jobs
         PackageResources.audience_lua,  // estimates of topics' audiences
         PackageResources.slot_lua,  // the slot of fan-outs and broadcasts
@@ -24,8 +25,10 @@ public enum FunctionLibrary {
         PackageResources.record_lua,  // record: one flush
         PackageResources.repair_lua,  // repair of jobs that never end
         PackageResources.coalesce_lua,  // several calls of intake or record in one
+        PackageResources.health_lua,  // what workers report, and the reasons that jobs show for it
         PackageResources.control_lua,  // calls of operators
         PackageResources.fleet_lua,  // figures for the dashboard
+        PackageResources.history_lua,  // counts of the last hour and day
         PackageResources.functions_lua,  // names under which Redis knows the functions
     ].flatMap { $0 }
 

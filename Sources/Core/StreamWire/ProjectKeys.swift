@@ -14,6 +14,8 @@ public struct ProjectKeys: Equatable, Sendable {
     public var feedback: String { base + "feedback" }
     public var dead: String { base + "dead" }
     public var upstream: String { base + "upstream" }
+    /// The index of ``results`` by token, in blocks.
+    package var fingerprints: String { base + "fingerprints" }
     public func job(_ id: String) -> String { base + "job:" + id }
 
     /// The set of project ids seen; the one key outside the project's slot.

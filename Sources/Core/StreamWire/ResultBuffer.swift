@@ -1,5 +1,23 @@
 public import FanfareModel
 
+/// The constant parts of the object of a usual `sent` result.
+///
+/// A spare object may hold one byte, the raw value, for each: JSON text has no control characters. Tens of thousands of
+/// spare objects are in memory at a time.
+public enum ResultPhrase: UInt8, Sendable {
+    case index = 1
+    case token, sent, attempts
+
+    @inlinable @inline(__always) public var text: StaticString {
+        switch self {
+        case .index: "{\"i\":"
+        case .token: ",\"token\":\""
+        case .sent: "\",\"status\":\"sent\",\"message_id\":\""
+        case .attempts: "\",\"attempts\":"
+        }
+    }
+}
+
 /// The results of one flush as their call carries them: all indexes in one word, all letters, and all objects.
 public struct ResultBuffer: Equatable, Sendable {
     /// What the object of a result is for.
@@ -12,9 +30,11 @@ public struct ResultBuffer: Equatable, Sendable {
     }
 
     private struct Item: Equatable, Sendable {
-        var index: Int
+        /// Redis has a bit for each recipient of a job, so there are fewer than 2³².
+        var index: UInt32
         /// Bytes of its object; 0 when it has none.
         var length: UInt32
+        var fingerprint: TokenFingerprint
         var status: RecordCall.Status
         var object: Object
         var maybeDup: Bool
@@ -30,6 +50,8 @@ public struct ResultBuffer: Equatable, Sendable {
     private var objects: [UInt8] = []
     /// The spare objects, one behind the other.
     private var spares: [UInt8] = []
+    /// The error of each failed result, in their order.
+    private var failures: [FailureKind] = []
 
     public init() {}
 
@@ -37,7 +59,7 @@ public struct ResultBuffer: Equatable, Sendable {
     public var isEmpty: Bool { items.isEmpty }
     /// The results without their objects.
     public var statuses: [(index: Int, status: RecordCall.Status, maybeDup: Bool)] {
-        items.map { ($0.index, $0.status, $0.maybeDup) }
+        items.map { (Int($0.index), $0.status, $0.maybeDup) }
     }
     /// Bytes that are copied to travel, about.
     var byteCount: Int { (objects.count <= Self.mostCopied ? objects.count : 0) + 8 * items.count }
@@ -45,15 +67,28 @@ public struct ResultBuffer: Equatable, Sendable {
     /// - Parameters:
     ///   - index: the recipient's, in the order the producer gave.
     ///   - maybeDup: whether the object says so.
-    ///   - write: writes the object, `i` first. It is not called where there is none.
+    ///   - failure: of a failed result.
+    ///   - fingerprint: of its recipient.
+    ///   - write: writes the object, `i` first. It is not called where there is none. A spare object may hold the raw value of
+    ///     a ``ResultPhrase`` for its text.
     public mutating func append(
         index: Int,
         status: RecordCall.Status,
         object: Object = .none,
         maybeDup: Bool = false,
+        failure: FailureKind? = nil,
+        fingerprint: TokenFingerprint = .none,
         write: (inout [UInt8]) -> Void = { _ in }
     ) {
-        var item = Item(index: index, length: 0, status: status, object: object, maybeDup: maybeDup)
+        if status == .failed { failures.append(failure ?? FailureKind(.unspecified, .none)) }
+        var item = Item(
+            index: UInt32(clamping: index),
+            length: 0,
+            fingerprint: fingerprint,
+            status: status,
+            object: object,
+            maybeDup: maybeDup
+        )
         switch object {
         case .wanted: item.length = appendObject(write)
         case .spare:
@@ -106,25 +141,29 @@ public struct ResultBuffer: Equatable, Sendable {
     public mutating func append(_ others: ResultBuffer) {
         items += others.items
         spares += others.spares
+        failures += others.failures
         guard !objects.isEmpty, !others.objects.isEmpty else { return objects += others.objects }
         objects[objects.count - 1] = UInt8(ascii: ",")
         objects += others.objects.dropFirst()
     }
 
-    /// Each result with its object, which is empty where there is none.
-    private var itemsWithObjects: [(item: Item, object: ArraySlice<UInt8>)] {
+    /// Each result with its object, which is empty where there is none, and the error of a failed one.
+    private var itemsWithObjects: [(item: Item, object: ArraySlice<UInt8>, failure: FailureKind?)] {
         var nextObject = 1
         var nextSpare = 0
+        var nextFailure = 0
         return items.map { item in
             let length = Int(item.length)
+            let failure = item.status == .failed ? failures[nextFailure] : nil
+            if failure != nil { nextFailure += 1 }
             switch item.object {
             case .wanted:
                 defer { nextObject += length + 1 }
-                return (item, objects[nextObject..<nextObject + length])
+                return (item, objects[nextObject..<nextObject + length], failure)
             case .spare:
                 defer { nextSpare += length }
-                return (item, spares[nextSpare..<nextSpare + length])
-            case .none: return (item, [])
+                return (item, spares[nextSpare..<nextSpare + length], failure)
+            case .none: return (item, [], failure)
             }
         }
     }
@@ -134,10 +173,15 @@ public struct ResultBuffer: Equatable, Sendable {
         var rest = itemsWithObjects[...]
         return counts.map { count in
             var part = ResultBuffer()
-            for (item, object) in rest.prefix(count) {
-                part.append(index: item.index, status: item.status, object: item.object, maybeDup: item.maybeDup) {
-                    $0 += object
-                }
+            for (item, object, failure) in rest.prefix(count) {
+                part.append(
+                    index: Int(item.index),
+                    status: item.status,
+                    object: item.object,
+                    maybeDup: item.maybeDup,
+                    failure: failure,
+                    fingerprint: item.fingerprint
+                ) { $0 += object }
             }
             rest = rest.dropFirst(count)
             return part
@@ -147,15 +191,32 @@ public struct ResultBuffer: Equatable, Sendable {
     /// The same results, each flagged as one that its recipient may have got twice. The stream gets the spare objects, too.
     public func flaggedMaybeDuplicate() -> ResultBuffer {
         var flagged = ResultBuffer()
-        for (item, object) in itemsWithObjects {
+        for (item, object, failure) in itemsWithObjects {
             let target: Object = item.object == .none ? .none : .wanted
-            flagged.append(index: item.index, status: item.status, object: target, maybeDup: true) { bytes in
-                guard !item.maybeDup else { return bytes += object }
-                bytes += object.dropLast()
-                bytes += ",\"maybe_dup\":true}".utf8
+            flagged.append(
+                index: Int(item.index),
+                status: item.status,
+                object: target,
+                maybeDup: true,
+                failure: failure,
+                fingerprint: item.fingerprint
+            ) { bytes in
+                Self.appendInFull(item.maybeDup ? object : object.dropLast(), to: &bytes)
+                if !item.maybeDup { bytes += ",\"maybe_dup\":true}".utf8 }
             }
         }
         return flagged
+    }
+
+    /// Appends an object with the text of each phrase.
+    private static func appendInFull(_ object: ArraySlice<UInt8>, to bytes: inout [UInt8]) {
+        for byte in object {
+            if let phrase = ResultPhrase(rawValue: byte) {
+                bytes += phrase.text.description.utf8
+            } else {
+                bytes.append(byte)
+            }
+        }
     }
 
     /// Appends the three words of a record call: indexes, letters and objects.
@@ -174,6 +235,35 @@ public struct ResultBuffer: Equatable, Sendable {
             }
         }
         if objects.count <= Self.mostCopied { command.append(objects) } else { command.append(shared: objects[...]) }
+    }
+
+    /// Appends the name `errors`, the errors of the failed results, and a letter for each of these results: `a` for the
+    /// first error. Nothing if no result failed.
+    func appendErrors(to command: inout RedisCommand) {
+        guard !failures.isEmpty else { return }
+        var kinds: [FailureKind] = []
+        let places = failures.map { failure in
+            if let place = kinds.firstIndex(of: failure) { return place }
+            kinds.append(failure)
+            return kinds.count - 1
+        }
+        command.append("errors")
+        command.append { bytes in
+            for kind in kinds {
+                bytes.append(contentsOf: kind.text.utf8)
+                bytes.append(UInt8(ascii: " "))
+            }
+            for place in places { bytes.append(UInt8(ascii: "a") + UInt8(truncatingIfNeeded: place)) }
+        }
+    }
+
+    /// Appends the name `prints` and the fingerprint of each wanted result; nothing where none is wanted.
+    func appendFingerprints(to command: inout RedisCommand) {
+        guard !objects.isEmpty else { return }
+        command.append("prints")
+        command.append { bytes in
+            for item in items where item.object == .wanted { item.fingerprint.append(to: &bytes) }
+        }
     }
 }
 

@@ -13,6 +13,14 @@ public struct StreamEntry: Sendable {
     /// The same value as text.
     public func text(_ name: String) -> String? { self[name].map { String(decoding: $0, as: UTF8.self) } }
 
+    /// The time in the id, Unix milliseconds; nil where it is none.
+    public var milliseconds: Int64? { Self.milliseconds(ofID: id) }
+
+    /// The time in an entry's id, Unix milliseconds; nil where it is none, or lies beyond the year 5000.
+    public static func milliseconds(ofID id: String) -> Int64? {
+        id.firstIndex(of: "-").flatMap { Int64(id[..<$0]) }.flatMap { (0...99_999_999_999_999).contains($0) ? $0 : nil }
+    }
+
     /// nil for an entry that was deleted while it was pending, whose fields are a null.
     public init?(_ value: RedisValue) {
         guard let parts = value.array, parts.count == 2, let id = parts[0].string, let flat = parts[1].array,

@@ -86,9 +86,4 @@ private func reply(_ outcome: String, _ pairs: String...) -> RedisValue {
         #expect(JobInquiry.milliseconds(words("1700000000", "123999")) == 1_700_000_000_123)
         #expect(JobInquiry.milliseconds(words("9223372036854775807", "0")) == nil)
     }
-
-    @Test func prefixIsEscapedInAPattern() {
-        let command = JobInquiry.kept(ProjectKeys(prefix: "a*[b]", project: "p"), cursor: "0")
-        #expect(String(decoding: command.word(3), as: UTF8.self) == #"a\*\[b\]:{p}:job:*"#)
-    }
 }

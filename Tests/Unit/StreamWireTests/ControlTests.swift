@@ -1,4 +1,5 @@
 import FanfareModel
+import RedisTransport
 import StreamWire
 import TestSupport
 import Testing
@@ -310,6 +311,23 @@ import Testing
             _ = try await bench.call(FunctionLibrary.resumeProject(bench.keys))
             let after = try await bench.map(FunctionLibrary.overview(bench.keys))
             #expect(after["paused"] == "0")
+        }
+    }
+
+    // MARK: Probe
+
+    @Test func newCredentialHasABlockedProjectProbedAtOnceAndLiftsNoPause() async throws {
+        try await withBench { bench in
+            #expect(try await bench.words(FunctionLibrary.probe(bench.keys)) == ["ok"])
+            let control = bench.keys.base + "ctl"
+            #expect(try await bench.client.send(RedisCommand("HEXISTS", control, "block_until")).integer == 0)
+            _ = try await bench.call(
+                RedisCommand("HSET", control, "block", "why", "block_until", "9999999999999", "pause", "by ana")
+            )
+            #expect(try await bench.words(FunctionLibrary.probe(bench.keys)) == ["ok"])
+            let until = try await bench.client.send(RedisCommand("HGET", control, "block_until")).string
+            #expect(try #require(until.flatMap { Int64($0) }) < 9_999_999_999_999)
+            #expect(try await bench.client.send(RedisCommand("HGET", control, "pause")).string == "by ana")
         }
     }
 }

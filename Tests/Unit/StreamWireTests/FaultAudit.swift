@@ -26,6 +26,12 @@ extension FaultRun {
             where hash[name] != String(counts[name] ?? 0) {
                 wrong.append("\(job): \(name) is \(hash[name] ?? "-")")
             }
+            let errors = Int(hash["error.UNSPECIFIED_ERROR.none"] ?? "0") ?? -1
+            let expectedErrors = counts["failed"] ?? 0
+            // The first version counts none.
+            if errors > expectedErrors || (errors < expectedErrors && usedVersions == [.two]) {
+                wrong.append("\(job): \(errors) errors")
+            }
             if hash["retrying"] != "0" || !["done", "cancelled", "expired"].contains(hash["state"] ?? "") {
                 wrong.append("\(job): \(hash)")
             }
@@ -55,7 +61,10 @@ extension FaultRun {
 
     private func leftBehind() async throws -> [String] {
         let base = bench.keys.base
-        let stay: Set<String> = ["jobs", "results", "feedback", "dead", "ctl", "leases", "links", "news", "tally"]
+        let stay: Set<String> = [
+            "jobs", "results", "feedback", "dead", "ctl", "leases", "links", "news", "tally", "finished", "audit",
+            "marks", "fingerprints_open",
+        ]
         let keys = try await bench.call(RedisCommand("KEYS", "*")).array?.compactMap(\.string) ?? []
         var wrong = keys.map { String($0.dropFirst(base.count)) }
             .filter { !stay.contains($0) && !["job:", "seen:", "audience"].contains(where: $0.hasPrefix) }

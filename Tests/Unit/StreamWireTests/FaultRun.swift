@@ -16,6 +16,8 @@ final class FaultRun {
     private var obstacle: Obstacle?
     /// Calls that the obstacle stopped.
     private(set) var stopped = 0
+    /// Those that served a call.
+    private(set) var usedVersions: Set<LibraryVersion> = []
     /// Calls so far.
     private(set) var calls = 0
     /// The k-th command of the faulty call was reached.
@@ -54,7 +56,9 @@ final class FaultRun {
     @discardableResult
     func call(_ command: RedisCommand, claimer: String? = nil) async throws -> RedisValue {
         calls += 1
+        if obstacle != nil { usedVersions.insert(.two) }
         if let obstacle { return try await call(command, claimer: claimer, against: obstacle) }
+        usedVersions.insert(version(calls, false))
         let bench = bench.with(version(calls, false))
         guard calls == faultyCall else { return try await bench.call(command) }
         _ = try await FaultyLibrary.arm(k, bench)
@@ -68,6 +72,7 @@ final class FaultRun {
     }
 
     private func again(_ command: RedisCommand, _ claimer: String?) async throws -> RedisValue {
+        usedVersions.insert(version(calls, true))
         let bench = bench.with(version(calls, true))
         if let claimer {
             let none = FunctionLibrary.reconcile(bench.keys, worker: claimer, isSameServer: true, known: [])

@@ -39,6 +39,10 @@ import Testing
             let fields = dead.first?.array?[1].array?.compactMap(\.string) ?? []
             #expect(fields.contains("crashes"))
             #expect(fields.contains("f.message"))
+            // The page Results describes the fields of an entry.
+            let page = try Set(PageTable(page: "Results", section: "## dead").names)
+            let names = stride(from: 0, to: fields.count, by: 2).map { fields[$0] }.filter { !$0.hasPrefix("f.") }
+            #expect(page.symmetricDifference(names) == ["f.<field>"])
             let others = try await bench.claim("w2").claims
             #expect(others.map(\.job) == ["more"])
 

@@ -1,4 +1,5 @@
 import FanfareModel
+import RedisTransport
 import StreamWire
 import TestSupport
 import Testing
@@ -242,6 +243,51 @@ import Testing
             ask.retries = 100
             let rest = try await bench.claim(ask).claims
             #expect(rest.first?.recipients.count == 4)
+        }
+    }
+
+    // MARK: Workers with different configurations
+
+    private func quota(_ bench: LibraryBench) async throws -> Int64? {
+        try await bench.client.send(RedisCommand("HGET", bench.keys.base + "ctl", "quota")).string.flatMap { Int64($0) }
+    }
+
+    @Test func lowestQuotaOfTheLivingWorkersCounts() async throws {
+        try await withBench { bench in
+            _ = try await bench.claim(call("w1", quota: 600_000))
+            #expect(try await quota(bench) == 600_000)
+            _ = try await bench.claim(call("w2", quota: 6_000))
+            #expect(try await quota(bench) == 6_000)
+            // The other worker's claims lend by the lowest quota: half of a bucket of 24 permits instead of 49.
+            let reply = try await bench.claim(call("w1", fanout: 10_000, quota: 600_000))
+            #expect(try await quota(bench) == 6_000 && (1...13).contains(reply.permits), "\(reply.permits)")
+            _ = try await bench.claim(call("w2", quota: 60_000))
+            #expect(try await quota(bench) == 60_000)
+            _ = try await bench.words(FunctionLibrary.deregister(bench.keys, worker: "w2"))
+            #expect(try await quota(bench) == 600_000)
+            _ = try await bench.claim(call("w1", quota: 1_000))
+            #expect(try await quota(bench) == 1_000)
+        }
+    }
+
+    /// A worker takes a new name, and the deregistration of the old one is lost: the old name's lease ends.
+    @Test func quotaOfANameEndsWithItsLease() async throws {
+        try await withBench { bench in
+            for name in ["w.1", "w.2"] { try await bench.register(name) }
+            _ = try await bench.claim(call("w.1", quota: 1_000))
+            _ = try await bench.claim(call("w.2", quota: 600_000))
+            #expect(try await quota(bench) == 1_000)
+            try await bench.declareDead("w.1")
+            #expect(try await quota(bench) == 600_000)
+        }
+    }
+
+    @Test func workerThatEndsLeavesNoQuota() async throws {
+        try await withBench { bench in
+            _ = try await bench.claim(call("w1", quota: 600_000))
+            _ = try await bench.words(FunctionLibrary.deregister(bench.keys, worker: "w1"))
+            let fields = try await bench.client.send(RedisCommand("HKEYS", bench.keys.base + "ctl")).array ?? []
+            #expect(fields.compactMap(\.string).filter { $0.hasPrefix("quota") } == ["quota"])
         }
     }
 }

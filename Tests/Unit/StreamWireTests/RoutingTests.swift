@@ -26,7 +26,11 @@ import Testing
             JobStream.createGroup(keys), JobStream.read([keys], worker: "w", count: 1, blockMs: 10),
             JobStream.read([keys], worker: "w", count: 1, blockMs: nil, id: "0"),
             JobStream.autoclaim(keys, worker: "w", minIdleMs: 1, start: "0", count: 1),
-            JobInquiry.kept(keys, cursor: "0"), JobInquiry.open(keys, parked: true, cursor: "0"),
+            HistoryInquiry.slots(keys, .tenSeconds, 1...2), HistoryInquiry.marks(keys, sinceMs: 0),
+            HistoryInquiry.audit(keys, most: 1), HistoryInquiry.quota(keys),
+            HistoryInquiry.finished(keys, before: nil, skipping: 0, most: 1),
+            HistoryInquiry.forget(keys, jobs: ["a"]), JobInquiry.spec(keys, job: "j"),
+            JobInquiry.open(keys, parked: true, cursor: "0"),
             RedisCommand("xadd", keys.jobs, "*", "a", "b"), RedisCommand("HGETALL", keys.job("j")),
         ]
         for command in commands {

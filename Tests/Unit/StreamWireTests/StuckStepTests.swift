@@ -46,6 +46,32 @@ import Testing
         await #expect(throws: RedisError.self) { try await bench.record(flush, "w1") }
     }
 
+    /// A batch that cannot be freed keeps the name of its dead worker, but the name's quota ends.
+    @Test func quotaOfADeadWorkerEndsThoughABatchIsStuck() async throws {
+        try await withBench { bench in
+            try await bench.intake("A", tokens(2_000))
+            let claims = try await bench.claim("w1", most: 2).claims
+            try await finish(claims[0], bench)
+            var low = ClaimCall(
+                worker: "w1",
+                most: 10,
+                wanted: 10_000,
+                wantedSingle: 10_000,
+                window: 128,
+                retries: 1_000,
+                quotaPerMinute: 1_000
+            )
+            let retry = try #require(try await bench.claim(low).claims.first)
+            (low.worker, low.most, low.quotaPerMinute) = ("w2", 0, 600_000)
+            _ = try await bench.claim(low)
+            #expect(try await control("quota", bench) == "1000")
+            try await stick(retry, bench)
+            try await bench.declareDead("w1")
+            #expect(try await !held(by: "w1", bench).isEmpty)
+            #expect(try await control("quota", bench) == "600000")
+        }
+    }
+
     @Test func stuckStepOfAJobLeavesTheOthersAlone() async throws {
         try await withBench { bench in
             try await bench.intake("A", tokens(2_000))

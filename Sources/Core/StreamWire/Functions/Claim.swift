@@ -1,5 +1,4 @@
 public import FanfareModel
-internal import Glibc
 
 /// A batch as Redis hands it out.
 public struct Claim: Equatable, Sendable {
@@ -121,19 +120,12 @@ public struct ClaimedRecipient: Equatable, Sendable {
         unsafe all.withUnsafeBytes { bytes in
             var start = 0
             while start <= bytes.count {
-                let end = unsafe endOfLine(in: bytes, from: start)
+                let end = unsafe ByteSearch.firstIndex(of: 0x0A, in: bytes, from: start) ?? bytes.count
                 list.append(ClaimedRecipient(index: from &+ list.count, text: SharedText(start..<end, of: all)))
                 start = end + 1
             }
         }
         return list
-    }
-
-    private static func endOfLine(in bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
-        guard let base = bytes.baseAddress, start < bytes.count,
-            let found = unsafe memchr(base + start, 0x0A, bytes.count - start)
-        else { return bytes.count }
-        return unsafe base.distance(to: UnsafeRawPointer(found))
     }
 }
 

@@ -1,36 +1,88 @@
+/// Who calls an operator's function, and why, for the audit list.
+public struct Actor: Equatable, Sendable {
+    /// Empty if unknown.
+    public var name: String
+    public var reason: String
+
+    public init(_ name: String = "", reason: String = "") {
+        self.name = name
+        self.reason = reason
+    }
+
+    /// Optional arguments of the call, which an older library ignores.
+    fileprivate var words: [String] {
+        (name.isEmpty ? [] : ["actor", name]) + (reason.isEmpty ? [] : ["reason", reason])
+    }
+}
+
 /// Calls of operators. Each function's contract stands above it in the library.
 extension FunctionLibrary {
     /// Ends every recipient of a job that has no result yet as `cancelled`. Answers a ``JobControlReply``.
-    public static func cancel(_ keys: ProjectKeys, job: String) -> RedisCommand { call("cancel", keys, ["id": job]) }
+    public static func cancel(_ keys: ProjectKeys, job: String, by actor: Actor = Actor()) -> RedisCommand {
+        call("cancel", keys, ["id": job], rest: actor.words)
+    }
 
     /// Cancels a job by its own id or its entry's, which is searched in `jobs` behind `entry`. Answers an
     /// ``EntryCancelReply``.
-    public static func cancelEntry(_ keys: ProjectKeys, job: String, behind entry: String? = nil) -> RedisCommand {
-        call("cancel_entry", keys, ["id": job, "behind": entry ?? "-"])
+    public static func cancelEntry(
+        _ keys: ProjectKeys,
+        job: String,
+        behind entry: String? = nil,
+        by actor: Actor = Actor()
+    ) -> RedisCommand {
+        call("cancel_entry", keys, ["id": job, "behind": entry ?? "-"], rest: actor.words)
     }
 
     /// Nothing of the job is sent until it is resumed; a fan-out gives up its slot. Answers a ``JobControlReply``.
-    public static func pause(_ keys: ProjectKeys, job: String) -> RedisCommand { call("pause", keys, ["id": job]) }
+    public static func pause(_ keys: ProjectKeys, job: String, by actor: Actor = Actor()) -> RedisCommand {
+        call("pause", keys, ["id": job], rest: actor.words)
+    }
 
     /// Lets a paused job go on. Answers a ``JobControlReply``.
-    public static func resume(_ keys: ProjectKeys, job: String) -> RedisCommand { call("resume", keys, ["id": job]) }
+    public static func resume(_ keys: ProjectKeys, job: String, by actor: Actor = Actor()) -> RedisCommand {
+        call("resume", keys, ["id": job], rest: actor.words)
+    }
 
     /// Nothing of the project is sent until it is resumed. Answers `ok`.
-    public static func pauseProject(_ keys: ProjectKeys, reason: String) -> RedisCommand {
-        call("pause_project", keys, ["reason": reason])
+    public static func pauseProject(_ keys: ProjectKeys, reason: String, by name: String = "") -> RedisCommand {
+        call("pause_project", keys, ["reason": reason], rest: Actor(name, reason: reason).words)
     }
 
     /// Lifts an operator's pause, and has a blocked project probed at once. Answers `ok`.
-    public static func resumeProject(_ keys: ProjectKeys) -> RedisCommand { call("resume_project", keys) }
+    public static func resumeProject(_ keys: ProjectKeys, by actor: Actor = Actor()) -> RedisCommand {
+        call("resume_project", keys, [:], rest: actor.words)
+    }
+
+    /// Has a blocked project probed at once. Answers `ok`.
+    public static func probe(_ keys: ProjectKeys) -> RedisCommand { call("probe_project", keys, [:]) }
 
     /// Resumes a parked job, or pushes a rejected entry again. Answers a ``ReplayReply``.
-    public static func replay(_ keys: ProjectKeys, entryID: String) -> RedisCommand {
-        call("replay", keys, ["entry": entryID])
+    public static func replay(_ keys: ProjectKeys, entryID: String, by actor: Actor = Actor()) -> RedisCommand {
+        call("replay", keys, ["entry": entryID], rest: actor.words)
+    }
+
+    /// Pushes other fields in place of a rejected entry's. Answers a ``ReplayReply``.
+    public static func pushEdited(
+        _ keys: ProjectKeys,
+        entryID: String,
+        fields: [(name: String, value: [UInt8])],
+        by actor: Actor
+    ) -> RedisCommand {
+        var command = call(
+            "push_edited",
+            keys,
+            ["entry": entryID, "actor": actor.name, "reason": actor.reason]
+        )
+        for (name, value) in fields {
+            command.append(name)
+            command.append(value)
+        }
+        return command
     }
 
     /// Removes an entry from `dead`; the unfinished recipients of a parked job are cancelled. Answers a ``DropReply``.
-    public static func drop(_ keys: ProjectKeys, entryID: String) -> RedisCommand {
-        call("drop", keys, ["entry": entryID])
+    public static func drop(_ keys: ProjectKeys, entryID: String, by actor: Actor = Actor()) -> RedisCommand {
+        call("drop", keys, ["entry": entryID], rest: actor.words)
     }
 }
 

@@ -2,6 +2,11 @@
 public enum JobInquiry {
     public static var time: RedisCommand { RedisCommand("TIME") }
 
+    /// The stream entry that had the id first in the dedupe window; null when there is none.
+    public static func seen(_ keys: ProjectKeys, job: String) -> RedisCommand {
+        RedisCommand("GET", keys.base + "seen:" + job)
+    }
+
     /// The job's class and its name in the queue, answered as ``JobPlan``.
     public static func plan(_ keys: ProjectKeys, job: String) -> RedisCommand {
         RedisCommand("HMGET", keys.base + "spec:" + job, "class", "member", "hold_ms")
@@ -23,16 +28,45 @@ public enum JobInquiry {
         RedisCommand("ZRANGE", keys.base + "queue", "0", String(most - 1))
     }
 
+    /// Sorted sets of the recipients that wait for a retry, by due time.
+    public static func retryQueues(_ keys: ProjectKeys) -> [String] {
+        [keys.base + "retry", keys.base + "retry_many"]
+    }
+
+    /// By how many milliseconds the project's clock is ahead of Redis TIME; null before it was ever set.
+    public static func clockOffset(_ keys: ProjectKeys) -> RedisCommand {
+        RedisCommand("HGET", keys.base + "ctl", "lead")
+    }
+
+    /// When a job's first retry is due on the project's clock, in members and their scores in turn; nil if none is among
+    /// them.
+    public static func firstDueMs(of job: String, in pairs: [String]) -> Int64? {
+        let prefix = job + "/"
+        guard let index = stride(from: 0, to: pairs.count - 1, by: 2).first(where: { pairs[$0].hasPrefix(prefix) }),
+            let due = Double(pairs[index + 1]), (0..<1e14).contains(due)
+        else { return nil }
+        return Int64(due)
+    }
+
     /// One step through the open jobs or, with `parked`, the parked ones.
     public static func open(_ keys: ProjectKeys, parked: Bool, cursor: String) -> RedisCommand {
         RedisCommand("SSCAN", keys.base + (parked ? "jobs_parked" : "jobs_open"), cursor, "COUNT", "500")
     }
 
-    /// One step through all keys of Redis, for the project's jobs, also those that are over.
-    public static func kept(_ keys: ProjectKeys, cursor: String) -> RedisCommand {
-        // The prefix may hold signs of patterns; braces are none.
-        let literal = keys.job("").map { "*?[]\\".contains($0) ? "\\\($0)" : String($0) }.joined()
-        return RedisCommand("SCAN", cursor, "MATCH", literal + "*", "COUNT", "1000", "TYPE", "hash")
+    /// What is known of a job only while it is not over.
+    public static func spec(_ keys: ProjectKeys, job: String) -> RedisCommand {
+        RedisCommand(
+            "HMGET",
+            keys.base + "spec:" + job,
+            "message",
+            "kind",
+            "op",
+            "priority",
+            "delivery",
+            "results",
+            "validate_only",
+            "expires_at"
+        )
     }
 
     /// The id in a member of the queue.

@@ -21,8 +21,15 @@ public struct OverviewReply: Equatable, Sendable {
     public var holdMs: Int64 = 0
     /// Whether the project recovers from a hold: it sends at most ten requests a second until FCM answers well.
     public var isRecovering = false
-    /// Why workers take no jobs: `results` (unread results), `memory` (Redis is nearly full); empty for no reason.
+    /// Why workers take no jobs: a stream that is not read, such as `results`, `memory` (Redis is nearly full) or
+    /// `eviction`; empty for no reason.
     public var pressure = ""
+    /// A service that cannot be reached, and why; empty when none is known to be away.
+    public var outage = ""
+    /// Since when, Unix milliseconds; 0 without an outage.
+    public var outageSinceMs: Int64 = 0
+    /// Whether only the worker that ``outage`` names says so, while FCM answers another.
+    public var isOutagePartial = false
     /// Jobs that are neither over nor parked.
     public var open: Int64 = 0
     public var parked: Int64 = 0
@@ -33,6 +40,8 @@ public struct OverviewReply: Equatable, Sendable {
     public var scheduled: Int64 = 0
     public var waitingFanouts: Int64 = 0
     public var workers: Int64 = 0
+    /// Those whose lease holds, of ``workers``.
+    public var workersAlive: Int64 = 0
     /// Messages a minute; 0 when no worker has reported it yet.
     public var quotaPerMinute: Int64 = 0
     /// Permits a second at this moment of the ramp.
@@ -53,6 +62,9 @@ public struct OverviewReply: Equatable, Sendable {
         holdMs = fields.count("hold_ms")
         isRecovering = fields.flag("recovering")
         pressure = text("pressure")
+        outage = text("unreachable")
+        outageSinceMs = fields.count("unreachable_since")
+        isOutagePartial = fields.flag("unreachable_partly")
         open = fields.count("open")
         parked = fields.count("parked")
         entries = fields.count("entries")
@@ -60,6 +72,7 @@ public struct OverviewReply: Equatable, Sendable {
         scheduled = fields.count("scheduled")
         waitingFanouts = fields.count("waiting_fanouts")
         workers = fields.count("workers")
+        workersAlive = fields.number("alive") == nil ? workers : fields.count("alive")
         quotaPerMinute = fields.count("quota")
         if let rate = Double(text("rate")), rate > 0, rate < 1e12 { permitsPerSecond = rate }
         active = text("active").split(separator: " ").map(String.init)
@@ -67,5 +80,17 @@ public struct OverviewReply: Equatable, Sendable {
             activeLeftMs[job] = Int64(left).map { min(1_000_000_000_000_000, max(0, $0)) }
         }
         epoch = text("epoch")
+    }
+
+    /// Why workers take no jobs, as a sentence; nil for no reason.
+    public var pressureText: String? { Self.text(ofPressure: pressure) }
+
+    public static func text(ofPressure pressure: String) -> String? {
+        switch pressure {
+        case "": nil
+        case "memory": "Redis is nearly out of memory"
+        case "eviction": "Redis may drop keys: set its maxmemory-policy to noeviction"
+        default: "the stream \(pressure) is not read: a consumer group is too far behind"
+        }
     }
 }

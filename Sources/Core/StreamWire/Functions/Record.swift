@@ -92,8 +92,15 @@ public struct RecordCall: Equatable, Sendable {
         self.epoch = epoch
     }
 
-    /// - Parameter nowMs: the worker's estimate of the project's time; 0 when it has none yet.
-    public func command(_ keys: ProjectKeys, worker: String, nowMs: Int64 = 0) -> RedisCommand {
+    /// - Parameters:
+    ///   - nowMs: the worker's estimate of the project's time; 0 when it has none yet.
+    ///   - indexesTokens: whether the index by token gets the wanted results.
+    public func command(
+        _ keys: ProjectKeys,
+        worker: String,
+        nowMs: Int64 = 0,
+        indexesTokens: Bool = true
+    ) -> RedisCommand {
         let size = job.utf8.count + worker.utf8.count + badAnswer.utf8.count + results.byteCount
         var command = FunctionLibrary.call("record", keys, bytes: size + 256, words: 32 + 4 * retries.count)
         command.append(job, as: "id")
@@ -139,6 +146,8 @@ public struct RecordCall: Equatable, Sendable {
             command.append("subscribed")
             command.append(subscribed)
         }
+        results.appendErrors(to: &command)
+        if indexesTokens { results.appendFingerprints(to: &command) }
         return command
     }
 }

@@ -16,6 +16,19 @@ extension FunctionLibrary {
     public static func repair(_ keys: ProjectKeys, cursor: String, most: Int) -> RedisCommand {
         call("repair", keys, ["cursor": cursor, "most": String(most)])
     }
+
+    /// Stores a worker's report `about` itself, and writes why the project's open jobs wait into their hashes, or removes
+    /// it. Answers the number of jobs that show a reason.
+    ///
+    /// - Parameter pressure: why workers take no jobs; empty for no reason.
+    public static func writeReasons(
+        _ keys: ProjectKeys,
+        worker: String,
+        about: String,
+        pressure: String
+    ) -> RedisCommand {
+        call("write_reasons", keys, ["worker": worker, "about": about, "pressure": pressure])
+    }
 }
 
 public struct RepairReply: Equatable, Sendable {

@@ -67,6 +67,12 @@
 --   rates                           hash: "<kind>:<recipient>" that FCM refused for its rate -> until when, and its
 --   pace rated                           zset: the same by the time of the refusal
 --   about                           hash: worker -> "<when, Redis TIME>|<what it reports of itself, JSON>"
+--   history                         hash: slot of 10 s or 5 min in a ring -> its counts; see history.lua
+--   recorded                        hash: worker -> number of its last record in `history`
+--   marks audit                     streams: events that explain the history, of a day; acts of operators
+--   finished                        zset: the last jobs that are over, by their end in Redis TIME; see trail.lua
+--   reasons                         hash: job -> the reason that write_reasons wrote into its hash
+--   fingerprints fingerprints_open  stream, list: the index of `results` by token; see index_results
 --   tally                           hash: results by status since the beginning, and `retries`
 --   answers                         hash: place in a ring -> "when|answers|refused|wait until", as workers reported
 --   lent                            hash: number of a half second -> permits lent in it
@@ -95,8 +101,10 @@
 --   ctl `clock`, `lead`             the latest time of the project's clock, and its offset to Redis TIME
 --   ctl `said`, `refused`           the last entries of `news` and of `refused`
 --   ctl `left`                      recipients without a result; `epoch`: the last that was given out
+--   ctl `version`                   of the worker that started last
 --   ctl `managed_at`, `connect_at`  when the next operation, and the next XMPP connection, may begin
---   ctl also: block, block_until, hold_until, pause, recovering, quota
+--   ctl `quota`, `quota:<worker>`   the lowest quota of the living workers, which counts; the quota of each
+--   ctl also: block, block_until, hold_until, pause, recovering
 
 local BATCH = 1000
 local HOUR = 3600000
@@ -130,7 +138,7 @@ end
 
 -- Fields of `ctl` that most calls need, read by one command; write_control writes all changes by one.
 local CONTROL_FIELDS = { 'clock', 'lead', 'epoch', 'level', 'have', 'at', 'hold_until', 'owed', 'owed_until', 'block',
-  'pause', 'pressure', 'alone', 'left', 'debt', 'recovering', 'share', 'answered_at', 'refused_at', 'newest' }
+  'pause', 'pressure', 'alone', 'left', 'debt', 'recovering', 'share', 'answered_at', 'refused_at', 'newest', 'quota' }
 
 local function read_control(base)
   local control = read_fields(base .. 'ctl', CONTROL_FIELDS)

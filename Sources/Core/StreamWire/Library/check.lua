@@ -2,12 +2,14 @@
 
 -- Type of each key that exists once a project, by its name behind the base.
 local TYPES = { jobs = 'stream', results = 'stream', feedback = 'stream', dead = 'stream', news = 'stream',
-  refused = 'stream', upstream = 'stream', unwanted = 'set', copying = 'set', jobs_open = 'set', jobs_parked = 'set',
+  refused = 'stream', upstream = 'stream', fingerprints = 'stream', fingerprints_open = 'list',
+  unwanted = 'set', copying = 'set', jobs_open = 'set', jobs_parked = 'set',
   blocked = 'set', restoring = 'set', groups_on = 'set', again = 'zset', retry = 'zset', retry_many = 'zset',
   again_managed = 'zset', queue = 'zset', singles = 'zset', groups = 'zset', managed = 'zset', sched = 'zset',
   expiring = 'zset', ending = 'zset', rated = 'zset', counted = 'zset', orphans = 'list', suspects = 'list',
   active = 'hash', answers = 'hash', lent = 'hash', leases = 'hash', links = 'hash', redo = 'hash', rates = 'hash',
-  connections = 'hash', about = 'hash', tally = 'hash', ctl = 'hash' }
+  connections = 'hash', about = 'hash', tally = 'hash', ctl = 'hash', history = 'hash', recorded = 'hash',
+  marks = 'stream', audit = 'stream', finished = 'zset', reasons = 'hash' }
 
 -- Every command that the library calls, with arguments that redis.acl_check_cmd accepts. `{}` stands for the key.
 local COMMANDS = { 'BITCOUNT {}', 'DEL {}', 'EXISTS {}', 'GETBIT {} 0', 'GETRANGE {} 0 0', 'HDEL {} x', 'HEXISTS {} x',

@@ -335,8 +335,11 @@ function claim(base, args)
     budget = tonumber(retries), shares_requests = more.multicast ~= nil }
   apply_due_times(base, now, wall)
   local block_until, block, pause, alone, known_quota = unpack(redis.call('HMGET', base .. 'ctl', 'block_until',
-    'block', 'pause', 'alone', 'quota'))
-  if known_quota ~= quota then redis.call('HSET', base .. 'ctl', 'quota', quota) end
+    'block', 'pause', 'alone', 'quota:' .. worker))
+  if known_quota ~= quota then
+    redis.call('HSET', base .. 'ctl', 'quota:' .. worker, quota)
+    control.quota = update_quota(base)
+  end
   local state = { hold_ms = math.max(0, (tonumber(control.hold_until) or 0) - now), pause = pause or '', block = block,
     block_until = block_until, pressure = measure_pressure(base, tonumber(backlog_limit), now) }
   if plan.most > 0 then
@@ -350,7 +353,7 @@ function claim(base, args)
     and redis.call('SCARD', base .. 'claims:' .. worker) == 0
   local lends = state.pause == '' and state.pressure == '' and not waits_for_quarantine
   local multicast = tonumber(more.multicast)
-  local permits = lend(base, control, tonumber(quota), now, { returned = tonumber(returned),
+  local permits = lend(base, control, lowest_quota(control, tonumber(quota)), now, { returned = tonumber(returned),
     single = lends and tonumber(permits_single) or 0, fanout = lends and tonumber(permits_fanout) or 0,
     multicast = multicast and (lends and multicast or 0) })
   write_control(base, control)

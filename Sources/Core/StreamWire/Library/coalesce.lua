@@ -6,6 +6,7 @@
 --   wanted              those entries that had been cancelled and stand in `unwanted`
 --   claimed             by worker: batches that it holds now
 --   opened, copying     jobs that are not over; jobs whose audience is copied
+--   finished            times and ids of jobs that `finished` gets, in turns
 --   timed               name of a zset -> list of {score, member}
 --   duplicates, seen    key of a job -> its new count of `duplicates`; list of SET commands that remember ids
 --   over, over_counts   worker -> one-recipient jobs that are over, and their batches; status letter -> their number

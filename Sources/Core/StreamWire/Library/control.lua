@@ -1,7 +1,9 @@
--- Calls of operators. A call about a job answers 'missing', or 'over' or 'ok' with the job's `state`.
+-- Calls of operators. Behind its arguments each takes the names `actor` and `reason`, each with its value, for the audit
+-- list; a call that changes nothing is not in it. A call about a job answers 'missing', or 'over' or 'ok' with the job's
+-- `state`.
 
-local cancel, cancel_entry, pause, resume, pause_project, resume_project, replay, drop, overview, trim,
-  remove_idle_consumers
+local cancel, cancel_entry, pause, resume, pause_project, resume_project, probe_project, replay, push_edited, drop,
+  overview, trim, remove_idle_consumers
 do
 
 local OVER = { done = true, cancelled = true, expired = true, rejected = true }
@@ -28,6 +30,10 @@ function cancel(base, args)
     redis.call('HDEL', base .. 'active', id)
     return reply
   end
+  if not spec.ending then
+    refuse_stuck(id)
+    add_audit(base, 'cancel', id, args, 2)
+  end
   end_job(base, id, 'cancelled', project_ms(base))
   return ok_reply(redis.call('HGET', base .. 'job:' .. id, 'state'))
 end
@@ -38,19 +44,17 @@ end
 function cancel_entry(base, args)
   local id, behind = unpack(args, 1, 2)
   local jobs = base .. 'jobs'
-  if string.match(id, '^%d+%-%d+$') and #redis.call('XRANGE', jobs, id, id) == 1 then
-    redis.call('SADD', base .. 'unwanted', id)
+  local function cancel_found(found)
+    if redis.call('SADD', base .. 'unwanted', found) == 1 then add_audit(base, 'cancel', id, args, 3) end
     return 'ok'
   end
+  if string.match(id, '^%d+%-%d+$') and #redis.call('XRANGE', jobs, id, id) == 1 then return cancel_found(id) end
   local entries, last = redis.call('XRANGE', jobs, behind == '-' and behind or '(' .. behind, '+', 'COUNT', 20), nil
   for _, entry in ipairs(entries) do
     local entry_id, fields = unpack(entry)
     last = entry_id
     for i = 1, #fields, 2 do
-      if fields[i] == 'id' and fields[i + 1] == id then
-        redis.call('SADD', base .. 'unwanted', entry_id)
-        return 'ok'
-      end
+      if fields[i] == 'id' and fields[i + 1] == id then return cancel_found(entry_id) end
     end
   end
   if #entries < 20 then return 'missing' end
@@ -66,8 +70,11 @@ function pause(base, args)
   if spec.ending then return { 'outcome', 'over', 'state', state } end
   if not spec.paused then
     in_step(base, id, function()
+      add_audit(base, 'pause', id, args, 2)
       write('HSET', base .. 'spec:' .. id, 'paused', '1')
-      write('HSET', base .. 'job:' .. id, 'state', 'paused', 'reason', 'paused by an operator')
+      local why, reason = pairs_to_map(args, 2).reason, 'paused by an operator'
+      if why then reason = reason .. ': ' .. why end
+      write('HSET', base .. 'job:' .. id, 'state', 'paused', 'reason', reason)
       release_block(base, id)
       dequeue(base, spec)
       release_slot(base, id)
@@ -103,29 +110,52 @@ function resume(base, args)
   if not spec then return state end
   if spec.parked then return 'parked' end
   if not spec.paused then return ok_reply(state) end
-  return ok_reply((in_step(base, id, continue_job, base, id, spec, {})))
+  return ok_reply((in_step(base, id, function()
+    add_audit(base, 'resume', id, args, 2)
+    return continue_job(base, id, spec, {})
+  end)))
 end
 
 -- pause_project: nothing of the project is sent until it is resumed.
 function pause_project(base, args)
   local reason = unpack(args, 1, 1)
-  redis.call('HSET', base .. 'ctl', 'pause', reason ~= '' and reason or 'paused by an operator')
+  if reason == '' then reason = 'paused by an operator' end
+  if redis.call('HGET', base .. 'ctl', 'pause') ~= reason then
+    add_audit(base, 'pause_project', '', args, 2)
+    add_mark(base, 'pause', reason)
+  end
+  redis.call('HSET', base .. 'ctl', 'pause', reason)
   return 'ok'
 end
 
--- resume_project: lifts an operator's pause, and has a blocked project probed at once.
-function resume_project(base)
+-- Has a blocked project probed at once; nothing happens unless it is blocked.
+local function hasten_probe(base)
   local control = base .. 'ctl'
-  redis.call('HDEL', control, 'pause')
-  if redis.call('HEXISTS', control, 'block') == 1 then
-    local now = int(project_ms(base))
-    redis.call('HSET', control, 'block_until', now)
-    -- What waits for the probe waits for its old time: the first of it is due now.
-    for _, set in ipairs(DUE_SETS) do
-      local member = unpack(redis.call('ZRANGE', base .. set, 0, 0))
-      if member then redis.call('ZADD', base .. set, 'LT', now, member) end
-    end
+  if redis.call('HEXISTS', control, 'block') == 0 then return end
+  local now = int(project_ms(base))
+  redis.call('HSET', control, 'block_until', now)
+  -- What waits for the probe waits for its old time: the first of it is due now.
+  for _, set in ipairs(DUE_SETS) do
+    local member = unpack(redis.call('ZRANGE', base .. set, 0, 0))
+    if member then redis.call('ZADD', base .. set, 'LT', now, member) end
   end
+end
+
+-- resume_project: lifts an operator's pause, and has a blocked project probed at once.
+function resume_project(base, args)
+  local control = base .. 'ctl'
+  if redis.call('HEXISTS', control, 'pause') + redis.call('HEXISTS', control, 'block') > 0 then
+    add_audit(base, 'resume_project', '', args, 1)
+    add_mark(base, 'resume', 'resumed by an operator')
+  end
+  redis.call('HDEL', control, 'pause')
+  hasten_probe(base)
+  return 'ok'
+end
+
+-- probe_project: has a blocked project probed at once, because a worker has taken up another credential.
+function probe_project(base)
+  hasten_probe(base)
   return 'ok'
 end
 
@@ -141,26 +171,31 @@ local function replay_parked(base, id, spec, entry)
   write('XDEL', base .. 'dead', entry)
 end
 
--- Pushes the fields of a rejected entry as a new entry of `jobs`, exempt from dedupe. Two jobs cannot run under one id.
-local function replay_rejected(base, entry, fields, job)
-  local push, own = { 'XADD', base .. 'jobs', '*' }, nil
-  for i = 1, #fields, 2 do
-    local name = string.match(fields[i], '^f%.(.*)$')
-    if name then
-      add_pair(push, name, fields[i + 1])
-      if name == 'id' then own = fields[i + 1] end
-    end
-  end
-  if #push == 3 then return { 'outcome', 'gone', 'job', job } end
+-- Pushes fields in place of a rejected entry's as a new entry of `jobs`, exempt from dedupe. Two jobs cannot run under
+-- one id. `fields`: names and values in turns; `audit`: called before.
+local function push_again(base, entry, fields, job, audit)
+  local own = pairs_to_map(fields).id
+  if #fields == 0 then return { 'outcome', 'gone', 'job', job } end
   if own then
     if redis.call('EXISTS', base .. 'spec:' .. own) == 1 then return { 'outcome', 'busy', 'job', own } end
     redis.call('DEL', base .. 'seen:' .. own)
   end
   -- An entry that is pushed twice is sent twice, so rights and types are checked first.
   check_rights(base, 'replay', true)
-  local pushed = redis.call(unpack(push))
+  audit()
+  local pushed = redis.call('XADD', base .. 'jobs', '*', unpack(fields))
   write('XDEL', base .. 'dead', entry)
   return { 'outcome', 'pushed', 'entry', pushed }
+end
+
+-- The fields that the producer pushed, of those of an entry of `dead`.
+local function original_fields(fields)
+  local originals = {}
+  for i = 1, #fields, 2 do
+    local name = string.match(fields[i], '^f%.(.*)$')
+    if name then add_pair(originals, name, fields[i + 1]) end
+  end
+  return originals
 end
 
 -- The fields of an entry of `dead`, flat and as a map; nil when it is not there.
@@ -179,14 +214,32 @@ function replay(base, args)
   local fields, known = read_dead(base, entry)
   if not fields then return 'missing' end
   local id = known.job
-  if known.kind ~= 'parked' then return replay_rejected(base, entry, fields, id) end
+  local function audit() add_audit(base, 'replay', entry, args, 2) end
+  if known.kind ~= 'parked' then return push_again(base, entry, original_fields(fields), id, audit) end
   local spec = load_spec(base, id)
   if spec and spec.parked then
-    in_step(base, id, replay_parked, base, id, spec, entry)
+    in_step(base, id, function()
+      audit()
+      replay_parked(base, id, spec, entry)
+    end)
     return { 'outcome', 'resumed', 'job', id }
   end
   write('XDEL', base .. 'dead', entry)
   return { 'outcome', 'gone', 'job', id }
+end
+
+-- push_edited: pushes other fields in place of a rejected entry's, which leaves `dead`. The fields are further arguments.
+-- Answers as `replay`; 'gone' for a parked job, which keeps the fields that it was pushed with.
+function push_edited(base, args)
+  local entry, actor, reason = unpack(args, 1, 3)
+  local fields, known = read_dead(base, entry)
+  if not fields then return 'missing' end
+  if known.kind == 'parked' then return { 'outcome', 'gone', 'job', known.job } end
+  local edited = {}
+  for i = 4, #args do edited[i - 3] = args[i] end
+  return push_again(base, entry, edited, known.job, function()
+    add_audit(base, 'push_edited', entry, { 'actor', actor, 'reason', reason })
+  end)
 end
 
 -- drop: removes an entry from `dead`, and cancels its parked job. Returns 'missing', or 'dropped' and the `job`.
@@ -195,15 +248,21 @@ function drop(base, args)
   local fields, known = read_dead(base, entry)
   if not fields then return 'missing' end
   local spec = known.kind == 'parked' and load_spec(base, known.job)
+  if spec and spec.parked then refuse_stuck(known.job) end
+  add_audit(base, 'drop', entry, args, 2)
   if spec and spec.parked then end_job(base, known.job, 'cancelled', project_ms(base)) end
   write('XDEL', base .. 'dead', entry)
   return { 'outcome', 'dropped', 'job', known.job }
 end
 
--- overview: the project's state. `active_left`: ms for which FCM is busy with each of the `active` jobs, or '-'.
+-- overview: the project's state. `active_left`: ms for which FCM is busy with each of the `active` jobs, or '-';
+-- `unreachable`: a service that cannot be reached, and why; `unreachable_partly`: only the named worker says so.
 function overview(base)
   local now, control = project_ms(base), read_control(base)
-  local rate = current_pace(control, now)
+  local rate, health = current_pace(control, now), judge_workers(base, wall_ms())
+  local outage = health.outage
+  local text = outage and outage.service .. ' cannot be reached: ' .. outage.cause or ''
+  if outage and health.is_partial then text = 'worker ' .. outage.worker .. ': ' .. text end
   local active, left, turns = {}, {}, redis.call('HGETALL', base .. 'active')
   for i = 1, #turns, 2 do
     active[#active + 1] = turns[i]
@@ -213,7 +272,9 @@ function overview(base)
   local retrying = redis.call('ZCARD', base .. DUE_RETRY) + redis.call('ZCARD', base .. DUE_FANOUT_RETRY)
   return { 'now_ms', int(wall_ms()), 'paused', control.pause and '1' or '0', 'pause_reason', control.pause or '',
     'block', control.block or '', 'hold_ms', int(math.max(0, (tonumber(control.hold_until) or 0) - now)),
-    'pressure', control.pressure or '',
+    'pressure', control.pressure or health.is_full and 'memory' or '', 'alive', int(health.alive),
+    'unreachable', text, 'unreachable_since', outage and int(outage.since_ms) or '0',
+    'unreachable_partly', outage and health.is_partial and '1' or '0',
     'open', int(redis.call('SCARD', base .. 'jobs_open')), 'parked', int(redis.call('SCARD', base .. 'jobs_parked')),
     'entries', int(redis.call('XLEN', base .. 'jobs')), 'retrying', int(retrying),
     'scheduled', int(redis.call('ZCARD', base .. 'sched')),
@@ -222,11 +283,24 @@ function overview(base)
     'active', table.concat(active, ' '), 'active_left', table.concat(left, ' '), 'epoch', control.epoch or '0' }
 end
 
+-- Removes the blocks of the index whose entries of `results` are gone; see index_results.
+local function trim_index(base)
+  local first = unpack(redis.call('XRANGE', base .. 'results', '-', '+', 'COUNT', 1))
+  if first then
+    redis.pcall('XTRIM', base .. 'fingerprints', 'MINID', (unpack(first)))
+  else
+    redis.pcall('DEL', base .. 'fingerprints', base .. 'fingerprints_open')
+  end
+end
+
 -- trim: removes old entries of a stream that every group has acknowledged. Returns their number.
 function trim(base, args)
   local stream, keep_ms = unpack(args, 1, 2)
   local key = base .. stream
-  if redis.call('EXISTS', key) == 0 then return 0 end
+  if redis.call('EXISTS', key) == 0 then
+    if stream == 'results' then trim_index(base) end
+    return 0
+  end
   local floor = int(wall_ms() - tonumber(keep_ms)) .. '-0'
   for _, group in ipairs(redis.call('XINFO', 'GROUPS', key)) do
     local info = pairs_to_map(group)
@@ -234,7 +308,9 @@ function trim(base, args)
     if tonumber(info['pending']) > 0 then _, oldest = unpack(redis.call('XPENDING', key, info['name'])) end
     if is_earlier(oldest, floor) then floor = oldest end
   end
-  return redis.call('XTRIM', key, 'MINID', floor)
+  local removed = redis.call('XTRIM', key, 'MINID', floor)
+  if stream == 'results' then trim_index(base) end
+  return removed
 end
 
 -- remove_idle_consumers: removes consumers of `jobs` that have nothing pending and were silent for `idle_ms`. In one

@@ -38,6 +38,12 @@ local function take_entries(base, entries)
   write('XACK', base .. 'jobs', 'fanfare', unpack(entries))
 end
 
+-- When an entry was pushed: the time in its id. A producer may choose the id, so a time that cannot be right is `wall`.
+local function pushed_at(entry, wall)
+  local at = tonumber(string.match(entry, '^%d+'))
+  return at and at <= wall and at > wall - 30 * 24 * HOUR and at or wall
+end
+
 local function new_job(job, state, total, now, ...)
   write('HSET', job, 'state', state, 'total', int(total), 'sent', '0', 'failed', '0', 'unknown', '0',
     'cancelled', '0', 'expired', '0', 'retrying', '0', 'duplicates', '0', 'created_ms', int(now), ...)
@@ -99,12 +105,31 @@ local function is_duplicate(base, job)
   return from ~= job.entry and (from or (job.has_own_id and redis.call('EXISTS', base .. 'seen:' .. job.id) == 1))
 end
 
+-- Fields of a job's spec that its hash shows, where they are not the default. They outlive the spec.
+local SHOWN = { kind = true, op = true, priority = true, format = true, delivery = true, results = true,
+  validate_only = true, expires_at = true }
+
+-- The pairs of a job's hash that say how it is sent. `first_pair`, `first_batch`: see write_job.
+local function shown_fields(job, args, first_pair, first_batch)
+  local fields = {}
+  for i = first_pair, first_batch - 2, 2 do
+    local name, value = args[i], args[i + 1]
+    if SHOWN[name] and value ~= 'token' then add_pair(fields, name, value) end
+  end
+  if job.not_before ~= '0' then add_pair(fields, 'not_before', job.not_before) end
+  if job.class == BROADCAST then add_pair(fields, 'target', args[first_batch]) end
+  return fields
+end
+
 -- Writes a job without recipients, which is over.
-local function write_empty_job(base, job, common)
+local function write_empty_job(base, job, fields, common)
   local key, wall = base .. 'job:' .. job.id, int(common.wall)
-  new_job(key, 'done', 0, common.wall, 'finished_ms', wall, 'first_pass_ms', wall)
+  new_job(key, 'done', 0, pushed_at(job.entry, common.wall), 'finished_ms', wall, 'first_pass_ms', wall,
+    unpack(fields))
   redis.call('PEXPIRE', key, job.keep_ms)
   if job.has_own_id then
+    collect(common, 'finished', 'all', wall)
+    collect(common, 'finished', 'all', job.id)
     common.seen[#common.seen + 1] = { 'SET', base .. 'seen:' .. job.id, job.entry, 'PX', job.dedupe_ms }
   end
 end
@@ -114,11 +139,13 @@ end
 local function write_job(base, job, args, first_pair, common)
   local id, wall, total = job.id, common.wall, int(job.total)
   local key, spec, first_batch = base .. 'job:' .. id, base .. 'spec:' .. id, first_pair + 2 * job.pairs
+  local fields = shown_fields(job, args, first_pair, first_batch)
   for i = first_batch, #args do redis.call('HSET', base .. 'rcpt:' .. id, int(i - first_batch), args[i]) end
+  local created = pushed_at(job.entry, wall)
   if job.is_taken then
-    new_job(key, 'active', job.total, wall, 'started_ms', int(wall))
+    new_job(key, 'active', job.total, created, 'started_ms', int(wall), unpack(fields))
   else
-    new_job(key, job.is_scheduled and 'scheduled' or 'waiting', job.total, wall)
+    new_job(key, job.is_scheduled and 'scheduled' or 'waiting', job.total, created, unpack(fields))
   end
   redis.call('HSET', spec, 'entry', job.entry, 'total', total, 'left', total, 'next', job.is_taken and total or '0',
     'source', job.source, 'keep', job.keep_ms, 'member', job.member, 'class', job.class,
@@ -136,7 +163,7 @@ local function take_job(base, job, common)
   local epoch = next_epoch(base, now, control, common.wall)
   open_batch(base, job.id, '0', job.worker, epoch, job.window, { 'from', '0', 'count', int(job.total) })
   if job.class == 'group' then redis.call('SADD', base .. 'groups_on', job.id) end
-  local permits = lend(base, control, job.quota, now, { returned = 0, single = job.total, fanout = 0 })
+  local permits = lend(base, control, lowest_quota(control, job.quota), now, { returned = 0, single = job.total, fanout = 0 })
   collect(common, 'claimed', job.worker, job.id .. '/0')
   return { 'outcome', 'taken', 'epoch', epoch, 'permits', int(permits) }
 end
@@ -222,7 +249,7 @@ function intake(base, args, common)
   if not is_first then redis.call('UNLINK', base .. 'job:' .. id, base .. 'spec:' .. id, base .. 'rcpt:' .. id) end
   local reply, estimated, size = job.total == 0 and 'done' or 'queued', nil, nil
   if job.total == 0 then
-    write_empty_job(base, job, common)
+    write_empty_job(base, job, shown_fields(job, args, 18, 18 + 2 * job.pairs), common)
   else
     estimated, size = write_job(base, job, args, 18, common)
     if job.is_taken then reply = take_job(base, job, common) else queue_job(base, job, common) end
@@ -243,6 +270,7 @@ function finish_intakes(base, common)
     for set, members in pairs(common.timed or {}) do
       for _, member in ipairs(members) do write('ZADD', base .. set, unpack(member)) end
     end
+    if common.finished then list_finished(base, common.finished.all) end
     if common.copying then write('SADD', base .. 'copying', unpack(common.copying.all)) end
     if common.opened then write('SADD', base .. 'jobs_open', unpack(common.opened.all)) end
     for job, count in pairs(common.duplicates or {}) do write('HSET', job, 'duplicates', int(count)) end
@@ -270,8 +298,9 @@ function reject(base, args)
   in_step(base, id, function()
     if not state or state == 'rejected' then
       write('DEL', job)
-      new_job(job, 'rejected', 0, now, 'finished_ms', int(now), 'reason', reason)
+      new_job(job, 'rejected', 0, pushed_at(entry, now), 'finished_ms', int(now), 'reason', reason)
       write('PEXPIRE', job, keep_ms)
+      if id ~= entry then list_finished(base, { int(now), id }) end
     end
     write('SREM', base .. 'unwanted', entry)
     take_entries(base, { entry })

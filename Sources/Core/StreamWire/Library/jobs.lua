@@ -42,7 +42,10 @@ local function release_block(base, id)
   if redis.call('SISMEMBER', base .. 'blocked', id) == 0 then return end
   local is_last = redis.call('SCARD', base .. 'blocked') == 1
   write('SREM', base .. 'blocked', id)
-  if is_last then write('HDEL', base .. 'ctl', 'block', 'block_until') end
+  if is_last then
+    write('HDEL', base .. 'ctl', 'block', 'block_until')
+    add_mark(base, 'resume', 'no job of the block is left')
+  end
 end
 
 -- Whether a value of wait:<id> has 0 attempts: the recipient was never sent, so its send is no retry.
@@ -183,13 +186,14 @@ local function remove_from_lists(base, id, spec)
 end
 
 -- Ends a job: writes its last state and times, and removes its private keys. Part of a step.
--- `known`: of the job's hash: cancelled, expired, first_pass_ms, reason; `spec`: its member, class and keep.
+-- `known`: of the job's hash: cancelled, expired, first_pass_ms, reason; `spec`: its member, class, keep and total.
 -- `last`: `counters`: see final_fields; `batch`: the key of its last batch; `is_listed`: this step puts it into a list.
 local function finish_job(base, id, known, spec, last)
-  local job, spec_key = base .. 'job:' .. id, base .. 'spec:' .. id
-  write('HSET', job, final_fields(known, int(wall_ms()), last.counters))
+  local job, spec_key, wall = base .. 'job:' .. id, base .. 'spec:' .. id, int(wall_ms())
+  write('HSET', job, final_fields(known, wall, last.counters))
   if known.reason then write('HDEL', job, 'reason') end
   write('PEXPIRE', job, spec.keep)
+  if is_listed_when_over(id, spec) then list_finished(base, { wall, id }) end
   write('SREM', base .. 'jobs_open', id)
   if needs_slot(spec.class) then
     local turn = redis.call('HGET', base .. 'active', id)
@@ -206,7 +210,7 @@ end
 local function finish_by_counters(base, id, status, count, reason)
   local job = base .. 'job:' .. id
   local known = read_fields(job, { 'cancelled', 'expired', 'first_pass_ms', 'reason', status })
-  local spec = read_fields(base .. 'spec:' .. id, { 'member', 'class', 'keep' })
+  local spec = read_fields(base .. 'spec:' .. id, { 'member', 'class', 'keep', 'total' })
   known[status] = (tonumber(known[status]) or 0) + count
   finish_job(base, id, known, spec, { counters = { status, int(known[status]) } })
   write('HSET', base .. 'tally', status, int((tonumber(redis.call('HGET', base .. 'tally', status)) or 0) + count))

@@ -51,8 +51,11 @@ local function free_batch(base, name, worker, now, crashes)
   write('SREM', base .. 'claims:' .. worker, name)
 end
 
--- Frees all batches of a worker, each in a step, and then removes its lease. Returns the number of batches.
+-- Frees all batches of a worker, each in a step, and then removes its lease. Its quota counts no more, even while a stuck
+-- batch keeps its name. Returns the number of batches.
 local function free_worker(base, worker, is_dead, now)
+  write('HDEL', base .. 'ctl', 'quota:' .. worker)
+  update_quota(base)
   local names, has_stuck = redis.call('SMEMBERS', base .. 'claims:' .. worker), false
   table.sort(names)
   for _, name in ipairs(names) do
@@ -69,7 +72,9 @@ local function free_worker(base, worker, is_dead, now)
   in_step(base, '', function()
     if redis.call('HGET', base .. 'ctl', 'alone') == worker then write('HDEL', base .. 'ctl', 'alone') end
     write('DEL', base .. 'claims:' .. worker)
-    for _, hash in ipairs({ 'connections', 'links', 'about', 'leases' }) do write('HDEL', base .. hash, worker) end
+    for _, hash in ipairs({ 'connections', 'links', 'about', 'recorded', 'leases' }) do
+      write('HDEL', base .. hash, worker)
+    end
   end)
   return #names
 end

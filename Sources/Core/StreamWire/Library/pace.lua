@@ -71,6 +71,7 @@ end
 -- Holds every send of the project at once: FCM refused its quota.
 local function hold_project(base, ms, now)
   local control = read_control(base)
+  if (tonumber(control.hold_until) or 0) <= now then mark_hold(base, ms) end
   local held = hold_sends(control, now + ms)
   write_control(base, control)
   return held

@@ -6,8 +6,29 @@
 -- A legacy multicast is sent as a whole: the fan-out share may go into debt for it. While it has debt, the permits that
 -- come in go first to single recipients (`reserve`), then to the debt, then to the bucket.
 
-local lend, hold_sends, current_pace, apply_answers
+local lend, hold_sends, current_pace, apply_answers, update_quota, lowest_quota
 do
+
+-- Workers whose configurations differ for a moment may have different quotas; the lowest one counts.
+
+-- Stores the lowest quota of the living workers. Called when a worker's own quota changes, and when a worker ends.
+function update_quota(base)
+  local control, names, lowest = base .. 'ctl', {}, nil
+  for _, worker in ipairs(redis.call('HKEYS', base .. 'leases')) do names[#names + 1] = 'quota:' .. worker end
+  for first = 1, #names, 1000 do
+    local some = redis.call('HMGET', control, unpack(names, first, math.min(#names, first + 999)))
+    for _, quota in ipairs(some) do
+      if quota and (not lowest or tonumber(quota) < lowest) then lowest = tonumber(quota) end
+    end
+  end
+  if lowest then redis.call('HSET', control, 'quota', int(lowest)) end
+  return lowest
+end
+
+-- The quota that counts for a worker that names its own one.
+function lowest_quota(control, own)
+  return math.min(own, tonumber(control.quota) or own)
+end
 
 -- Requests a second of a project that recovers from a hold.
 local RECOVERY_RATE = 10
@@ -228,9 +249,10 @@ end
 
 -- Holds the project, or ends its recovery, as the share of refusals says. `all`, `bad`: answers, and refusals among
 -- them; `has_refusals`: the report itself has some; `is_judged`: the recovery has its answers.
-local function judge_share(control, now, all, bad, wait_until, has_refusals, is_judged)
+local function judge_share(base, control, now, all, bad, wait_until, has_refusals, is_judged)
   set_control(control, 'share', math.min(0.1, bad / math.max(1, all)))
   if 10 * bad >= all and (is_judged or (has_refusals and bad >= 5)) then
+    if (tonumber(control.hold_until) or 0) <= now then mark_hold(base, math.max(0, wait_until - now)) end
     hold_sends(control, math.max(now, wait_until))
   elseif is_judged then
     set_control(control, 'recovering', '0')
@@ -264,7 +286,7 @@ function apply_answers(base, control, now, report)
   -- A recovery sends ten requests a second or fewer, so its 20 answers may take longer than a minute.
   if is_held or not recovers then since = math.max(since, now - REFUSAL_COUNTS) end
   local all, bad, longest_wait = count_answers(base, control, now, since)
-  judge_share(control, now, all, bad, longest_wait, refusals > 0, recovers and not is_held and all >= 20)
+  judge_share(base, control, now, all, bad, longest_wait, refusals > 0, recovers and not is_held and all >= 20)
 end
 
 end

@@ -1,5 +1,8 @@
 -- Batches of a living worker that go back.
 
+local reconcile, release
+do
+
 -- Takes a batch from a living worker. Part of a step. `watermark`: nil keeps it; `is_known`: the worker has the batch.
 local function take_back(base, name, worker, now, watermark, is_known)
   local batch = base .. 'b:' .. name
@@ -49,7 +52,7 @@ end
 -- or Redis came back with an older state. `is_same_server`: 1 when Redis has lost nothing; then of each batch that the
 -- worker holds: name, number of the last confirmed call, watermark. Returns 'ok', `freed`: the number of batches given
 -- back, and `lost`: names of batches that the worker holds no longer; or the error OLDLINK.
-local function reconcile(base, args)
+function reconcile(base, args)
   local worker, connection, is_same_server = unpack(args, 1, 3)
   if not is_current(base, worker, connection) then return old_link() end
   local now, known, lost = project_ms(base), {}, {}
@@ -63,7 +66,7 @@ local function reconcile(base, args)
 end
 
 -- release: gives back a batch without requests in flight. `watermark`: '' keeps it. Returns 1; 0 when not the holder.
-local function release(base, args)
+function release(base, args)
   local worker, batch, epoch, watermark = unpack(args, 1, 4)
   local owner, known_epoch = unpack(redis.call('HMGET', base .. 'b:' .. batch, 'owner', 'epoch'))
   if owner ~= worker or known_epoch ~= epoch
@@ -73,4 +76,6 @@ local function release(base, args)
   local now = project_ms(base)
   in_step(base, (split_name(batch)), take_back, base, batch, worker, now, watermark ~= '' and watermark or nil)
   return 1
+end
+
 end

@@ -70,12 +70,18 @@ local function end_single(base, id, n, flush)
   local letter = next(flush.counts)
   local status = LETTERS[letter]
   common.ended_at = common.ended_at or int(wall_ms())
+  local counters = { status, '1' }
+  for name in pairs(flush.errors) do add_pair(counters, name, '1') end
   local final = { cancelled = status == 'cancelled' and 1, expired = status == 'expired' and 1,
     first_pass_ms = known.first_pass_ms }
-  redis.call('HSET', key, final_fields(final, common.ended_at, { status, '1' }))
+  redis.call('HSET', key, final_fields(final, common.ended_at, counters))
   if known.reason then redis.call('HDEL', key, 'reason') end
   redis.call('PEXPIRE', key, flush.spec.keep)
   if flush.spec.class == 'group' then redis.call('SREM', base .. 'groups_on', id) end
+  if is_listed_when_over(id, flush.spec) then
+    collect(common, 'finished', 'all', common.ended_at)
+    collect(common, 'finished', 'all', id)
+  end
   common.over_ids[id] = true
   collect(common, 'over', flush.holder.owner, id)
   collect(common, 'over', flush.holder.owner, n)
@@ -101,6 +107,7 @@ end
 local function change_block(base, id, flush, reason, answer)
   local control = base .. 'ctl'
   if reason ~= '' then
+    if redis.call('HEXISTS', control, 'block') == 0 then add_mark(base, 'block', reason) end
     write('HSET', control, 'block', reason, 'block_until', int(flush.now() + 60000))
     if flush.job.state ~= 'parked' and not flush.spec.paused then
       write('SADD', base .. 'blocked', id)
@@ -108,7 +115,12 @@ local function change_block(base, id, flush, reason, answer)
       flush.job.reason, flush.job.state, flush.is_listed = reason, 'paused', true
     end
   elseif answer ~= '0' and redis.call('HEXISTS', control, 'block') == 1 then
-    if answer == '1' then unblock(base) else write('HSET', control, 'block_until', int(flush.now())) end
+    if answer == '1' then
+      add_mark(base, 'resume', 'FCM accepts the project again')
+      unblock(base)
+    else
+      write('HSET', control, 'block_until', int(flush.now()))
+    end
   end
 end
 
@@ -174,6 +186,10 @@ local function count_results(base, id, flush)
     local status = LETTERS[letter]
     flush.job[status] = (tonumber(flush.job[status]) or 0) + count
     add_pair(flush.job_fields, status, int(flush.job[status]))
+  end
+  for name, count in pairs(flush.errors) do
+    local known = tonumber(redis.call('HGET', base .. 'job:' .. id, name)) or 0
+    add_pair(flush.job_fields, name, int(known + count))
   end
 end
 
@@ -262,7 +278,8 @@ end
 --   retries          index, due, 1 = waits for the probe, "attempts|first_ms|dup|recipient"
 --   feedback         index, kind, recipient, action, replacement, error
 --   refused_rates    "<kind>:<recipient>", until when no send to it begins
--- and optional names, each with its value: `subscribed`, see count_subscribed. `common`: see new_common.
+-- and optional names, each with its value: `subscribed`, see count_subscribed; `errors`, see count_errors; `prints`, see
+-- index_results. `common`: see new_common.
 -- Returns one of these:
 --   'ok'             also with `abort`, the error that ends every unsent recipient of the job
 --   'stale'          another worker holds the batch; nothing was written: send the results again as late
@@ -299,7 +316,7 @@ function record(base, args, common)
     look_up_results(base, id, tonumber(spec.total), flush.indexes, letters)
   local changes_job = #flush.indexes > 0 or not is_plain or finish == '1' or all_sent == '1'
   if changes_job then flush.job = read_job(base, id) end
-  write_results(base, id, letters, objects, flush)
+  local entry = write_results(base, id, letters, objects, flush)
   local at = write_feedback(base, id, args, 23 + 4 * tonumber(retries), tonumber(feedback), flush)
   for _ = 1, tonumber(refused_rates) do
     local recipient, until_ms = unpack(args, at, at + 1)
@@ -307,6 +324,8 @@ function record(base, args, common)
     at = at + 2
   end
   local more = pairs_to_map(args, at)
+  flush.errors = count_errors(more.errors, letters, flush.old)
+  if entry and more.prints then index_results(base, entry, more.prints) end
   if more.subscribed then count_subscribed(base, more.subscribed) end
   local abort = spec.abort or ''
   if ends_bare then
@@ -324,8 +343,13 @@ end
 function finish_records(base, common)
   if common.over then
     local writes, fresh = {}, 0
+    step = {}
+    if common.finished then list_finished(base, common.finished.all) end
+    local finished = step
+    step = nil
     for worker, names in pairs(common.over) do writes[#writes + 1] = { 'over', base, worker, unpack(names) } end
     for _, count in pairs(common.over_counts) do fresh = fresh + count end
+    for _, change in ipairs(finished) do writes[#writes + 1] = change end
     commit_counted(base, '', writes, common, common.over_counts, 0, fresh)
   end
   if common.totals then make_step('', common.totals.writes) end

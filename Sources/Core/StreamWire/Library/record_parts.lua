@@ -1,7 +1,7 @@
 -- The parts of `record`: results, feedback and retries of one flush. `flush`: see record.lua.
 
-local look_up_results, write_results, write_feedback, stop_waiting, hold_slot_after_broadcast, write_retries,
-  is_accounted
+local look_up_results, count_errors, write_results, index_results, write_feedback, stop_waiting,
+  hold_slot_after_broadcast, write_retries, is_accounted
 do
 
 local BITS = { [0] = 128, 64, 32, 16, 8, 4, 2, 1 }
@@ -75,6 +75,25 @@ function look_up_results(base, id, total, indexes, letters)
   return fresh, counts, old, marks
 end
 
+-- The new failed results by error: field of the job's hash -> count. `text`: the errors of this flush, such as
+-- "UNREGISTERED.remove", and a letter for each failed result in turn, `a` for the first of them; nil when none failed.
+function count_errors(text, letters, old)
+  local names, counts, failed = {}, {}, 0
+  if not text then return counts end
+  for name in string.gmatch(text, '%S+') do names[#names + 1] = name end
+  local places = table.remove(names) or ''
+  for i = 1, #letters do
+    if string.find(letters, '^[fF]', i) then
+      failed = failed + 1
+      local name = names[(string.byte(places, failed) or 0) - 96]
+      if name and not (old and old[i]) then
+        counts['error.' .. name] = (counts['error.' .. name] or 0) + 1
+      end
+    end
+  end
+  return counts
+end
+
 -- The recipients with a new result, as a set of the texts of their indexes.
 local function new_indexes(flush)
   local new = {}
@@ -84,12 +103,35 @@ local function new_indexes(flush)
   return new
 end
 
--- Appends the new results to `results`. Before the step: an entry of an outgoing stream cannot be undone.
+-- Appends the new results to `results`. Before the step: an entry of an outgoing stream cannot be undone. Returns the
+-- entry's id; nil when there is no entry.
 function write_results(base, id, letters, objects, flush)
   if flush.old then objects = new_objects(objects, letters, flush.old) end
-  if objects == '' then return end
+  if objects == '' then return nil end
   check_rights(base, 'record')
-  redis.call('XADD', base .. 'results', '*', 'job', id, 'results', objects)
+  return redis.call('XADD', base .. 'results', '*', 'job', id, 'results', objects)
+end
+
+-- A block of the index has so many entries of `results`, or ends with an entry of so many bytes of fingerprints.
+local BLOCK_ENTRIES, LARGE_ENTRY = 128, 96
+
+-- Adds an entry of `results` to the index by token. `prints`: the fingerprint of each recipient, three bytes each; those
+-- of results that were known before may be among them.
+--   fingerprints_open  list: the fingerprints of each of the newest entries
+--   fingerprints       stream of blocks: `entries`, their number, and `prints`; the block's id is that of its last entry
+-- The index only saves a search from reading all results: an error here is ignored, and a search counts the entries.
+function index_results(base, entry, prints)
+  local open, blocks = base .. 'fingerprints_open', base .. 'fingerprints'
+  local count = redis.pcall('RPUSH', open, prints)
+  if type(count) ~= 'number' or (count < BLOCK_ENTRIES and #prints < LARGE_ENTRY) then return end
+  local lists = redis.pcall('LRANGE', open, 0, -1)
+  if lists.err then return end
+  redis.pcall('DEL', open)
+  local added = redis.pcall('XADD', blocks, entry, 'entries', int(count), 'prints', table.concat(lists))
+  -- `results` was deleted and the server's clock set back: the blocks are of entries that no longer exist.
+  if type(added) == 'table' and added.err and string.find(added.err, 'smaller', 1, true) then
+    redis.pcall('DEL', blocks)
+  end
 end
 
 -- Appends the feedback about recipients with a new result. `at`: its place in `args`. Returns the place behind it.

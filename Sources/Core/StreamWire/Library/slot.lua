@@ -1,5 +1,8 @@
 -- The slot: one active fan-out in a project, because FCM shares a project's fan-out capacity among them.
 
+local fill_slot, hold_slot_for_send, hold_slot
+do
+
 -- Puts the fan-out that holds the slot back into the queue. Its claimed batches are finished.
 local function preempt(base, id)
   local spec = load_spec(base, id)
@@ -47,7 +50,7 @@ local function choose_victim(base, active)
 end
 
 -- Gives the slots to the first fan-outs of the queue. `limit`: how many slots there are; `smear`: see is_smeared.
-local function fill_slot(base, now, limit, smear)
+function fill_slot(base, now, limit, smear)
   local active, skipped = redis.call('HGETALL', base .. 'active'), 0
   local count = free_slots(base, active, now)
   for _ = 1, 100 do
@@ -76,13 +79,13 @@ local function fill_slot(base, now, limit, smear)
 end
 
 -- Keeps the slot while a broadcast is in flight: until its answer is recorded, no other fan-out gets it.
-local function hold_slot_for_send(base, id)
+function hold_slot_for_send(base, id)
   local value = redis.call('HGET', base .. 'active', id)
   if value then write('HSET', base .. 'active', id, string.match(value, '^[^|]*') .. '|?') end
 end
 
 -- Keeps the slot after a broadcast for the time that FCM is estimated to need; frees it when that is 0.
-local function hold_slot(base, id, hold_ms, now)
+function hold_slot(base, id, hold_ms, now)
   local value = redis.call('HGET', base .. 'active', id)
   if not value then return end
   if hold_ms <= 0 then
@@ -90,4 +93,6 @@ local function hold_slot(base, id, hold_ms, now)
   else
     redis.call('HSET', base .. 'active', id, string.match(value, '^[^|]*') .. '|' .. int(now + hold_ms))
   end
+end
+
 end
