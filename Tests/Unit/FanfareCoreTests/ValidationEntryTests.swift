@@ -168,6 +168,21 @@ import Testing
         #expect(Set(names) == Set(EntryField.allCases.map(\.rawValue)))
     }
 
+    @Test func pageShowsReasonsAsTheyAre() throws {
+        let page = Repository.root.appendingPathComponent("Sources/Worker/FanfareWorker/Fanfare.docc/Jobs.md")
+        let text = try String(contentsOf: page, encoding: .utf8)
+        let shown = text.matches(of: /```\n((?:.*\n)*?)```/).map { $0.1.split(separator: "\n") }
+        let tokens = (0..<17).map { _ in "a" } + [String(repeating: "a", count: 1_025)]
+        let reasons = [
+            EntryBuilder.reason(["priority": "12"]),
+            EntryBuilder.reason(["token": nil, "tokens": "[\(tokens.map { "\"\($0)\"" }.joined(separator: ","))]"]),
+            EntryBuilder.reason(["message": #"{"data":{"k":"\#(String(repeating: "v", count: 5_011))"}}"#]),
+            EntryBuilder.reason(["message": #"{"android":{"ttl":"5"}}"#]),
+            EntryBuilder.reason(["message": #"{"priority" 1}"#]),
+        ]
+        #expect(shown.contains { $0.map(String.init) == reasons }, "\(reasons)")
+    }
+
     @Test func firstFaultInTheDocumentedOrderIsReported() {
         let all: KeyValuePairs<String, String?> = [
             "message": "[]", "topic": "a b", "priority": "x", "format": "x", "op": "x", "id": "", "zzz": "1",

@@ -1,15 +1,18 @@
 /// The first rule that an entry breaks. Its text is written to `dead` and to the job hash.
-struct EntryFault: Error, Equatable {
+public struct EntryFault: Error, Equatable, Sendable {
     /// The field, as the producer wrote it, such as `tokens[17]` or `message.android.ttl`.
-    let path: String
-    let rule: String
+    public let path: String
+    public let rule: String
+    /// The byte of the field's value at which its JSON breaks; nil for any other rule.
+    public let offset: Int?
 
-    init(_ path: String, _ rule: String) {
+    public init(_ path: String, _ rule: String, offset: Int? = nil) {
         self.path = path
         self.rule = rule
+        self.offset = offset
     }
 
-    var reason: String { "\(path): \(rule)" }
+    public var reason: String { "\(path): \(rule)" }
 }
 
 /// Throws a fault unless the rule is kept.
@@ -18,9 +21,9 @@ func require(_ isKept: Bool, _ path: @autoclosure () -> String, _ rule: @autoclo
 }
 
 /// Excerpts of a producer's text that are safe in errors and logs: short, on one line, without invisible characters.
-enum Excerpt {
+public enum Excerpt {
     /// Characters at most; a token never fits.
-    static let limit = 40
+    public static let limit = 40
 
     /// For values: in quotes.
     static func quoted(_ text: some StringProtocol) -> String {
@@ -34,7 +37,7 @@ enum Excerpt {
     }
 
     /// For names within a path.
-    static func plain(_ text: some StringProtocol) -> String {
+    public static func plain(_ text: some StringProtocol) -> String {
         var result = ""
         for (index, scalar) in text.unicodeScalars.enumerated() {
             guard index < limit else { return result + "…" }

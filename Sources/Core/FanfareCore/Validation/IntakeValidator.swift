@@ -47,13 +47,23 @@ public struct IntakeValidator: Sendable {
         knowsMessage: (Job) -> Bool = { _ in false }
     ) -> IntakeDecision {
         do throws(EntryFault) {
-            let fields = try EntryFields(fields)
-            let job = try job(entryID: entryID, fields: fields)
-            if job.operation == .send, !knowsMessage(job) { try checkMessage(of: job) }
-            return .accept(job)
+            return .accept(try check(entryID: entryID, fields: fields, knowsMessage: knowsMessage))
         } catch {
             return .reject(jobID: Self.usableID(fields) ?? entryID, reason: error.reason)
         }
+    }
+
+    /// As ``decide(entryID:fields:knowsMessage:)``.
+    /// - Throws: the first rule that the entry breaks.
+    public func check(
+        entryID: String,
+        fields: [(name: String, value: [UInt8])],
+        knowsMessage: (Job) -> Bool = { _ in false }
+    ) throws(EntryFault) -> Job {
+        let fields = try EntryFields(fields)
+        let job = try job(entryID: entryID, fields: fields)
+        if job.operation == .send, !knowsMessage(job) { try messageChecker(of: job).check(job.message) }
+        return job
     }
 
     /// The producer's id, by which a rejected job is recorded; nil unless there is exactly one and it is valid.
@@ -87,13 +97,13 @@ public struct IntakeValidator: Sendable {
         return job
     }
 
-    private func checkMessage(of job: Job) throws(EntryFault) {
-        try MessageChecker(
+    func messageChecker(of job: Job) -> MessageChecker {
+        MessageChecker(
             format: job.format,
             transport: transport,
             legacyBody: legacyBody,
             isBroadcast: job.target.kind.isBroadcast
-        ).check(job.message)
+        )
     }
 
     private func chooseTarget(_ fields: EntryFields) throws(EntryFault) -> EntryField {

@@ -33,12 +33,18 @@ struct MessageChecker {
         try checkSize(of: message)
     }
 
+    /// The message's size as FCM counts it, of the platform on which it is largest. For a checked message.
+    func size(of bytes: [UInt8]) -> Int? {
+        guard let message = (try? parse(bytes))?.object else { return nil }
+        return try? checkSize(of: message)
+    }
+
     private func parse(_ bytes: [UInt8]) throws(EntryFault) -> JSONValue {
         do throws(JSONError) {
             let limits = JSONLimits(maxDepth: Self.maximumDepth, maxBytes: Self.maximumBytes)
             return try JSONParser.parse(bytes, limits: limits)
         } catch {
-            throw EntryFault(Self.path, "not JSON at byte \(error.offset): \(error.reason)")
+            throw EntryFault(Self.path, "not JSON at byte \(error.offset): \(error.reason)", offset: error.offset)
         }
     }
 

@@ -10,7 +10,9 @@ extension MessageChecker {
     static let limit = 4_096
     static let broadcastLimit = 2_048
 
-    func checkSize(of message: JSONObject) throws(EntryFault) {
+    /// - Returns: the largest of the sizes that were checked.
+    @discardableResult
+    func checkSize(of message: JSONObject) throws(EntryFault) -> Int {
         let data = message["data"]?.object ?? JSONObject()
         let notification = message["notification"]?.object ?? JSONObject()
         let dataSize = size(data)
@@ -18,7 +20,8 @@ extension MessageChecker {
         try check(dataSize, "message.data")
         try check(notificationSize, "message.notification")
         try check(dataSize + notificationSize, "message", " of data and notification")
-        guard format == .v1 else { return }
+        var largest = dataSize + notificationSize
+        guard format == .v1 else { return largest }
 
         let inherited = " with what it inherits"
         for name in ["android", "androidV2"] {
@@ -26,10 +29,13 @@ extension MessageChecker {
             let own = (android.field("remoteNotification")?.object ?? android)["notification"]?.object ?? JSONObject()
             let total = platformData(android, dataSize) + Self.merged(notification, own)
             try check(total, "message.\(spelling)", inherited)
+            largest = max(largest, total)
         }
         if let webpush = message["webpush"]?.object {
             let own = webpush["notification"]?.object ?? JSONObject()
-            try check(platformData(webpush, dataSize) + Self.merged(notification, own), "message.webpush", inherited)
+            let total = platformData(webpush, dataSize) + Self.merged(notification, own)
+            try check(total, "message.webpush", inherited)
+            largest = max(largest, total)
         }
         if let payload = message["apns"]?.object?["payload"]?.object {
             var common = notification
@@ -39,11 +45,15 @@ extension MessageChecker {
             }
             let total = dataSize + payload.textSize + common.textSize
             try check(total, "message.apns", inherited)
+            largest = max(largest, total)
         }
+        return largest
     }
 
+    var sizeLimit: Int { isBroadcast ? Self.broadcastLimit : Self.limit }
+
     private func check(_ size: Int, _ path: String, _ of: String = "") throws(EntryFault) {
-        let limit = isBroadcast ? Self.broadcastLimit : Self.limit
+        let limit = sizeLimit
         try require(size <= limit, path, "\(size) bytes\(of), at most \(limit)\(isBroadcast ? " for a topic" : "")")
     }
 

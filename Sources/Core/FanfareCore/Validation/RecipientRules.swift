@@ -12,6 +12,16 @@ public enum RecipientRules {
         try check(bytes, at: path, length: tokenLength, alphabet: "A-Z a-z 0-9 _ : . -", allows: isTokenByte)
     }
 
+    /// The rule that a registration token breaks; nil for a valid one.
+    public static func tokenFault(_ bytes: some Collection<UInt8>) -> String? {
+        do throws(EntryFault) {
+            try checkToken(bytes, at: "")
+            return nil
+        } catch {
+            return error.rule
+        }
+    }
+
     static func checkID(_ bytes: some Collection<UInt8>, at path: String) throws(EntryFault) {
         try check(bytes, at: path, length: idLength, alphabet: "A-Z a-z 0-9 . _ : -", allows: isTokenByte)
     }
