@@ -32,6 +32,9 @@ public struct CredentialMachine: Equatable, Sendable {
     /// The least time between a granted token and the next fetch, even if the token is shorter or FCM refuses it.
     public static let leastIntervalMs: Int64 = 10_000
 
+    /// The longest wait that an endpoint may ask for. It is the early margin: the old token lives that long.
+    public static let longestRetryAfterMs = earlyMs
+
     private var state = State.none
     private var generation: Generation = 0
     private var failures = 0
@@ -76,12 +79,19 @@ public struct CredentialMachine: Equatable, Sendable {
     }
 
     /// The endpoint could not be reached or refused for now: tried again after 1 s, doubling up to a minute.
-    public mutating func fetchDelayed(nowMs: Int64) {
+    ///
+    /// - Parameters:
+    ///   - jitter: 0 to 1, shortens the wait by up to a quarter, so that workers do not retry together.
+    ///   - retryAfterMs: the wait that the endpoint asked for; a longer one than ``longestRetryAfterMs`` is cut to it,
+    ///     and a shorter one than the wait without it changes nothing. nil if it asked for none.
+    public mutating func fetchDelayed(nowMs: Int64, jitter: Double = 0, retryAfterMs: Int64? = nil) {
         failures += 1
-        let wait = min(60_000, 1_000 << min(failures - 1, 6))
+        let longest = min(60_000, 1_000 << min(failures - 1, 6))
+        let ownWait = Int64(longest - Int(Double(longest) * max(0, min(jitter, 1)) / 4))
+        let wait = max(ownWait, min(retryAfterMs ?? 0, Self.longestRetryAfterMs))
         var old: Int64 = 0
         if case .refreshing(let ends) = state { old = ends }
-        state = .retrying(atMs: nowMs + Int64(wait), endsMs: old)
+        state = .retrying(atMs: nowMs + wait, endsMs: old)
     }
 
     /// The endpoint refused the times in the request, and they can be corrected: tried again at once.
@@ -97,9 +107,9 @@ public struct CredentialMachine: Equatable, Sendable {
     public func isStuck(nowMs: Int64) -> Bool { failures > 0 && readiness(nowMs: nowMs) == .wait }
 
     /// The endpoint refused the credential itself.
-    public mutating func fetchRefused(reason: String, nowMs: Int64) {
+    public mutating func fetchRefused(reason: String, nowMs: Int64, jitter: Double = 0) {
         // Sends go on with the old token while it works; the fetch is tried again.
-        if case .refreshing(let ends) = state, nowMs < ends { return fetchDelayed(nowMs: nowMs) }
+        if case .refreshing(let ends) = state, nowMs < ends { return fetchDelayed(nowMs: nowMs, jitter: jitter) }
         state = .failed(reason: reason)
     }
 

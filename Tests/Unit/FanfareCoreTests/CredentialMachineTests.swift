@@ -100,6 +100,27 @@ import Testing
         }
     }
 
+    @Test func waitThatTheEndpointAsksForIsKeptUpToFiveMinutes() {
+        let waits: [(Int64?, Int64)] = [(nil, 1_000), (500, 1_000), (30_000, 30_000), (21_600_000, 300_000)]
+        for (asked, wait) in waits {
+            var machine = CredentialMachine()
+            _ = machine.beginFetchIfDue(nowMs: 0)
+            machine.fetchDelayed(nowMs: 0, retryAfterMs: asked)
+            #expect(machine.beginFetchIfDue(nowMs: wait - 1) == false)
+            #expect(machine.beginFetchIfDue(nowMs: wait) == true)
+        }
+    }
+
+    @Test func jitterShortensAPauseByAQuarterAtMost() {
+        for (jitter, wait) in [(0.0, Int64(1_000)), (0.5, 875), (1.0, 750), (7.0, 750), (-1.0, 1_000)] {
+            var machine = CredentialMachine()
+            _ = machine.beginFetchIfDue(nowMs: 0)
+            machine.fetchDelayed(nowMs: 0, jitter: jitter)
+            #expect(machine.beginFetchIfDue(nowMs: wait - 1) == false)
+            #expect(machine.beginFetchIfDue(nowMs: wait) == true)
+        }
+    }
+
     /// The times in the request were wrong and are known now: no patience is needed, and no person.
     @Test(arguments: [false, true]) func refusedTimesAreTriedAgainAtOnce(hasToken: Bool) {
         var machine = CredentialMachine()

@@ -32,6 +32,9 @@ public struct ReadPlan: Sendable {
         public var leftovers = Leftovers.none
         /// Entries of dead consumers are being taken over.
         public var isReclaiming = false
+
+        /// The demand of a place whose project was removed.
+        public static let none = Demand(room: 0)
     }
 
     /// One read. Streams are named by their position among the projects.
@@ -93,6 +96,8 @@ public struct ReadPlan: Sendable {
     }
 
     private struct Stream {
+        /// Counts the projects that had this place: an answer to a read for an earlier one says nothing about this one.
+        var generation = 0
         var sizer = ReadSizer()
         /// All pending entries have been read.
         var isRecovered = false
@@ -128,6 +133,8 @@ public struct ReadPlan: Sendable {
     private var isStopped = false
     private var isWaiting = false
     private var reading: Read?
+    /// The generations of the streams that are being read.
+    private var generations: [Int] = []
     /// Whose turn it is while entries may be too large to read all streams at once.
     private var turn = 0
     /// Streams in a row that had nothing.
@@ -139,6 +146,16 @@ public struct ReadPlan: Sendable {
     public var isIdle: Bool { isConnected && !isStopped && reading == nil }
 
     public init(streams count: Int) { streams = Array(repeating: Stream(), count: count) }
+
+    /// Adds a stream behind the others.
+    public mutating func addStream() { streams.append(Stream()) }
+
+    /// Another project has the stream's place now, or the same one anew. Its pending entries are read first.
+    public mutating func restart(stream index: Int) {
+        guard streams.indices.contains(index) else { return }
+        streams[index] = Stream(generation: streams[index].generation + 1)
+        foundNothing = false
+    }
 
     public mutating func handle(_ event: Event, into actions: inout [Action]) {
         switch event {
@@ -171,6 +188,8 @@ public struct ReadPlan: Sendable {
 
     /// - Returns: whether the same read would find nothing again.
     private mutating func apply(_ answer: Answer, of read: Read) -> Bool {
+        // The entries of a stream that was restarted were dropped. They are pending.
+        guard generations == read.streams.map({ streams[$0].generation }) else { return false }
         for (index, largest) in zip(read.streams, answer.largest) { streams[index].sizer.received(largest: largest) }
         if read.after != nil {
             streams[read.streams[0]].recovered(to: answer.last)
@@ -225,6 +244,7 @@ public struct ReadPlan: Sendable {
         let count = min(ReadSizer.count(indices.map { streams[$0].sizer }), room)
         let read = Read(streams: indices, count: count, blockMs: blockMs, after: after)
         reading = read
+        generations = indices.map { streams[$0].generation }
         actions.append(.read(read))
     }
 

@@ -22,7 +22,7 @@ public struct QuarantineGate: Sendable {
     /// The project that runs alone now.
     public private(set) var holder: String?
     private var waiting: [String] = []
-    private let projects: Set<String>
+    private var projects: Set<String>
     /// Projects that were quiet when they last reported, since the first project began to wait.
     private var quiet: Set<String> = []
 
@@ -47,6 +47,24 @@ public struct QuarantineGate: Sendable {
         case .quiet(let project): quiet.insert(project)
         case .busy(let project): quiet.remove(project)
         }
+        return beginNext()
+    }
+
+    /// The process serves one more project.
+    public mutating func add(_ project: String) { projects.insert(project) }
+
+    /// The process serves the project no longer.
+    ///
+    /// - Returns: the project that runs alone from now on, because the others did not wait for any but the removed one.
+    public mutating func remove(_ project: String) -> String? {
+        projects.remove(project)
+        quiet.remove(project)
+        waiting.removeAll { $0 == project }
+        if holder == project { holder = nil }
+        return beginNext()
+    }
+
+    private mutating func beginNext() -> String? {
         guard holder == nil, let next = waiting.first, projects.subtracting([next]).isSubset(of: quiet) else {
             return nil
         }

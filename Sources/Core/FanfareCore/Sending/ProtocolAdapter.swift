@@ -57,6 +57,15 @@ public indirect enum ProtocolAdapter: Sendable {
         job id: String,
         _ settings: ProtocolSettings
     ) throws(TranslationError) -> ProtocolAdapter {
+        // Intake checks this for the transport that the project had then.
+        if spec.kind == .fid, settings.transport != .v1 {
+            throw TranslationError(
+                reason: "fid: only with the v1 transport, this project's is \(settings.transport.rawValue)"
+            )
+        }
+        if settings.transport == .legacy, settings.legacyBody == .text, spec.kind != .token {
+            throw TranslationError(reason: "\(spec.kind.rawValue): \(SchemaChecker.hasNoPlainText)")
+        }
         let source = try SourceMessage(
             spec.message,
             format: spec.format,

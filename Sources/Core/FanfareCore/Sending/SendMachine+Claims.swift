@@ -36,17 +36,6 @@ extension SendMachine {
     private mutating func updateStops(_ reply: ClaimReply) {
         let pause = reply.pauseReason.isEmpty ? nil : reply.pauseReason
         let pressure = reply.pressure.isEmpty ? nil : reply.pressure
-        if pressure != gate.pressure {
-            if let pressure {
-                log(
-                    .warning,
-                    "Nothing more is taken on until the outgoing streams are read or Redis has memory again.",
-                    [("pressure", pressure)]
-                )
-            } else {
-                log(.notice, "The pressure is over.")
-            }
-        }
         if pause != gate.pauseReason {
             log(.notice, pause == nil ? "The project goes on." : "The project is paused by an operator.")
         }

@@ -264,15 +264,18 @@ extension RecordCall {
     ///   - policy: which results the job's results stream gets.
     ///   - expected: how many results the flush is likely to hold.
     mutating func append(_ record: ResultRecord, policy: ResultsPolicy, expected: Int) {
-        let isWanted = record.needsRecording(policy)
+        // A result that `failures` leaves out is kept in case it turns out to be in doubt.
+        let object: ResultBuffer.Object =
+            record.needsRecording(policy) ? .wanted : policy == .failures ? .spare : .none
         results.append(
             index: Int(record.index),
             status: record.status,
-            // A result that `failures` leaves out is kept in case it turns out to be in doubt.
-            object: isWanted ? .wanted : policy == .failures ? .spare : .none,
-            maybeDup: record.maybeDup
+            object: object,
+            maybeDup: record.maybeDup,
+            failure: record.failure.map { FailureKind($0.error, $0.action) },
+            fingerprint: TokenFingerprint(of: record.recipient)
         ) { bytes in
-            record.appendJSON(to: &bytes)
+            record.appendJSON(to: &bytes, isSpare: object == .spare)
         }
         results.reserve(expected)
         feedback.append(contentsOf: record.feedback)
@@ -309,11 +312,15 @@ enum AbortCode {
 /// Why a project is blocked, in words that say what to do.
 enum BlockReason {
     static func text(_ failure: Failure) -> String {
+        // The credential was refused before a send: its reason names the remedy.
+        if failure.httpStatus == 0, failure.error == .thirdPartyAuthError, !failure.rawError.isEmpty {
+            return failure.rawError
+        }
         let status = failure.httpStatus == 0 ? "" : "HTTP \(failure.httpStatus) "
         let remedy: String
         switch failure.httpStatus {
-        case 401: remedy = "the credential is refused: check the service account or server key"
-        case 403: remedy = "no permission: grant the service account the FCM role, or enable the FCM API"
+        case 401: remedy = "the credential is refused: check it and its project"
+        case 403: remedy = "no permission: grant the identity roles/firebasecloudmessaging.admin, or enable the FCM API"
         case 404: remedy = "not found: check the project id and the endpoint"
         default: remedy = "check the project's credentials"
         }

@@ -61,7 +61,8 @@ public struct SendMachine {
         }
     }
 
-    public let settings: Settings
+    /// Only ``Settings/quotaPerMinute`` may be changed while the machine runs.
+    public var settings: Settings
     /// The FCM project that the credential is of, which the paths of subscriptions name.
     public var credentialProject = ""
     public var gate: SendGate

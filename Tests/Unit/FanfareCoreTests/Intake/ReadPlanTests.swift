@@ -189,6 +189,60 @@ import Testing
         #expect(plan.actions(.failed(.answerTooLarge)) == [.wait(ms: 200)])
         #expect(plan.actions(.connected([Self.open])).reads.map(\.count) == [1])
     }
+
+    // MARK: Projects that come and go
+
+    @Test func addedStreamIsReadFromItsPendingEntriesOn() {
+        var plan = plan(streams: 1)
+        plan.addStream()
+        let demands = [Self.open, Self.open]
+        guard case .read(let read)? = plan.actions(.answered(.empty, demands)).first else {
+            Issue.record("nothing is read")
+            return
+        }
+        #expect(read.streams == [1] && read.after == "0")
+    }
+
+    @Test func restartedStreamReadsItsPendingEntriesAgain() {
+        var plan = plan(streams: 2)
+        let demands = [Self.open, Self.open]
+        plan.restart(stream: 1)
+        plan.restart(stream: 7)
+        guard case .read(let read)? = plan.actions(.answered(.empty, demands)).first else {
+            Issue.record("nothing is read")
+            return
+        }
+        #expect(read.streams == [1] && read.after == "0")
+    }
+
+    /// The read in flight was for the project that had the place before: its empty page says nothing about the new one.
+    @Test func answerToAReadBeforeARestartIsNotTakenForTheNewStream() {
+        var plan = ReadPlan(streams: 1)
+        #expect(plan.actions(.connected([Self.open])) == [.read(.pending(0, after: "0", count: 1))])
+        plan.restart(stream: 0)
+        #expect(plan.actions(.answered(.empty, [Self.open])) == [.read(.pending(0, after: "0", count: 1))])
+        #expect(
+            plan.actions(.answered(.page(last: "5-0"), [Self.open])) == [.read(.pending(0, after: "5-0", count: 2))]
+        )
+        plan.restart(stream: 0)
+        #expect(plan.actions(.answered(.page(last: "9-0"), [Self.open])).reads.map(\.after) == ["0"])
+    }
+
+    @Test func blockingReadBeforeARestartDoesNotSayThatNothingWaits() {
+        var plan = plan(streams: 1)
+        plan.restart(stream: 0)
+        _ = plan.actions(.answered(.empty, [Demand(room: 0)]))
+        #expect(!plan.foundNothing)
+    }
+
+    @Test func placeOfARemovedProjectIsNotRead() {
+        var plan = plan(streams: 2)
+        guard case .read(let read)? = plan.actions(.answered(.empty, [.none, Self.open])).first else {
+            Issue.record("nothing is read")
+            return
+        }
+        #expect(read.streams == [1])
+    }
 }
 
 extension ReadPlan {

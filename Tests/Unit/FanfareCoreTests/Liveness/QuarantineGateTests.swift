@@ -69,4 +69,24 @@ import Testing
         var gate = gate([.enter("a"), .quiet("b"), .quiet("c")])
         #expect(gate.handle(event) == nil && gate.holder == "a")
     }
+
+    @Test func removedProjectIsNoLongerAwaited() {
+        var gate = QuarantineGate(projects: ["a", "b"])
+        #expect(gate.handle(.enter("a")) == nil)
+        var next = gate.remove("b")
+        #expect(next == "a", "no other project is left to wait for")
+        #expect(gate.holder == "a")
+        gate.add("c")
+        #expect(gate.handle(.enter("c")) == nil)
+        next = gate.remove("a")
+        #expect(next == "c", "the holder was removed")
+        #expect(gate.holder == "c")
+    }
+
+    @Test func addedProjectIsAwaited() {
+        var gate = QuarantineGate(projects: ["a"])
+        gate.add("b")
+        #expect(gate.handle(.enter("a")) == nil)
+        #expect(gate.handle(.quiet("b")) == "a")
+    }
 }
