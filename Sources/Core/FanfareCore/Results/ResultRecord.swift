@@ -1,5 +1,6 @@
 internal import FanfareJSON
 internal import FanfareModel
+internal import StreamWire
 
 /// The final word on one recipient, written as one object of a results entry.
 struct ResultRecord: Equatable, Sendable {
@@ -66,8 +67,10 @@ struct ResultRecord: Equatable, Sendable {
 
 extension ResultRecord {
     /// Appends this result as one JSON object.
-    func appendJSON(to bytes: inout [UInt8]) {
-        if isPlain { appendPlain(to: &bytes) } else { appendAny(to: &bytes) }
+    ///
+    /// - Parameter isSpare: writes a byte for each ``ResultPhrase`` where that is possible.
+    func appendJSON(to bytes: inout [UInt8], isSpare: Bool = false) {
+        if isPlain { appendPlain(to: &bytes, isSpare: isSpare) } else { appendAny(to: &bytes) }
     }
 
     /// Whether it is `sent` without further members, in texts that need no escape, as nearly all are.
@@ -79,17 +82,21 @@ extension ResultRecord {
     /// Bytes of a plain object beside its recipient and its id, at most: its numbers have 20 digits, its kind 9 letters.
     private static let plainFrame = 128
 
-    private func appendPlain(to bytes: inout [UInt8]) {
+    private func appendPlain(to bytes: inout [UInt8], isSpare: Bool) {
         bytes.append(addingCapacity: Self.plainFrame + recipient.utf8.count + messageID.utf8.count) { span in
-            span.put(literal: "{\"i\":")
+            span.put(.index, isSpare)
             span.put(decimal: Int(index))
-            span.put(literal: ",\"")
-            span.put(kind.rawValue)
-            span.put(literal: "\":\"")
+            if kind == .token {
+                span.put(.token, isSpare)
+            } else {
+                span.put(literal: ",\"")
+                span.put(kind.rawValue)
+                span.put(literal: "\":\"")
+            }
             span.put(recipient)
-            span.put(literal: "\",\"status\":\"sent\",\"message_id\":\"")
+            span.put(.sent, isSpare)
             span.put(messageID)
-            span.put(literal: "\",\"attempts\":")
+            span.put(.attempts, isSpare)
             span.put(decimal: attempts)
             if maybeDup { span.put(literal: ",\"maybe_dup\":true") }
             span.append(UInt8(ascii: "}"))
@@ -125,6 +132,13 @@ extension ResultRecord {
             bytes.append(UInt8(ascii: "]"))
         }
         bytes.append(UInt8(ascii: "}"))
+    }
+}
+
+extension OutputSpan<UInt8> {
+    /// Appends the phrase's text, or its byte.
+    @inline(__always) fileprivate mutating func put(_ phrase: ResultPhrase, _ isSpare: Bool) {
+        if isSpare { append(phrase.rawValue) } else { put(literal: phrase.text) }
     }
 }
 

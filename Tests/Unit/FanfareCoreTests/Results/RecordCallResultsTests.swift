@@ -99,10 +99,10 @@ import Testing
     func anAbortOfAnotherVersionIsIgnored(text: String) { #expect(AbortCode.decode(text) == nil) }
 
     @Test(arguments: [
-        (401, "denied", "HTTP 401 denied: the credential is refused: check the service account or server key"),
+        (401, "denied", "HTTP 401 denied: the credential is refused: check it and its project"),
         (
             403, "",
-            "HTTP 403 UNSPECIFIED_ERROR: no permission: grant the service account the FCM role, or enable the FCM API"
+            "HTTP 403 UNSPECIFIED_ERROR: no permission: grant the identity roles/firebasecloudmessaging.admin, or enable the FCM API"
         ),
         (404, "x", "HTTP 404 x: not found: check the project id and the endpoint"),
         (0, "no key", "no key: check the project's credentials"),
@@ -110,5 +110,11 @@ import Testing
     func blockReasonNamesTheRemedy(status: Int, raw: String, text: String) {
         let failure = Failure(error: .unspecified, action: .fixCredentials, rawError: raw, httpStatus: status)
         #expect(BlockReason.text(failure) == text)
+    }
+
+    @Test func refusedCredentialBlocksWithItsOwnRemedy() {
+        let raw = "STS: HTTP 400: invalid_target; correct audience"
+        let failure = Failure(error: .thirdPartyAuthError, action: .fixCredentials, rawError: raw, httpStatus: 0)
+        #expect(BlockReason.text(failure) == raw)
     }
 }

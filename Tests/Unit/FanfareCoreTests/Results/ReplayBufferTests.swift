@@ -60,6 +60,27 @@ import Testing
         #expect(buffer.removeAll().isEmpty, "they are replayed once")
     }
 
+    /// The object of a result that the stream did not get is kept without its constant parts, and written in full.
+    @Test(arguments: [RecipientKind.token, .fid])
+    func flaggedSpareObjectEqualsTheWantedOne(kind: RecipientKind) {
+        func results(_ policy: ResultsPolicy) -> ResultBuffer {
+            var call = RecordCall(source(1))
+            for (index, recipient) in ["t:1", "t\u{1}\"2"].enumerated() {
+                let record = ResultRecord(
+                    index: Int64(index),
+                    recipient: recipient,
+                    messageID: "projects/p/messages/7",
+                    attempts: 3,
+                    kind: kind,
+                    status: .sent
+                )
+                call.append(record, policy: policy, expected: 2)
+            }
+            return call.results
+        }
+        #expect(results(.failures).flaggedMaybeDuplicate() == results(.all).flaggedMaybeDuplicate())
+    }
+
     @Test func resultsOlderThanThreeSecondsAreForgotten() {
         var buffer = ReplayBuffer()
         buffer.append(flush(1), now: Self.second)

@@ -1,0 +1,119 @@
+public import FanfareModel
+
+/// Decides whether the services that a project needs can be reached, from the outcomes of requests to them.
+///
+/// A service is unreachable when at least two requests failed, over at least ``patienceNs``, and none was answered in
+/// between. An answer is a status of whatever kind. Times are nanoseconds of a clock that only grows, except `sinceMs`.
+public struct Reachability: Sendable {
+    public enum Service: String, CaseIterable, Sendable {
+        case tokenEndpoint = "the token endpoint"
+        case fcm = "FCM"
+        /// The server of subscriptions and device groups.
+        case instanceID = "Instance ID"
+    }
+
+    /// A service that cannot be reached.
+    public struct Outage: Equatable, Sendable {
+        public var service: Service
+        /// The first failure, Unix milliseconds.
+        public var sinceMs: Int64
+        /// Why the latest requests failed.
+        public var cause: String
+    }
+
+    /// Failures since the latest answer.
+    private struct Failures {
+        var count = 0
+        var firstAt: UInt64 = 0
+        var lastAt: UInt64 = 0
+        var sinceMs: Int64 = 0
+        var cause = ""
+    }
+
+    /// How long a service fails before it counts as unreachable.
+    public static let patienceNs: UInt64 = 5_000_000_000
+    /// After this time without a further attempt nothing is known of a service.
+    public static let memoryNs: UInt64 = 150_000_000_000
+    /// FCM counts as answering for this long after an answer.
+    public static let answeringNs: UInt64 = 15_000_000_000
+
+    private var failures = [Failures](repeating: Failures(), count: Service.allCases.count)
+    private var fcmAnsweredAt: UInt64?
+
+    public init() {}
+
+    /// Learns from the outcome of a request.
+    ///
+    /// - Parameter nowMs: the time of day, Unix milliseconds.
+    public mutating func observe(
+        _ outcome: RequestOutcome,
+        of service: Service,
+        nowMs: @autoclosure () -> Int64,
+        now: UInt64
+    ) {
+        switch outcome {
+        case .answered, .stanza:
+            if service == .fcm { fcmAnsweredAt = now }
+            if failures[service.index].count > 0 { failures[service.index] = Failures() }
+        case .unsent(let reason), .ambiguous(let reason):
+            var known = failures[service.index]
+            if known.count == 0 { (known.firstAt, known.sinceMs) = (now, nowMs()) }
+            known.count = known.count.adding(1)
+            known.lastAt = now
+            if let cause = Self.cause(of: reason) { known.cause = cause }
+            failures[service.index] = known
+        // The server said that it did not process the request, so this is neither an answer nor an outage.
+        case .refused: break
+        }
+    }
+
+    /// The outage of a service; nil if the service answers, or nothing is known of it.
+    public func outage(of service: Service, now: UInt64) -> Outage? {
+        let known = failures[service.index]
+        guard known.count > 1, now.subtracting(known.firstAt) >= Self.patienceNs,
+            now.subtracting(known.lastAt) <= Self.memoryNs
+        else { return nil }
+        return Outage(service: service, sinceMs: known.sinceMs, cause: known.cause.isEmpty ? "no answer" : known.cause)
+    }
+
+    /// Whether no request to the service failed since its latest answer.
+    public func isWithoutFailure(_ service: Service) -> Bool { failures[service.index].count == 0 }
+
+    /// Whether FCM answered lately, and nothing has failed since.
+    public func isAnswering(now: UInt64) -> Bool {
+        guard let at = fcmAnsweredAt, failures[Service.fcm.index].count == 0 else { return false }
+        return now.subtracting(at) <= Self.answeringNs
+    }
+
+    /// The cause in the words of an operator: `libcurl 7: Failed to connect; hint` becomes
+    /// `Failed to connect (libcurl 7); hint`. nil if the text names no cause, only that the service is away.
+    static func cause(of reason: String) -> String? {
+        // A request that waited for a connection names the last failure behind its own.
+        var text = Substring(reason)
+        if let before = text.ranges(of: "before: ").last { text = text[before.upperBound...] }
+        guard !text.isEmpty, text != "the origin cannot be reached" else { return nil }
+        guard text.hasPrefix("libcurl "), let colon = text.firstRange(of: ": ") else { return String(text) }
+        let code = text[..<colon.lowerBound]
+        // Two failures of one cause read alike, however long each took.
+        let rest = text[colon.upperBound...].replacing(#/ after \d+ (ms|milliseconds)/#, with: "")
+        guard let hint = rest.firstRange(of: "; ") else { return "\(rest) (\(code))" }
+        return "\(rest[..<hint.lowerBound]) (\(code))\(rest[hint.lowerBound...])"
+    }
+}
+
+extension Reachability.Service {
+    fileprivate var index: Int {
+        switch self {
+        case .tokenEndpoint: 0
+        case .fcm: 1
+        case .instanceID: 2
+        }
+    }
+}
+
+extension Reachability.Outage: CustomStringConvertible {
+    /// `FCM cannot be reached since 2026-11-21T09:05:07.123Z: Failed to connect (libcurl 7)`
+    public var description: String {
+        "\(service.rawValue) cannot be reached since \(CalendarTime(unixMs: sinceMs).rfc3339): \(cause)"
+    }
+}
