@@ -14,4 +14,22 @@ static inline void cexpat_read_at_once(XML_Parser parser) {
 #endif
 }
 
+// Position in the document of the current event, in bytes; -1 is an error. From 2.9 on the older function is deprecated.
+static inline long cexpat_byte_index(XML_Parser parser) {
+#if XML_MAJOR_VERSION > 2 || (XML_MAJOR_VERSION == 2 && XML_MINOR_VERSION >= 9)
+    return (long)XML_GetCurrentByteIndex64(parser);
+#else
+    return (long)XML_GetCurrentByteIndex(parser);
+#endif
+}
+
+// Number of bytes of the current event; 0 within an internal entity.
+static inline long cexpat_byte_count(XML_Parser parser) {
+#if XML_MAJOR_VERSION > 2 || (XML_MAJOR_VERSION == 2 && XML_MINOR_VERSION >= 9)
+    return (long)XML_GetCurrentByteCount64(parser);
+#else
+    return XML_GetCurrentByteCount(parser);
+#endif
+}
+
 #endif

@@ -2,10 +2,13 @@
 #define FANFARE_COPENSSL_H
 
 #include <openssl/bio.h>
+#include <openssl/bn.h>
 #include <openssl/crypto.h>
+#include <openssl/ec.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
+#include <openssl/rsa.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
@@ -33,6 +36,15 @@ static inline void copenssl_release_idle_buffers(SSL_CTX *context) {
 // ERR_GET_REASON and the ERR_LIB constants are macros or inline functions over bit fields.
 static inline int copenssl_is_verification_failure(unsigned long code) {
     return ERR_GET_LIB(code) == ERR_LIB_SSL && ERR_GET_REASON(code) == SSL_R_CERTIFICATE_VERIFY_FAILED;
+}
+
+// EVP_RSA_gen and EVP_EC_gen are macros over a variadic function.
+static inline EVP_PKEY *copenssl_generate_rsa_key(unsigned int bits) {
+    return EVP_RSA_gen(bits);
+}
+
+static inline EVP_PKEY *copenssl_generate_p256_key(void) {
+    return EVP_EC_gen("P-256");
 }
 
 #endif

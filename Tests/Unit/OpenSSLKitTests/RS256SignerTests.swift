@@ -65,6 +65,37 @@ import Testing
         for line in lines.dropFirst().dropLast() { #expect(!"\(error)".contains(line)) }
     }
 
+    @Test func opensslSignsAlikeWithAnExportedGeneratedKey() throws {
+        let folder = try TemporaryFolder()
+        let signer = try RS256Signer.generate()
+        #expect(signer.bits == 2048)
+        let pem = try signer.privateKeyPEM()
+        #expect(pem.hasPrefix("-----BEGIN PRIVATE KEY-----\n"))
+        let key = try folder.write("generated.pem", pem)
+        let message = Array("header.payload".utf8)
+        #expect(try signer.sign(message) == Certificates.openssl(["dgst", "-sha256", "-sign", key], input: message))
+        // Exported and read again, it is the same key.
+        #expect(try RS256Signer(pem: Array(pem.utf8)).privateKeyPEM() == pem)
+        #expect(try RS256Signer.generate().privateKeyPEM() != pem)
+    }
+
+    @Test func onlyTheSignatureOfTheKeyAndTheBytesIsValid() throws {
+        let signer = try RS256Signer.generate()
+        let message = Array("header.payload".utf8)
+        let signature = try signer.sign(message)
+        #expect(signer.isValid(signature, of: message))
+        #expect(!signer.isValid(signature, of: message + [0]))
+        #expect(!signer.isValid(try RS256Signer.generate().sign(message), of: message))
+        #expect(!signer.isValid([], of: message))
+        #expect(!signer.isValid(signature + [0], of: message))
+        #expect(!signer.isValid([UInt8](repeating: 0xFF, count: 256), of: message))
+        var changed = signature
+        changed[0] ^= 1
+        #expect(!signer.isValid(changed, of: message))
+        // The failures above left no error that a later call would report.
+        #expect(try signer.sign(message) == signature)
+    }
+
     @Test func signsOnManyThreadsAtOnce() async throws {
         let folder = try TemporaryFolder()
         let signer = try RS256Signer(pem: Self.read(Self.key(folder)))
