@@ -1,0 +1,20 @@
+internal import FanfareModel
+internal import Glibc
+internal import Synchronization
+
+/// The text of the `Date` header, made once a second. May be used from any thread.
+public final class HTTPDateText: Sendable {
+    private let cached = Mutex((second: -1, text: ""))
+
+    public init() {}
+
+    public func now() -> String {
+        let second = time(nil)
+        return cached.withLock { cached in
+            if cached.second != second {
+                cached = (second, HTTPDate.text(unixMs: Int64(second) * 1_000))
+            }
+            return cached.text
+        }
+    }
+}
