@@ -27,7 +27,7 @@ public enum EndpointProbe {
         configuration: OriginConfiguration,
         timeoutMs: Int = 10_000
     ) throws(Failure) -> Report {
-        var rule = RequestRule()
+        var rule = RequestRule(allowsPlainHTTP: configuration.allowsPlainHTTP)
         let request = HTTPRequest(
             tag: 0,
             method: body == nil ? .get : .post,
@@ -62,7 +62,8 @@ public enum EndpointProbe {
                 isComplete: !sink.isCut,
                 contentType: Curl.bytes(easy, CURLINFO_CONTENT_TYPE).map { String(cString: $0) },
                 retryAfter: Curl.header(easy, "retry-after"),
-                date: Curl.header(easy, "date")
+                date: Curl.header(easy, "date"),
+                metadataFlavor: Curl.header(easy, "metadata-flavor")
             )
             let version = Curl.long(easy, CURLINFO_HTTP_VERSION)
             return Report(answer: answer, isHTTP2: version == Int(CURL_HTTP_VERSION_2_0))

@@ -4,6 +4,8 @@ public struct OriginConfiguration: Equatable, Sendable {
     public var caFile: String?
     /// A proxy URL. The environment's proxy variables are ignored, set or not.
     public var proxy: String?
+    /// Whether URLs may be plain HTTP. Only for a metadata server, for subject tokens and for telemetry, without a proxy.
+    public var allowsPlainHTTP = false
     /// Streams that a lane carries at most, 1 to 1,000; the lane adapts to a lower limit of the server.
     public var maxStreamsPerLane = 100
     /// Connections at most, at least 1.

@@ -98,7 +98,7 @@ private final class Expat {
                 let chars = part.baseAddress?.assumingMemoryBound(to: CChar.self)
                 let status = XML_Parse(parser, chars, Int32(part.count), Int32(XML_FALSE))
                 if status != XML_STATUS_OK { builder.fail(Self.reason(parser)) }
-                builder.settle(token: max(0, XML_GetCurrentByteIndex(parser)), fed: fed)
+                builder.settle(token: max(0, cexpat_byte_index(parser)), fed: fed)
             }
         }
         return (builder.removeEvents(), builder.failure)
@@ -106,14 +106,14 @@ private final class Expat {
 
     private static func reason(_ parser: XML_Parser) -> String {
         let text = XML_ErrorString(XML_GetErrorCode(parser)).map { String(cString: $0) } ?? "unknown error"
-        return "not well-formed XML: \(text), byte \(XML_GetCurrentByteIndex(parser))"
+        return "not well-formed XML: \(text), byte \(cexpat_byte_index(parser))"
     }
 
     /// Position in the document of the token that a callback reports.
     private var bytes: Range<Int> {
         guard let parser else { return 0..<0 }
-        let start = max(0, XML_GetCurrentByteIndex(parser))
-        return start..<start + Int(max(0, XML_GetCurrentByteCount(parser)))
+        let start = max(0, cexpat_byte_index(parser))
+        return start..<start + max(0, cexpat_byte_count(parser))
     }
 
     /// Records the fact of a callback; after a fault expat stops.

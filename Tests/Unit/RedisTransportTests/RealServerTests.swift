@@ -44,6 +44,14 @@ import Testing
         #expect(info.contains("name=a-test"))
     }
 
+    @Test func serverThatRefusesClientCommandsIsUsedWithoutAName() throws {
+        let server = try RedisServer(config: ["--rename-command", "CLIENT", ""])
+        defer { server.stop() }
+        let probe = ConnectionProbe()
+        try probe.exchange(server.endpoint, [RedisCommand("ECHO", "x")])
+        #expect(probe.answers[0].value?.string == "x")
+    }
+
     @Test func looksUpNamesOffTheLoop() throws {
         let server = try RedisServer(port: .plain)
         defer { server.stop() }

@@ -25,7 +25,7 @@ public final class LanePool {
     public var onRoom: () -> Void = {}
 
     private let transfers: TransferStore
-    private var rule = RequestRule()
+    private var rule: RequestRule
     private(set) var planner: LanePlanner
     private var lanes: [Lane] = []
     private var retiring: [Lane] = []
@@ -43,6 +43,7 @@ public final class LanePool {
     public init(loop: EventLoop, configuration: OriginConfiguration) {
         self.loop = loop
         self.configuration = configuration
+        rule = RequestRule(allowsPlainHTTP: configuration.allowsPlainHTTP)
         transfers = TransferStore(configuration: configuration)
         planner = LanePlanner(maxLanes: configuration.maxLanes, maxStreams: configuration.maxStreamsPerLane)
         loop.onTurnEnd { [weak self] in self?.endTurn() }

@@ -7,7 +7,7 @@ enum ConnectionOptions {
         Curl.set(easy, CURLOPT_NOSIGNAL, 1)
 
         // The address is the caller's, letter by letter: no redirect, no other scheme, no tidying of the path.
-        Curl.set(easy, CURLOPT_PROTOCOLS_STR, "https")
+        Curl.set(easy, CURLOPT_PROTOCOLS_STR, configuration.allowsPlainHTTP ? "https,http" : "https")
         Curl.set(easy, CURLOPT_FOLLOWLOCATION, 0)
         Curl.set(easy, CURLOPT_PATH_AS_IS, 1)
         // An empty string, unlike none, switches the environment's proxy variables off.

@@ -5,7 +5,7 @@ public struct HTTPRequest: Equatable, Sendable {
     /// The caller's number of the request; comes back with the outcome.
     public var tag: UInt64
     public var method: HTTPMethod
-    /// Absolute, `https`, of the pool's one origin, path and query already escaped.
+    /// Absolute, `https` (or `http` where the pool allows it), of the pool's one origin, path and query already escaped.
     public var url: String
     /// Lines of the form `Name: value`. Hand over the same array for many requests: it is checked and copied once.
     public var headers: [String]
@@ -15,6 +15,8 @@ public struct HTTPRequest: Equatable, Sendable {
     public var timeoutMs: Int64
     /// Whether to read the answer's `Date` in any case; otherwise only beside a Retry-After.
     public var asksForDate = false
+    /// Whether to read the answer's `Metadata-Flavor`.
+    public var asksForMetadataFlavor = false
 
     public init(
         tag: UInt64,

@@ -160,7 +160,8 @@ final class Transfer {
             isComplete: isComplete,
             contentType: contentType() ?? observedContentType(),
             retryAfter: retryAfter,
-            date: retryAfter != nil || current.request.asksForDate ? Curl.header(easy, "date") : nil
+            date: retryAfter != nil || current.request.asksForDate ? Curl.header(easy, "date") : nil,
+            metadataFlavor: current.request.asksForMetadataFlavor ? Curl.header(easy, "metadata-flavor") : nil
         )
     }
 

@@ -84,7 +84,7 @@ extension RedisConnection {
             if let failure { handleFailure(failure) }
             if machine.isLeaving, pending.isEmpty { perform(machine.answered(nowMs: nowMs, random: random())) }
         case .greeting(let expected):
-            let failure = failure ?? expected.failure(of: value)
+            let failure = expected.failure(of: value, error: failure)
             if let failure, failure.code == .protocolError { throw failure }
             perform(machine.greeted(failure: failure, nowMs: nowMs, random: random()))
         }
