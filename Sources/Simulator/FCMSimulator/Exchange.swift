@@ -11,6 +11,8 @@ public struct SimulatorRequest: Equatable, Sendable {
     public var accessTokenAuth: Bool
     /// The legacy header `project_id`, a sender id.
     public var projectIDHeader: String?
+    /// The header that requests to a metadata server carry.
+    public var metadataFlavor: String?
     public var body: [UInt8]
 
     public init(
@@ -21,6 +23,7 @@ public struct SimulatorRequest: Equatable, Sendable {
         contentType: String? = nil,
         accessTokenAuth: Bool = false,
         projectIDHeader: String? = nil,
+        metadataFlavor: String? = nil,
         body: [UInt8] = []
     ) {
         self.method = method
@@ -30,6 +33,7 @@ public struct SimulatorRequest: Equatable, Sendable {
         self.contentType = contentType
         self.accessTokenAuth = accessTokenAuth
         self.projectIDHeader = projectIDHeader
+        self.metadataFlavor = metadataFlavor
         self.body = body
     }
 }

@@ -7,6 +7,8 @@ public struct ReadRequest: Equatable, Sendable {
         case topics(Result<TopicRequest, TopicRefusal>)
         case group(Result<GroupRequest, GroupRefusal>)
         case token(Result<TokenRequest, TokenRefusal>)
+        case identity(Result<IdentityRequest, IdentityRefusal>)
+        case metadata
         case subscription(project: String, Result<SubscriptionRequest, APIError>)
         case info(token: String, details: Bool)
         case notFound
@@ -27,7 +29,16 @@ public struct ReadRequest: Equatable, Sendable {
         return nil
     }
 
+    /// Whether an access token is issued without a signature.
+    public var needsToken: Bool {
+        switch kind {
+        case .identity, .metadata: true
+        default: false
+        }
+    }
+
     private static func kind(of request: SimulatorRequest) -> Kind {
+        if Simulator.isMetadata(request) { return .metadata }
         switch request.path {
         case "/fcm/send":
             guard request.method == "POST" else { return .wrongMethod(allowed: "POST") }
@@ -37,7 +48,10 @@ public struct ReadRequest: Equatable, Sendable {
             )
         case "/token":
             guard request.method == "POST" else { return .wrongMethod(allowed: "POST") }
-            return .token(Result(try TokenRequest.read(request.body)))
+            return tokenKind(request.body)
+        case "/v1/token":
+            guard request.method == "POST" else { return .wrongMethod(allowed: "POST") }
+            return .identity(Result(try IdentityRequest.exchange(request.body)).mapError { .oauth($0) })
         case "/iid/v1:batchAdd", "/iid/v1:batchRemove":
             guard request.method == "POST" else { return .wrongMethod(allowed: "POST") }
             let isAdding = request.path == "/iid/v1:batchAdd"
@@ -57,11 +71,32 @@ public struct ReadRequest: Equatable, Sendable {
             guard request.method == "POST" else { return .wrongMethod(allowed: "POST") }
             return .v1(project: String(parts[3]), Result(try V1Request.read(request.body)))
         }
+        let action = ":generateAccessToken"
+        if parts.count == 6, parts[3] == "-", parts[4] == "serviceAccounts", parts[5].hasSuffix(action) {
+            guard request.method == "POST" else { return .wrongMethod(allowed: "POST") }
+            let email = FormText.unescaped(parts[5].dropLast(action.count)) ?? ""
+            return .identity(Result(try IdentityRequest.impersonate(email: email, request.body)).mapError { .api($0) })
+        }
         guard parts[4] == "registrations", let found = SubscriptionRequest.read(request, path: parts[5...]) else {
             return .notFound
         }
         guard let result = found.result else { return .wrongMethod(allowed: found.allowed) }
         return .subscription(project: String(parts[3]), result)
+    }
+
+    private static func tokenKind(_ body: [UInt8]) -> Kind {
+        do throws(TokenRefusal) {
+            let form = try TokenForm(body)
+            switch form["grant_type"] ?? "" {
+            case "urn:ietf:params:oauth:grant-type:jwt-bearer": return .token(Result(try TokenRequest.read(form)))
+            case "refresh_token":
+                return .identity(Result(try IdentityRequest.refresh(form)).mapError { .oauth($0) })
+            case let grant:
+                throw TokenRefusal("unsupported_grant_type", "Invalid grant_type: \(grant.prefix(100))")
+            }
+        } catch {
+            return .token(.failure(error))
+        }
     }
 
     private static func info(_ request: SimulatorRequest, token: Substring) -> Kind {

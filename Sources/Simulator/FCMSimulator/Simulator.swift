@@ -30,7 +30,8 @@ public struct Simulator: Sendable {
 
     /// - Parameters:
     ///   - nowMs: Unix milliseconds.
-    ///   - newToken: the access token to issue for a ``ReadRequest/tokenRequest``; nil if its signature is not valid.
+    ///   - newToken: the access token to issue for a ``ReadRequest/tokenRequest``, nil if its signature is not valid; or
+    ///     for a request of which ``ReadRequest/needsToken`` is true.
     public mutating func respond(to read: ReadRequest, nowMs: Int64, newToken: String? = nil) -> SimulatorReply {
         let now = nowMs &+ clockOffsetMs
         advance(to: now)
@@ -62,6 +63,18 @@ public struct Simulator: Sendable {
             } catch {
                 return error.reply
             }
+        case .identity(let request):
+            do throws(IdentityRefusal) {
+                return try credentials.answer(
+                    try request.get(),
+                    authorization: read.request.authorization,
+                    newToken: newToken ?? "",
+                    nowMs: callersTime(now)
+                )
+            } catch {
+                return error.reply
+            }
+        case .metadata: return answerMetadata(read.request, newToken: newToken ?? "", now: now)
         case .notFound: return SimulatorReply(page: 404, "The requested URL was not found on this server.")
         case .wrongMethod(let allowed):
             let reply = SimulatorReply(page: 405, "The request method is inappropriate for the URL.")

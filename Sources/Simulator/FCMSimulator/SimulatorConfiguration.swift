@@ -38,19 +38,23 @@ public struct SimulatedProject: Equatable, Sendable {
     public var serviceAccountEmail: String
     /// Keys of the project's Android, Apple and browser apps. No protocol accepts them.
     public var appKeys: [String]
+    /// Identities without a service account's key; nil for none.
+    public var identity: SimulatedIdentity?
 
     public init(
         id: String,
         senderID: String,
         serverKey: String,
         serviceAccountEmail: String = "",
-        appKeys: [String] = []
+        appKeys: [String] = [],
+        identity: SimulatedIdentity? = nil
     ) {
         self.id = id
         self.senderID = senderID
         self.serverKey = serverKey
         self.serviceAccountEmail = serviceAccountEmail
         self.appKeys = appKeys
+        self.identity = identity
     }
 }
 

@@ -1,4 +1,5 @@
 import FCMSimulator
+import FanfareHTTP
 import NIOCore
 import NIOHPACK
 import NIOHTTP2

@@ -1,12 +1,12 @@
-import CryptoExtras
 import FCMSimulator
 import FanfareJSON
-import Foundation
+import OpenSSLKit
 
 /// The secrets of one project, which survive restarts.
 struct ProjectCredentials: Sendable {
     var project: SimulatedProject
-    var publicKey: _RSA.Signing.PublicKey
+    /// The key of its service account.
+    var key: RS256Signer
 
     /// Reads the secrets in the folder and makes those that are missing. The account's file is always written anew,
     /// because its `token_uri` names the port of this start.
@@ -21,12 +21,12 @@ struct ProjectCredentials: Sendable {
         let appKey = try directory.text("app-key-\(id)", fits: { $0.utf8.count >= 20 }) { "AIzaSy" + random(33) }
         let name = "service-account-\(id).json"
         let kept = directory.read(name).flatMap(KeptAccount.init)
-        let privateKey = try kept?.key ?? _RSA.Signing.PrivateKey(keySize: .bits2048)
+        let key = try kept?.key ?? RS256Signer.generate()
         let email = "firebase-adminsdk-sandbox@\(id).iam.gserviceaccount.com"
         let account: JSONObject = [
             "type": "service_account", "project_id": .string(id),
             "private_key_id": .string(kept?.keyID ?? String(random(40).lowercased())),
-            "private_key": .string(privateKey.pkcs8PEMRepresentation + "\n"), "client_email": .string(email),
+            "private_key": .string(try key.privateKeyPEM()), "client_email": .string(email),
             "client_id": .string(senderID), "auth_uri": "https://accounts.google.com/o/oauth2/auth",
             "token_uri": .string(tokenURI), "universe_domain": "googleapis.com",
         ]
@@ -39,7 +39,7 @@ struct ProjectCredentials: Sendable {
                 serviceAccountEmail: email,
                 appKeys: [appKey]
             ),
-            publicKey: privateKey.publicKey
+            key: key
         )
     }
 
@@ -55,13 +55,13 @@ struct ProjectCredentials: Sendable {
 
 /// The key of an account's file; nil for a file that the sandbox did not write.
 private struct KeptAccount {
-    var key: _RSA.Signing.PrivateKey
+    var key: RS256Signer
     var keyID: String
 
     init?(_ text: String) {
         guard let object = (try? JSONParser.parse(Array(text.utf8)))?.object,
             let pem = object["private_key"]?.string, let keyID = object["private_key_id"]?.string,
-            let key = try? _RSA.Signing.PrivateKey(pemRepresentation: pem)
+            let key = try? RS256Signer(pem: Array(pem.utf8))
         else { return nil }
         self.key = key
         self.keyID = keyID
@@ -71,7 +71,8 @@ private struct KeptAccount {
 extension StateDirectory {
     /// Reads one line of text, or makes and writes it.
     fileprivate func text(_ name: String, fits: (String) -> Bool, make: () -> String) throws -> String {
-        if let kept = read(name)?.trimmingCharacters(in: .whitespacesAndNewlines), fits(kept) { return kept }
+        let words = read(name)?.split(whereSeparator: \.isWhitespace) ?? []
+        if words.count == 1, fits(String(words[0])) { return String(words[0]) }
         let made = make()
         try write(name, made + "\n")
         return made

@@ -51,5 +51,9 @@ struct RequestParts {
         )
     }
 
-    func reply(from host: SimulatorHost) -> SimulatorReply { refusal ?? host.respond(to: request) }
+    func reply(from host: SimulatorHost) -> SimulatorReply {
+        // The metadata server is on the control port only.
+        if refusal == nil, Simulator.isMetadata(request) { return SimulatorReply(status: 404) }
+        return refusal ?? host.respond(to: request)
+    }
 }

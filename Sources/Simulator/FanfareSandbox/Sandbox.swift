@@ -1,10 +1,10 @@
-import CryptoExtras
 import FCMSimulator
 import HummingbirdCore
 public import Logging
 import NIOCore
 import NIOPosix
 import NIOSSL
+import OpenSSLKit
 import ServiceLifecycle
 
 /// Runs the simulator behind real servers.
@@ -110,14 +110,18 @@ public actor Sandbox {
             eventLoopGroup: MultiThreadedEventLoopGroup.singleton,
             logger: serverLogger
         )
-        let control = ControlPort.application(host: host, port: ports.control, logger: serverLogger) { port in
+        let control = ControlPort.server(
+            host: host,
+            address: (options.controlListen, ports.control),
+            logger: serverLogger
+        ) { port in
             onListening("control", port)
         }
         var configuration = ServiceGroupConfiguration(
             services: [
                 (data as any Service, "\(options.listen):\(ports.data)", "--port"),
                 (xmpp, "\(options.listen):\(ports.xmpp)", "--xmpp-port"),
-                (control, "127.0.0.1:\(ports.control)", "--control-port"),
+                (control, "\(options.controlListen):\(ports.control)", "--control-port"),
             ].map {
                 // If one server cannot listen, the others stop without an error.
                 .init(
@@ -132,13 +136,16 @@ public actor Sandbox {
     }
 
     private func makeHost(directory: StateDirectory, port: Int) throws -> SimulatorHost {
-        let tokenURI = "https://localhost:\(port)/token"
+        let local = "https://localhost:\(port)/token"
+        let tokenURI = options.tokenURI ?? local
         var projects: [SimulatedProject] = []
-        var keys: [String: _RSA.Signing.PublicKey] = [:]
+        var keys: [String: RS256Signer] = [:]
         for id in options.projects {
             let credentials = try ProjectCredentials.prepare(project: id, tokenURI: tokenURI, in: directory)
-            projects.append(credentials.project)
-            keys[credentials.project.serviceAccountEmail] = credentials.publicKey
+            var project = credentials.project
+            project.identity = try IdentityFiles.prepare(project, origin: "https://localhost:\(port)", in: directory)
+            projects.append(project)
+            keys[credentials.project.serviceAccountEmail] = credentials.key
         }
         var configuration = SimulatorConfiguration(projects: projects)
         configuration.seed = options.seed
@@ -149,7 +156,7 @@ public actor Sandbox {
         configuration.tokenLifetimeSeconds = Int64(options.tokenLifetimeSeconds)
         // Google's libraries put Google's own names into an assertion, not the file's.
         configuration.tokenAudiences = [
-            tokenURI, "https://127.0.0.1:\(port)/token", "https://[::1]:\(port)/token",
+            tokenURI, local, "https://127.0.0.1:\(port)/token", "https://[::1]:\(port)/token",
             "https://oauth2.googleapis.com/token", "https://www.googleapis.com/oauth2/v4/token",
             "https://accounts.google.com/o/oauth2/token",
         ]
@@ -163,9 +170,9 @@ public actor Sandbox {
     private static func context(_ certificate: ServerCertificate, protocols: [String]) throws -> NIOSSLContext {
         var tls = TLSConfiguration.makeServerConfiguration(
             certificateChain: [
-                .certificate(try NIOSSLCertificate(bytes: Array(certificate.certificatePEM.utf8), format: .pem))
+                .certificate(try NIOSSLCertificate(bytes: Array(certificate.server.certificatePEM.utf8), format: .pem))
             ],
-            privateKey: .privateKey(try NIOSSLPrivateKey(bytes: Array(certificate.keyPEM.utf8), format: .pem))
+            privateKey: .privateKey(try NIOSSLPrivateKey(bytes: Array(certificate.server.keyPEM.utf8), format: .pem))
         )
         tls.minimumTLSVersion = .tlsv12
         tls.applicationProtocols = protocols
@@ -179,6 +186,6 @@ public struct SandboxPorts: Equatable, Sendable {
     public var data: Int
     /// TLS, XMPP.
     public var xmpp: Int
-    /// Plain HTTP on loopback.
+    /// Plain HTTP.
     public var control: Int
 }

@@ -4,8 +4,14 @@ import FanfareModel
 public struct SandboxOptions: Equatable, Sendable {
     /// The TLS port of all HTTP services; 0 for a free one.
     public var port = 8443
-    /// Plain HTTP, on loopback only; 0 for a free one.
+    /// Plain HTTP; 0 for a free one.
     public var controlPort = 8480
+    /// The address the control port listens on. Beyond loopback only in a network of its own, as a container has: the
+    /// control port asks for no password.
+    public var controlListen = "127.0.0.1"
+    /// The `token_uri` of the service accounts; nil is `/token` at `localhost` and ``port``. An `https` URL whose host the
+    /// certificate names.
+    public var tokenURI: String?
     /// The XMPP port; 0 for a free one. nil is ``defaultXMPPPort``, or a free one if ``port`` is 0.
     public var xmppPort: Int?
     /// The address the TLS ports listen on.
@@ -49,6 +55,7 @@ public struct SandboxOptions: Equatable, Sendable {
         try within("token-lifetime", tokenLifetimeSeconds, 1...3_600)
         try within("fanout-rate", fanoutRate, 1...100_000_000)
         try within("threads", threads, 1...64)
+        if let tokenURI { try Self.check(tokenURI: tokenURI) }
         guard !projects.isEmpty else { throw SandboxError("project: at least one") }
         for project in projects {
             guard ProjectID.isValid(project) else {
@@ -56,6 +63,19 @@ public struct SandboxOptions: Equatable, Sendable {
             }
         }
         guard Set(projects).count == projects.count else { throw SandboxError("project: named twice") }
+    }
+
+    private static func check(tokenURI: String) throws(SandboxError) {
+        let parts = tokenURI.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false)
+        let authority = parts.count == 3 ? parts[2].prefix { $0 != "/" } : ""
+        guard parts.first == "https:", tokenURI.hasSuffix("/token") else {
+            throw SandboxError("token-uri: \(tokenURI) is not of the form https://HOST[:PORT]/token")
+        }
+        let names = ServerCertificate.hostNames
+        let host = authority.prefix { $0 != ":" }
+        guard names.contains(String(host)) else {
+            throw SandboxError("token-uri: the certificate does not name \(host); use \(names.joined(separator: ", "))")
+        }
     }
 }
 

@@ -1,9 +1,8 @@
-import Crypto
-import CryptoExtras
 import FCMSimulator
 import FanfareXML
-import Foundation
+import FoundationEssentials
 import NIOCore
+import OpenSSLKit
 import Synchronization
 
 /// The simulator that all connections share, with a clock, a lock, timers, keys and randomness.
@@ -19,11 +18,11 @@ final class SimulatorHost: Sendable {
     }
 
     private let state: Mutex<State>
-    /// The public keys of the service accounts by their email.
-    private let keys: [String: _RSA.Signing.PublicKey]
+    /// The keys of the service accounts by their email.
+    private let keys: [String: RS256Signer]
     private let timers: any EventLoop
 
-    init(simulator: consuming Simulator, keys: [String: _RSA.Signing.PublicKey], timers: any EventLoop) {
+    init(simulator: consuming Simulator, keys: [String: RS256Signer], timers: any EventLoop) {
         state = Mutex(State(simulator: simulator))
         self.keys = keys
         self.timers = timers
@@ -32,18 +31,14 @@ final class SimulatorHost: Sendable {
     func respond(to request: SimulatorRequest) -> SimulatorReply {
         // Reading and verifying are the costly part and happen outside the lock.
         let read = ReadRequest(request)
-        let newToken = read.tokenRequest.flatMap { isSignatureValid($0) ? Self.newAccessToken() : nil }
+        let mayIssue = read.tokenRequest.map(isSignatureValid) ?? read.needsToken
+        let newToken = mayIssue ? Self.newAccessToken() : nil
         return with { $0.respond(to: read, nowMs: $1, newToken: newToken) }
     }
 
     /// Checks the RS256 signature of an assertion against the key of the account it names.
     private func isSignatureValid(_ request: TokenRequest) -> Bool {
-        guard let key = keys[request.email] else { return false }
-        return key.isValidSignature(
-            _RSA.Signing.RSASignature(rawRepresentation: Data(request.signature)),
-            for: SHA256.hash(data: request.signingInput),
-            padding: .insecurePKCS1v1_5
-        )
+        keys[request.email]?.isValid(request.signature, of: request.signingInput) ?? false
     }
 
     func control(_ request: SimulatorRequest) -> SimulatorReply {

@@ -1,4 +1,5 @@
-import Foundation
+import FoundationEssentials
+import Glibc
 
 /// The folder with the files that a sandbox's clients need. Only its owner can read a file, from its first byte on.
 struct StateDirectory: Sendable {
@@ -6,15 +7,17 @@ struct StateDirectory: Sendable {
 
     init(path: String) throws {
         self.path = path
-        do {
-            try FileManager.default.createDirectory(
-                atPath: path,
-                withIntermediateDirectories: true,
-                attributes: [.posixPermissions: 0o700]
-            )
-        } catch {
-            throw SandboxError("cannot make the folder \(path): \(error.localizedDescription)")
+        // Folders above it that are missing are made, too.
+        var folders = [path[...]]
+        while let slash = folders.last?.lastIndex(of: "/"), slash > path.startIndex {
+            folders.append(path[..<slash])
         }
+        for folder in folders.reversed() { _ = mkdir(String(folder), 0o700) }
+        var state = stat()
+        guard stat(path, &state) == 0 else {
+            throw SandboxError("cannot make the folder \(path): \(String(cString: strerror(errno)))")
+        }
+        guard state.st_mode & S_IFMT == S_IFDIR else { throw SandboxError("\(path) is there and is no folder") }
     }
 
     func file(_ name: String) -> String {

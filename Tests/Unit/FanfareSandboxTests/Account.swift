@@ -1,14 +1,13 @@
-import Crypto
-import CryptoExtras
 import FanfareJSON
 import Foundation
+import OpenSSLKit
 import Testing
 
 /// Authenticates with a service account's file as Google's libraries do.
 struct Account {
     let email: String
     let tokenURI: String
-    let key: _RSA.Signing.PrivateKey
+    let key: RS256Signer
 
     init(file: String) throws {
         let text = try String(contentsOfFile: file, encoding: .utf8)
@@ -16,20 +15,20 @@ struct Account {
         #expect(object["type"] == "service_account")
         email = try #require(object["client_email"]?.string)
         tokenURI = try #require(object["token_uri"]?.string)
-        key = try _RSA.Signing.PrivateKey(pemRepresentation: try #require(object["private_key"]?.string))
+        key = try RS256Signer(pem: Array(try #require(object["private_key"]?.string).utf8))
     }
 
-    func assertion(signedBy other: _RSA.Signing.PrivateKey? = nil) throws -> String {
+    func assertion(signedBy other: RS256Signer? = nil) throws -> String {
         let now = Int(Date().timeIntervalSince1970)
         let scope = "https://www.googleapis.com/auth/firebase.messaging"
         let claims =
             #"{"iss":"\#(email)","aud":"\#(tokenURI)","scope":"\#(scope)","iat":\#(now),"exp":\#(now + 3_600)}"#
         let input = base64(Data(#"{"alg":"RS256","typ":"JWT"}"#.utf8)) + "." + base64(Data(claims.utf8))
-        let signature = try (other ?? key).signature(for: Data(input.utf8), padding: .insecurePKCS1v1_5)
-        return input + "." + base64(signature.rawRepresentation)
+        let signature = try (other ?? key).sign(Array(input.utf8))
+        return input + "." + base64(Data(signature))
     }
 
-    func form(signedBy other: _RSA.Signing.PrivateKey? = nil) throws -> String {
+    func form(signedBy other: RS256Signer? = nil) throws -> String {
         "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=" + (try assertion(signedBy: other))
     }
 

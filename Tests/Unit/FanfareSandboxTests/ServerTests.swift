@@ -1,7 +1,7 @@
-import CryptoExtras
 import FanfareJSON
 import FanfareSandbox
 import Foundation
+import OpenSSLKit
 import Testing
 
 @Suite struct ServerTests {
@@ -32,6 +32,32 @@ import Testing
                 #expect(try await sandbox.client.ask(url, headers: ["Host: \(name)"]).status == 403, "\(name)")
             }
         }
+    }
+
+    @Test func `the control port answers to the machine's host name, also beyond loopback`() async throws {
+        try await RunningSandbox.with({ $0.controlListen = "0.0.0.0" }) { sandbox async throws in
+            let name = ProcessInfo.processInfo.hostName
+            // 127.0.0.2 is another address than the default one.
+            let url = "http://127.0.0.2:\(sandbox.ports.control)/stats"
+            #expect(try await sandbox.client.ask(url, headers: ["Host: \(name):8480"]).status == 200)
+            #expect(try await sandbox.client.ask(url, headers: ["Host: x\(name):8480"]).status == 403)
+        }
+    }
+
+    @Test func `the credentials name the token URI of the options`() async throws {
+        try await RunningSandbox.with({ $0.tokenURI = "https://oauth2.googleapis.com/token" }) { sandbox async throws in
+            let account = try Account(file: sandbox.directory + "/service-account-demo.json")
+            #expect(account.tokenURI == "https://oauth2.googleapis.com/token")
+        }
+    }
+
+    @Test(arguments: [
+        "http://localhost:1/token", "https://sandbox.example/token", "https:///token", "localhost", "https://localhost",
+    ])
+    func `a token URI that no client could use is refused`(uri: String) {
+        var options = SandboxOptions(stateDirectory: "/nonexistent", projects: ["demo"])
+        options.tokenURI = uri
+        #expect { try options.check() } throws: { "\($0)".hasPrefix("token-uri: ") }
     }
 
     @Test(arguments: [
@@ -88,7 +114,7 @@ import Testing
                 let account = try Account(file: directory + "/service-account-demo.json")
                 #expect(account.tokenURI.hasSuffix(":\(sandbox.ports.data)/token"))
                 if round == 0 { first = kept } else { #expect(first == kept) }
-                secrets.append(account.key.pemRepresentation)
+                secrets.append(try account.key.privateKeyPEM())
                 #expect(try await sandbox.legacy(#"{"to":"t"}"#).status == 200)
             }
         }

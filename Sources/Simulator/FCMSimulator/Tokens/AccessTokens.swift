@@ -1,9 +1,36 @@
+/// What an access token's scopes allow.
+struct TokenScopes: Equatable, Sendable {
+    private static let prefix = "https://www.googleapis.com/auth/"
+
+    /// Those of `cloud-platform`.
+    static let all = TokenScopes(maySend: true, mayImpersonate: true)
+
+    var maySend: Bool
+    var mayImpersonate: Bool
+
+    private init(maySend: Bool, mayImpersonate: Bool) {
+        (self.maySend, self.mayImpersonate) = (maySend, mayImpersonate)
+    }
+
+    /// nil unless there is a scope, and every one is Google's.
+    init?(_ scopes: [some StringProtocol]) {
+        guard !scopes.isEmpty, scopes.allSatisfy({ $0.hasPrefix(Self.prefix) }) else { return nil }
+        let names = Set(scopes.map { String($0.dropFirst(Self.prefix.count)) })
+        maySend = !names.isDisjoint(with: ["firebase.messaging", "cloud-platform"])
+        mayImpersonate = !names.isDisjoint(with: ["iam", "cloud-platform"])
+    }
+}
+
 /// The issued access tokens and when they expire.
 struct AccessTokens: Equatable, Sendable {
     struct Grant: Equatable, Sendable {
-        var email: String
-        var maySend: Bool
+        /// The project that the token's identity belongs to; nil for the machine's own account, which has every
+        /// project's role.
+        var project: String?
+        var scopes: TokenScopes
         var expiresMs: Int64
+
+        func belongs(to id: String) -> Bool { project == nil || project == id }
     }
 
     /// The state of the bearer token in an `Authorization` header.

@@ -28,20 +28,28 @@ struct Credentials: Sendable {
         newToken: String?,
         nowMs: Int64
     ) throws(TokenRefusal) -> SimulatorReply {
-        guard projects.contains(where: { $0.serviceAccountEmail == request.email }) else {
+        guard let project = projects.first(where: { $0.serviceAccountEmail == request.email }) else {
             throw TokenRefusal("invalid_grant", "Invalid grant: account not found")
         }
         guard let newToken else { throw TokenRefusal("invalid_grant", "Invalid JWT Signature.") }
-        let maySend = try request.scope(audiences: audiences, nowMs: nowMs)
+        let scopes = try request.scopes(audiences: audiences, nowMs: nowMs)
         let expiresMs = nowMs + lifetimeSeconds * 1_000
-        tokens.issue(newToken, .init(email: request.email, maySend: maySend, expiresMs: expiresMs), nowMs: nowMs)
+        issue(newToken, .init(project: project.id, scopes: scopes, expiresMs: expiresMs), nowMs: nowMs)
         return SimulatorReply(object: [
             "access_token": .string(newToken), "expires_in": .integer(max(1, lifetimeSeconds - 1)),
             "token_type": "Bearer",
         ])
     }
 
+    mutating func issue(_ token: String, _ grant: AccessTokens.Grant, nowMs: Int64) {
+        tokens.issue(token, grant, nowMs: nowMs)
+    }
+
     // MARK: Authorization
+
+    func validity(_ authorization: String?, nowMs: Int64) -> AccessTokens.Validity {
+        tokens.validity(authorization: authorization, nowMs: nowMs)
+    }
 
     /// HTTP v1: why the request may not act for the project; nil if it may.
     func refusal(of request: SimulatorRequest, project: SimulatedProject, nowMs: Int64) -> APIError? {
@@ -50,8 +58,8 @@ struct Credentials: Sendable {
         case .unknown: return .badCredential(reason: "ACCESS_TOKEN_TYPE_UNSUPPORTED")
         case .expired: return .badCredential(reason: "ACCESS_TOKEN_EXPIRED")
         case .valid(let grant):
-            guard grant.maySend else { return .insufficientScope }
-            return grant.email == project.serviceAccountEmail ? nil : .permissionDenied(project: project.id)
+            guard grant.scopes.maySend else { return .insufficientScope }
+            return grant.belongs(to: project.id) ? nil : .permissionDenied(project: project.id)
         }
     }
 
@@ -61,8 +69,11 @@ struct Credentials: Sendable {
         var project: SimulatedProject?
         if let key = Self.serverKey(authorization) {
             project = projects.first { $0.serverKey == key }
-        } else if case .valid(let grant) = accessToken(of: request, nowMs: nowMs), grant.maySend {
-            project = projects.first { $0.serviceAccountEmail == grant.email }
+        } else if case .valid(let grant) = accessToken(of: request, nowMs: nowMs), grant.scopes.maySend {
+            // The machine's account, which belongs to none, is told apart by the header.
+            project = projects.first {
+                grant.project == nil ? $0.senderID == request.projectIDHeader : $0.id == grant.project
+            }
         }
         if let sender = request.projectIDHeader, sender != project?.senderID { return nil }
         return project
@@ -84,8 +95,8 @@ struct Credentials: Sendable {
             return project
         }
         guard case .valid(let grant) = accessToken(of: request, nowMs: nowMs) else { throw .unauthenticated }
-        let project = projects.first { $0.serviceAccountEmail == grant.email }
-        guard grant.maySend, let project else { throw .forbidden }
+        let project = projects.first { grant.belongs(to: $0.id) }
+        guard grant.scopes.maySend, let project else { throw .forbidden }
         return project
     }
 

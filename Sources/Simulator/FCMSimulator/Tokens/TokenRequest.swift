@@ -9,13 +9,8 @@ public struct TokenRequest: Equatable, Sendable {
     public var signature: [UInt8]
     var claims: JSONObject
 
-    static func read(_ body: [UInt8]) throws(TokenRefusal) -> TokenRequest {
-        guard let pairs = FormText.pairs(body) else { throw TokenRefusal("invalid_request", "Bad Request") }
-        let grant = pairs.last { $0.name == "grant_type" }?.value ?? ""
-        guard grant == "urn:ietf:params:oauth:grant-type:jwt-bearer" else {
-            throw TokenRefusal("unsupported_grant_type", "Invalid grant_type: \(grant.prefix(100))")
-        }
-        guard let assertion = pairs.last(where: { $0.name == "assertion" })?.value else {
+    static func read(_ form: TokenForm) throws(TokenRefusal) -> TokenRequest {
+        guard let assertion = form["assertion"] else {
             throw TokenRefusal("invalid_request", "Missing required parameter: assertion")
         }
         let parts = assertion.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
@@ -32,8 +27,8 @@ public struct TokenRequest: Equatable, Sendable {
         return TokenRequest(email: email, signingInput: input, signature: signature, claims: claims)
     }
 
-    /// Checks audience, times and scope; returns whether the scope allows sending.
-    func scope(audiences: Set<String>, nowMs: Int64) throws(TokenRefusal) -> Bool {
+    /// Checks audience, times and scope.
+    func scopes(audiences: Set<String>, nowMs: Int64) throws(TokenRefusal) -> TokenScopes {
         guard let audience = claims["aud"]?.string, audiences.contains(audience) else {
             throw TokenRefusal("invalid_grant", "Invalid JWT: Failed audience check.")
         }
@@ -49,11 +44,10 @@ public struct TokenRequest: Equatable, Sendable {
                     + "Check your iat and exp values in the JWT claim."
             )
         }
-        let scopes = (claims["scope"]?.string ?? "").split(separator: " ")
-        guard !scopes.isEmpty, scopes.allSatisfy({ $0.hasPrefix("https://www.googleapis.com/auth/") }) else {
+        guard let scopes = TokenScopes((claims["scope"]?.string ?? "").split(separator: " ")) else {
             throw TokenRefusal("invalid_scope", "Invalid OAuth scope or ID token audience provided.")
         }
-        return scopes.contains { $0.hasSuffix("/firebase.messaging") || $0.hasSuffix("/cloud-platform") }
+        return scopes
     }
 
     private static func object(_ part: some Collection<UInt8>) -> JSONObject? {
@@ -66,13 +60,15 @@ public struct TokenRequest: Equatable, Sendable {
 struct TokenRefusal: Error, Equatable, Sendable {
     var error: String
     var description: String
+    var status: Int
 
-    init(_ error: String, _ description: String) {
+    init(_ error: String, _ description: String, status: Int = 400) {
         self.error = error
         self.description = description
+        self.status = status
     }
 
     var reply: SimulatorReply {
-        SimulatorReply(status: 400, object: ["error": .string(error), "error_description": .string(description)])
+        SimulatorReply(status: status, object: ["error": .string(error), "error_description": .string(description)])
     }
 }

@@ -23,7 +23,7 @@ import Testing
             issuer: project.serviceAccountEmail,
             scope: "https://www.googleapis.com/auth/" + scope
         )
-        let request = try TokenRequest.read(Array(body.utf8))
+        let request = try TokenRequest.read(TokenForm(Array(body.utf8)))
         #expect(try credentials.exchange(request, newToken: "token", nowMs: nowMs).status == 200)
         return credentials
     }
@@ -97,12 +97,12 @@ import Testing
     @Test func `an assertion needs an account that exists and a valid signature`() throws {
         var credentials = try Self.credentials()
         let stranger = TokenText.body(nowMs: Self.nowMs, issuer: "x@y.example")
-        let unknown = try TokenRequest.read(Array(stranger.utf8))
+        let unknown = try TokenRequest.read(TokenForm(Array(stranger.utf8)))
         #expect(throws: TokenRefusal("invalid_grant", "Invalid grant: account not found")) {
             try credentials.exchange(unknown, newToken: "n", nowMs: Self.nowMs)
         }
         let known = try TokenRequest.read(
-            Array(TokenText.body(nowMs: Self.nowMs, issuer: Self.project.serviceAccountEmail).utf8)
+            TokenForm(Array(TokenText.body(nowMs: Self.nowMs, issuer: Self.project.serviceAccountEmail).utf8))
         )
         #expect(throws: TokenRefusal("invalid_grant", "Invalid JWT Signature.")) {
             try credentials.exchange(known, newToken: nil, nowMs: Self.nowMs)
