@@ -35,6 +35,46 @@ import Testing
         #expect(policy.refusal(of: "https://evil.example/token", allowsPath: true) != nil)
     }
 
+    @Test(arguments: [
+        "http://127.0.0.1:4318", "http://[::1]:4318/", "http://localhost", "https://otlp.example.com/otlp",
+    ])
+    func collectorMayBeHereOrAnywhereOverTLS(url: String) {
+        #expect(HostPolicy(allowed: []).refusal(ofCollector: url) == nil)
+    }
+
+    @Test(arguments: [
+        "http://collector:4318", "http://127.0.0.1.example.com", "http://user@localhost", "https://", "ftp://localhost",
+        "http://localhost/?key=1", "https://a b", "localhost:4318", "http://localhost:0",
+        "http://metadata.google.internal", "http://169.254.169.254", "http://fcm.googleapis.com",
+    ])
+    func otherCollectorIsRefused(url: String) {
+        #expect(HostPolicy(allowed: []).refusal(ofCollector: url) != nil)
+    }
+
+    @Test func collectorOnAnAllowedHostMayUsePlainHTTP() {
+        #expect(HostPolicy(allowed: ["Collector"]).refusal(ofCollector: "http://collector:4318") == nil)
+        let yaml = "telemetry: { otlp: \"http://collector:4318\" }\n"
+        #expect(throws: ConfigurationError.self) { try Configuration.load(yaml: yaml) }
+        #expect(throws: Never.self) { try Configuration.load(yaml: yaml + "allowed_hosts: [collector]\n") }
+    }
+
+    @Test(arguments: [
+        "http://metadata.google.internal/computeMetadata/v1/x?scopes=a", "http://169.254.169.254/metadata?a=b",
+        "http://localhost:1/t", "http://127.0.0.1:8480/t", "http://[::1]:1/t", "http://fcm.example.org/t",
+        "https://fcm.example.org/t?a=b", "https://sts.googleapis.com/t", "https://localhost/t", "HTTP://localhost/t",
+    ])
+    func tokenSourceMayBePlainHTTPToTheseHosts(url: String) { #expect(policy.refusal(ofTokenSource: url) == nil) }
+
+    @Test(arguments: [
+        "http://sts.googleapis.com/t", "http://evil.example/t", "http://metadata.google.internal.evil.example/t",
+        "http://u@169.254.169.254/t", "http://169.254.169.254@evil.example/t", "http://evil.example\\@localhost/t",
+        "http://localhost/t#x", "http://evil.example?@localhost", "https://169.254.169.254/t", "https://evil.example/t",
+        "http://localhost:0/t", "http://169.254.169.253/t", "ftp://localhost/t", "http://", "http://lo cal/",
+        "https://localhost/t?a=b c", "https://localhost/t?a=b\r\nX: y", "https://localhost/t?a\u{7F}",
+        "https://localhost/t?a=\\b", "https://localhost/t?a#b", "http://localhost/t?a=b c",
+    ])
+    func otherTokenSourcesAreRefused(url: String) { #expect(policy.refusal(ofTokenSource: url) != nil) }
+
     @Test func refusalNamesTheHost() {
         #expect(
             policy.refusal(of: "https://evil.example:1/", allowsPath: false)

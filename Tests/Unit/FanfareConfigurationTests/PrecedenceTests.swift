@@ -87,7 +87,7 @@ import Testing
         )
         #expect(configuration.projects.map(\.id) == ["one", "two"])
         #expect(configuration.projects[0].transport == .legacy)
-        #expect(configuration.projects[1].credentials?.path == "key.json")
+        #expect(configuration.projects[1].credentials?.file?.path == "key.json")
         #expect(configuration.warnings.isEmpty)
     }
 
@@ -148,7 +148,7 @@ import Testing
             directory: "/etc/fanfare/",
             environment: ["GOOGLE_APPLICATION_CREDENTIALS": "google.json"]
         )
-        #expect(configuration.projects.map { $0.credentials?.path } == ["/etc/fanfare/own.json", "google.json"])
+        #expect(configuration.projects.map { $0.credentials?.file?.path } == ["/etc/fanfare/own.json", "google.json"])
     }
 
     @Test func ambiguousVariableIsRefused() throws {
@@ -184,6 +184,7 @@ import Testing
         case .digits: return "123456789012"
         case .redisURL: return "unix:///run/redis.sock"
         case .proxy: return "http://proxy:3128"
+        case .collector: return "http://127.0.0.1:4318"
         case .address: return "[::1]:0"
         case .hosts: return "fcm.example.org"
         case .sizes: return "news=1200000"

@@ -1,15 +1,21 @@
 import Foundation
 import Testing
 
+@testable import FCMWire
 @testable import FanfareConfiguration
 
 @Suite struct SecretsTests {
     private static let account = """
-        {"type":"service_account","client_email":"a@b","private_key":"SECRET","token_uri":"https://localhost:1/token"}
+        {"type":"service_account","client_email":"a@b","private_key":"-----BEGIN SECRET","token_uri":"https://localhost:1/token"}
         """
 
     /// Writes the files and a configuration to a folder, and loads the secrets.
-    private func load(_ yaml: String, _ files: [String: String], mode: Int = 0o600) throws -> Secrets {
+    private func load(
+        _ yaml: String,
+        _ files: [String: String],
+        mode: Int = 0o600,
+        environment: [String: String] = [:]
+    ) throws -> Secrets {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -18,20 +24,20 @@ import Testing
             try text.write(toFile: path, atomically: false, encoding: .utf8)
             try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
         }
-        return try Configuration.load(file: folder + "/fanfare.yaml", environment: [:]).loadSecrets()
+        return try Configuration.load(file: folder + "/fanfare.yaml", environment: environment).loadSecrets()
     }
 
     @Test func pathsStartFromTheConfigurationsFolder() throws {
         let secrets = try load(
             """
             projects:
-              a: { credentials: a.json }
+              a: { credentials: a.json, endpoint: "https://localhost" }
               b: { transport: legacy, server_key_file: b.key }
               c: { transport: xmpp, sender_id: 7, server_key_file: b.key }
             """,
             ["a.json": Self.account, "b.key": "AAAA:key\n"]
         )
-        #expect(secrets.serviceAccounts["a"] == Array(Self.account.utf8))
+        #expect(secrets.credentials == ["a": try Credential.parse(Array(Self.account.utf8))])
         #expect(secrets.serverKeys == ["b": "AAAA:key", "c": "AAAA:key"])
         #expect(secrets.warnings.isEmpty)
         var dumped = "\(secrets) \(String(reflecting: secrets))"
@@ -39,11 +45,190 @@ import Testing
         #expect(!dumped.contains("AAAA:key"))
     }
 
+    private static let telemetry = """
+        projects: { a: { credentials: a.json, endpoint: "https://localhost" } }
+        telemetry: { otlp: "http://127.0.0.1:4318", headers_file: headers }
+        """
+
+    @Test func contentsThatARestartTakesUpAreComparedByTheirSettings() throws {
+        let names = ["redis": "password_file", "admin": "token_file", "telemetry": "headers_file", "tls": "ca_file"]
+        let yaml =
+            "projects: { a: { credentials: a.json, endpoint: \"https://localhost\" } }\n"
+            + names.map { "\($0): { \($1): \($0) }\n" }.joined()
+        var files = [
+            "a.json": Self.account, "redis": "one", "admin": "a-token-of-some-length", "telemetry": "Key: 1",
+            "tls": "-----BEGIN CERTIFICATE-----",
+        ]
+        let first = try load(yaml, files)
+        #expect(Set(first.startContents.keys) == Set(names.map { "\($0).\($1)" }))
+        #expect(try load(yaml, files).startContents == first.startContents)
+        for (name, setting) in names {
+            files[name]? += "2"
+            let next = try load(yaml, files).startContents
+            #expect(next["\(name).\(setting)"] != first.startContents["\(name).\(setting)"], "\(name)")
+        }
+        // The variable takes precedence, so the file's content does not matter.
+        let given = try load(yaml, files, environment: ["FANFARE_REDIS_PASSWORD": "three"])
+        #expect(given.startContents["redis.password_file"] == nil)
+    }
+
+    @Test func everyNamedFileIsWatched() throws {
+        var configuration = Configuration()
+        configuration.file = "/f.yaml"
+        configuration.projectsFolder = ConfiguredFile(name: "projects_dir", path: "/d")
+        func file(_ path: String) -> ConfiguredFile { ConfiguredFile(name: "s", path: path) }
+        configuration.projects = [.init(id: "a")]
+        configuration.projects[0].credentials = .file(file("/a.json"))
+        (configuration.redis.passwordFile, configuration.redis.sentinelPasswordFile) = (file("/p"), file("/sp"))
+        (configuration.redis.certificateFile, configuration.redis.keyFile) = (file("/c"), file("/k"))
+        (configuration.caFile, configuration.admin.tokenFile) = (file("/ca"), file("/t"))
+        configuration.telemetry.headersFile = file("/h")
+        #expect(
+            configuration.watchedPaths == ["/f.yaml", "/d", "/a.json", "/p", "/sp", "/c", "/k", "/ca", "/t", "/h"]
+        )
+    }
+
+    @Test func headersForTheCollectorAreLinesOfTheFile() throws {
+        let files = ["a.json": Self.account, "headers": "X-Api-Key: SECRET\r\nX-Scope: 1\n"]
+        let secrets = try load(Self.telemetry, files)
+        #expect(secrets.telemetryHeaders == ["X-Api-Key: SECRET", "X-Scope: 1"])
+        #expect(!"\(secrets)".contains("SECRET"))
+    }
+
+    @Test(arguments: [
+        "", "SECRET", ": SECRET", "X Y: SECRET", "X:  ", "Content-Type: SECRET", "X: SECRET\u{1}", "X: ü",
+    ])
+    func fileThatHoldsNoHeadersIsRefusedWithoutItsContent(text: String) throws {
+        let error = try #require(throws: ConfigurationError.self) {
+            try load(Self.telemetry, ["a.json": Self.account, "headers": text])
+        }
+        #expect(error.problems.contains { $0.hasPrefix("telemetry.headers_file (line 2): must hold 1 to 16") })
+        #expect(!"\(error)".contains("SECRET"))
+    }
+
     @Test func filesReadableByOthersWarn() throws {
-        let secrets = try load("projects: { a: { credentials: a.json } }", ["a.json": Self.account], mode: 0o644)
+        let secrets = try load(
+            "projects: { a: { credentials: a.json, endpoint: \"https://localhost\" } }",
+            ["a.json": Self.account],
+            mode: 0o644
+        )
         #expect(secrets.warnings.count == 1)
         #expect(secrets.warnings.first?.hasPrefix("projects.a.credentials (line 1): ") == true)
         #expect(secrets.warnings.first?.hasSuffix("chmod 600 it") == true)
+    }
+
+    @Test(
+        arguments: [
+            ("b", "https://localhost", "projects.a.credentials (line 1): the service account of project b: "),
+            (
+                "example.com:b", "https://localhost",
+                "projects.a.credentials (line 1): the service account of project b: "
+            ),
+            ("example.com:a", "https://localhost", nil), ("a", "https://localhost", nil),
+            (nil, "https://localhost", nil),
+            (
+                "a", "https://fcm.googleapis.com",
+                "projects.a.endpoint: Google's, but the credential is a sandbox's (localhost:1)"
+            ),
+        ] as [(String?, String, String?)]
+    )
+    func anotherProjectsOrTheSandboxsCredentialWarns(project: String?, endpoint: String, warning: String?) throws {
+        let name = project.map { #""project_id":"\#($0)","# } ?? ""
+        let file = Self.account.replacing("{\"type\"", with: "{\(name)\"type\"")
+        let secrets = try load(
+            "projects: { a: { credentials: a.json, endpoint: \"\(endpoint)\" } }",
+            ["a.json": file]
+        )
+        #expect(secrets.warnings.count == (warning == nil ? 0 : 1), "\(secrets.warnings)")
+        if let warning { #expect(secrets.warnings.first?.hasPrefix(warning) == true, "\(secrets.warnings)") }
+        #expect(!secrets.warnings.joined().contains("SECRET"))
+    }
+
+    @Test func problemsOfFilesComeWithTheirWarnings() throws {
+        let error = try #require(throws: ConfigurationError.self) {
+            try load(
+                "projects: { a: { credentials: a.json, legacy_body: text }, b: { credentials: no.json } }",
+                ["a.json": Self.account],
+                mode: 0o644
+            )
+        }
+        #expect(error.problems.count == 1)
+        #expect(error.warnings.contains { $0.hasPrefix("projects.a.legacy_body: ") }, "\(error.warnings)")
+        #expect(error.warnings.contains { $0.hasSuffix("chmod 600 it") }, "\(error.warnings)")
+    }
+
+    private static let external = """
+        {"type":"external_account","audience":"//iam","subject_token_type":"jwt",
+        "token_url":"https://sts.googleapis.com/v1/token","credential_source":{"url":"http://localhost:1/t"}}
+        """
+
+    @Test(
+        arguments: [
+            ("projects: { a: { credentials: metadata } }", [:], MetadataServer(), 0),
+            ("projects: { a: }", [:], MetadataServer(isAssumed: true), 1),
+            (
+                "projects: { a: { credentials: metadata } }", ["GCE_METADATA_HOST": "127.0.0.1:8480"],
+                MetadataServer(host: "127.0.0.1:8480"), 0
+            ),
+            (
+                "projects: { a: { credentials: metadata } }\nallowed_hosts: [meta.example]",
+                ["GCE_METADATA_HOST": "meta.example"], MetadataServer(host: "meta.example"), 0
+            ),
+        ] as [(String, [String: String], MetadataServer, Int)]
+    )
+    func metadataServerIsTheWordOrTheDefault(
+        yaml: String,
+        environment: [String: String],
+        server: MetadataServer,
+        warnings: Int
+    ) throws {
+        let secrets = try load(yaml, [:], environment: environment)
+        #expect(secrets.credentials == ["a": .metadata(server)])
+        #expect(secrets.warnings.count == warnings, "\(secrets.warnings)")
+        let text = "none named, so the metadata server of Google Cloud would be used"
+        #expect(secrets.warnings.allSatisfy { $0.contains(text) })
+    }
+
+    @Test func relativeSubjectTokenFileStartsInTheFolderOfTheCredentialFile() throws {
+        let file = Self.external.replacing(#"{"url":"http://localhost:1/t"}"#, with: #"{"file":"t"}"#)
+        let secrets = try load("projects: { a: { credentials: a.json } }", ["a.json": file])
+        guard case .externalAccount(let account) = secrets.credentials["a"], case .file(let path) = account.source
+        else {
+            Issue.record("\(secrets.credentials)")
+            return
+        }
+        #expect(path.hasPrefix("/") && path.hasSuffix("/t"))
+    }
+
+    @Test func googlesVariableComesBeforeTheMetadataServer() throws {
+        let environment = ["GOOGLE_APPLICATION_CREDENTIALS": "/nowhere"]
+        let error = try #require(throws: ConfigurationError.self) {
+            try load("projects: { a: }", [:], environment: environment)
+        }
+        #expect(error.problems.first?.contains("(GOOGLE_APPLICATION_CREDENTIALS): No such file") == true, "\(error)")
+    }
+
+    @Test(arguments: ["evil.example", "metadata.google.internal@evil.example", "evil.example/metadata.google.internal"])
+    func foreignMetadataHostIsRefused(host: String) throws {
+        let error = try #require(throws: ConfigurationError.self) {
+            try load("projects: { a: { credentials: metadata } }", [:], environment: ["GCE_METADATA_HOST": host])
+        }
+        #expect(error.problems.first?.hasPrefix("GCE_METADATA_HOST: ") == true && error.problems.count == 1, "\(error)")
+    }
+
+    @Test func fileNamedMetadataNeedsItsFolder() throws {
+        let secrets = try load(
+            "projects: { a: { credentials: ./metadata, endpoint: \"https://localhost\" } }",
+            ["metadata": Self.account]
+        )
+        #expect(secrets.credentials["a"]?.kind == .serviceAccount)
+    }
+
+    @Test func loginWithoutAQuotaProjectWarns() throws {
+        let user = #"{"type":"authorized_user","client_id":"c","client_secret":"SECRET","refresh_token":"SECRET"}"#
+        let secrets = try load("projects: { a: { credentials: u.json } }", ["u.json": user])
+        #expect(secrets.warnings.count == 1)
+        #expect(secrets.warnings.first?.contains("set-quota-project a") == true, "\(secrets.warnings)")
     }
 
     struct Row: Sendable {
@@ -54,18 +239,37 @@ import Testing
 
     @Test(arguments: [
         Row(yaml: "", problem: "projects: none; name at least one"),
-        Row(yaml: "projects: { a: }", problem: "projects.a.credentials: none named; v1 needs a service account file"),
         Row(
             yaml: "projects: { a: { credentials: no.json } }",
             problem: "projects.a.credentials (line 1): No such file or directory; its folder is there"
         ),
         Row(yaml: "projects: { a: { credentials: . } }", problem: ": is a directory"),
         Row(yaml: "projects: { a: { credentials: x } }", content: "{\"private_key\":\"SECRET", problem: "not JSON"),
-        Row(yaml: "projects: { a: { credentials: x } }", content: "[]", problem: "must be a JSON object"),
+        Row(yaml: "projects: { a: { credentials: x } }", content: "[]", problem: "must be an object"),
         Row(
             yaml: "projects: { a: { credentials: x } }",
-            content: "{\"type\":\"authorized_user\",\"private_key\":\"SECRET\"}",
-            problem: "type: must be service_account"
+            content: "{\"type\":\"SECRET\"}",
+            problem: "type: must be service_account, external_account"
+        ),
+        Row(
+            yaml: "projects: { a: { credentials: x } }",
+            content: "{\"type\":\"authorized_user\",\"client_secret\":\"SECRET\"}",
+            problem: "client_id: missing"
+        ),
+        Row(
+            yaml: "projects: { a: { credentials: x } }",
+            content: external.replacing("sts.googleapis.com", with: "evil.example"),
+            problem: "token_url: host evil.example is not Google's"
+        ),
+        Row(
+            yaml: "projects: { a: { credentials: x } }",
+            content: external.replacing("http://localhost", with: "http://sts.googleapis.com"),
+            problem: "credential_source.url: plain HTTP to host sts.googleapis.com: only to this machine"
+        ),
+        Row(
+            yaml: "projects: { a: { credentials: x } }",
+            content: external.replacing("https://sts", with: "http://sts"),
+            problem: "token_url: must start with https://"
         ),
         Row(
             yaml: "projects: { a: { credentials: x } }",

@@ -21,6 +21,18 @@ public struct ConfiguredFile: Equatable, Sendable, Redacted {
         start = isRelative ? (folder.isEmpty ? "the working directory" : "the configuration file's folder") : nil
     }
 
+    /// Whether both name the same path. The line of the setting does not count: an editor may move it.
+    public static func == (left: ConfiguredFile, right: ConfiguredFile) -> Bool { left.path == right.path }
+
+    /// Whether no file has the path now.
+    var isMissing: Bool {
+        var status = stat()
+        return stat(path, &status) != 0 && (errno == ENOENT || errno == ENOTDIR)
+    }
+
+    /// The folder of ``path`` with a slash at its end; empty for the working directory.
+    var folder: String { path.lastIndex(of: "/").map { String(path[...$0]) } ?? "" }
+
     public var description: String { name }
 
     /// Reads the whole file.
@@ -56,16 +68,15 @@ public struct ConfiguredFile: Equatable, Sendable, Redacted {
     }
 
     /// The warning that every user may read the file.
-    public var tooOpen: String { "\(name): readable by every user of this machine; chmod 600 it" }
+    public var tooOpen: Concern { Concern("\(name): readable by every user of this machine", remedy: "chmod 600 it") }
 
     /// An error with one problem of this file.
     func problem(_ sentence: String) -> ConfigurationError { ConfigurationError(problems: ["\(name): \(sentence)"]) }
 
     /// Hints at the mistake without showing the path: whether its folder exists, and where a relative path starts.
     private var whereItIsMissing: String {
-        let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
         var status = stat()
-        let isThere = stat(folder, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+        let isThere = stat(folder.isEmpty ? "." : folder, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
         let relative = start.map { " (a relative path starts in \($0))" } ?? ""
         return (isThere ? "its folder is there" : "its folder is not there either") + relative
             + "; the value must be the path of a file, not what the file holds"

@@ -4,7 +4,7 @@ internal import Glibc
 public enum FileReader {
     public struct Failure: Error {
         /// Such as `No such file or directory`; without the path or a part of the file.
-        let reason: String
+        public let reason: String
         /// Whether no file has that path.
         var isMissing = false
 

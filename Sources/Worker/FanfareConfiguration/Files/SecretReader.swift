@@ -1,23 +1,37 @@
+internal import FCMWire
 internal import FanfareModel
 
 /// Reads the files that a configuration names, and collects problems and warnings.
 struct SecretReader {
     let configuration: Configuration
     private(set) var problems: [String] = []
-    private var warnings: [String] = []
+    private var concerns: [Concern] = []
+    private var startContents: [String: Int] = [:]
 
     private static let maximumCertificateBytes = 4 << 20
-    private static let maximumServiceAccountBytes = 65_536
+    private static let maximumKeyBytes = 65_536
     private static let maximumWordBytes = 4_096
 
-    init(configuration: Configuration) { self.configuration = configuration }
+    /// Paths of files that may be missing.
+    private let deletable: Set<String>
+    private var deleted: Set<String> = []
+
+    init(configuration: Configuration, deletable: Set<String> = []) {
+        self.configuration = configuration
+        self.deletable = deletable
+    }
 
     mutating func secrets() -> Secrets {
         var secrets = Secrets()
-        if configuration.projects.isEmpty { problems.append("projects: none; name at least one") }
+        if configuration.projects.isEmpty {
+            let hint =
+                configuration.file == nil
+                ? "; there is no file (\(Configuration.places)), `fanfare init` writes one" : ""
+            problems.append("projects: none; name at least one" + hint)
+        }
         for project in configuration.projects {
             switch project.transport {
-            case .v1: secrets.serviceAccounts[project.id] = serviceAccount(of: project)
+            case .v1: secrets.credentials[project.id] = credential(of: project)
             case .legacy: secrets.serverKeys[project.id] = serverKey(of: project)
             case .xmpp:
                 if project.senderID == nil {
@@ -26,10 +40,18 @@ struct SecretReader {
                 secrets.serverKeys[project.id] = serverKey(of: project)
             }
         }
+        for project in configuration.projects {
+            let file = project.transport == .v1 ? project.credentials?.file : project.serverKeyFile
+            guard let file, deleted.contains(file.path) else { continue }
+            secrets.deleted[project.id] =
+                "\(project.transport == .v1 ? "credentials" : "server_key_file"): the file was deleted"
+        }
         secrets.adminToken = adminToken()
         secrets.redis = redisPasswords()
+        secrets.telemetryHeaders = telemetryHeaders()
         checkCertificates()
-        secrets.warnings = warnings
+        secrets.startContents = startContents
+        secrets.concerns = concerns
         return secrets
     }
 
@@ -46,15 +68,42 @@ struct SecretReader {
         return RedisPasswords(servers: servers, sentinels: sentinels)
     }
 
-    private mutating func serviceAccount(of project: Configuration.Project) -> [UInt8]? {
-        guard let file = project.credentials else {
-            problems.append("projects.\(project.id).credentials: none named; v1 needs a service account file")
+    private mutating func credential(of project: Configuration.Project) -> Credential? {
+        let path = "projects.\(project.id).credentials"
+        let credential: Credential
+        switch project.credentials {
+        case .file(let file):
+            guard let read = self.credential(in: file) else { return nil }
+            credential = read
+        case .metadata: credential = .metadata(MetadataServer(host: configuration.metadataHost))
+        case nil:
+            // Whether it answers is found out by the commands that may connect.
+            credential = .metadata(MetadataServer(host: configuration.metadataHost, isAssumed: true))
+            concerns.append(
+                Concern(
+                    "\(path): none named, so the metadata server of Google Cloud would be used",
+                    remedy: "name a credential file, or set credentials: metadata"
+                )
+            )
+        }
+        let setting = project.credentials?.file?.name ?? path
+        let check = CredentialCheck(credential: credential, hosts: HostPolicy(allowed: configuration.allowedHosts))
+        if let refusal = check.refusal {
+            problems.append(credential.kind == .metadata ? refusal : "\(setting): \(refusal)")
+        } else {
+            concerns += check.concerns(of: setting, in: project)
+        }
+        return credential
+    }
+
+    private mutating func credential(in file: ConfiguredFile) -> Credential? {
+        guard let bytes = read(file, limit: Credential.maximumBytes) else { return nil }
+        do throws(CredentialError) {
+            return try Credential.parse(bytes, folder: file.folder)
+        } catch {
+            problems.append("\(file): \(error.reason)")
             return nil
         }
-        guard let bytes = read(file, limit: Self.maximumServiceAccountBytes) else { return nil }
-        let hosts = HostPolicy(allowed: configuration.allowedHosts)
-        if let reason = ServiceAccountCheck.refusal(of: bytes, hosts: hosts) { problems.append("\(file): \(reason)") }
-        return bytes
     }
 
     private mutating func serverKey(of project: Configuration.Project) -> String? {
@@ -66,6 +115,28 @@ struct SecretReader {
         let key = word(in: file)
         if key?.isEmpty == true { problems.append("\(file): must hold one key, printable ASCII without spaces") }
         return key
+    }
+
+    /// The lines of the headers' file; empty if there is none, or a problem with it.
+    private mutating func telemetryHeaders() -> [String] {
+        guard let file = configuration.telemetry.headersFile, let bytes = read(file, limit: Self.maximumWordBytes)
+        else {
+            return []
+        }
+        let lines = String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline).map(String.init)
+        guard !lines.isEmpty, lines.count <= 16, lines.allSatisfy(Self.isHeader) else {
+            problems.append("\(file): must hold 1 to 16 request headers, one `Name: value` a line, in printable ASCII")
+            return []
+        }
+        return lines
+    }
+
+    /// Whether a text is `Name: value`. The content's headers are Fanfare's own.
+    private static func isHeader(_ line: String) -> Bool {
+        let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2, line.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else { return false }
+        let isName = !parts[0].isEmpty && parts[0].utf8.allSatisfy { $0.isASCIIAlphanumeric || "-_".utf8.contains($0) }
+        return isName && parts[1].contains { $0 != " " } && !parts[0].lowercased().hasPrefix("content-")
     }
 
     private mutating func adminToken() -> SecretText? {
@@ -112,7 +183,7 @@ struct SecretReader {
             }
             problems.append("\(file): the file holds no certificate; give one in PEM, with its BEGIN and END lines")
         }
-        if let file = configuration.redis.keyFile { _ = read(file, limit: Self.maximumServiceAccountBytes) }
+        if let file = configuration.redis.keyFile { _ = read(file, limit: Self.maximumKeyBytes) }
     }
 
     // MARK: Files
@@ -130,10 +201,17 @@ struct SecretReader {
     private mutating func read(_ file: ConfiguredFile, limit: Int, isSecret: Bool = true) -> [UInt8]? {
         do throws(ConfigurationError) {
             let content = try file.read(limit: limit)
-            if isSecret, content.isReadableByOthers { warnings.append(file.tooOpen) }
+            if isSecret, content.isReadableByOthers { concerns.append(file.tooOpen) }
+            for (setting, start) in configuration.startFiles where start == file {
+                startContents[setting] = content.bytes.hashValue
+            }
             return content.bytes
         } catch {
-            problems += error.problems
+            if deletable.contains(file.path), file.isMissing {
+                deleted.insert(file.path)
+            } else {
+                problems += error.problems
+            }
             return nil
         }
     }

@@ -12,19 +12,69 @@ public struct HostPolicy: Sendable {
     ///
     /// - Parameter allowsPath: whether it may have a path.
     public func refusal(of url: String, allowsPath: Bool) -> String? {
-        let scheme = "https://"
-        guard url.count > scheme.count, url.lowercased().hasPrefix(scheme) else { return "must start with https://" }
-        guard url.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\\") }) else {
-            return "holds a character that no URL has"
+        guard url.lowercased().hasPrefix("https://") else { return "must start with https://" }
+        do throws(URLProblem) {
+            return refusal(foreign: try Self.host(of: url, allowsPath: allowsPath))
+        } catch {
+            return error.text
         }
-        let rest = url.dropFirst(scheme.count)
+    }
+
+    /// Why the URL of an OTLP collector is refused; nil if it is allowed. With `https` it may be any host's; plain HTTP
+    /// goes only to this machine and to allowed hosts.
+    func refusal(ofCollector url: String) -> String? {
+        let isPlain = url.hasPrefix("http://")
+        guard isPlain || url.hasPrefix("https://") else { return "must start with http:// or https://" }
+        do throws(URLProblem) {
+            let host = try Self.host(of: url, allowsPath: true)
+            guard isPlain, !Loopback.names(host), !allowed.contains(host) else { return nil }
+            return
+                "plain HTTP to host \(host), which is neither this machine's nor listed in allowed_hosts; use https://"
+        } catch {
+            return error.text
+        }
+    }
+
+    private struct URLProblem: Error { let text: String }
+
+    /// Whether a text consists of bytes that a URL may have.
+    private static func isWritable(_ url: String) -> Bool {
+        url.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\\") }
+    }
+
+    /// The host of a URL that has neither user, query nor fragment.
+    private static func host(of url: String, allowsPath: Bool) throws(URLProblem) -> String {
+        guard isWritable(url) else {
+            throw URLProblem(text: "holds a character that no URL has")
+        }
+        let rest = url.firstRange(of: "://").map { url[$0.upperBound...] } ?? ""
         let authority = rest.prefix { !"/?#".contains($0) }
         let path = rest[authority.endIndex...]
-        if path.contains(where: { "?#".contains($0) }) { return "has a query or a fragment" }
-        if !allowsPath, path.count > 1 { return "has a path; give the origin only" }
-        guard let host = Self.host(authority: String(authority)) else { return "has no valid host and port" }
-        return refusal(foreign: host)
+        if path.contains(where: { "?#".contains($0) }) { throw URLProblem(text: "has a query or a fragment") }
+        if !allowsPath, path.count > 1 { throw URLProblem(text: "has a path; give the origin only") }
+        guard let host = host(authority: String(authority)) else {
+            throw URLProblem(text: "has no valid host and port")
+        }
+        return host
     }
+
+    /// Why a URL that serves metadata or subject tokens is refused; nil if it is allowed. It may have a query. Plain
+    /// HTTP goes to loopback, the metadata server and the allowed hosts only, never to another host of Google.
+    public func refusal(ofTokenSource url: String) -> String? {
+        guard !url.contains("#"), Self.isWritable(url) else {
+            return "holds a character that no URL has, or a fragment"
+        }
+        let text = String(url.prefix { $0 != "?" })
+        let scheme = "http://"
+        guard text.lowercased().hasPrefix(scheme) else { return refusal(of: text, allowsPath: true) }
+        let authority = text.dropFirst(scheme.count).prefix { $0 != "/" }
+        guard let host = Self.host(authority: String(authority)) else { return "has no valid host and port" }
+        if Loopback.names(host) || Self.metadataHosts.contains(host) || allowed.contains(host) { return nil }
+        return "plain HTTP to host \(host): only to this machine, a metadata server or hosts in allowed_hosts"
+    }
+
+    /// The metadata servers of Google Cloud and of others.
+    private static let metadataHosts: Set = ["metadata.google.internal", "169.254.169.254"]
 
     /// Why a host is refused; nil if it is allowed. An IPv6 address stands in brackets.
     func refusal(ofHost text: String) -> String? {

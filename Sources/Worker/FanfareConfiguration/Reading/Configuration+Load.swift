@@ -9,12 +9,14 @@ extension Configuration {
     ///   - source: the flag or variable that names the file, for messages.
     ///   - environment: of the process.
     ///   - flags: texts by the paths of settings.
+    ///   - omitted: projects whose files in `projects_dir` are not read.
     /// - Throws: every problem at once.
     public static func load(
         file: String?,
         source: String = "--config",
         environment: [String: String],
-        flags: [String: String] = [:]
+        flags: [String: String] = [:],
+        omitting omitted: Set<String> = []
     ) throws(ConfigurationError) -> Configuration {
         var yaml = ""
         var isReadableByOthers = false
@@ -26,7 +28,14 @@ extension Configuration {
             isReadableByOthers = content.isReadableByOthers
         }
         let directory = file.flatMap { path in path.lastIndex(of: "/").map { String(path[...$0]) } } ?? ""
-        var configuration = try load(yaml: yaml, directory: directory, environment: environment, flags: flags)
+        var configuration = try load(
+            yaml: yaml,
+            directory: directory,
+            environment: environment,
+            flags: flags,
+            omitting: omitted
+        )
+        configuration.file = file
         let url = configuration.redis.url.value
         if isReadableByOthers, holdsPassword(url), yaml.contains(url) {
             configuration.warnings.append(
@@ -64,20 +73,36 @@ extension Configuration {
         yaml: String,
         directory: String = "",
         environment: [String: String] = [:],
-        flags: [String: String] = [:]
+        flags: [String: String] = [:],
+        omitting omitted: Set<String> = []
     ) throws(ConfigurationError) -> Configuration {
-        let file = ConfigurationFile(yaml: yaml)
+        var file = ConfigurationFile(yaml: yaml)
+        var ignored: [String] = []
+        if let folder = SettingMerger.projectsFolder(file, environment, flags, directory: directory) {
+            let found = try ProjectFolder.read(folder, omitting: omitted)
+            for one in found.files { file.add(one) }
+            file.refuse(found.problems)
+            ignored = found.warnings
+        }
         var merger = SettingMerger(file: file, environment: environment, flags: flags)
         let values = merger.merge()
-        guard merger.problems.isEmpty else { throw ConfigurationError(problems: merger.problems) }
+        guard merger.problems.isEmpty else {
+            throw ConfigurationError(problems: merger.problems, warnings: merger.warnings)
+        }
         var configuration = merger.configuration(values, directory: directory)
+        configuration.metadataHost = merger.metadataHost
         configuration.admin.token = merger.secret(SettingMerger.adminTokenVariable)
         configuration.redis.password = merger.secret(SettingMerger.redisPasswordVariable)
         configuration.redis.sentinelPassword = merger.secret(SettingMerger.sentinelPasswordVariable)
-        configuration.warnings = merger.warnings + configuration.idleSettings()
+        configuration.warnings = merger.warnings + ignored + configuration.idleSettings()
         let problems = configuration.contradictions()
-        guard problems.isEmpty else { throw ConfigurationError(problems: problems) }
+        guard problems.isEmpty else { throw configuration.error(problems) }
         return configuration
+    }
+
+    /// An error with these problems and the configuration's warnings.
+    public func error(_ problems: [String]) -> ConfigurationError {
+        ConfigurationError(problems: problems, warnings: warnings)
     }
 
     /// Values that are valid alone and contradict each other.
@@ -114,6 +139,9 @@ extension Configuration {
         var warnings: [String] = []
         if admin.listen == nil, admin.tokenFile != nil {
             warnings.append("admin.token_file: has no effect without admin.listen")
+        }
+        if telemetry.otlp == nil, telemetry.headersFile != nil {
+            warnings.append("telemetry.headers_file: has no effect without telemetry.otlp")
         }
         let url = redis.url.value.lowercased()
         if !url.hasPrefix("redis-sentinel:"), !url.hasPrefix("rediss-sentinel:") {

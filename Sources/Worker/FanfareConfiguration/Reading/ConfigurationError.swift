@@ -2,8 +2,13 @@
 public struct ConfigurationError: Error, Equatable, Sendable, CustomStringConvertible {
     /// One sentence each, beginning with its source: a key's path, a variable or a file.
     public let problems: [String]
+    /// The warnings found until then: one of them may be the cause, such as a misspelt variable.
+    public let warnings: [String]
 
-    public init(problems: [String]) { self.problems = problems }
+    public init(problems: [String], warnings: [String] = []) {
+        self.problems = problems
+        self.warnings = warnings
+    }
 
     public var description: String { problems.joined(separator: "\n") }
 }

@@ -1,5 +1,5 @@
 internal import FanfareModel
-internal import Yams
+internal import YAMLKit
 
 /// A YAML file, flattened to the paths of settings, with the line of every value and all problems.
 struct ConfigurationFile {
@@ -13,13 +13,15 @@ struct ConfigurationFile {
     private(set) var projects: [String] = []
     private(set) var problems: [String] = []
     private let tree = SettingTree()
+    /// The file of `projects_dir` that is being collected; nil for the configuration file.
+    private var projectFile: ProjectFile?
+    /// Where the configuration file names each project.
+    private var projectLines: [String: String] = [:]
 
     init(yaml: String) {
         do {
-            guard let node = try Yams.compose(yaml: yaml) else { return }
-            guard case .mapping(let mapping) = node else {
-                // A file of comments only composes to an empty scalar.
-                if case .scalar(let scalar) = node, scalar.string.isEmpty { return }
+            guard let node = try YAMLReader.read(yaml), !Self.isNull(node) else { return }
+            guard case .mapping(let mapping, _) = node else {
                 problems.append("the document must be a mapping of keys to values")
                 return
             }
@@ -29,22 +31,53 @@ struct ConfigurationFile {
         }
     }
 
-    private mutating func collect(_ mapping: Node.Mapping, at path: [String]) {
-        for (key, node) in mapping {
-            guard case .scalar(let name) = key else {
-                problems.append("\(Self.joined(path))\(Self.line(key)): a key must be plain text")
-                continue
+    /// Adds a file of `projects_dir`: the settings of the project that its name says.
+    mutating func add(_ file: ProjectFile) {
+        let name = "projects.\(file.project) (\(file.name))"
+        if let line = projectLines[file.project] {
+            problems.append("\(name): the configuration file has this project, too\(line); remove one of them")
+            return
+        }
+        guard projects.count < Self.maximumProjects else {
+            problems.append("projects_dir: more than \(Self.maximumProjects) projects")
+            return
+        }
+        projects.append(file.project)
+        projectFile = file
+        defer { projectFile = nil }
+        do {
+            // A file of comments only leaves the project its defaults.
+            guard let node = try YAMLReader.read(file.yaml), !Self.isNull(node) else { return }
+            guard case .mapping(let mapping, _) = node else {
+                problems.append("\(name): must be a mapping of the project's settings to values")
+                return
             }
-            guard name.string.utf8.count <= Self.longestKey else {
-                let place = path.isEmpty ? "the document" : Self.joined(path)
-                problems.append("\(place)\(Self.line(key)): a key longer than \(Self.longestKey) bytes")
-                continue
-            }
-            collect(node, at: path + [name.string], line: Self.line(key))
+            collect(mapping, at: ["projects", file.project])
+        } catch {
+            problems.append("\(name): \(Self.describe(error))")
         }
     }
 
-    private mutating func collect(_ node: Node, at path: [String], line: String) {
+    /// Adds problems of files that cannot be read.
+    mutating func refuse(_ more: [String]) { problems += more }
+
+    private mutating func collect(_ mapping: [YAMLNode.Member], at path: [String]) {
+        for member in mapping {
+            let key = member.key
+            guard let name = key.text else {
+                problems.append("\(Self.joined(path))\(place(of: key)): a key must be plain text")
+                continue
+            }
+            guard name.utf8.count <= Self.longestKey else {
+                let section = path.isEmpty ? "the document" : Self.joined(path)
+                problems.append("\(section)\(place(of: key)): a key longer than \(Self.longestKey) bytes")
+                continue
+            }
+            collect(member.value, at: path + [name], line: place(of: key))
+        }
+    }
+
+    private mutating func collect(_ node: YAMLNode, at path: [String], line: String) {
         let name = Self.joined(path)
         switch tree.place(of: path) {
         case .unknown(let nearest):
@@ -52,7 +85,7 @@ struct ConfigurationFile {
             problems.append("\(name)\(line): unknown key\(hint)")
         case .projects: collectProjects(node, at: path, line: line)
         case .section:
-            if case .mapping(let mapping) = node {
+            if case .mapping(let mapping, _) = node {
                 collect(mapping, at: path)
             } else if !Self.isNull(node) {
                 problems.append("\(name)\(line): must be a mapping of keys to values")
@@ -61,8 +94,8 @@ struct ConfigurationFile {
         }
     }
 
-    private mutating func collectProjects(_ node: Node, at path: [String], line: String) {
-        guard case .mapping(let mapping) = node else {
+    private mutating func collectProjects(_ node: YAMLNode, at path: [String], line: String) {
+        guard case .mapping(let mapping, _) = node else {
             if !Self.isNull(node) { problems.append("projects\(line): must be a mapping of project ids") }
             return
         }
@@ -70,43 +103,46 @@ struct ConfigurationFile {
             problems.append("projects\(line): \(mapping.count) projects, at most \(Self.maximumProjects)")
             return
         }
-        for (key, member) in mapping {
-            guard case .scalar(let scalar) = key, ProjectID.isValid(scalar.string) else {
-                problems.append("projects\(Self.line(key)): a project id must match \(ProjectID.pattern)")
+        for member in mapping {
+            guard let id = member.key.text, ProjectID.isValid(id) else {
+                problems.append("projects\(place(of: member.key)): a project id must match \(ProjectID.pattern)")
                 continue
             }
-            projects.append(scalar.string)
-            collect(member, at: path + [scalar.string], line: Self.line(key))
+            projects.append(id)
+            projectLines[id] = place(of: member.key)
+            collect(member.value, at: path + [id], line: place(of: member.key))
         }
     }
 
-    private mutating func readValue(_ node: Node, _ setting: Setting, at path: [String], line: String) {
+    private mutating func readValue(_ node: YAMLNode, _ setting: Setting, at path: [String], line: String) {
         let name = Self.joined(path)
-        let source = SourcedValue.Source.file(line: node.mark?.line ?? 0)
+        let number = node.line
+        let source: SourcedValue.Source =
+            projectFile.map { .projectFile(name: $0.name, folder: $0.folder, line: number) } ?? .file(line: number)
         switch (setting.kind, node) {
         case (_, _) where Self.isNull(node): problems.append("\(name)\(line): no value")
-        case (.hosts, .sequence(let sequence)):
-            let texts = sequence.compactMap(\.scalar?.string)
+        case (.hosts, .sequence(let sequence, _)):
+            let texts = sequence.compactMap(\.text)
             if texts.count < sequence.count { problems.append("\(name)\(line): must be a list of plain text") }
             values[name] = SourcedValue(texts: texts, source: source)
-        case (.sizes, .mapping(let mapping)):
+        case (.sizes, .mapping(let mapping, _)):
             var texts: [String] = []
-            for (key, value) in mapping {
-                guard case .scalar(let topic) = key, case .scalar(let size) = value else {
-                    problems.append("\(name)\(Self.line(key)): must be topics and numbers")
+            for member in mapping {
+                guard let topic = member.key.text, let size = member.value.text else {
+                    problems.append("\(name)\(place(of: member.key)): must be topics and numbers")
                     continue
                 }
                 // No topic holds an equals sign, and `topic=size` is split at it.
-                guard !topic.string.contains("=") else {
-                    problems.append("\(name)\(Self.line(key)): \(ValueRules.shown(topic.string)) is no topic")
+                guard !topic.contains("=") else {
+                    problems.append("\(name)\(place(of: member.key)): \(ValueRules.shown(topic)) is no topic")
                     continue
                 }
-                texts.append("\(topic.string)=\(size.string)")
+                texts.append("\(topic)=\(size)")
             }
             values[name] = SourcedValue(texts: texts, source: source)
         case (.sizes, _): problems.append("\(name)\(line): must be a mapping of topics to numbers")
         case (.hosts, _): problems.append("\(name)\(line): must be a list")
-        case (_, .scalar(let scalar)): values[name] = SourcedValue(texts: [scalar.string], source: source)
+        case (_, .scalar(let scalar)): values[name] = SourcedValue(texts: [scalar.text], source: source)
         // JSON that was pasted without quotes parses as a mapping.
         case (.file, _): problems.append("\(name)\(line): \(ConfiguredFile.contentSentence)")
         default: problems.append("\(name)\(line): must be one value")
@@ -117,24 +153,22 @@ struct ConfigurationFile {
 
     private static func joined(_ path: [String]) -> String { path.joined(separator: ".") }
 
-    private static func line(_ node: Node) -> String { node.mark.map { " (line \($0.line))" } ?? "" }
-
-    private static func isNull(_ node: Node) -> Bool {
-        guard case .scalar(let scalar) = node, scalar.style == .plain else { return false }
-        return ["", "~", "null", "Null", "NULL"].contains(scalar.string)
+    private func place(of node: YAMLNode) -> String {
+        let name = projectFile.map { "\($0.name) " } ?? ""
+        return " (\(name)line \(node.line))"
     }
 
-    /// The error without Yams' excerpt of the line, which may hold a password.
-    private static func describe(_ error: any Error) -> String {
-        guard let error = error as? YamlError else { return "not YAML: \(error)" }
+    private static func isNull(_ node: YAMLNode) -> Bool {
+        guard case .scalar(let scalar) = node, scalar.isPlain else { return false }
+        return ["", "~", "null", "Null", "NULL"].contains(scalar.text)
+    }
+
+    private static func describe(_ error: YAMLError) -> String {
         switch error {
-        case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
-            .composer(_, let problem, let mark, _):
-            return "not YAML: line \(mark.line): \(problem)"
-        case .reader(let problem, _, _, _): return "not YAML: \(problem)"
-        case .duplicatedKeysInMapping(let duplicates, _):
-            return "key given twice: \(duplicates.map { ValueRules.shown("\($0)") }.sorted().joined(separator: ", "))"
-        default: return "not YAML"
+        case .syntax(let problem, let line): return "not YAML: \(line.map { "line \($0): " } ?? "")\(problem)"
+        case .keysGivenTwice(let keys):
+            return "key given twice: \(keys.map { ValueRules.shown($0) }.sorted().joined(separator: ", "))"
+        case .tooLarge: return "not a configuration: too many keys, or keys too deep"
         }
     }
 }

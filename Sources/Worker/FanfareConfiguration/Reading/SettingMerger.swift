@@ -97,6 +97,28 @@ struct SettingMerger {
         return configuration
     }
 
+    /// Google's variable for another metadata server. No setting of Fanfare, like `GOOGLE_APPLICATION_CREDENTIALS`.
+    var metadataHost: String? { environment["GCE_METADATA_HOST"] }
+
+    /// The folder of `projects_dir`, whose files are read before anything is merged; nil if no source names one.
+    static func projectsFolder(
+        _ file: ConfigurationFile,
+        _ environment: [String: String],
+        _ flags: [String: String],
+        directory: String
+    ) -> ConfiguredFile? {
+        let merger = SettingMerger(file: file, environment: environment, flags: flags)
+        guard let place = merger.places.first(where: { $0.path == "projects_dir" }) else { return nil }
+        let variable = Setting.environmentName(path: place.path)
+        // The rule of the setting refuses pasted content when the settings are merged.
+        guard let value = merger.value(of: place.setting, at: place.path, variable),
+            !ConfiguredFile.isContent(value.text)
+        else { return nil }
+        return ConfiguredFile(
+            GivenValue(path: place.path, kind: place.setting.kind, value: value, directory: directory)
+        )
+    }
+
     /// A secret that only a variable gives.
     func secret(_ variable: String) -> SecretText? { environment[variable].map { SecretText($0) } }
 

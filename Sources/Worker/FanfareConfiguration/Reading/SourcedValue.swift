@@ -6,6 +6,8 @@ struct SourcedValue: Equatable, Sendable, Redacted {
         case flag(String)
         case environment(String)
         case file(line: Int)
+        /// A file of `projects_dir`, with its name and its folder, which ends with a slash.
+        case projectFile(name: String, folder: String, line: Int)
     }
 
     /// One text, or several for a list.
@@ -22,6 +24,7 @@ struct SourcedValue: Equatable, Sendable, Redacted {
         case .flag(let name): return " (--\(name))"
         case .environment(let name): return " (\(name))"
         case .file(let line): return line > 0 ? " (line \(line))" : ""
+        case .projectFile(let name, _, let line): return line > 0 ? " (\(name) line \(line))" : " (\(name))"
         }
     }
 }

@@ -45,6 +45,14 @@ extension Configuration {
         public var token: SecretText?
     }
 
+    /// The settings under `telemetry`.
+    public struct Telemetry: Equatable, Sendable {
+        /// URL of the OTLP collector, without a slash at its end; nil: the worker sends no telemetry.
+        public var otlp: String?
+        public var headersFile: ConfiguredFile?
+        public var intervalMs: Int64 = 15_000
+    }
+
     /// The settings under `retention`, in hours.
     public struct Retention: Equatable, Sendable {
         public var jobHours: Int64 = 168
@@ -94,6 +102,10 @@ extension Settings {
         Setting("prefix", \.prefix, flag: "prefix") {
             "Prefix of every Redis key."
         },
+        Setting("projects_dir", \.projectsFolder) {
+            "Folder with more projects, one file `ID.yaml` each, which holds the settings of project `ID`. Paths in it are "
+                + "relative to the folder. See the page on reload."
+        },
         Setting("tls.ca_file", \.caFile) {
             "A private CA (PEM), trusted besides the system's, for FCM and Redis."
         },
@@ -117,9 +129,24 @@ extension Settings {
             "File that holds the bearer token for the admin address, 16 characters or more. `FANFARE_ADMIN_TOKEN`, the "
                 + "token itself, takes precedence. Readable by others: a warning."
         },
+        Setting("telemetry.otlp", \.telemetry.otlp, .collector) {
+            "URL of an OpenTelemetry collector. Workers send it spans and metrics as OTLP/HTTP JSON, to `/v1/traces` and "
+                + "`/v1/metrics` below the URL. Plain HTTP only to this machine and to `allowed_hosts`."
+        },
+        Setting("telemetry.headers_file", \.telemetry.headersFile) {
+            "File with request headers for the collector, such as an API key: one `Name: value` a line. Readable by "
+                + "others: a warning."
+        },
+        Setting("telemetry.interval_ms", \.telemetry.intervalMs, .integer(1_000...600_000)) {
+            "How often metrics are sent. Spans are sent after 5 s at the latest."
+        },
         Setting("backlog_limit", \.backlogLimit, .integer(1...1_000_000_000)) {
             "Entries of an outgoing stream that a consumer group may leave unacknowledged. Above it, the project's "
                 + "workers take no new jobs until the backlog falls to four fifths of it."
+        },
+        Setting("token_index", \.tokenIndex) {
+            "Whether workers index the results by token, with three bytes each, so that `fanfare token show` and the "
+                + "dashboard need not read all of them."
         },
         Setting("retention.job_hours", \.retention.jobHours, .integer(1...87_600)) {
             "How long the hash of a finished job is kept."

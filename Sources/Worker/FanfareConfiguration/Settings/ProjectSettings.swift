@@ -5,8 +5,8 @@ extension Configuration {
     public struct Project: Equatable, Sendable {
         public var id: String
         public var transport = Transport.v1
-        /// The service account file; nil if none is configured.
-        public var credentials: ConfiguredFile?
+        /// The identity of sends over v1; nil if none is configured.
+        public var credentials: CredentialSetting?
         public var serverKeyFile: ConfiguredFile?
         /// Digits.
         public var senderID: String?
@@ -46,8 +46,9 @@ extension Settings {
             "Protocol of the project's sends."
         },
         .project("credentials", \.credentials) {
-            "v1: the OAuth2 service account file (JSON), at most 65536 bytes. Default: "
-                + "`GOOGLE_APPLICATION_CREDENTIALS`. Readable by others: a warning."
+            "v1: a credential file (JSON, at most 65536 bytes) of type service_account, external_account, "
+                + "impersonated_service_account or authorized_user, or the word `metadata`. Default: "
+                + "`GOOGLE_APPLICATION_CREDENTIALS`, then the metadata server. Readable by others: a warning."
         },
         .project("server_key_file", \.serverKeyFile) {
             "legacy and xmpp: file that holds the server key. Readable by others: a warning."

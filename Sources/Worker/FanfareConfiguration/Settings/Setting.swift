@@ -22,6 +22,8 @@ public struct Setting: Sendable {
         case proxy
         /// `host:port`, where port 0 takes a free port, or `unix:///path`.
         case address
+        /// `https://host[:port][/path]`, or `http://` for this machine and allowed hosts.
+        case collector
         /// A list of host names.
         case hosts
         /// A mapping of topics to audience sizes, each read as `topic=size`.

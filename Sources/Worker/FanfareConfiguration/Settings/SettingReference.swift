@@ -34,6 +34,7 @@ extension Setting.Kind {
         case .host: return "host"
         case .digits: return "digits"
         case .redisURL: return "URL"
+        case .collector: return "`http[s]://host[:port][/path]`"
         case .proxy: return "`http://host:port`"
         case .address: return "`host:port` or `unix:///path`"
         case .hosts: return "list of host names; in the variable: separated by commas"

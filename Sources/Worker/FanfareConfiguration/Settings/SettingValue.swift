@@ -21,7 +21,10 @@ struct GivenValue {
 
     var text: String {
         // Paths follow an origin, and begin with a slash themselves.
-        if case .origin = kind, value.text.hasSuffix("/") { return String(value.text.dropLast()) }
+        switch kind {
+        case .origin, .collector: if value.text.hasSuffix("/") { return String(value.text.dropLast()) }
+        default: break
+        }
         return value.text
     }
 
@@ -84,8 +87,12 @@ extension ConfiguredFile: SettingValue {
     static var kind: Setting.Kind { .file }
 
     init(_ given: GivenValue) {
-        var folder = ""
-        if case .file = given.value.source { folder = given.directory }
+        let folder =
+            switch given.value.source {
+            case .file: given.directory
+            case .projectFile(_, let folder, _): folder
+            case .flag, .environment: ""
+            }
         self.init(name: given.path + given.value.place, path: given.text, folder: folder)
     }
 }

@@ -24,6 +24,7 @@ struct ValueRules {
             return choices.contains(value.text)
                 ? nil : "\(Self.shown(value.text)) is none of \(choices.joined(separator: ", "))"
         case .origin: return hosts.refusal(of: value.text, allowsPath: false)
+        case .collector: return hosts.refusal(ofCollector: value.text)
         case .host: return hosts.refusal(ofHost: value.text)
         case .digits: return Self.digits(value.text)
         case .redisURL: return Self.redisURL(value.text)
@@ -95,7 +96,7 @@ extension Setting.Kind {
     /// The expected form of a value, for messages about a wrong one.
     fileprivate var expectation: String {
         switch self {
-        case .redisURL, .origin, .proxy: return "a URL"
+        case .redisURL, .origin, .collector, .proxy: return "a URL"
         case .host, .hosts: return "a host name"
         case .integer, .digits: return "a number"
         case .address: return "an address"
