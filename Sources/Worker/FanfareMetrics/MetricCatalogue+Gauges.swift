@@ -59,6 +59,10 @@ extension MetricCatalogue {
         "Entries of the results stream that the slowest consumer group has not acknowledged; 0 without a group."
     )
     public static let paused = shared("fanfare_project_paused", "1 while an operator has paused the project.")
+    public static let unreachable = shared(
+        "fanfare_project_unreachable",
+        "1 if no worker that tries reaches FCM or the token endpoint. What waits goes on by itself."
+    )
     public static let blocked = shared(
         "fanfare_project_blocked",
         "1 while the project cannot send until an operator acts, for example after refused credentials."
@@ -74,7 +78,7 @@ extension MetricCatalogue {
     static let fleet = [
         recipientsWaiting, recipientsRetrying, entriesWaiting, oldestWait, drain, fanoutsWaiting, fanoutActive,
         fanoutEpoch, cooldown, permits, permitRate, quota, deadJobs, jobsOpen, jobsParked, jobsScheduled,
-        resultsUnread, paused, blocked, pressure, workersAlive,
+        resultsUnread, paused, unreachable, blocked, pressure, workersAlive,
     ]
 
     // MARK: Process
@@ -111,6 +115,16 @@ extension MetricCatalogue {
         labels: [],
         "1 while a quorum of the Sentinels names the primary in use; only with Sentinels."
     )
+    public static let configRefused = gauge(
+        "fanfare_config_refused",
+        labels: [],
+        "1 while the configuration on disk, or a file in projects_dir, is refused and the worker runs under its last good state."
+    )
+    public static let configLoaded = gauge(
+        "fanfare_config_loaded_timestamp_seconds",
+        labels: [],
+        "Unix time at which the worker took up its configuration."
+    )
     public static let loopTurn = gauge(
         "fanfare_loop_turn_seconds",
         labels: [],
@@ -132,6 +146,6 @@ extension MetricCatalogue {
 
     static let process = [
         fleetAge, inFlight, connections, concurrencyLimit, unwritten, credentialsReady, redisConnected,
-        sentinelsAgree, loopTurn, buildInfo, cpu, memory, openFiles, startTime,
+        sentinelsAgree, configLoaded, configRefused, loopTurn, buildInfo, cpu, memory, openFiles, startTime,
     ]
 }

@@ -117,6 +117,11 @@ public enum MetricCatalogue {
         labels: [],
         "Connections to Redis that were opened after one was lost."
     )
+    public static let configReloads = counter(
+        "fanfare_config_reloads_total",
+        labels: [.init("result", ["accepted", "refused"])],
+        "Changed configurations that the worker read while it ran. refused: it was refused, or a file in projects_dir was."
+    )
     public static let adminRequests = counter(
         "fanfare_admin_requests_total",
         labels: [
@@ -126,9 +131,16 @@ public enum MetricCatalogue {
         "Requests to the admin address."
     )
 
+    public static let telemetry = counter(
+        "fanfare_telemetry_items_total",
+        labels: [.init("signal", ["spans", "metrics"]), .init("outcome", ["exported", "dropped", "failed"])],
+        "Spans, and points of metrics, for the OTLP collector. exported: the collector accepted them; dropped: the queue "
+            + "was full; failed: the collector refused them, or could not be reached in time."
+    )
+
     static let counters = [
         sends, results, failures, retries, maybeDuplicates, refusals, jobs, batches, takeovers, repairs,
-        redisErrors, redisReconnects, adminRequests,
+        redisErrors, redisReconnects, configReloads, adminRequests, telemetry,
     ]
 
     // MARK: Histograms, in seconds

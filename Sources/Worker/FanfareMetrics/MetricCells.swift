@@ -40,7 +40,7 @@ public final class GaugeCell: Sendable {
 /// A histogram with fixed buckets.
 public final class HistogramCell: Sendable {
     /// Upper bounds, ascending.
-    let bounds: [Double]
+    package let bounds: [Double]
     /// One for each bound, and one for values above all bounds.
     private let counts: [CounterCell]
     private let sum = GaugeCell()
@@ -59,15 +59,18 @@ public final class HistogramCell: Sendable {
         sum.add(value * Double(times))
     }
 
-    struct Reading: Equatable {
+    /// Observations in each bucket; the last one has those above all bounds.
+    public var bucketCounts: [Int] { counts.map(\.value) }
+
+    package struct Reading: Equatable {
         /// Observations up to each bound, and the number of all.
-        var cumulative: [Int]
-        var sum: Double
-        var count: Int { cumulative.last ?? 0 }
+        package var cumulative: [Int]
+        package var sum: Double
+        package var count: Int { cumulative.last ?? 0 }
     }
 
     /// A consistent reading of buckets and count. The sum may include later observations.
-    var reading: Reading {
+    package var reading: Reading {
         var total = 0
         let cumulative = counts.map { cell in
             total += cell.value

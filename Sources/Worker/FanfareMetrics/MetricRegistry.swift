@@ -10,18 +10,18 @@ public final class MetricRegistry: Sendable {
 
     private static let overflow = "overflow"
 
-    typealias Pair = (name: String, value: String)
+    package typealias Pair = (name: String, value: String)
 
-    struct Series {
-        let pairs: [Pair]
-        let cell: any AnyObject & Sendable
+    package struct Series {
+        package let pairs: [Pair]
+        package let cell: any AnyObject & Sendable
     }
 
-    struct Family {
-        let name: String
-        let kind: Metric.Kind
-        let help: String
-        var series: [[String]: Series] = [:]
+    package struct Family {
+        package let name: String
+        package let kind: Metric.Kind
+        package let help: String
+        package fileprivate(set) var series: [[String]: Series] = [:]
     }
 
     private struct State {
@@ -112,10 +112,22 @@ public final class MetricRegistry: Sendable {
         }
     }
 
+    /// Removes every series of a project that is no longer served.
+    public func removeProject(_ project: String) {
+        state.withLock { state in
+            for (name, family) in state.families {
+                for (key, series) in family.series
+                where series.pairs.contains(where: { $0.name == "project" && $0.value == project }) {
+                    state.families[name]?.series[key] = nil
+                }
+            }
+        }
+    }
+
     // MARK: Reading
 
     /// All metrics with a series: those of the catalogue in its order, then the others by name.
-    func read() -> [Family] {
+    package func read() -> [Family] {
         let collectors = state.withLock { $0.collectors }
         for collector in collectors { collector() }
         let families = state.withLock { $0.families }

@@ -18,7 +18,7 @@ import Testing
     private static func all() throws -> [URL] {
         let pages = "Sources/Worker/FanfareWorker/Fanfare.docc"
         return try files("ops/prometheus", ["yaml"]) + files("ops/grafana", ["json"])
-            + files("ops/kubernetes", ["yaml"])
+            + files("ops/kubernetes/components/keda", ["yaml"])
             + files(pages, ["md"]) + files(pages + "/Runbook", ["md"])
     }
 
@@ -83,7 +83,7 @@ import Testing
     @Test func fleetGaugesAreNeverSummed() throws {
         let files =
             try Self.files("ops/prometheus", ["yaml"]) + Self.files("ops/grafana", ["json"])
-            + Self.files("ops/kubernetes", ["yaml"])
+            + Self.files("ops/kubernetes/components/keda", ["yaml"])
         for file in files {
             for match in try Self.text(file).matches(
                 of: /(?:sum|avg|count)(?: *(?:by|without) *\([^()]*\))? *\( *(fanfare_[a-z0-9_]+)/

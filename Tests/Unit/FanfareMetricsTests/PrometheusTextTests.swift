@@ -56,6 +56,16 @@ import Testing
         #expect(PrometheusText.escaped("a\\b\n\"c\"") == "a\\\\b\\n\"c\"")
     }
 
+    @Test func seriesOfARemovedProjectAreGone() {
+        let registry = MetricRegistry()
+        registry.gauge(MetricCatalogue.inFlight, "gone").set(1)
+        registry.gauge(MetricCatalogue.inFlight, "kept").set(1)
+        registry.counter(MetricCatalogue.redisErrors).add()
+        registry.removeProject("gone")
+        let text = PrometheusText.render(registry)
+        #expect(!text.contains("gone") && text.contains("kept") && text.contains("fanfare_redis_errors_total 1"))
+    }
+
     @Test func seriesBeyondTheLimitShareOneSeries() {
         let registry = MetricRegistry()
         for project in 0..<MetricRegistry.maxSeries + 50 {

@@ -1,0 +1,66 @@
+internal import FanfareJSON
+internal import FanfareModel
+internal import Tracing
+
+/// What a collector's answer, or the lack of one, means.
+struct CollectorReply: Equatable {
+    var answer: ExportMachine.Answer
+    /// Spans or points that the collector rejected from a request that it accepted.
+    var rejected = 0
+    /// Why something was not taken, for the log; nil if everything was.
+    var problem: String?
+
+    /// - Parameter nowMs: Unix milliseconds, for a `Retry-After` that is a date.
+    init(_ outcome: RequestOutcome, nowMs: Int64) {
+        switch outcome {
+        case .answered(let answer): self.init(answer, nowMs: nowMs)
+        case .unsent(let reason), .refused(let reason), .ambiguous(let reason):
+            self.init(answer: .unavailable(retryAfterMs: nil), problem: RawError.clean(reason))
+        case .stanza:
+            self.init(answer: .refused, problem: "not an HTTP answer")
+        }
+    }
+
+    private init(answer: ExportMachine.Answer, problem: String) {
+        self.answer = answer
+        self.problem = problem
+    }
+
+    private init(_ http: HTTPAnswer, nowMs: Int64) {
+        switch http.status {
+        case 200..<300:
+            answer = .accepted
+            readPartialSuccess(http)
+        case 408, 429, 502, 503, 504:
+            let wait = http.retryAfter.flatMap {
+                RetryAfterParser.milliseconds($0, date: http.date, nowMs: nowMs)
+            }
+            answer = .unavailable(retryAfterMs: wait)
+            problem = "status \(http.status)"
+        default:
+            answer = .refused
+            problem = "status \(http.status)"
+        }
+    }
+
+    private mutating func readPartialSuccess(_ http: HTTPAnswer) {
+        guard http.isComplete,
+            let value = try? JSONParser.parse(http.body, limits: JSONLimits(maxDepth: 8, maxBytes: 65_536)),
+            let partial = value.object?["partialSuccess"]?.object
+        else { return }
+        let counts = ["rejectedSpans", "rejectedDataPoints"].compactMap { partial[$0] }
+        // 64-bit integers are strings in protobuf's JSON; some collectors write numbers.
+        let rejected = counts.compactMap { $0.number?.wholeInt64 ?? $0.string.flatMap { Int64($0) } }.first ?? 0
+        self.rejected = Int(min(max(0, rejected), 1_000_000_000))
+        let message = RawError.clean(partial["errorMessage"]?.string ?? "")
+        if self.rejected > 0 || !message.isEmpty {
+            problem = "\(self.rejected) rejected: \(message)"
+        }
+    }
+}
+
+/// The time of day.
+enum DaytimeClock {
+    /// Unix milliseconds.
+    static var nowMs: Int64 { Int64(clamping: DefaultTracerClock.now.nanosecondsSinceEpoch / 1_000_000) }
+}
