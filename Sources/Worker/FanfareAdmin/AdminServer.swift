@@ -3,7 +3,6 @@ internal import FanfareHTTP
 public import FanfareModel
 internal import Glibc
 internal import HTTPTypes
-internal import Hummingbird
 internal import HummingbirdCore
 public import Logging
 internal import NIOCore
@@ -39,7 +38,15 @@ public struct AdminServer: Sendable {
     /// - Throws: a `ListenError` if it cannot listen.
     public func run(onListening: @escaping @Sendable (ListenAddress) -> Void) async throws {
         let responder = responder
-        let callback = CallbackResponder<BasicRequestContext> { request, _ in
+        // Suppress the server's own log records.
+        var quiet = logger
+        quiet.logLevel = .critical
+        let server = HTTPServer(
+            address: try bindAddress(),
+            configuration: .limited(connections: Self.maxConnections, idleSeconds: 30),
+            logger: quiet,
+            onListening: { [address] channel in onListening(Self.listening(address, channel)) }
+        ) { request, _ in
             let answer = responder.answer(
                 AdminResponder.Request(
                     method: request.method.rawValue,
@@ -50,20 +57,8 @@ public struct AdminServer: Sendable {
             )
             return Self.response(answer, isHead: request.method == .head)
         }
-        // Suppress the server's own log records.
-        var quiet = logger
-        quiet.logLevel = .critical
-        let application = Application(
-            responder: callback,
-            server: .http1(configuration: .limited(connections: Self.maxConnections, idleSeconds: 30)),
-            configuration: ApplicationConfiguration(address: try bindAddress()),
-            onServerRunning: { [address] channel in
-                onListening(Self.listening(address, channel))
-            },
-            logger: quiet
-        )
         do {
-            try await application.run()
+            try await server.run()
         } catch {
             throw ListenError(error, address: address.description) ?? error
         }

@@ -105,6 +105,21 @@ import Testing
         #expect(right.hasPrefix("HTTP/1.1 200"))
     }
 
+    /// RFC 9110, section 6.6.1: a server with a clock dates its answers.
+    @Test func everyAnswerIsDated() async throws {
+        let port = try await Self.startOnAPort()
+        for path in ["healthz", "missing"] {
+            let before = Int64(Date().timeIntervalSince1970) * 1_000
+            let lines = try await Self.curl("http://127.0.0.1:\(port)/\(path)").split(separator: "\r\n")
+            let dates = lines.filter { $0.lowercased().hasPrefix("date: ") }.map {
+                HTTPDate.milliseconds($0.utf8.dropFirst(6))
+            }
+            try #require(dates.count == 1)
+            let date = try #require(dates[0])
+            #expect(date >= before && date <= Int64(Date().timeIntervalSince1970 * 1_000))
+        }
+    }
+
     @Test func unixSocketIsForOwnerAndGroupAndNotReplaced() async throws {
         let folder = try TemporaryFolder()
         let path = folder.file("admin.sock")
