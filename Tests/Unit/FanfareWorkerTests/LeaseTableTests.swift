@@ -38,8 +38,21 @@ import Testing
     @Test func projectsHaveLeasesOfTheirOwn() {
         leases.hold("p", until: 10)
         leases.lost("q")
-        leases.setInFlight(7, in: "p")
+        leases.setReport(WorkerReport(inFlight: 7), in: "p")
         #expect(leases.name(in: "p") == "w.z.1" && leases.name(in: "q") == "w.z.2")
-        #expect(leases.inFlight(in: "p") == 7 && leases.inFlight(in: "q") == 0)
+        #expect(leases.report(in: "p").inFlight == 7 && leases.report(in: "q").inFlight == 0)
+    }
+
+    /// A name of the project never comes back: batches of the old one may belong to others.
+    @Test func closedProjectKeepsItsGeneration() {
+        leases.open("p")
+        leases.open("q")
+        leases.hold("p", until: 10)
+        leases.setReport(WorkerReport(inFlight: 7), in: "p")
+        leases.close("p")
+        #expect(leases.projects == ["q"] && leases.held.isEmpty && leases.validUntil("p") == 0)
+        #expect(leases.report(in: "p") == WorkerReport())
+        leases.open("p")
+        #expect(leases.name(in: "p") == "w.z.2" && leases.projects == ["p", "q"])
     }
 }

@@ -43,6 +43,36 @@ import Testing
         #expect(lines.contains("fanfare_send_latency_seconds_count{project=\"p\",transport=\"management\"} 0"))
     }
 
+    @Test func historyHasTheCountsOfSends() {
+        let meters = ProjectMeters(project: "p", transport: .v1, registry: registry)
+        #expect(meters.historyTotals.values.allSatisfy { $0 == 0 })
+        let sent = Verdict.sent(messageID: "m", canonical: nil)
+        for milliseconds: UInt64 in [1, 30, 30, 90_000] {
+            meters.count(.answered([sent], isManagement: false, afterNs: milliseconds * 1_000_000))
+        }
+        meters.count(.answered([.managed(group: "g")], isManagement: true, afterNs: 1_000_000))
+        meters.count(.finished(.sent, nil, maybeDup: false))
+        for error in [ErrorCode.internalError, .internalError, .transport] {
+            meters.count(.finished(.failed, error, maybeDup: false))
+        }
+        meters.count(.finished(.cancelled, nil, maybeDup: false))
+        for cause in [Retry.Cause.unsent, .answered] { meters.count(.retried(cause, delayMs: 1)) }
+        let expected: [String: Int64] = [
+            "sent": 1, "failed": 3, "retries": 2, "error.INTERNAL": 2, "error.TRANSPORT": 1, "latency.0": 1,
+            "latency.3": 2, "latency.12": 1,
+        ]
+        #expect(HistoryRecord(counts: meters.historyTotals).counts == expected)
+    }
+
+    /// Redis keeps counts by the number of the bucket, which every version must understand alike.
+    @Test func bucketsOfTheHistoryAreThoseOfTheMetric() {
+        guard case .histogram(let bounds) = MetricCatalogue.sendLatency.kind else {
+            Issue.record("no histogram")
+            return
+        }
+        #expect(HistoryRecord.latencyBoundsMs == bounds.map { ($0 * 1_000).rounded() })
+    }
+
     @Test func refusedRequestIsCountedOnceForAllItsRecipients() {
         let meters = ProjectMeters(project: "p", transport: .legacy, registry: registry)
         let outage = (0..<1_000).map { _ in retry(.recipient, status: 503) }

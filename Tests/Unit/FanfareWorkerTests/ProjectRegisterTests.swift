@@ -19,9 +19,10 @@ import Testing
                 configuration: WorkerConfiguration(
                     settings: Configuration(),
                     redis: RedisDeployment(server.endpoint),
-                    projects: ["a", "b"].map { .init(settings: .init(id: $0)) },
+                    projects: [],
                     name: "w"
                 ),
+                projects: ["a", "b"],
                 logger: heard.logger
             )
             register.start()

@@ -9,6 +9,13 @@ final class Quarantine {
 
     init(projects: [String]) { gate = QuarantineGate(projects: projects) }
 
+    func add(_ project: String) { gate.add(project) }
+
+    func remove(_ project: String) {
+        handle(.leave(project))
+        if let next = gate.remove(project) { onBegin(next) }
+    }
+
     func handle(_ event: QuarantineGate.Event) {
         if let project = gate.handle(event) { onBegin(project) }
     }

@@ -33,10 +33,11 @@ struct RequestHeaders {
     ///   - authorization: the header's value.
     ///   - isOAuth: adds the header without which management requests refuse an access token.
     ///   - senderID: identifies the project in group requests; empty if it is not configured.
-    init(authorization: String, isOAuth: Bool, senderID: String) {
-        let authorization = "Authorization: \(authorization)"
-        json = [authorization, "Content-Type: application/json; charset=utf-8"]
-        form = [authorization, "Content-Type: application/x-www-form-urlencoded;charset=UTF-8"]
+    ///   - quotaProject: the project that is billed for the requests; nil for the credential's own.
+    init(authorization: String, isOAuth: Bool, senderID: String, quotaProject: String? = nil) {
+        let common = ["Authorization: \(authorization)"] + (quotaProject.map { ["x-goog-user-project: \($0)"] } ?? [])
+        json = common + ["Content-Type: application/json; charset=utf-8"]
+        form = common + ["Content-Type: application/x-www-form-urlencoded;charset=UTF-8"]
         management =
             json + (isOAuth ? ["access_token_auth: true"] : []) + (senderID.isEmpty ? [] : ["project_id: \(senderID)"])
     }
@@ -73,6 +74,29 @@ final class ServerKeyCredential: CredentialSource {
     func refused(_ generation: Int) {}
     func renew(_ generation: Int) {}
     func retryFailed() { refusal = nil }
+    func start() {}
+    func close() {}
+}
+
+/// The credential of a project whose file was deleted while the worker ran: no send begins, and the first one blocks the
+/// project.
+final class LostCredential: CredentialSource {
+    let projectID: String? = nil
+    let generation = 0
+    let headers = RequestHeaders(authorization: "", isOAuth: false, senderID: "")
+    let isStuck = false
+    var onChange: () -> Void = {}
+    private let failure: Failure
+
+    /// - Parameter reason: such as `credentials: the file was deleted`.
+    init(_ reason: String) {
+        failure = Failure(error: .thirdPartyAuthError, action: .fixCredentials, rawError: reason, httpStatus: 0)
+    }
+
+    func readiness() -> SendGate.Credential { .failed(failure) }
+    func refused(_ generation: Int) {}
+    func renew(_ generation: Int) {}
+    func retryFailed() {}
     func start() {}
     func close() {}
 }

@@ -6,41 +6,48 @@ internal import FanfareModel
 internal import Logging
 internal import OpenSSLKit
 
-/// Keeps a project's OAuth access token: fetches it five minutes early, one request at a time. ``CredentialMachine`` and
-/// ``TokenEndpointClock`` decide; this class signs and sends the requests.
+/// Keeps a project's OAuth access token: fetches it five minutes early, one exchange at a time. ``CredentialMachine``,
+/// ``TokenExchange`` and ``TokenEndpointClock`` decide; this class has files read, signs and sends the requests.
 final class TokenRefresher: CredentialSource {
     private let project: ProjectContext
-    private let account: ServiceAccount
-    private let signer: RS256Signer
-    private let lanes: LanePool
+    private let credential: Credential
+    /// nil for a credential that signs nothing.
+    private let signer: RS256Signer?
+    private let endpoints: TokenEndpoints
+    private let reader: SubjectTokenReader
     private var machine = CredentialMachine()
-    private var nextTag: UInt64 = 0
+    private var exchange: TokenExchange
     private var clock = TokenEndpointClock()
     private var lifetimeWarnings = LogThrottle(seconds: 60)
 
     private(set) var generation = 0
     private(set) var headers: RequestHeaders
-    var projectID: String? { account.projectID }
+    var projectID: String? { credential.projectID }
 
     var onChange: () -> Void = {}
 
-    /// - Parameter file: the bytes of the service account file.
-    /// - Throws: why the file or its key cannot be used.
-    init(project: ProjectContext, file: [UInt8], origin: OriginConfiguration) throws {
+    /// - Throws: why the credential's key cannot be used.
+    init(project: ProjectContext, credential: Credential, origin: OriginConfiguration) throws {
         self.project = project
-        account = try ServiceAccount.parse(file)
-        signer = try RS256Signer(pem: account.privateKey)
+        self.credential = credential
+        signer = try credential.privateKey.map { try RS256Signer(pem: $0) }
+        exchange = TokenExchange(credential, nowSeconds: 0)
         headers = RequestHeaders(authorization: "", isOAuth: true, senderID: "")
-        lanes = LanePool(loop: project.loop, configuration: origin)
-        lanes.onCompletion = { [weak self] _, outcome in self?.completed(outcome) }
+        endpoints = TokenEndpoints(loop: project.loop, origin: origin)
+        reader = SubjectTokenReader(loop: project.loop)
+        endpoints.onCompletion = { [weak self] outcome in self?.completed(outcome) }
     }
 
     func start() {
+        project.logger.info("The project's identity.", metadata: ["credential": "\(credential)"])
         poll()
-        project.loop.every(milliseconds: 1_000) { [weak self] in self?.poll() }
+        project.every(milliseconds: 1_000) { [weak self] in self?.poll() }
     }
 
-    func close() { lanes.close() }
+    func close() {
+        endpoints.close()
+        reader.close()
+    }
 
     func readiness() -> SendGate.Credential {
         poll()
@@ -61,71 +68,106 @@ final class TokenRefresher: CredentialSource {
     func retryFailed() { machine.forceRetry() }
 
     private func poll() {
-        if machine.beginFetchIfDue(nowMs: SystemClock.bootMs) { fetch() }
+        guard machine.beginFetchIfDue(nowMs: SystemClock.bootMs) else { return }
+        let unixMs = clock.sign(nowMs: SystemClock.bootMs, machineUnixMs: SystemClock.nowMs)
+        exchange = TokenExchange(credential, nowSeconds: unixMs / 1_000)
+        perform(exchange.start(), after: nil)
     }
 
-    private func fetch() {
-        // About a millisecond of CPU once an hour: not worth a thread to hand the key to.
-        let unixMs = clock.sign(nowMs: SystemClock.bootMs, machineUnixMs: SystemClock.nowMs)
-        let input = TokenRequest.signingInput(account: account, nowSeconds: unixMs / 1_000)
-        do {
-            let signature = try signer.sign(input)
-            nextTag += 1
-            var request = HTTPRequest(
-                tag: nextTag,
-                method: .post,
-                url: account.tokenURI,
-                headers: ["Content-Type: application/x-www-form-urlencoded"],
-                body: TokenRequest.body(signingInput: input, signature: signature),
-                timeoutMs: project.configuration.requestTimeoutMs
-            )
-            // The clock is corrected by it.
-            request.asksForDate = true
-            lanes.send(request)
+    // MARK: One exchange
+
+    /// Performs an action and those that follow from it, up to the next request or file, or the end of the exchange.
+    ///
+    /// - Parameter answer: the HTTP answer that led to the action; nil if none did.
+    private func perform(_ first: TokenExchange.Action, after answer: HTTPAnswer?) {
+        var action = first
+        while true {
+            switch action {
+            case .readFile(let path): return read(path)
+            case .sign(let input): action = sign(input)
+            case .send(let call): return endpoints.send(call, timeoutMs: project.configuration.requestTimeoutMs)
+            case .granted(let token): return granted(token)
+            case .failed(let error): return failed(error, answer)
+            }
+        }
+    }
+
+    private func read(_ path: String) {
+        reader.read(path, timeoutMs: project.configuration.requestTimeoutMs) { [weak self] answer in
+            guard let self else { return }
+            switch answer {
+            case .read(let bytes): perform(exchange.fileRead(bytes), after: nil)
+            case .failed(let problem): perform(exchange.fileRead(nil, problem: problem), after: nil)
+            }
+        }
+    }
+
+    /// Takes about a millisecond of CPU once an hour: not worth a thread to hand the key to.
+    private func sign(_ input: [UInt8]) -> TokenExchange.Action {
+        guard let signer else { return .failed(TokenError(signing: "there is none")) }
+        do throws(OpenSSLError) {
+            return exchange.signed(try signer.sign(input))
         } catch {
-            machine.fetchRefused(reason: "the private key cannot sign: \(error)", nowMs: SystemClock.bootMs)
-            onChange()
+            return .failed(TokenError(signing: "\(error)"))
         }
     }
 
     private func completed(_ outcome: RequestOutcome) {
-        let nowMs = SystemClock.bootMs
         guard case .answered(let answer) = outcome else {
-            project.logger.warning("The token endpoint cannot be reached.", metadata: ["outcome": "\(outcome)"])
-            machine.fetchDelayed(nowMs: nowMs)
+            project.observe(outcome, of: .tokenEndpoint)
+            machine.fetchDelayed(nowMs: SystemClock.bootMs, jitter: .random(in: 0...1))
             return onChange()
         }
-        switch TokenRequest.parse(answer) {
-        case .success(let token):
-            clock.accepted()
-            warn(of: token)
-            machine.fetched(lifetimeMs: token.lifetimeMs, nowMs: nowMs)
-            if case .ready(let current) = machine.readiness(nowMs: nowMs) { generation = current }
-            headers = RequestHeaders(
-                authorization: "Bearer \(token.value)",
-                isOAuth: true,
-                senderID: project.project.senderID ?? ""
-            )
-        case .failure(let error) where error.isRetryable:
-            project.logger.warning(
-                "The token endpoint refuses for now; the token is fetched again later.",
-                metadata: ["error": "\(error)"]
-            )
-            machine.fetchDelayed(nowMs: nowMs)
-        case .failure(let error) where error.code == "invalid_grant" && correctClock(by: answer, nowMs: nowMs):
+        // An answer of an earlier step does not end the outage of a later one.
+        if exchange.isLast { project.observe(outcome, of: .tokenEndpoint) }
+        perform(exchange.answered(answer, unixMs: SystemClock.nowMs), after: answer)
+    }
+
+    private func granted(_ token: AccessToken) {
+        let nowMs = SystemClock.bootMs
+        clock.accepted()
+        warn(of: token)
+        machine.fetched(lifetimeMs: token.lifetimeMs, nowMs: nowMs)
+        if case .ready(let current) = machine.readiness(nowMs: nowMs) { generation = current }
+        headers = RequestHeaders(
+            authorization: "Bearer \(token.value)",
+            isOAuth: true,
+            senderID: project.project.senderID ?? "",
+            quotaProject: credential.quotaProjectID
+        )
+        onChange()
+    }
+
+    /// - Parameter answer: the answer that holds the error; nil if none does.
+    private func failed(_ error: TokenError, _ answer: HTTPAnswer?) {
+        let nowMs = SystemClock.bootMs
+        let jitter = Double.random(in: 0...1)
+        if error.endpoint == .assertion, error.code == "invalid_grant", let answer, correctClock(by: answer, nowMs) {
             machine.fetchAgain()
             return poll()
-        case .failure(let error) where error.isAboutTime:
-            // Other workers' clocks may be right, so the credential has not failed.
-            clock.reset()
-            project.logger.error(
-                "The token endpoint refuses this machine's time, so this worker sends nothing: set its clock by NTP.",
-                metadata: ["error": "\(error)", "machine_time_ms": "\(SystemClock.nowMs)"]
+        }
+        switch error.kind {
+        case .retry:
+            project.logger.warning(
+                "There is no new access token for now; it is fetched again later.",
+                metadata: ["error": "\(error.sentence)"]
             )
-            machine.fetchDelayed(nowMs: nowMs)
-        case .failure(let error):
-            project.logger.error("The token endpoint refused the credential.", metadata: ["error": "\(error)"])
-            machine.fetchRefused(reason: "\(error)", nowMs: nowMs)
+            let wait = answer?.retryAfter.flatMap {
+                RetryAfterParser.milliseconds($0, date: answer?.date, nowMs: SystemClock.nowMs)
+            }
+            machine.fetchDelayed(nowMs: nowMs, jitter: jitter, retryAfterMs: wait)
+        case .worker:
+            // Other workers may be right, so the credential has not failed. Operators see it as an outage.
+            if error.isAboutTime { clock.reset() }
+            project.observe(.unsent(reason: error.sentence), of: .tokenEndpoint)
+            project.logger.error(
+                "This worker gets no access token, so it sends nothing.",
+                metadata: ["error": "\(error.sentence)", "machine_time_ms": "\(SystemClock.nowMs)"]
+            )
+            machine.fetchDelayed(nowMs: nowMs, jitter: jitter)
+        case .blocked:
+            project.logger.error("The credential was refused.", metadata: ["error": "\(error.sentence)"])
+            machine.fetchRefused(reason: error.sentence, nowMs: nowMs, jitter: jitter)
         }
         onChange()
     }
@@ -140,7 +182,7 @@ final class TokenRefresher: CredentialSource {
     }
 
     /// - Returns: whether a new request will be signed by another time than the refused one.
-    private func correctClock(by answer: HTTPAnswer, nowMs: Int64) -> Bool {
+    private func correctClock(by answer: HTTPAnswer, _ nowMs: Int64) -> Bool {
         let endpointUnixMs = answer.date.flatMap { HTTPDate.milliseconds($0.utf8) }
         guard let aheadMs = clock.correct(endpointUnixMs: endpointUnixMs, nowMs: nowMs) else { return false }
         project.logger.warning(

@@ -10,9 +10,10 @@ final class StreamReader {
     private let loop: EventLoop
     private let connection: RedisConnection
     private let consumer: String
-    private let projects: [ProjectRunner]
+    /// By their streams' places in the plan. The place of a project that was removed is empty until another one takes it.
+    private var projects: [ProjectRunner?] = []
     private let logger: Logger
-    private var plan: ReadPlan
+    private var plan = ReadPlan(streams: 0)
 
     /// Bytes of an answer that may hold several entries. With the limit of a single one, several
     /// unexpectedly large entries would be held together.
@@ -24,15 +25,28 @@ final class StreamReader {
         loop: EventLoop,
         connection: RedisConnection,
         consumer: String,
-        projects: [ProjectRunner],
         logger: Logger
     ) {
         self.loop = loop
         self.connection = connection
         self.consumer = consumer
-        self.projects = projects
         self.logger = logger
-        plan = ReadPlan(streams: projects.count)
+    }
+
+    func add(_ runner: ProjectRunner) {
+        if let place = projects.firstIndex(where: { $0 == nil }) {
+            projects[place] = runner
+            plan.restart(stream: place)
+        } else {
+            projects.append(runner)
+            plan.addStream()
+        }
+    }
+
+    /// Entries that a read in flight brings stay pending: the next runner of the project reads them first.
+    func remove(_ runner: ProjectRunner) {
+        guard let place = projects.firstIndex(where: { $0 === runner }) else { return }
+        projects[place] = nil
     }
 
     /// The last read of all streams found nothing, and no later read found anything.
@@ -56,6 +70,7 @@ final class StreamReader {
 
     private var demands: [ReadPlan.Demand] {
         projects.map { runner in
+            guard let runner else { return .none }
             var demand = runner.intake.demand
             if !runner.isReady { (demand.room, demand.isFull) = (0, false) }
             demand.isReclaiming = runner.reclaimer.isClaiming
@@ -74,15 +89,18 @@ final class StreamReader {
                     guard let self else { return }
                     handle(.waited(demands))
                 }
-            case .rereadLeftovers(let index): projects[index].intake.leftoversReread()
-            case .createGroups(let indices): for index in indices { projects[index].registration.createGroup() }
+            case .rereadLeftovers(let index): projects[index]?.intake.leftoversReread()
+            case .createGroups(let indices): for index in indices { projects[index]?.registration.createGroup() }
             }
         }
     }
 
     private func perform(_ read: ReadPlan.Read) {
+        // A place that lost its project since the plan was made is not in `read`: its demand is 0.
+        let runners = read.streams.compactMap { projects[$0] }
+        guard runners.count == read.streams.count else { return handle(.failed(.other)) }
         let command = JobStream.read(
-            read.streams.map { projects[$0].context.keys },
+            runners.map(\.context.keys),
             worker: consumer,
             count: read.count,
             blockMs: read.blockMs,
@@ -92,23 +110,26 @@ final class StreamReader {
         connection.send(command, timeoutMs: (read.blockMs ?? 0) + Self.timeoutMs) { [weak self] result in
             guard let self else { return }
             switch result {
-            case .success(let value): received(value, read)
+            case .success(let value): received(value, read, runners)
             case .failure(let error): failed(error)
             }
         }
     }
 
-    private func received(_ value: RedisValue, _ read: ReadPlan.Read) {
+    /// - Parameter runners: of the streams that were read, when the read began.
+    private func received(_ value: RedisValue, _ read: ReadPlan.Read, _ runners: [ProjectRunner]) {
         let streams = StreamEntry.byStream(value)
-        let entries = read.streams.map { index in
-            streams.first { $0.stream == projects[index].context.keys.jobs }?.entries ?? []
+        let entries = runners.map { runner in
+            streams.first { $0.stream == runner.context.keys.jobs }?.entries ?? []
         }
         let answer = ReadPlan.Answer(
             largest: entries.map { $0.map(\.byteCount).max() ?? 0 },
             last: StreamEntry.lastID(value),
             isEmpty: StreamEntry.isEmpty(value)
         )
-        for (index, entries) in zip(read.streams, entries) { projects[index].intake.receive(entries) }
+        for (runner, entries) in zip(runners, entries) where projects.contains(where: { $0 === runner }) {
+            runner.intake.receive(entries)
+        }
         handle(.answered(answer, demands))
     }
 

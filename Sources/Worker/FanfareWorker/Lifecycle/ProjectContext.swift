@@ -11,16 +11,23 @@ final class ProjectContext {
     let loop: EventLoop
     let redis: ProjectConnection
     let configuration: WorkerConfiguration
-    let project: WorkerConfiguration.Project
+    private(set) var project: WorkerConfiguration.Project
     let keys: ProjectKeys
     let leases: LeaseTable
     let logger: Logger
 
+    /// Whether FCM and the token endpoint can be reached.
+    var reachability = Reachability()
     /// The decisions on sends, performed by ``SendDriver``.
     var machine: SendMachine
     let quarantine: Quarantine
+    let registration: WorkerRegistration
     let registry: MetricRegistry
     let meters: ProjectMeters
+    /// Whether this is the first project on its connection: all projects of a server share its memory, and one reports it.
+    var isFirst = false
+    /// Timers that last until ``close()``.
+    private var timers: [TimerID] = []
 
     init(
         loop: EventLoop,
@@ -33,6 +40,7 @@ final class ProjectContext {
         logger: Logger
     ) {
         self.registry = registry
+        registration = WorkerRegistration(configuration)
         meters = ProjectMeters(project: project.id, transport: project.transport, registry: registry)
         machine = SendMachine(
             SendMachine.Settings(configuration, project),
@@ -91,6 +99,24 @@ final class ProjectContext {
         Instant(monotonicNs: loop.now, projectMs: nowMs, projectClockOffsetMs: projectClockOffsetMs)
     }
 
+    // MARK: Life
+
+    /// Runs `body` again and again until ``close()``.
+    func every(milliseconds interval: Int64, _ body: @escaping () -> Void) {
+        timers.append(loop.every(milliseconds: interval, body))
+    }
+
+    func close() {
+        for timer in timers { loop.cancel(timer) }
+        timers = []
+    }
+
+    /// Takes up new settings of the pace; see `ReloadPlan`.
+    func update(_ project: WorkerConfiguration.Project) {
+        self.project = project
+        machine.settings.quotaPerMinute = project.quotaPerMinute
+    }
+
     // MARK: The gate
 
     /// Redis answers, and this worker's batches were compared on this connection.
@@ -100,6 +126,12 @@ final class ProjectContext {
     }
 
     var isDraining: Bool { machine.gate.isDraining }
+
+    /// Learns from the outcome of a request to a service.
+    func observe(_ outcome: RequestOutcome, of service: Reachability.Service) {
+        reachability.observe(outcome, of: service, nowMs: wallMs, now: loop.now)
+    }
+
     /// Why workers accept no more jobs; nil if they do.
     var pressure: String? { machine.gate.pressure }
 }
@@ -118,6 +150,6 @@ extension SendMachine.Settings {
         flushMs = configuration.flushMs
         quotaPerMinute = project.quotaPerMinute
         retryPercent = configuration.retryPercent
-        canRefreshCredential = project.serviceAccount != nil
+        canRefreshCredential = project.credential != nil
     }
 }

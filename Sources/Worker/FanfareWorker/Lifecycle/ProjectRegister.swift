@@ -13,7 +13,7 @@ final class ProjectRegister {
 
     private static let pauseMs: Int64 = 1_000
 
-    init(loop: EventLoop, configuration: WorkerConfiguration, logger: Logger) {
+    init(loop: EventLoop, configuration: WorkerConfiguration, projects: [String], logger: Logger) {
         self.loop = loop
         self.logger = logger
         let key = ProjectKeys.projects(prefix: configuration.prefix)
@@ -25,7 +25,7 @@ final class ProjectRegister {
             tls: configuration.tls
         )
         var command = RedisCommand("SADD", key)
-        for project in configuration.projects { command.append(project.id) }
+        for project in projects { command.append(project) }
         self.command = command
     }
 

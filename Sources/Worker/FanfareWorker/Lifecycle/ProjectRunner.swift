@@ -12,28 +12,43 @@ final class ProjectRunner {
     let context: ProjectContext
     let intake: Intake
     let gauges: ProjectGauges
+    private let history: HistoryRecorder
     private let credentials: any CredentialSource
     private let router: TransportRouter
-    private let writer: FlushWriter
+    let writer: FlushWriter
     private let sends: SendDriver
     private let claimer: Claimer
     let reclaimer: Reclaimer
     private let copier: AudienceCopier
     private let janitor: Janitor
     private let stateCheck: StateCheck
+    private let trouble: TroubleReporter
     let registration: Registration
     private let reconciler: Reconciler
     private var link: XMPPLink?
     private var needsSend = false
+    private var turnEnd: TurnEndID?
+    /// Whether the worker ran the project before, under other settings.
+    let isReopened: Bool
+    /// Whether a block may be over, because the project ran before with another credential.
+    private var needsProbe: Bool
+    /// Whether Redis was replaced while the project was closed.
+    private var missedFailover: Bool
 
     var id: String { context.project.id }
 
-    init(context: ProjectContext) throws {
+    /// - Parameter former: what the project's runner before this one left; nil for the first one.
+    init(context: ProjectContext, former: ClosedProject? = nil) throws {
         self.context = context
+        isReopened = former != nil
+        needsProbe = isReopened
+        missedFailover = former?.missedFailover ?? false
         var origin = OriginConfiguration(caFile: context.configuration.caFile, proxy: context.configuration.proxy)
         origin.maxLanes = context.configuration.maxLanes
-        if let file = context.project.serviceAccount {
-            credentials = try TokenRefresher(project: context, file: file, origin: origin)
+        if let reason = context.project.lostCredential {
+            credentials = LostCredential(reason)
+        } else if let credential = context.project.credential {
+            credentials = try TokenRefresher(project: context, credential: credential, origin: origin)
         } else {
             credentials = ServerKeyCredential(context.project)
         }
@@ -44,7 +59,7 @@ final class ProjectRunner {
             project: context,
             credentialProject: credentials.projectID
         )
-        writer = FlushWriter(project: context)
+        writer = FlushWriter(project: context, replayBuffer: former?.replayBuffer)
         sends = SendDriver(project: context, router: router, credentials: credentials, writer: writer)
         claimer = Claimer(project: context, sends: sends)
         intake = Intake(project: context, claimer: claimer, sends: sends)
@@ -52,9 +67,11 @@ final class ProjectRunner {
         copier = AudienceCopier(project: context)
         janitor = Janitor(project: context)
         stateCheck = StateCheck(project: context)
+        trouble = TroubleReporter(project: context, credentials: credentials)
         registration = Registration(project: context)
         reconciler = Reconciler(project: context, claimer: claimer, intake: intake, sends: sends, writer: writer)
         gauges = ProjectGauges(project: context, router: router, credentials: credentials)
+        history = HistoryRecorder(project: context, gauges: gauges)
         if let pool = router.xmpp, let serverKey = credentials as? ServerKeyCredential {
             link = XMPPLink(project: context, pool: pool, credential: serverKey)
         }
@@ -73,18 +90,32 @@ final class ProjectRunner {
         }
         claimer.onCopying = { [weak self] job in self?.copier.copy(job) }
         claimer.onLeaseLost = { [weak self] name in self?.fenced(name: name) }
-        context.redis.onRefused = { [weak self] error in self?.stateCheck.refused(error) }
+        context.redis.onRefused = { [weak self] error in
+            self?.stateCheck.refused(error)
+            self?.trouble.refused(error)
+        }
         copier.onWhole = { [weak self] in self?.claimer.claim(afterMs: 0) }
         registration.onRegistered = { [weak self] newsCursor in
             self?.claimer.plan.registered(newsCursor: newsCursor)
             self?.claimer.claim(afterMs: 0)
         }
         reconciler.onReady = { [weak self] in
-            self?.needsSend = true
-            self?.claimer.claim(afterMs: 0)
+            guard let self else { return }
+            needsSend = true
+            probe()
+            claimer.claim(afterMs: 0)
         }
         writer.onConfirmed = { [weak self] in self?.needsSend = true }
-        context.loop.onTurnEnd { [weak self] in self?.turnEnded() }
+        turnEnd = context.loop.onTurnEnd { [weak self] in self?.turnEnded() }
+    }
+
+    /// Has a blocked project probed at once: the credential that was refused may be another one now. Each comparison
+    /// with Redis repeats the call until it succeeds.
+    private func probe() {
+        guard needsProbe else { return }
+        context.redis.send(FunctionLibrary.probe(context.keys)) { [weak self] result in
+            if case .success = result { self?.needsProbe = false }
+        }
     }
 
     /// Sends once at the turn's end what its confirmations allow. Room that answers have made is filled as they come.
@@ -103,14 +134,14 @@ final class ProjectRunner {
     func start() {
         credentials.start()
         janitor.start()
-        let (loop, configuration) = (context.loop, context.configuration)
-        loop.every(milliseconds: configuration.leaseMs / 2) { [weak self] in self?.reclaimer.claimEntries() }
-        loop.every(milliseconds: 1_000) { [weak self] in
-            guard let self else { return }
-            context.leases.setInFlight(context.machine.inFlight, in: id)
-            if configuration.awaitsReplicas { writer.checkReplicas() }
+        history.start()
+        trouble.start()
+        let configuration = context.configuration
+        context.every(milliseconds: configuration.leaseMs / 2) { [weak self] in self?.reclaimer.claimEntries() }
+        if configuration.awaitsReplicas {
+            context.every(milliseconds: 1_000) { [weak self] in self?.writer.checkReplicas() }
         }
-        loop.every(milliseconds: 50) { [weak self] in
+        context.every(milliseconds: 50) { [weak self] in
             self?.needsSend = true
             self?.reconciler.reconcileIfDue()
         }
@@ -121,6 +152,8 @@ final class ProjectRunner {
 
     /// Redis is connected, for the first time or again.
     func connected(isSameServer: Bool) {
+        let isSameServer = isSameServer && !missedFailover
+        missedFailover = false
         registration.createGroup()
         stateCheck.check()
         if !isSameServer { claimer.plan.readNewsAgain() }
@@ -157,21 +190,31 @@ final class ProjectRunner {
         claimer.plan.foundNothing && intake.isIdle && !intake.hasLeftovers && context.machine.isEmpty && writer.isIdle
     }
 
-    private var isWritten: Bool { writer.isIdle && context.machine.isWritten }
+    /// Whether every decision is written to Redis.
+    var isWritten: Bool { writer.isIdle && context.machine.isWritten }
 
     /// Begins no new send. ``isDrained`` waits for the sends in flight.
     func drain() { sends.handle(.drain) }
 
-    var isDrained: Bool {
+    var isDrained: Bool { pending.isNothing }
+
+    /// What a drain still waits for.
+    var pending: DrainPlan.Pending {
         needsSend = true
-        return intake.isIdle && !claimer.plan.isAsking && context.machine.inFlight == 0 && isWritten
+        var pending = DrainPlan.Pending()
+        pending.requests = context.machine.inFlight
+        pending.isClaiming = claimer.plan.isAsking
+        pending.isHandingOver = !intake.isIdle
+        pending.hasUnwrittenResults = !isWritten
+        return pending
     }
 
     /// Deregisters, so that another worker can claim the remaining batches at once.
     func leave(_ completion: @escaping () -> Void) {
-        guard context.redis.state == .ready else { return completion() }
+        history.write()
         let name = context.leaseName
         context.leases.lost(id)
+        guard context.redis.state == .ready else { return completion() }
         context.redis.send(FunctionLibrary.deregister(context.keys, worker: name), timeoutMs: 1_000) { _ in completion()
         }
     }
@@ -179,5 +222,8 @@ final class ProjectRunner {
     func close() {
         router.close()
         credentials.close()
+        context.close()
+        gauges.close()
+        if let turnEnd { context.loop.removeTurnEnd(turnEnd) }
     }
 }

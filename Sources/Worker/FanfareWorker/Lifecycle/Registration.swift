@@ -43,9 +43,12 @@ final class Registration {
         guard !isRegistering, !project.isDraining else { return }
         isRegistering = true
         let sentAt = SystemClock.bootNs
-        project.redis.send(FunctionLibrary.register(project.keys, worker: project.leaseName)) { [weak self] result in
+        let name = project.leaseName
+        project.redis.send(FunctionLibrary.register(project.keys, worker: name)) { [weak self] result in
             guard let self else { return }
             isRegistering = false
+            // The name was declared dead meanwhile: the answer says nothing about the new one.
+            if case .success = result, name != project.leaseName { return register() }
             switch result {
             case .success(let value):
                 isRegistered = true

@@ -17,6 +17,7 @@ public final class Worker: Sendable {
     private let configuration: WorkerConfiguration
     private let logger: Logger
     private let drains = Inbox<Void>()
+    private let reloads = Inbox<WorkerConfiguration>()
     private let registry: MetricRegistry
     private let notifier: ServiceNotifier?
     /// The worker's state; readable before ``run()``.
@@ -40,12 +41,18 @@ public final class Worker: Sendable {
     /// Begins no new send, waits for the sends in flight and releases all other batches. Any thread; safe to call twice.
     public func drain() { drains.send(()) }
 
+    /// Takes up the projects of another configuration while the worker runs: opens those that are new, drains and closes
+    /// those that are gone, and drains a changed one before it is opened anew. Any other changed setting is named in the
+    /// log, and needs a restart. Any thread; without effect once the worker drains.
+    public func reload(_ configuration: WorkerConfiguration) { reloads.send(configuration) }
+
     /// Runs until ``drain()`` was called and has ended, or at once when the worker cannot start.
     ///
     /// - Throws: an error that says what to correct: the Redis address, a credentials file, a key that cannot sign.
     public func run() async throws -> WorkerEnd {
         CurlEnvironment.prepare()
         let leases = LeaseTable(worker: configuration.name, nonce: UInt32.random(in: 0 ... .max))
+        for project in configuration.projects { leases.open(project.id) }
         let reports = Inbox<Heartbeat.Report>()
         let heartbeat = try Heartbeat(configuration: configuration, leases: leases, reports: reports)
         // The heartbeat stops last: the leases must hold while the loop drains.
@@ -82,6 +89,7 @@ public final class Worker: Sendable {
             )
             loop.attach(reports) { shard.observed($0) }
             loop.attach(drains) { _ in shard.drain() }
+            loop.attach(reloads) { shard.reload($0) }
             shard.start()
         } catch {
             loop.stop()

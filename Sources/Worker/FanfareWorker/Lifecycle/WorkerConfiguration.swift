@@ -1,6 +1,8 @@
+internal import FCMWire
 public import FanfareConfiguration
 internal import FanfareModel
-internal import Foundation
+internal import FoundationEssentials
+internal import Glibc
 internal import OpenSSLKit
 public import RedisTransport
 
@@ -9,12 +11,14 @@ public import RedisTransport
 /// A setting and its default are defined in FanfareConfiguration; here each has the name and the unit that the worker
 /// uses.
 public struct WorkerConfiguration: Sendable {
-    struct Project: Sendable {
-        let settings: Configuration.Project
-        /// The service account file's bytes; nil with the legacy and XMPP transports.
-        var serviceAccount: [UInt8]?
+    struct Project: Equatable, Sendable {
+        var settings: Configuration.Project
+        /// The identity of sends; nil with the legacy and XMPP transports.
+        var credential: Credential?
         /// The server key of the legacy and XMPP transports; nil with v1.
         var serverKey: String?
+        /// Why the project has no credential while the worker runs: its file was deleted. The project is blocked.
+        var lostCredential: String?
 
         var id: String { settings.id }
         var transport: Transport { settings.transport }
@@ -35,11 +39,15 @@ public struct WorkerConfiguration: Sendable {
     let settings: Configuration
     /// Where Redis is, and how to sign in.
     let redis: RedisDeployment
-    let projects: [Project]
+    var projects: [Project]
     /// The name of this process among the workers, unique in the fleet.
-    let name: String
+    public let name: String
     var exitWhenIdle = false
+    /// As ``Secrets/startContents``.
+    var startContents: [String: Int] = [:]
 
+    /// In a cluster each project has its own connections: its slot may move without the others.
+    var isCluster: Bool { redis.form == .cluster }
     var usesSentinels: Bool { if case .sentinel = redis.form { true } else { false } }
     /// Whether results are kept until a replica has them. Not needed with `safe`, which confirms only what a replica
     /// has.
@@ -50,6 +58,7 @@ public struct WorkerConfiguration: Sendable {
     var safeReplicas: Int { settings.redis.safeReplicas }
     var proxy: String? { settings.proxy }
     var backlogLimit: Int { settings.backlogLimit }
+    var indexesTokens: Bool { settings.tokenIndex }
 
     var maxInFlight: Int { settings.worker.maxInFlight }
     var maxLanes: Int { settings.worker.maxLanes }
@@ -90,12 +99,14 @@ extension WorkerConfiguration {
         let projects = settings.projects.map { project in
             Project(
                 settings: project,
-                serviceAccount: secrets.serviceAccounts[project.id],
-                serverKey: secrets.serverKeys[project.id]
+                credential: secrets.credentials[project.id],
+                serverKey: secrets.serverKeys[project.id],
+                lostCredential: secrets.deleted[project.id]
             )
         }
         let name = settings.worker.name ?? Self.processName()
         self.init(settings: settings, redis: redis, projects: projects, name: name, exitWhenIdle: exitWhenIdle)
+        startContents = secrets.startContents
     }
 
     /// The random part distinguishes the process from an earlier one with the same process id, which every container

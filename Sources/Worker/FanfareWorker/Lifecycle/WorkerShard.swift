@@ -1,4 +1,5 @@
 internal import EventLoop
+internal import FanfareCore
 internal import FanfareMetrics
 internal import Logging
 internal import RedisTransport
@@ -8,9 +9,12 @@ internal import StreamWire
 final class WorkerShard {
     private let loop: EventLoop
     private let configuration: WorkerConfiguration
+    private let leases: LeaseTable
+    private let registry: MetricRegistry
     private let logger: Logger
-    private let links: [ServerLink]
-    private let register: ProjectRegister
+    private var links: [ServerLink] = []
+    private var register: ProjectRegister
+    private var unserved: UnservedWatch?
     private let quarantine: Quarantine
     private var runners: [ProjectRunner] { links.flatMap(\.runners) }
     private let monitor: Monitor
@@ -18,6 +22,11 @@ final class WorkerShard {
     private var drainDeadline: UInt64 = 0
     private var isDraining = false
     private var idleRounds = 0
+    /// The projects of the last configuration that was taken up.
+    private var target: [WorkerConfiguration.Project]
+    /// Projects that are being drained while the worker runs, by their ids.
+    private var transitions: [String: ProjectTransition] = [:]
+    private var retries = OpenRetries()
 
     init(
         loop: EventLoop,
@@ -30,35 +39,48 @@ final class WorkerShard {
         monitor = Monitor(loop: loop, watch: watch)
         self.loop = loop
         self.configuration = configuration
+        self.leases = leases
+        registry = watch.registry
         self.logger = logger
         self.finished = finished
-        let quarantine = Quarantine(projects: configuration.projects.map(\.id))
-        self.quarantine = quarantine
-        let isCluster = configuration.redis.form == .cluster
-        links = try (isCluster ? configuration.projects.map { [$0] } : [configuration.projects]).map { projects in
-            try ServerLink(
-                loop: loop,
-                configuration: configuration,
-                projects: projects,
-                leases: leases,
-                quarantine: quarantine,
-                registry: watch.registry,
-                logger: logger
-            )
+        target = configuration.projects
+        let ids = target.map(\.id)
+        quarantine = Quarantine(projects: ids)
+        register = ProjectRegister(loop: loop, configuration: configuration, projects: ids, logger: logger)
+        let groups = configuration.isCluster ? target.map { [$0] } : [target]
+        links = try groups.map { try makeLink($0) }
+        if !configuration.isCluster {
+            unserved = links.first.map {
+                UnservedWatch(loop: loop, redis: $0.redis, configuration: configuration, logger: logger)
+            }
         }
-        register = ProjectRegister(loop: loop, configuration: configuration, logger: logger)
+    }
+
+    private func makeLink(_ projects: [WorkerConfiguration.Project]) throws -> ServerLink {
+        try ServerLink(
+            loop: loop,
+            configuration: configuration,
+            projects: projects,
+            leases: leases,
+            quarantine: quarantine,
+            registry: registry,
+            logger: logger
+        )
     }
 
     func start() {
         monitor.snapshot = { [weak self] in self?.snapshot ?? WorkerStatus.Snapshot() }
         quarantine.onBegin = { [weak self] id in self?.runners.first { $0.id == id }?.beginQuarantined() }
-        for link in links {
-            link.onReconnected = { [weak self] in self?.monitor.reconnected() }
-            link.start()
-        }
+        for link in links { start(link) }
         register.start()
+        unserved?.start()
         monitor.start()
         if configuration.exitWhenIdle { watchForIdleness() }
+    }
+
+    private func start(_ link: ServerLink) {
+        link.onReconnected = { [weak self] in self?.monitor.reconnected() }
+        link.start()
     }
 
     func observed(_ report: Heartbeat.Report) {
@@ -78,6 +100,124 @@ final class WorkerShard {
             isDraining: isDraining,
             projects: runners.map { $0.gauges.status() }
         )
+    }
+
+    // MARK: Reload
+
+    /// Takes up the projects of another configuration.
+    func reload(_ new: WorkerConfiguration) {
+        guard !isDraining else { return }
+        let plan = ReloadPlan(running: target, target: new.projects)
+        target = new.projects
+        let keys = configuration.restartKeys(new)
+        if !keys.isEmpty {
+            logger.warning(
+                "Changed settings keep their old values until the worker restarts.",
+                metadata: ["settings": "\(keys.joined(separator: ", "))"]
+            )
+        }
+        guard !plan.isEmpty else { return logger.info("The configuration was read again: no project has changed.") }
+        logger.notice("The configuration was read again.", metadata: Self.metadata(plan))
+        unserved?.own = Set(target.map(\.id))
+        retries.reset()
+        if !plan.added.isEmpty {
+            register.close()
+            register = ProjectRegister(
+                loop: loop,
+                configuration: configuration,
+                projects: target.map(\.id),
+                logger: logger
+            )
+            register.start()
+        }
+        applyTarget()
+    }
+
+    private static func metadata(_ plan: ReloadPlan) -> Logger.Metadata {
+        let lists = [
+            ("added", plan.added.map(\.id)), ("removed", plan.removed), ("reopened", plan.reopened.map(\.id)),
+            ("updated", plan.updated.map(\.id)),
+        ]
+        var metadata: Logger.Metadata = [:]
+        for (name, ids) in lists where !ids.isEmpty {
+            let more = ids.count > mostNames ? ", and \(ids.count - mostNames) more" : ""
+            metadata[name] = "\(ids.prefix(mostNames).joined(separator: ", "))\(more)"
+        }
+        return metadata
+    }
+
+    private static let mostNames = 20
+
+    /// Begins what is missing between the running projects and ``target``. The end of each transition calls it again, so a
+    /// reload during another one needs no further state.
+    private func applyTarget() {
+        guard !isDraining else { return }
+        let plan = ReloadPlan(running: runners.map(\.context.project), target: target)
+        for project in plan.updated where transitions[project.id] == nil {
+            runners.first { $0.id == project.id }?.context.update(project)
+        }
+        for id in plan.removed + plan.reopened.map(\.id) where transitions[id] == nil {
+            guard let runner = runners.first(where: { $0.id == id }) else { continue }
+            let transition = ProjectTransition(runner, drainMs: configuration.drainMs) { [weak self] in self?.closed(id)
+            }
+            transitions[id] = transition
+            transition.start()
+        }
+        closeUnused()
+        for project in plan.added where retries.admits(project.id, now: loop.now) { open(project) }
+    }
+
+    /// Forgets closed projects that are not opened anew, and closes the links that no project needs in a cluster.
+    private func closeUnused() {
+        let ids = Set(target.map(\.id))
+        for link in links { link.forgetClosedProjects(except: ids) }
+        guard configuration.isCluster else { return }
+        for link in links where link.isUnused {
+            link.reader.stop()
+            link.close()
+        }
+        links.removeAll(where: \.isUnused)
+    }
+
+    private func closed(_ id: String) {
+        guard !isDraining, let transition = transitions.removeValue(forKey: id) else { return }
+        guard let link = links.first(where: { $0.runners.contains { $0 === transition.runner } }) else { return }
+        link.close(transition.runner)
+        if !target.contains(where: { $0.id == id }) {
+            registry.removeProject(id)
+            logger.notice("A project was removed.", metadata: ["project": "\(id)"])
+        }
+        applyTarget()
+    }
+
+    private func open(_ project: WorkerConfiguration.Project) {
+        do {
+            let isReopened = try begin(project)
+            retries.opened(project.id)
+            monitor.measureTurns()
+            logger.notice(
+                isReopened ? "A project runs under its new settings." : "A project was added.",
+                metadata: ["project": "\(project.id)"]
+            )
+        } catch {
+            // The state was checked before, so this is an error of the check. Other projects go on.
+            let pauseMs = retries.failed(project.id, now: loop.now)
+            logger.error(
+                "A project cannot be opened, and is tried again: correct its credential.",
+                metadata: ["project": "\(project.id)", "error": "\(error)", "again_in_ms": "\(pauseMs)"]
+            )
+            loop.schedule(afterMilliseconds: pauseMs) { [weak self] in self?.applyTarget() }
+        }
+    }
+
+    /// - Returns: whether the worker ran the project before, under other settings.
+    private func begin(_ project: WorkerConfiguration.Project) throws -> Bool {
+        let link = configuration.isCluster ? links.first { $0.hasClosed(project.id) } : links.first
+        if let link { return try link.open(project).isReopened }
+        let new = try makeLink([project])
+        links.append(new)
+        start(new)
+        return false
     }
 
     // MARK: Ending
@@ -116,6 +256,7 @@ final class WorkerShard {
             logger.warning("The drain's time is over; what is on the wire is left in doubt.")
         }
         var waiting = runners.count
+        guard waiting > 0 else { return close(.drained) }
         for runner in runners {
             runner.leave { [weak self] in
                 waiting -= 1

@@ -43,7 +43,8 @@ final class Heartbeat: Sendable {
 private final class HeartbeatDriver {
     private let loop: EventLoop
     /// By project in a cluster; otherwise one for all, with the key "".
-    private let connections: [String: RedisConnection]
+    private var connections: [String: RedisConnection] = [:]
+    private let timeouts: RedisTimeouts
     private let configuration: WorkerConfiguration
     private let leases: LeaseTable
     private let reports: Inbox<Heartbeat.Report>
@@ -60,24 +61,7 @@ private final class HeartbeatDriver {
         var timeouts = RedisTimeouts()
         timeouts.maxBackoffMs = min(timeouts.maxBackoffMs, configuration.renewMs)
         timeouts.connectMs = min(timeouts.connectMs, configuration.renewMs)
-        func connection(key: String?) -> RedisConnection {
-            RedisConnection(
-                loop: loop,
-                deployment: configuration.redis,
-                key: key,
-                name: "fanfare-lease",
-                tls: configuration.tls,
-                timeouts: timeouts
-            )
-        }
-        if configuration.redis.form == .cluster {
-            connections = configuration.projects.reduce(into: [:]) { connections, project in
-                let key = ProjectKeys(prefix: configuration.prefix, project: project.id).base
-                connections[project.id] = connection(key: key)
-            }
-        } else {
-            connections = ["": connection(key: nil)]
-        }
+        self.timeouts = timeouts
         self.configuration = configuration
         self.leases = leases
         self.reports = reports
@@ -85,7 +69,7 @@ private final class HeartbeatDriver {
     }
 
     func start() {
-        for connection in connections.values { connection.connect() }
+        if configuration.redis.form != .cluster { connect("", key: nil) }
         renewAll()
         loop.every(milliseconds: configuration.renewMs) { self.renewAll() }
     }
@@ -95,13 +79,41 @@ private final class HeartbeatDriver {
         loop.stop()
     }
 
-    private func renewAll() { for lease in leases.held { renew(lease.project, lease.name) } }
+    private func connect(_ name: String, key: String?) {
+        let connection = RedisConnection(
+            loop: loop,
+            deployment: configuration.redis,
+            key: key,
+            name: "fanfare-lease",
+            tls: configuration.tls,
+            timeouts: timeouts
+        )
+        connections[name] = connection
+        connection.connect()
+    }
+
+    /// In a cluster: connects for the projects that are served, and closes the connections of all others.
+    private func updateConnections() {
+        guard configuration.redis.form == .cluster else { return }
+        let projects = leases.projects
+        for project in projects where connections[project] == nil {
+            connect(project, key: ProjectKeys(prefix: configuration.prefix, project: project).base)
+        }
+        for project in connections.keys.filter({ !projects.contains($0) }) {
+            connections.removeValue(forKey: project)?.close()
+        }
+    }
+
+    private func renewAll() {
+        updateConnections()
+        for lease in leases.held { renew(lease.project, lease.name) }
+    }
 
     private func renew(_ project: String, _ name: String) {
         let keys = ProjectKeys(prefix: configuration.prefix, project: project)
         // The lease begins before the call is sent: Redis may apply it at any time after this.
         let sentAt = SystemClock.bootNs
-        let call = FunctionLibrary.renew(keys, worker: name, about: card.text(inFlight: leases.inFlight(in: project)))
+        let call = FunctionLibrary.renew(keys, worker: name, about: card.text(leases.report(in: project)))
         (connections[project] ?? connections[""])?.send(call, timeoutMs: configuration.renewMs) { result in
             guard case .success(let value) = result, let reply = RenewReply(value) else { return }
             guard case .ok(let counters) = reply else {

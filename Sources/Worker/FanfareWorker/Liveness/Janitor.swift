@@ -18,7 +18,7 @@ final class Janitor {
     init(project: ProjectContext) { self.project = project }
 
     func start() {
-        project.loop.every(milliseconds: Self.everyMs) { [weak self] in self?.clean() }
+        project.every(milliseconds: Self.everyMs) { [weak self] in self?.clean() }
     }
 
     func clean() {

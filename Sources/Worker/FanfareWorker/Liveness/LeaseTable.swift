@@ -20,13 +20,26 @@ final class LeaseTable: Sendable {
     /// predecessor would seem alive, and its batches would never be taken over.
     private let worker: String
     private let leases = Locked<[String: Lease]>([:])
-    private let loads = Locked<[String: Int]>([:])
+    private let served = Locked<Set<String>>([])
+    private let reports = Locked<[String: WorkerReport]>([:])
 
     init(worker: String, nonce: UInt32) { self.worker = "\(worker).\(String(nonce, radix: 36))" }
 
     /// This process's name in a project. It changes after each death, because batches of the old name belong to others.
     func name(in project: String) -> String {
         leases.withLock { $0[project]?.name } ?? Lease(of: worker).name
+    }
+
+    /// The projects that the worker serves or drains: the heartbeat has a connection for each of them in a cluster.
+    var projects: Set<String> { served.withLock { $0 } }
+
+    func open(_ project: String) { served.withLock { _ = $0.insert(project) } }
+
+    /// The generation stays: a name of the project never comes back.
+    func close(_ project: String) {
+        lost(project)
+        served.withLock { _ = $0.remove(project) }
+        reports.withLock { $0[project] = nil }
     }
 
     /// The heartbeat renews only what has been registered.
@@ -59,9 +72,9 @@ final class LeaseTable: Sendable {
         }
     }
 
-    /// Stores the number of sends in flight, which each renewal reports to the fleet.
-    func setInFlight(_ count: Int, in project: String) { loads.withLock { $0[project] = count } }
-    func inFlight(in project: String) -> Int { loads.withLock { $0[project] ?? 0 } }
+    /// Stores what each renewal reports to the fleet.
+    func setReport(_ report: WorkerReport, in project: String) { reports.withLock { $0[project] = report } }
+    func report(in project: String) -> WorkerReport { reports.withLock { $0[project] ?? WorkerReport() } }
 
     func validUntil(_ project: String) -> UInt64 { leases.withLock { $0[project]?.validUntil ?? 0 } }
 }

@@ -1,13 +1,28 @@
+internal import FanfareCore
 internal import FanfareJSON
 internal import FanfareModel
 internal import Glibc
 
+/// What a worker reports of itself and a project with each renewal.
+struct WorkerReport: Equatable, Sendable {
+    /// Sends in flight.
+    var inFlight = 0
+    /// A service that this worker cannot reach, though its sends need it.
+    var outage: Reachability.Outage?
+    /// Whether FCM answered this worker lately.
+    var isAnswering = false
+    /// Whether Redis refused a write lately, for lack of memory.
+    var isRedisFull = false
+}
+
 /// The description of a worker that each renewal writes, for `fanfare top` and the dashboard.
-struct WorkerRegistration {
+struct WorkerRegistration: Sendable {
     private let host: String
     private let pid = getpid()
-    private let startedMs = SystemClock.nowMs
+    private let startedMs = Self.processStartedMs
     private let leaseMs: Int64
+
+    private static let processStartedMs = SystemClock.nowMs
 
     init(_ configuration: WorkerConfiguration) {
         leaseMs = configuration.leaseMs
@@ -17,16 +32,24 @@ struct WorkerRegistration {
             ? String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self) : ""
     }
 
-    /// - Parameter inFlight: this worker's sends in flight in the project.
-    func text(inFlight: Int) -> String {
-        let object: JSONObject = [
+    func text(_ report: WorkerReport) -> String {
+        var object: JSONObject = [
             "version": .string(FanfareVersion.current),
             "host": .string(host),
             "pid": .number(JSONNumber(Int64(pid))),
             "started_ms": .number(JSONNumber(startedMs)),
             "lease_ms": .number(JSONNumber(leaseMs)),
-            "in_flight": .number(JSONNumber(Int64(inFlight))),
+            "in_flight": .number(JSONNumber(Int64(report.inFlight))),
         ]
+        if report.isAnswering { object["answered"] = .bool(true) }
+        if report.isRedisFull { object["redis_full"] = .bool(true) }
+        if let outage = report.outage {
+            object["outage"] = .object([
+                "service": .string(outage.service.rawValue), "cause": .string(outage.cause),
+                "since": .string(CalendarTime(unixMs: outage.sinceMs).rfc3339),
+                "since_ms": .number(JSONNumber(outage.sinceMs)),
+            ])
+        }
         return JSONValue.object(object).jsonText
     }
 }

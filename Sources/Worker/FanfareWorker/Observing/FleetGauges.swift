@@ -7,9 +7,12 @@ final class FleetGauges {
     private let drain: GaugeCell
     private let fanoutActive: GaugeCell
     private let blocked: GaugeCell
+    private let unreachable: GaugeCell
     private let pressure: [(kind: String, cell: GaugeCell)]
     private let age: GaugeCell
     private var readAt: UInt64?
+    /// Recipients and pushed jobs that waited at the last reading.
+    private(set) var waiting = 0.0
 
     init(project: String, registry: MetricRegistry) {
         func gauge(_ metric: Metric) -> GaugeCell { registry.gauge(metric, project) }
@@ -28,6 +31,7 @@ final class FleetGauges {
         drain = gauge(MetricCatalogue.drain)
         fanoutActive = gauge(MetricCatalogue.fanoutActive)
         blocked = gauge(MetricCatalogue.blocked)
+        unreachable = gauge(MetricCatalogue.unreachable)
         let kinds = MetricCatalogue.pressure.labels.last?.values ?? []
         pressure = kinds.map { ($0, registry.gauge(MetricCatalogue.pressure, project, $0)) }
         age = gauge(MetricCatalogue.fleetAge)
@@ -44,10 +48,12 @@ final class FleetGauges {
         }
         for gauge in gauges { gauge.cell.set(number(gauge.field) / gauge.scale) }
         let quota = number("quota")
-        let waiting = number("left") + number("entries")
+        waiting = number("left") + number("entries")
         drain.set(number("hold_ms") / 1_000 + (quota > 0 ? waiting * 60 / quota : 0))
         fanoutActive.set((fields.text("active") ?? "").split(separator: " ").count)
         blocked.set(!(fields.text("block") ?? "").isEmpty)
+        let isPartial = fields.flag("unreachable_partly")
+        unreachable.set(!(fields.text("unreachable") ?? "").isEmpty && !isPartial)
         for one in pressure { one.cell.set(one.kind == fields.text("pressure")) }
         readAt = now
         return true

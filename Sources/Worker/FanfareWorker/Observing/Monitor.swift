@@ -20,6 +20,7 @@ final class Monitor {
     private var longestTurns: (earlier: UInt64, now: UInt64) = (0, 0)
     private var nextWindow: UInt64 = 0
     private var reports: ServiceReports
+    private var turnEnd: TurnEndID?
 
     var snapshot: () -> WorkerStatus.Snapshot = { WorkerStatus.Snapshot() }
 
@@ -36,13 +37,18 @@ final class Monitor {
         turnTime = watch.registry.gauge(MetricCatalogue.loopTurn)
     }
 
-    /// Called after all other hooks of the turn's end are added, so that it measures whole turns.
-    func start() {
-        loop.onTurnEnd { [weak self] in
+    /// Measures whole turns. Called after other hooks of the turn's end were added.
+    func measureTurns() {
+        if let turnEnd { loop.removeTurnEnd(turnEnd) }
+        turnEnd = loop.onTurnEnd { [weak self] in
             guard let self else { return }
             let length = EventLoop.readClock() - loop.now
             if length > longestTurns.now { longestTurns.now = length }
         }
+    }
+
+    func start() {
+        measureTurns()
         update()
         loop.every(milliseconds: Self.updateMs) { [weak self] in self?.update() }
     }

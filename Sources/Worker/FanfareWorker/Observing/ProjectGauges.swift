@@ -41,6 +41,9 @@ final class ProjectGauges {
         managementConnections = registry.gauge(MetricCatalogue.connections, id, "management")
     }
 
+    /// Whether anything waited in Redis at the last reading.
+    var isAnythingWaiting: Bool { fleet.waiting > 0 }
+
     func update() {
         inFlight.set(project.machine.inFlight)
         limit.set(project.machine.limit.limit)
@@ -50,6 +53,11 @@ final class ProjectGauges {
         managementConnections.set(open.management)
         fleet.updateAge(now: project.loop.now)
         readFleet()
+    }
+
+    /// Sets what this worker holds to 0.
+    func close() {
+        for gauge in [inFlight, limit, unwritten, ready, connections, managementConnections] { gauge.set(0) }
     }
 
     /// Whether the project can send, and the reason if not.

@@ -1,6 +1,7 @@
 internal import FanfareCore
 internal import FanfareMetrics
 internal import FanfareModel
+internal import StreamWire
 
 /// The counters and histograms of one project. Every series is made at the start; counting adds to a number, without a
 /// look-up, a lock or an allocation.
@@ -97,6 +98,23 @@ final class ProjectMeters {
         if held.project { projects.add() }
         if held.server { servers.add() }
         series.latency.observe(Double(afterNs) / 1e9)
+    }
+
+    // MARK: Every ten seconds
+
+    /// What was counted since the start, by the names of ``HistoryRecord``. Management requests are left out of the
+    /// latencies.
+    var historyTotals: [String: Int64] {
+        var totals: [String: Int64] = [:]
+        for status in [ResultStatus.sent, .failed, .unknown] {
+            totals[HistoryRecord.status(status)] = Int64(statuses[status.index].value)
+        }
+        totals[HistoryRecord.retries] = causes.reduce(0) { $0 + Int64($1.value) }
+        for (error, cell) in errors { totals[HistoryRecord.error(error.rawValue)] = Int64(cell.value) }
+        for (bucket, count) in sends.latency.bucketCounts.enumerated() {
+            totals[HistoryRecord.latency(bucket)] = Int64(count)
+        }
+        return totals
     }
 
     // MARK: Once a job, a batch or a failure

@@ -13,7 +13,7 @@ final class FlushWriter {
     private let project: ProjectContext
     private var unanswered: [UInt64: Flush] = [:]
     private var nextID: UInt64 = 1
-    private var replayBuffer: ReplayBuffer
+    private(set) var replayBuffer: ReplayBuffer
     private var complaints = LogThrottle(seconds: 10)
     /// Whether flushes wait for the comparison with Redis after a new connection. A flush before it would make an older
     /// state look like the newest, and the results that this state lacks would be lost.
@@ -28,9 +28,10 @@ final class FlushWriter {
     private static let retryMs: Int64 = 100
     private static let unreadableRetryMs: Int64 = 1_000
 
-    init(project: ProjectContext) {
+    /// - Parameter replayBuffer: the results that an earlier runner of the project kept.
+    init(project: ProjectContext, replayBuffer: ReplayBuffer? = nil) {
         self.project = project
-        replayBuffer = ReplayBuffer(awaitsReplicas: project.configuration.awaitsReplicas)
+        self.replayBuffer = replayBuffer ?? ReplayBuffer(awaitsReplicas: project.configuration.awaitsReplicas)
     }
 
     var isIdle: Bool { unanswered.isEmpty }
@@ -45,7 +46,12 @@ final class FlushWriter {
     private func send(_ id: UInt64) {
         guard !isCut, let flush = unanswered[id] else { return }
         let call = flush.call
-        let command = call.command(project.keys, worker: project.leaseName, nowMs: project.workerClockMs)
+        let command = call.command(
+            project.keys,
+            worker: project.leaseName,
+            nowMs: project.workerClockMs,
+            indexesTokens: project.configuration.indexesTokens
+        )
         let completion: ProjectConnection.Completion = { [weak self] result in self?.completed(id, result) }
         // A call with few results costs little besides the part that all calls share.
         if call.results.count + call.retries.count <= Self.mostCoalesced {

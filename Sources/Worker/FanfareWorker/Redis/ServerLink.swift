@@ -13,10 +13,16 @@ internal import StreamWire
 final class ServerLink {
     let redis: RedisConnection
     let reader: StreamReader
-    let runners: [ProjectRunner]
+    private(set) var runners: [ProjectRunner] = []
+    /// Projects that were closed and may be opened anew.
+    private var closedProjects: [String: ClosedProject] = [:]
     private let loop: EventLoop
     private let configuration: WorkerConfiguration
+    private let leases: LeaseTable
+    private let quarantine: Quarantine
+    private let registry: MetricRegistry
     private let logger: Logger
+    private var isStarted = false
     /// The server has the functions and a usable configuration; projects may work.
     private(set) var isLoaded = false
     /// Why the connected server cannot be used; empty if it can.
@@ -24,13 +30,14 @@ final class ServerLink {
     /// The server that was connected last.
     private var serverRunID: String?
     private var wasConnected = false
-    private var isLoading = false
+    /// Whether the functions are being loaded or the server is being checked. It ends with the connection.
+    private var isPreparing = false
     /// Every command reports missing functions; they are loaded again once in this time.
     private var reloads = LogThrottle(seconds: 2)
     private var outageReports = LogThrottle(seconds: 10)
     /// Changes of the connection's state so far.
     private var changes = 0
-    private var notice = SentinelNotice()
+    private var notice = ConditionNotice(patienceSeconds: 5)
     private let sentinelsAgree: GaugeCell?
     /// Called when Redis is back after it was away.
     var onReconnected: () -> Void = {}
@@ -47,6 +54,9 @@ final class ServerLink {
     ) throws {
         self.loop = loop
         self.configuration = configuration
+        self.leases = leases
+        self.quarantine = quarantine
+        self.registry = registry
         self.logger = logger
         sentinelsAgree = configuration.usesSentinels ? registry.gauge(MetricCatalogue.sentinelsAgree) : nil
         let key = projects.first.map { ProjectKeys(prefix: configuration.prefix, project: $0.id).base }
@@ -59,36 +69,77 @@ final class ServerLink {
                 tls: configuration.tls
             )
         }
-        let redis = connection("fanfare-worker")
-        self.redis = redis
-        runners = try projects.map { project in
-            let context = ProjectContext(
-                loop: loop,
-                redis: redis,
-                configuration: configuration,
-                project: project,
-                leases: leases,
-                quarantine: quarantine,
-                registry: registry,
-                logger: logger
-            )
-            return try ProjectRunner(context: context)
-        }
+        redis = connection("fanfare-worker")
         reader = StreamReader(
             loop: loop,
             connection: connection("fanfare-reader"),
             consumer: configuration.name,
-            projects: runners,
             logger: logger
         )
+        for project in projects { try open(project) }
     }
 
-    func start() {
-        for runner in runners {
-            runner.context.redis.onFunctionsMissing = { [weak self] in self?.reloadFunctions() }
-            runner.intake.onHandedOver = { [weak self] in self?.reader.readIfPossible() }
-            runner.start()
+    /// Begins to serve a project, at any time.
+    ///
+    /// - Throws: why its credential cannot be used.
+    @discardableResult
+    func open(_ project: WorkerConfiguration.Project) throws -> ProjectRunner {
+        let context = ProjectContext(
+            loop: loop,
+            redis: redis,
+            configuration: configuration,
+            project: project,
+            leases: leases,
+            quarantine: quarantine,
+            registry: registry,
+            logger: logger
+        )
+        let runner = try ProjectRunner(context: context, former: closedProjects[project.id])
+        closedProjects[project.id] = nil
+        leases.open(project.id)
+        quarantine.add(project.id)
+        runners.append(runner)
+        runners.first?.context.isFirst = true
+        reader.add(runner)
+        runner.context.redis.onFunctionsMissing = { [weak self] in self?.reloadFunctions() }
+        runner.intake.onHandedOver = { [weak self] in self?.reader.readIfPossible() }
+        guard isStarted else { return runner }
+        runner.start()
+        if isLoaded {
+            runner.connected(isSameServer: true)
+        } else if redis.state == .ready {
+            prepare()
         }
+        return runner
+    }
+
+    /// Ends a drained project. Nothing of it is in flight, or what is stays in doubt.
+    ///
+    /// What the project's next runner needs is kept until ``forgetClosedProjects(except:)``.
+    func close(_ runner: ProjectRunner) {
+        runner.close()
+        closedProjects[runner.id] = ClosedProject(replayBuffer: runner.writer.replayBuffer)
+        reader.remove(runner)
+        runners.removeAll { $0 === runner }
+        runners.first?.context.isFirst = true
+        quarantine.remove(runner.id)
+        leases.close(runner.id)
+    }
+
+    /// - Parameter ids: of projects that are opened anew.
+    func forgetClosedProjects(except ids: Set<String>) {
+        closedProjects = closedProjects.filter { ids.contains($0.key) }
+    }
+
+    /// Whether the project was closed here and may be opened anew.
+    func hasClosed(_ id: String) -> Bool { closedProjects[id] != nil }
+
+    /// Whether no project uses the link or will be opened anew on it.
+    var isUnused: Bool { runners.isEmpty && closedProjects.isEmpty }
+
+    func start() {
+        isStarted = true
+        for runner in runners { runner.start() }
         redis.onStateChange = { [weak self] state in self?.changed(state) }
         redis.connect()
         reader.start()
@@ -103,7 +154,7 @@ final class ServerLink {
         let metadata: Logger.Metadata = [
             "answering": "\(state.answering)", "configured": "\(state.configured)", "primary": "\(redis.endpoint)",
         ]
-        switch notice.observe(isConfirmed: state.isConfirmed, now: loop.now) {
+        switch notice.observe(!state.isConfirmed, now: loop.now) {
         case .warn:
             logger.warning(
                 "Too few Sentinels confirm the primary in use. Sending goes on, but a failover may go unnoticed: check the Sentinels and the route to them.",
@@ -131,10 +182,10 @@ final class ServerLink {
     private func changed(_ state: RedisState) {
         changes += 1
         for runner in runners { runner.disconnected() }
-        isLoading = false
+        isPreparing = false
         if state != .ready { isLoaded = false }
         switch state {
-        case .ready: loadFunctions()
+        case .ready: prepare()
         case .failed(let error):
             logger.error("Redis refuses this worker.", metadata: ["error": "\(error)"])
         case .unavailable(let error) where error.code == .moved || error.code == .ask:
@@ -156,80 +207,106 @@ final class ServerLink {
     }
 
     private func reloadFunctions() {
-        guard !isLoading, reloads.admits(now: loop.now) else { return }
+        guard !isPreparing, reloads.admits(now: loop.now) else { return }
         logger.error("Redis lacks functions of this worker's version; they are loaded again.")
+        prepare()
+    }
+
+    /// Prepares the server, unless that is in progress: loads the functions, checks the server, and lets the projects
+    /// work.
+    private func prepare() {
+        guard !isPreparing else { return }
+        isPreparing = true
         loadFunctions()
     }
 
     /// Loads the functions. A user without that right relies on a deploy user who has loaded them.
     private func loadFunctions() {
-        guard !isLoading else { return }
-        isLoading = true
-        redis.send(FunctionLibrary.load()) { [weak self] result in
-            guard let self else { return }
-            isLoading = false
-            if case .success = result { return checkServer() }
-            checkFunctions()
+        send(FunctionLibrary.load()) { link, result in
+            if case .success = result { link.checkServer() } else { link.checkFunctions() }
         }
     }
 
     private func checkFunctions() {
-        guard let keys = runners.first?.context.keys else { return }
+        guard let keys = runners.first?.context.keys else {
+            // The next project that is opened begins again.
+            isPreparing = false
+            return
+        }
         // By a call that every worker may make: FUNCTION LIST is not among a worker's commands.
-        redis.send(FunctionLibrary.spec(keys, job: "-")) { [weak self] result in
-            guard let self else { return }
-            if case .success = result { return checkServer() }
+        send(FunctionLibrary.spec(keys, job: "-")) { link, result in
+            if case .success = result { return link.checkServer() }
             if case .failure(let error) = result, !error.isTransient {
-                hindrance = "lacks Fanfare's functions"
-                logger.error(
+                link.hindrance = "lacks Fanfare's functions"
+                link.logger.error(
                     "Redis lacks Fanfare's functions, and this user may not load them: run `fanfare functions load` once as a deploy user.",
                     metadata: ["error": "\(error)", "library": "\(FunctionLibrary.name)"]
                 )
             }
-            repeatStep(afterMs: 2_000) { $0.loadFunctions() }
+            link.repeatStep(afterMs: 2_000) { $0.loadFunctions() }
         }
     }
 
     private func checkServer() {
-        redis.send(RedisCommand("INFO", "server", "memory")) { [weak self] result in
-            guard let self else { return }
+        send(RedisCommand("INFO", "server", "memory")) { link, result in
             if case .failure(let error) = result, error.code != .noPerm {
-                return repeatStep(afterMs: 500) { $0.checkServer() }
+                return link.repeatStep(afterMs: 500) { $0.checkServer() }
             }
             // A user without the right to INFO skips the checks: the operator chose the user's rules.
-            let server = ServerInfo((try? result.get())?.string ?? "")
-            if let remedy = server.remedy(knowsCluster: configuration.redis.form == .cluster) {
-                hindrance = "cannot be used: \(remedy)"
-                logger.error(
-                    "Redis cannot be used with its present configuration, so no job is taken.",
-                    metadata: ["remedy": "\(remedy)"]
-                )
-                return repeatStep(afterMs: 5_000) { $0.checkServer() }
-            }
-            // Without a run id it counts as another server: writing results again does no harm.
-            let isSameServer = !wasConnected || (server.runID != nil && serverRunID == server.runID)
-            if !isSameServer, server.runID != nil {
-                logger.notice(
-                    "Redis was restarted or is another server; the results of the last seconds are handed in again."
-                )
-            }
-            if wasConnected, !isLoaded { onReconnected() }
-            wasConnected = true
-            serverRunID = server.runID
-            isLoaded = true
-            outageReports.reset()
-            hindrance = ""
-            logger.info("The worker is connected.", metadata: ["worker": "\(configuration.name)"])
-            for runner in runners { runner.connected(isSameServer: isSameServer) }
-            reader.readIfPossible()
+            link.check(ServerInfo((try? result.get())?.string ?? ""))
+        }
+    }
+
+    private func check(_ server: ServerInfo) {
+        if let remedy = server.remedy(knowsCluster: configuration.redis.form == .cluster) {
+            hindrance = "cannot be used: \(remedy)"
+            logger.error(
+                "Redis cannot be used with its present configuration, so no job is taken.",
+                metadata: ["remedy": "\(remedy)"]
+            )
+            return repeatStep(afterMs: 5_000) { $0.checkServer() }
+        }
+        // Without a run id it counts as another server: writing results again does no harm.
+        let isSameServer = !wasConnected || (server.runID != nil && serverRunID == server.runID)
+        if !isSameServer, server.runID != nil {
+            logger.notice(
+                "Redis was restarted or is another server; the results of the last seconds are handed in again."
+            )
+        }
+        if wasConnected, !isLoaded { onReconnected() }
+        wasConnected = true
+        serverRunID = server.runID
+        isLoaded = true
+        isPreparing = false
+        outageReports.reset()
+        hindrance = ""
+        logger.info("The worker is connected.", metadata: ["worker": "\(configuration.name)"])
+        if !isSameServer { for id in closedProjects.keys { closedProjects[id]?.missedFailover = true } }
+        for runner in runners { runner.connected(isSameServer: isSameServer) }
+        reader.readIfPossible()
+    }
+
+    /// Sends a command of the preparation. The answer of an earlier connection is ignored: a reconnection begins again.
+    private func send(
+        _ command: RedisCommand,
+        _ body: @escaping (ServerLink, Result<RedisValue, RedisError>) -> Void
+    ) {
+        let connection = changes
+        redis.send(command) { [weak self] result in
+            guard let self, changes == connection else { return }
+            body(self, result)
         }
     }
 
     private func repeatStep(afterMs pause: Int64, _ body: @escaping (ServerLink) -> Void) {
+        // While projects work, the next command that fails begins again.
+        guard !isLoaded else {
+            isPreparing = false
+            return
+        }
         let connection = changes
         loop.schedule(afterMilliseconds: pause) { [weak self] in
-            // A reconnection starts these steps again by itself.
-            guard let self, changes == connection, redis.state == .ready, !isLoaded else { return }
+            guard let self, changes == connection else { return }
             body(self)
         }
     }

@@ -46,9 +46,18 @@ final class TransportRouter {
         } else {
             xmpp = nil
         }
-        fcm.onCompletion = { [weak self] tag, outcome in self?.onCompletion(Int(tag), outcome) }
-        instanceID.onCompletion = { [weak self] tag, outcome in self?.onCompletion(Int(tag), outcome) }
-        xmpp?.onCompletion = { [weak self] tag, outcome in self?.onCompletion(Int(tag), outcome) }
+        fcm.onCompletion = { [weak self] tag, outcome in
+            project.observe(outcome, of: .fcm)
+            self?.onCompletion(Int(tag), outcome)
+        }
+        instanceID.onCompletion = { [weak self] tag, outcome in
+            project.observe(outcome, of: .instanceID)
+            self?.onCompletion(Int(tag), outcome)
+        }
+        xmpp?.onCompletion = { [weak self] tag, outcome in
+            project.observe(outcome, of: .fcm)
+            self?.onCompletion(Int(tag), outcome)
+        }
         fcm.onRoom = { [weak self] in self?.onRoom() }
         instanceID.onRoom = { [weak self] in self?.onRoom() }
         xmpp?.onRoom = { [weak self] in self?.onRoom() }

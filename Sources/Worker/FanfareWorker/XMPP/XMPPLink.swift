@@ -46,7 +46,7 @@ final class XMPPLink {
         pool.onWarning = { [weak self] text in
             self?.project.logger.warning("An XMPP connection reported a problem.", metadata: ["problem": "\(text)"])
         }
-        project.loop.every(milliseconds: Self.reportMs) { [weak self] in self?.reportConnections() }
+        project.every(milliseconds: Self.reportMs) { [weak self] in self?.reportConnections() }
     }
 
     // MARK: Connections

@@ -1,0 +1,161 @@
+internal import EventLoop
+internal import FanfareCore
+internal import FanfareModel
+internal import Logging
+internal import RedisTransport
+internal import StreamWire
+
+/// Reports what stops a project's sends: a service that cannot be reached, and backpressure. It logs each trouble
+/// once a minute and its end, and tells Redis, where `fanfare`, the dashboard and the job hashes show it.
+final class TroubleReporter {
+    private enum Trouble: Hashable {
+        case outage(Reachability.Service)
+        case pressure(String)
+    }
+
+    private let project: ProjectContext
+    private let credentials: any CredentialSource
+    private var notices: [Trouble: ConditionNotice] = [:]
+    /// When each trouble began, Unix milliseconds.
+    private var begins: [Trouble: Int64] = [:]
+    private var report = WorkerReport()
+    private var pressure = ""
+    private var isWriting = false
+    private var nextWrite: UInt64 = 0
+    private var redisRefusedAt: UInt64?
+
+    private static let pressures = ["memory", "eviction", "results", "feedback", "dead", "upstream"]
+    private static let checkMs: Int64 = 1_000
+    /// Time between two updates of the reasons of open jobs, while they have one.
+    private static let writeNs: UInt64 = 5_000_000_000
+    /// The same without trouble: another worker may have died before it removed them.
+    private static let quietWriteNs: UInt64 = 60_000_000_000
+    /// Redis counts as full for this long after it refused a write.
+    private static let fullNs: UInt64 = 5_000_000_000
+
+    init(project: ProjectContext, credentials: any CredentialSource) {
+        self.project = project
+        self.credentials = credentials
+    }
+
+    func start() {
+        project.every(milliseconds: Self.checkMs) { [weak self] in self?.check() }
+    }
+
+    /// Learns that Redis refused a write.
+    func refused(_ error: RedisError) {
+        if error.code == .outOfMemory { redisRefusedAt = project.loop.now }
+    }
+
+    private func check() {
+        let now = project.loop.now
+        var current = WorkerReport(inFlight: project.machine.inFlight)
+        current.isAnswering = project.reachability.isAnswering(now: now)
+        current.isRedisFull = redisRefusedAt.map { now - $0 < Self.fullNs } ?? false
+        for service in Reachability.Service.allCases {
+            let outage = project.reachability.outage(of: service, now: now)
+            log(outage, of: service)
+            // While the old access token works, sends go on.
+            guard let outage, service != .tokenEndpoint || credentials.isStuck else { continue }
+            if service != .instanceID, current.outage == nil { current.outage = outage }
+        }
+        let pressure = current.isRedisFull ? "memory" : project.pressure ?? ""
+        logPressure(pressure)
+        project.leases.setReport(current, in: project.project.id)
+        write(current, pressure)
+    }
+
+    // MARK: Log
+
+    private func log(_ outage: Reachability.Outage?, of service: Reachability.Service) {
+        let trouble = Trouble.outage(service)
+        let action = notices[trouble, default: ConditionNotice(patienceSeconds: 0)]
+            .observe(outage != nil, now: project.loop.now)
+        if let outage { begins[trouble] = outage.sinceMs }
+        switch action {
+        case .warn:
+            project.logger.warning(
+                "\(Self.sentence(service))",
+                metadata: ["cause": "\(outage?.cause ?? "")", "since": "\(since(trouble))"]
+            )
+        case .recover:
+            let end =
+                project.reachability.isWithoutFailure(service)
+                ? "answers again." : "was not tried for some time: it is not known whether it can be reached."
+            project.logger.notice("\(Self.name(service)) \(end)", metadata: ["since": "\(since(trouble))"])
+        case nil: break
+        }
+    }
+
+    private static func name(_ service: Reachability.Service) -> String {
+        service.rawValue.prefix(1).uppercased() + service.rawValue.dropFirst()
+    }
+
+    private static func sentence(_ service: Reachability.Service) -> String {
+        let head = "\(name(service)) cannot be reached"
+        switch service {
+        case .fcm:
+            return "\(head): its sends wait, and go on by themselves. Check the endpoint, DNS, TLS and the route to it."
+        case .tokenEndpoint:
+            return
+                "\(head): without an access token nothing is sent. Check the credential's URLs, DNS, TLS and the route."
+        case .instanceID:
+            return "\(head): subscriptions and group operations wait. Check the endpoint, DNS, TLS and the route to it."
+        }
+    }
+
+    /// - Parameter current: why workers take no jobs; empty for no reason.
+    private func logPressure(_ current: String) {
+        for kind in Self.pressures where kind != "memory" || project.isFirst {
+            let trouble = Trouble.pressure(kind)
+            let holds = kind == current
+            if holds, begins[trouble] == nil { begins[trouble] = project.wallMs }
+            let action = notices[trouble, default: ConditionNotice(patienceSeconds: 0)]
+                .observe(holds, now: project.loop.now)
+            var logger = project.logger
+            if kind == "memory" { logger[metadataKey: "project"] = nil }
+            switch action {
+            case .warn:
+                logger.warning(
+                    "No job is taken and nothing is sent until this is over; nothing is dropped.",
+                    metadata: [
+                        "cause": "\(OverviewReply.text(ofPressure: kind) ?? kind)", "since": "\(since(trouble))",
+                    ]
+                )
+            case .recover: logger.notice("Jobs are taken again.", metadata: ["since": "\(since(trouble))"])
+            case nil: break
+            }
+            if !holds { begins[trouble] = nil }
+        }
+    }
+
+    private func since(_ trouble: Trouble) -> String {
+        CalendarTime(unixMs: begins[trouble] ?? project.wallMs).rfc3339
+    }
+
+    // MARK: Redis
+
+    /// Writes the reasons of open jobs at a change, and now and then.
+    ///
+    /// - Parameter why: why workers take no jobs; empty for no reason.
+    private func write(_ current: WorkerReport, _ why: String) {
+        let isSame = current.outage == report.outage && current.isRedisFull == report.isRedisFull && why == pressure
+        let now = project.loop.now
+        let hasTrouble = current.outage != nil || !why.isEmpty
+        guard !isSame || now >= nextWrite, !isWriting, project.isReady, project.redis.state == .ready else { return }
+        (report, pressure, isWriting) = (current, why, true)
+        nextWrite = now + (hasTrouble ? Self.writeNs : Self.quietWriteNs)
+        let call = FunctionLibrary.writeReasons(
+            project.keys,
+            worker: project.leaseName,
+            about: project.registration.text(current),
+            pressure: OverviewReply.text(ofPressure: why) ?? ""
+        )
+        project.redis.send(call) { [weak self] result in
+            guard let self else { return }
+            isWriting = false
+            // Repeated soon: the change must not wait for the next trouble.
+            if case .failure = result { nextWrite = min(nextWrite, project.loop.now + Self.writeNs) }
+        }
+    }
+}

@@ -1,0 +1,77 @@
+internal import EventLoop
+internal import FanfareCore
+internal import FanfareModel
+internal import Logging
+internal import RedisTransport
+internal import StreamWire
+
+/// Warns once a minute about each registered project that has jobs and no worker: no worker of its own can report it.
+///
+/// It does not run in a cluster, where a worker is connected to the nodes of its own projects only.
+final class UnservedWatch {
+    private let loop: EventLoop
+    private let redis: RedisConnection
+    private let prefix: String
+    /// The projects that this worker serves.
+    var own: Set<String>
+    private let logger: Logger
+    private var notices: [String: ConditionNotice] = [:]
+    /// When each project was first seen without a worker, Unix milliseconds.
+    private var begins: [String: Int64] = [:]
+
+    private static let everyMs: Int64 = 15_000
+    private static let mostProjects = 200
+
+    init(loop: EventLoop, redis: RedisConnection, configuration: WorkerConfiguration, logger: Logger) {
+        self.loop = loop
+        self.redis = redis
+        self.logger = logger
+        prefix = configuration.prefix
+        own = Set(configuration.projects.map(\.id))
+    }
+
+    func start() {
+        loop.every(milliseconds: Self.everyMs) { [weak self] in self?.check() }
+    }
+
+    func check() {
+        guard redis.state == .ready else { return }
+        redis.send(RedisCommand("SMEMBERS", ProjectKeys.projects(prefix: prefix))) { [weak self] result in
+            guard let self, let members = (try? result.get())?.array else { return }
+            let others = members.compactMap(\.string).filter { !own.contains($0) }
+            notices = notices.filter { others.contains($0.key) }
+            begins = begins.filter { others.contains($0.key) }
+            for project in others.prefix(Self.mostProjects) where ProjectID.isValid(project) {
+                readOverview(of: project)
+            }
+        }
+    }
+
+    private func readOverview(of project: String) {
+        redis.send(FunctionLibrary.overview(ProjectKeys(prefix: prefix, project: project))) { [weak self] result in
+            guard let self, let overview = (try? result.get()).flatMap({ OverviewReply($0) }) else { return }
+            report(project, overview)
+        }
+    }
+
+    private func report(_ project: String, _ overview: OverviewReply) {
+        let jobs = overview.entries + overview.open - overview.scheduled
+        let isUnserved = jobs > 0 && overview.workersAlive == 0
+        if isUnserved, begins[project] == nil { begins[project] = overview.nowMs }
+        let since = CalendarTime(unixMs: begins[project] ?? overview.nowMs).rfc3339
+        switch notices[project, default: ConditionNotice(patienceSeconds: 5)].observe(isUnserved, now: loop.now) {
+        case .warn:
+            logger.warning(
+                "A project has jobs and no worker: add it to a worker's configuration, or cancel its jobs.",
+                metadata: ["project": "\(project)", "jobs": "\(jobs)", "since": "\(since)"]
+            )
+        case .recover:
+            logger.notice(
+                "The project has a worker, or no jobs.",
+                metadata: ["project": "\(project)", "since": "\(since)"]
+            )
+        case nil: break
+        }
+        if !isUnserved { begins[project] = nil }
+    }
+}
