@@ -1,7 +1,12 @@
 /// Rules for ids that become parts of Redis keys and commands.
 package enum Identifiers {
-    package static func isJob(_ text: String) -> Bool {
-        (1...128).contains(text.utf8.count)
+    package static func isJob(_ text: String) -> Bool { isName(text, atMost: 128) }
+
+    /// Whether a text can be a registration token or an installation id.
+    package static func isToken(_ text: String) -> Bool { isName(text, atMost: 1_024) }
+
+    private static func isName(_ text: String, atMost length: Int) -> Bool {
+        (1...length).contains(text.utf8.count)
             && text.utf8.allSatisfy { byte in
                 switch byte {
                 case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),

@@ -1,6 +1,7 @@
 import FanfareClient
 import FanfareJSON
 import FanfareModel
+import FanfareRedis
 import RedisTransport
 import StreamWire
 import TestSupport

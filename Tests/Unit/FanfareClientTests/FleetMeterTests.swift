@@ -10,6 +10,8 @@ import Testing
     {
         let now = RedisValue.array([.bulk(Array("now_ms".utf8)), .integer(Int64(atMs))])
         var project = ProjectSnapshot(id: "p", overview: try #require(OverviewReply(now)))
+        project.overview.open = 1
+        project.overview.workersAlive = 1
         project.tally.sent = Int64(sent)
         project.recipientsWaiting = waiting
         if !job.isEmpty {
@@ -43,11 +45,76 @@ import Testing
         #expect(meter.rates(of: "p") == nil && meter.rate(of: "j", in: "p") == nil)
     }
 
-    @Test func drainEstimateFallsBackToTheQuota() throws {
+    @Test func nothingIsEstimatedWithoutABasis() throws {
         var idle = try project(atMs: 1_000, sent: 0, waiting: 6_000)
-        #expect(FleetMeter().drainSeconds(of: idle) == nil)
         idle.overview.quotaPerMinute = 60_000
-        #expect(FleetMeter().drainSeconds(of: idle) == 6)
+        #expect(FleetMeter().drainSeconds(of: idle) == nil)
+    }
+
+    struct Stop: Sendable, CustomTestStringConvertible {
+        var testDescription: String
+        var change: @Sendable (inout ProjectSnapshot) -> Void
+    }
+
+    @Test(arguments: [
+        Stop(testDescription: "paused") { $0.overview.isPaused = true },
+        Stop(testDescription: "blocked") { $0.overview.blockReason = "credentials" },
+        Stop(testDescription: "unreachable") { $0.overview.outage = "FCM cannot be reached" },
+        Stop(testDescription: "backpressure") { $0.overview.pressure = "memory" },
+        Stop(testDescription: "held") { $0.overview.holdMs = 1 },
+        Stop(testDescription: "after a hold") { $0.overview.isRecovering = true },
+        Stop(testDescription: "unserved") {
+            $0.overview.workers = 1
+            $0.overview.workersAlive = 0
+        },
+    ])
+    func nothingIsEstimatedWhileSomethingStopsTheProject(stop: Stop) throws {
+        var meter = FleetMeter()
+        for step in 0...6 {
+            let now = try project(atMs: step * 1_000, sent: step * 50, job: job(step * 50), waiting: 500)
+            meter.add(FleetSnapshot(projects: [now]))
+        }
+        var last = try project(atMs: 7_000, sent: 350, job: job(350), waiting: 500)
+        #expect(meter.drainSeconds(of: last) == 10)
+        stop.change(&last)
+        meter.add(FleetSnapshot(projects: [last]))
+        #expect(meter.drainSeconds(of: last) == nil)
+        let held = try #require(last.holding.first)
+        if stop.testDescription != "after a hold" { #expect(meter.remainingSeconds(of: held, in: last) == nil) }
+        // Afterwards the pace is measured anew: the stop does not count as a slow pace.
+        for step in 8...9 {
+            last = try project(atMs: step * 1_000, sent: step * 50, job: job(step * 50), waiting: 500)
+            meter.add(FleetSnapshot(projects: [last]))
+        }
+        #expect(meter.drainSeconds(of: last) == 10)
+    }
+
+    @Test func recipientsThatOnlyWaitForARetryHaveNoEstimate() throws {
+        var meter = FleetMeter()
+        for step in 0...3 {
+            var now = try project(atMs: step * 1_000, sent: step * 50, job: job(step * 50), waiting: 500)
+            now.overview.retrying = 500
+            meter.add(FleetSnapshot(projects: [now]))
+            #expect(meter.drainSeconds(of: now) == nil)
+        }
+        var fields = job(150)
+        fields["retrying"] = "850"
+        let last = try project(atMs: 4_000, sent: 150, job: fields, waiting: 850)
+        meter.add(FleetSnapshot(projects: [last]))
+        #expect(meter.remainingSeconds(of: try #require(last.holding.first), in: last) == nil)
+    }
+
+    @Test func jobsThatWaitForTheirTimeDoNotCountForTheDrain() throws {
+        var meter = FleetMeter()
+        var last = try project(atMs: 0, sent: 0)
+        for step in 0...3 {
+            last = try project(atMs: step * 1_000, sent: step * 50, job: job(step * 50), waiting: 1_500)
+            last.others = last.holding
+            last.others[0].status.state = .scheduled
+            last.others[0].status.total = 1_000 + last.others[0].status.sent
+            meter.add(FleetSnapshot(projects: [last]))
+        }
+        #expect(meter.drainSeconds(of: last) == 10)
     }
 
     @Test func jsonOmitsUnknownValues() throws {

@@ -1,5 +1,6 @@
 import FanfareJSON
 import FanfareModel
+import FanfareRedis
 import RedisTransport
 import StreamWire
 import TestSupport

@@ -26,7 +26,7 @@ import Testing
         Row(state: "done", total: "250", finishedMs: "6000", rate: 50, left: nil),
         Row(state: "active", sent: "0", failed: "0", rate: nil, left: nil),
         Row(state: "active", total: "1", sent: "1", failed: "0", rate: nil, left: nil),
-        Row(state: "active", total: "100", sent: "200", failed: "0", rate: 20, left: 0),
+        Row(state: "active", total: "100", sent: "200", failed: "0", rate: 20, left: nil),
     ])
     func rateAndRemainingTimeFollowTheCounters(row: Row) throws {
         var fields = ["state": row.state, "total": row.total, "sent": row.sent, "failed": row.failed]
@@ -66,10 +66,13 @@ import Testing
         arguments: [
             (["paused", "1", "pause_reason", "lunch"], "the project is paused: lunch"),
             (["block", "credentials: refused"], "the project is blocked: credentials: refused"),
-            (["pressure", "results"], "the results are not read: a consumer group is too far behind"),
+            (["pressure", "results"], "the stream results is not read: a consumer group is too far behind"),
             (["pressure", "memory"], "Redis is nearly out of memory"),
-            (["pressure", "odd"], "the project is under pressure: odd"),
-            (["hold_ms", "1500"], "FCM asked to wait 2 s"),
+            (["pressure", "odd"], "the stream odd is not read: a consumer group is too far behind"),
+            (["hold_ms", "1500"], "FCM asked to wait 2 s, until 1970-01-01T00:00:01.501Z"),
+            (["unreachable", "FCM cannot be reached: no route"], "FCM cannot be reached: no route"),
+            (["unreachable", "worker a: FCM cannot be reached", "unreachable_partly", "1"], nil),
+            (["workers", "1", "alive", "0"], "no worker of the project is alive"),
             ([], nil),
         ] as [([String], String?)]
     )
@@ -84,6 +87,18 @@ import Testing
         #expect(progress.obstacle == nil)
         progress.status = try status(["state": "parked", "reason": "poison"])
         #expect(progress.obstacle == "poison")
+    }
+
+    @Test func scheduledJobSaysWhenItStarts() throws {
+        let overview = OverviewReply(
+            .array(["now_ms", "1", "hold_ms", "1000", "pressure", "memory"].map { .bulk(Array($0.utf8)) })
+        )
+        var progress = JobProgress(status: try status(["state": "scheduled", "not_before": "7200000"]), nowMs: 1)
+        progress.project = overview
+        #expect(progress.obstacle == "it starts at 1970-01-01T02:00:00.000Z" && progress.stop == nil)
+        #expect(progress.status.notBeforeMs == 7_200_000 && progress.startTime == "1970-01-01T02:00:00.000Z")
+        progress.status = try status(["state": "scheduled"])
+        #expect(progress.obstacle == nil, "written by an older version")
     }
 
     @Test func impossibleCountersDoNotTrap() throws {

@@ -1,4 +1,5 @@
 import FanfareModel
+import FanfareRedis
 import RedisTransport
 import StreamWire
 import TestSupport

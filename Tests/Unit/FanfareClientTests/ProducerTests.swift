@@ -35,6 +35,16 @@ private func bulk(_ text: String) -> RedisValue { .bulk(Array(text.utf8)) }
         await #expect(throws: FanfareClientError.self) { try await producer.push(job) }
     }
 
+    @Test func typedMessageIsPushedWithItsIDAndDefaults() async throws {
+        let redis = ScriptedRedis([bulk("1-0"), bulk("2-0")])
+        let producer = FanfareProducer(redis: redis, project: "demo")
+        let message = Message(data: ["a": "1"])
+        #expect(try await producer.push(message, to: .topic("t"), id: "mine") == "mine")
+        #expect(try await producer.push(message, to: .topic("t")) == "2-0")
+        let fields = #"XADD fanfare:{demo}:jobs * topic t message {"data":{"a":"1"}}"#
+        #expect(redis.commands == [fields + " id mine", fields])
+    }
+
     @Test func statusIsReadFromTheHash() async throws {
         let hash = ["state", "retrying", "total", "10", "sent", "6", "failed", "1", "retrying", "3", "created_ms", "5"]
         let redis = ScriptedRedis([.array(hash.map(bulk)), .array([])])

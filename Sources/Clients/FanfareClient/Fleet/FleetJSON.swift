@@ -21,6 +21,7 @@ public struct FleetJSON {
         let condition = project.condition
         var object: JSONObject = ["id": .string(project.id), "state": .string(condition.word)]
         object["reason"] = condition.reason.map { .string($0) }
+        object["since_ms"] = condition.sinceMs.map { number($0) }
         let numbers: [(String, Int64)] = [
             ("recipients_waiting", project.recipientsWaiting), ("oldest_wait_ms", project.oldestWaitMs),
             ("pushed", overview.entries), ("jobs", overview.open), ("queued", overview.waitingFanouts),
@@ -70,13 +71,20 @@ public struct FleetJSON {
         return object
     }
 
-    /// The fields of a job's hash.
+    /// The state, counters, times and reason of a job's hash.
     public static func object(_ status: JobStatus) -> JSONObject {
         var object: JSONObject = ["id": .string(status.id), "state": .string(status.state.rawValue)]
         for (key, count) in status.counters { object[key] = .number(JSONNumber(count)) }
         for case (let key, let time?) in status.times { object[key] = .number(JSONNumber(time)) }
         object["reason"] = status.reason.map { .string($0) }
         return object
+    }
+
+    package static func object(_ error: JobError) -> JSONObject {
+        [
+            "error": .string(error.error), "action": .string(error.action),
+            "count": .number(JSONNumber(error.count)),
+        ]
     }
 
     public func object(_ worker: WorkerSnapshot) -> JSONObject {

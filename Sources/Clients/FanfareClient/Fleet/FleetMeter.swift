@@ -5,10 +5,18 @@ public struct FleetMeter: Sendable {
     private static let windowMs: Int64 = 5_000
     /// Minimum time between two counts for a rate.
     private static let leastMs: Int64 = 500
+    /// Minimum time over which a pace is measured for an estimate.
+    private static let leastBasisMs: Int64 = 900
+    /// Time over which the pace is compared with the ramp: short, since a pace leaves the ramp within a few seconds.
+    private static let recentMs: Int64 = 2_000
 
     private struct Sample: Sendable {
         var atMs: Int64
         var tally: ResultTally
+        /// Permits a second.
+        var permits: Double
+        /// Whether nothing stopped the project.
+        var isFlowing: Bool
         /// Results of the listed jobs, by id.
         var jobs: [String: Int64]
     }
@@ -23,7 +31,13 @@ public struct FleetMeter: Sendable {
         for project in snapshot.projects {
             let listed = project.holding + project.queued + project.others
             let jobs = Dictionary(listed.map { ($0.status.id, $0.status.attempted) }) { first, _ in first }
-            let sample = Sample(atMs: project.overview.nowMs, tally: project.tally, jobs: jobs)
+            let sample = Sample(
+                atMs: project.overview.nowMs,
+                tally: project.tally,
+                permits: project.overview.permitsPerSecond,
+                isFlowing: project.overview.isFlowing,
+                jobs: jobs
+            )
             var kept = samples[project.id] ?? []
             // A clock or count that went back means that Redis lost its last seconds: start again.
             if let last = kept.last, sample.atMs < last.atMs || sample.tally.sent < last.tally.sent { kept = [] }
@@ -57,22 +71,78 @@ public struct FleetMeter: Sendable {
         return max(0, Double(now - then) * 1_000 / Double(last.atMs - first.atMs))
     }
 
-    /// Estimated seconds until the job's last result, at its recent rate or else at its average; nil if unknown.
+    /// Estimated seconds until every recipient of the job had its first attempt, or until the end of FCM's fan-out.
+    ///
+    /// nil while something stops the project or the job, before there is a basis, and while only retries are left: they
+    /// wait for their time, not for a rate.
     public func remainingSeconds(of job: FleetJob, in project: ProjectSnapshot) -> Double? {
-        var progress = JobProgress(status: job.status, nowMs: project.overview.nowMs)
-        if let leftMs = project.overview.activeLeftMs[job.status.id] {
+        let status = job.status
+        var progress = JobProgress(status: status, nowMs: project.overview.nowMs, project: project.overview)
+        if let leftMs = project.overview.activeLeftMs[status.id] {
             progress.turn = .holding(untilMs: progress.nowMs + leftMs)
         }
-        guard job.status.state == .active, case .none = progress.turn,
-            let rate = rate(of: job.status.id, in: project.id), rate > 0
+        guard status.state == .active, case .none = progress.turn, project.overview.isFlowing, status.unattempted > 0,
+            let (first, last, seconds) = pace(of: project.id, knowing: status.id), let before = first.jobs[status.id],
+            let now = last.jobs[status.id]
         else { return progress.remainingSeconds }
-        return Double(max(0, job.status.total - job.status.finished)) / rate
+        return CompletionEstimate.seconds(
+            left: status.unattempted,
+            pace: Double(now - before) / seconds,
+            share: Double(now - before) / seconds / permits(since: first.atMs, in: project.id),
+            keepsUp: keepsUp(project.id, since: first.atMs),
+            ramp: project.overview.ramp
+        )
     }
 
-    /// Estimated seconds until nothing of the project waits, at the rate over the last seconds or else at its full quota.
+    /// Estimated seconds until nothing of the project waits for its first attempt, with what is pushed by now.
+    ///
+    /// nil while something stops the project, before there is a basis, and while only retries are left.
     public func drainSeconds(of project: ProjectSnapshot) -> Double? {
-        guard let rates = rates(of: project.id), rates.results > 0 else { return project.drainSeconds }
-        return Double(project.recipientsWaiting + project.overview.entries) / rates.results
+        let overview = project.overview
+        let left = project.recipientsWaiting + overview.entries - overview.retrying - project.idleRecipients
+        guard overview.isFlowing, left > 0, let (first, last, seconds) = pace(of: project.id) else { return nil }
+        let pace = (attempts(first, last) - Double(max(0, last.tally.retries - first.tally.retries))) / seconds
+        return CompletionEstimate.seconds(
+            left: left,
+            pace: pace,
+            share: pace / permits(since: first.atMs, in: project.id),
+            keepsUp: keepsUp(project.id, since: first.atMs),
+            ramp: overview.ramp
+        )
+    }
+
+    /// The samples between which a pace is measured: nothing stopped the project meanwhile.
+    private func pace(of project: String, knowing job: String? = nil) -> (Sample, Sample, seconds: Double)? {
+        guard let kept = samples[project], let last = kept.last else { return nil }
+        let flowing = kept.reversed().prefix { $0.isFlowing && job.map($0.jobs.keys.contains) ?? true }
+        guard let first = flowing.last, last.atMs - first.atMs >= Self.leastBasisMs else { return nil }
+        return (first, last, Double(last.atMs - first.atMs) / 1_000)
+    }
+
+    /// Whether the sends of the last two seconds, none before `startMs`, used the permits of that time.
+    private func keepsUp(_ project: String, since startMs: Int64) -> Bool {
+        guard let kept = samples[project], let last = kept.last,
+            let first = kept.last(where: { $0.atMs <= max(startMs, last.atMs - Self.recentMs) }), first.atMs < last.atMs
+        else { return false }
+        let pace = attempts(first, last) * 1_000 / Double(last.atMs - first.atMs)
+        let permits = permits(since: first.atMs, in: project)
+        return permits > 0 && pace >= CompletionEstimate.keepsUpFrom * permits
+    }
+
+    /// Sends that ended between two samples, by a result or for a retry.
+    private func attempts(_ first: Sample, _ last: Sample) -> Double {
+        func sends(_ tally: ResultTally) -> Int64 { tally.sent + tally.failed + tally.unknown + tally.retries }
+        return Double(max(0, sends(last.tally) - sends(first.tally)))
+    }
+
+    /// The mean of the permits a second since a sample.
+    private func permits(since startMs: Int64, in project: String) -> Double {
+        let kept = (samples[project] ?? []).filter { $0.atMs >= startMs }
+        guard let first = kept.first, let last = kept.last, last.atMs > first.atMs else { return 0 }
+        let area = zip(kept, kept.dropFirst()).reduce(0) { area, pair in
+            area + (pair.0.permits + pair.1.permits) / 2 * Double(pair.1.atMs - pair.0.atMs)
+        }
+        return area / Double(last.atMs - first.atMs)
     }
 
     private func window(_ project: String) -> (Sample, Sample, seconds: Double)? {

@@ -19,8 +19,7 @@ public struct FleetReader<Redis: RedisSending>: Sendable {
 
     /// - Throws: the error of Redis, for example if the functions are missing or older than this program.
     public func read() async throws -> FleetSnapshot {
-        let seen = try await FanfareOperator.projects(redis: redis, prefix: prefix)
-        let names = Set(seen + configured)
+        let names = try await FanfareOperator.projects(redis: redis, prefix: prefix, including: configured)
         let projects = try await withThrowingTaskGroup(of: ProjectSnapshot.self) { group in
             for name in names { group.addTask { try await read(name) } }
             return try await group.reduce(into: []) { $0.append($1) }

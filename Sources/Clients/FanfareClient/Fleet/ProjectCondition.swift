@@ -1,21 +1,43 @@
-internal import StreamWire
+public import StreamWire
 
 extension ProjectSnapshot {
     /// The state of a project in one word, and its reason.
     public struct Condition: Equatable, Sendable {
-        /// `paused`, `blocked`, `pressed`, `held`, `unserved`, `working` or `idle`.
+        /// `paused`, `blocked`, `unreachable`, `backpressure`, `held`, `unserved`, `working` or `idle`.
         public var word: String
         public var reason: String?
+        /// When it began, Unix milliseconds; nil if that is not known.
+        public var sinceMs: Int64?
+
+        public init(word: String, reason: String? = nil, sinceMs: Int64? = nil) {
+            self.word = word
+            self.reason = reason
+            self.sinceMs = sinceMs
+        }
     }
 
     public var condition: Condition {
-        if overview.isPaused { return Condition(word: "paused", reason: overview.pauseReason) }
-        if !overview.blockReason.isEmpty { return Condition(word: "blocked", reason: overview.blockReason) }
-        if !overview.pressure.isEmpty { return Condition(word: "pressed", reason: overview.pressure) }
-        if overview.holdMs > 0 { return Condition(word: "held", reason: "FCM asked to wait") }
-        let isBusy = overview.entries + overview.open > 0
-        if isBusy, workersAlive == 0 { return Condition(word: "unserved", reason: "no worker is alive") }
-        let isSlow = isBusy && overview.isRecovering
-        return Condition(word: isBusy ? "working" : "idle", reason: isSlow ? "slowly, after a hold" : nil)
+        var condition = overview.condition
+        // Nothing was claimed since the oldest job was pushed, or since the last worker died.
+        if condition.word == "unserved", oldestWaitMs > 0 { condition.sinceMs = overview.nowMs - oldestWaitMs }
+        return condition
+    }
+}
+
+extension OverviewReply {
+    public var condition: ProjectSnapshot.Condition {
+        typealias Condition = ProjectSnapshot.Condition
+        if isPaused { return Condition(word: "paused", reason: pauseReason) }
+        if !blockReason.isEmpty { return Condition(word: "blocked", reason: blockReason) }
+        let sinceMs = outageSinceMs > 0 ? outageSinceMs : nil
+        if !outage.isEmpty, !isOutagePartial { return Condition(word: "unreachable", reason: outage, sinceMs: sinceMs) }
+        if let pressureText { return Condition(word: "backpressure", reason: pressureText) }
+        if holdMs > 0 {
+            return Condition(word: "held", reason: "FCM asked to wait, for another \((holdMs + 999) / 1_000) s")
+        }
+        guard entries + open > 0 else { return Condition(word: "idle") }
+        if workersAlive == 0 { return Condition(word: "unserved", reason: "no worker serves the project") }
+        if !outage.isEmpty { return Condition(word: "working", reason: outage, sinceMs: sinceMs) }
+        return Condition(word: "working", reason: isRecovering ? "slowly, after a hold" : nil)
     }
 }

@@ -46,7 +46,12 @@ public struct ProjectSnapshot: Equatable, Sendable {
 
     public var workersAlive: Int { leases.filter(\.isAlive).count }
 
-    /// Estimated seconds until nothing waits, at the full quota; nil if the quota is unknown.
+    /// Recipients of the listed jobs that wait for their time or for an operator, so not for the pace.
+    var idleRecipients: Int64 {
+        others.lazy.filter { [.scheduled, .paused].contains($0.status.state) }.reduce(0) { $0 + $1.status.unattempted }
+    }
+
+    /// Least seconds until nothing waits, at the full quota; nil if the quota is unknown.
     public var drainSeconds: Double? {
         guard overview.quotaPerMinute > 0 else { return nil }
         return Double(recipientsWaiting + overview.entries) * 60 / Double(overview.quotaPerMinute)

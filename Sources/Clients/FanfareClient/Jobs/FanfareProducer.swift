@@ -1,3 +1,4 @@
+public import FanfareModel
 public import StreamWire
 
 /// Pushes jobs of a project and reads their results.
@@ -20,11 +21,27 @@ public struct FanfareProducer<Redis: RedisSending>: Sendable {
     /// Pushes a job. After a lost connection only a job with its own id is safe to push again.
     /// - Returns: the job's own id, or the id of its stream entry.
     public func push(_ job: PushJob) async throws -> String {
+        let entryID = try await add(job)
+        return job.id ?? entryID
+    }
+
+    /// Pushes a typed message with the default of every other field.
+    /// - Parameter id: your own id, 1 to 128 of `A-Z a-z 0-9 . _ : -`. With one, pushing is idempotent.
+    /// - Returns: `id`, or the id of the stream entry.
+    public func push(_ message: Message, to target: Target, id: String? = nil) async throws -> String {
+        var job = PushJob(target: target, message: message)
+        job.id = id
+        return try await push(job)
+    }
+
+    /// As ``push(_:)``.
+    /// - Returns: the id of the stream entry.
+    public func add(_ job: PushJob) async throws -> String {
         let reply = try await redis.reply(to: job.command(project: keys.project, prefix: prefix))
         guard let entryID = reply.string else {
             throw FanfareClientError(.unexpectedReply, "XADD did not answer with an id")
         }
-        return job.id ?? entryID
+        return entryID
     }
 
     /// The status of a job; nil while no worker has taken it, and when it is no longer kept.

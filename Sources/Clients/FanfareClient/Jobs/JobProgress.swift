@@ -1,3 +1,4 @@
+internal import FanfareModel
 public import StreamWire
 
 /// The progress of a job: its status, rate, place in the queue and obstacle.
@@ -44,38 +45,50 @@ public struct JobProgress: Equatable, Sendable {
         return Double(status.attempted) * 1_000 / Double(elapsedMs)
     }
 
-    /// Estimated seconds until the last result, at the average rate, or until the end of FCM's fan-out. nil before the
-    /// first result, while the job is held, and while it only waits for retries.
+    /// Estimated seconds until every recipient had its first attempt, or until the end of FCM's fan-out.
+    ///
+    /// nil while something stops the job, in its first second, and while only retries are left: they wait for their time,
+    /// not for a rate. ``FleetMeter`` knows more: it measures the pace of the last seconds.
     public var remainingSeconds: Double? {
         if case .holding(let untilMs?) = turn { return Double(max(0, untilMs - nowMs)) / 1_000 }
-        guard status.state == .active, let rate = resultsPerSecond, rate > 0 else { return nil }
-        return Double(max(0, status.total - status.finished)) / rate
+        guard status.state == .active, obstacle == nil, status.unattempted > 0, let startedMs = status.startedMs else {
+            return nil
+        }
+        return CompletionEstimate.seconds(
+            left: status.unattempted,
+            attempted: status.attempted + status.retrying,
+            elapsed: Double(nowMs - startedMs) / 1_000,
+            ramp: project?.ramp
+        )
     }
 
-    /// Why the job makes no progress now; nil if it only waits for the slot or for nothing.
+    /// Why the job makes no progress now, and until when if that is known; nil if it only waits for the slot or for
+    /// nothing.
     public var obstacle: String? {
+        if status.state == .scheduled { return startTime.map { "it starts at \($0)" } }
         if let stop { return stop }
         guard !status.isOver, let project, project.holdMs > 0 else { return nil }
-        return "FCM asked to wait \((project.holdMs + 999) / 1_000) s"
+        let end = CalendarTime(unixMs: project.nowMs + project.holdMs).rfc3339
+        return "FCM asked to wait \((project.holdMs + 999) / 1_000) s, until \(end)"
     }
 
-    /// Like ``obstacle``, but nil for a wait that ends without an operator.
+    /// When a scheduled job starts, as a time in UTC; nil for any other job.
+    public var startTime: String? {
+        guard status.state == .scheduled, let at = status.notBeforeMs else { return nil }
+        return CalendarTime(unixMs: at).rfc3339
+    }
+
+    /// Like ``obstacle``, but nil for a wait that ends at a known time, without anyone's help.
     public var stop: String? {
-        guard !status.isOver else { return nil }
+        guard !status.isOver, status.state != .scheduled else { return nil }
         if status.state == .paused || status.state == .parked { return status.reason ?? "\(status.state)" }
         guard let project else { return nil }
         if project.isPaused { return "the project is paused: \(project.pauseReason)" }
         if !project.blockReason.isEmpty { return "the project is blocked: \(project.blockReason)" }
-        if !project.pressure.isEmpty { return Self.pressure(project.pressure) }
+        if !project.outage.isEmpty, !project.isOutagePartial { return project.outage }
+        if let text = project.pressureText { return text }
+        if project.workers > 0, project.workersAlive == 0 { return "no worker of the project is alive" }
         return nil
-    }
-
-    private static func pressure(_ name: String) -> String {
-        switch name {
-        case "results": return "the results are not read: a consumer group is too far behind"
-        case "memory": return "Redis is nearly out of memory"
-        default: return "the project is under pressure: \(name)"
-        }
     }
 }
 

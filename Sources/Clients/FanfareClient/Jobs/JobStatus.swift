@@ -58,8 +58,11 @@ public struct JobStatus: Equatable, Sendable {
     public var retrying: Int64
     /// How often a job with this id was pushed again and not sent.
     public var duplicates: Int64
-    /// Unix milliseconds; nil if it has not happened.
+    /// When the job was pushed, Unix milliseconds.
     public var createdMs: Int64?
+    /// Nothing is sent before this time, Unix milliseconds; nil unless the job was scheduled.
+    public var notBeforeMs: Int64?
+    /// Unix milliseconds, as the following times; nil if it has not happened.
     public var startedMs: Int64?
     public var firstPassMs: Int64?
     public var finishedMs: Int64?
@@ -67,6 +70,8 @@ public struct JobStatus: Equatable, Sendable {
     /// The estimated size of the audience of a job to a topic or a condition; nil for every other job.
     public var audienceEstimate: Int64?
     public var audienceSource: AudienceSource?
+    /// The failed recipients by error, most first. A worker of an older version counts none.
+    public var errors: [JobError] = []
 
     /// Reads an `HGETALL` reply; nil if the job has no hash.
     public init?(id: String, reply: RedisValue) {
@@ -89,12 +94,28 @@ public struct JobStatus: Equatable, Sendable {
         retrying = count("retrying")
         duplicates = count("duplicates")
         createdMs = time("created_ms")
+        notBeforeMs = time("not_before")
         startedMs = time("started_ms")
         firstPassMs = time("first_pass_ms")
         finishedMs = time("finished_ms")
         reason = fields.text("reason")
         audienceSource = fields.text("audience_source").map { AudienceSource(rawValue: $0) }
         audienceEstimate = fields.text("audience_estimate") == nil ? nil : max(0, count("audience_estimate"))
+        errors = Self.errors(reply)
+    }
+
+    /// The fields `error.<error>.<action>`.
+    private static func errors(_ reply: RedisValue) -> [JobError] {
+        let flat = reply.array ?? []
+        var errors: [JobError] = []
+        for index in stride(from: 0, to: flat.count - 1, by: 2) {
+            guard case .bulk(let name) = flat[index], name.starts(with: "error.".utf8),
+                let parts = flat[index].string?.split(separator: "."), parts.count == 3,
+                let count = flat[index + 1].integer, count > 0
+            else { continue }
+            errors.append(JobError(error: String(parts[1]), action: String(parts[2]), count: count))
+        }
+        return errors.sorted { ($1.count, $0.error, $0.action) < ($0.count, $1.error, $1.action) }
     }
 
     package var counters: [(name: String, count: Int64)] {
@@ -106,8 +127,8 @@ public struct JobStatus: Equatable, Sendable {
 
     package var times: [(name: String, ms: Int64?)] {
         [
-            ("created_ms", createdMs), ("started_ms", startedMs), ("first_pass_ms", firstPassMs),
-            ("finished_ms", finishedMs),
+            ("created_ms", createdMs), ("not_before_ms", notBeforeMs), ("started_ms", startedMs),
+            ("first_pass_ms", firstPassMs), ("finished_ms", finishedMs),
         ]
     }
 
@@ -116,6 +137,9 @@ public struct JobStatus: Equatable, Sendable {
 
     /// Recipients with a result that were sent to, so neither cancelled nor expired.
     public var attempted: Int64 { sent + failed + unknown }
+
+    /// Recipients that had no attempt yet, and those in flight.
+    public var unattempted: Int64 { max(0, total - finished - retrying) }
 
     public var isOver: Bool { state.isOver }
 

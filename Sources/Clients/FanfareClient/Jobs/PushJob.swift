@@ -56,4 +56,7 @@ public struct PushJob: Equatable, Sendable {
 
     /// A job that sends a message given as text.
     public init(target: Target, message: String) { self.init(target: target, message: Array(message.utf8)) }
+
+    /// A job that sends a typed message. Its JSON is made here, so that later changes of `message` do not matter.
+    public init(target: Target, message: Message) { self.init(target: target, message: message.jsonBytes) }
 }

@@ -56,13 +56,27 @@ extension FanfareOperator {
 
     /// Resumes a parked job with its unfinished recipients, or pushes a rejected entry again unchanged. The entry leaves
     /// `dead` in the same step.
-    public func replay(_ entryID: String) async throws -> ReplayReply {
-        try answer(ReplayReply(await redis.reply(to: FunctionLibrary.replay(keys, entryID: entryID))), "replay")
+    public func replay(_ entryID: String, reason: String = "") async throws -> ReplayReply {
+        let command = FunctionLibrary.replay(keys, entryID: entryID, by: actor(reason))
+        return try answer(ReplayReply(await redis.reply(to: command)), "replay")
+    }
+
+    /// Pushes other fields in place of a rejected entry's, which leaves `dead` in the same step. A parked job is `gone`:
+    /// it keeps the fields that it was pushed with.
+    /// - Parameter fields: all fields of the new entry of `jobs`.
+    public func pushEdited(
+        _ entryID: String,
+        fields: [(name: String, value: [UInt8])],
+        reason: String = ""
+    ) async throws -> ReplayReply {
+        let command = FunctionLibrary.pushEdited(keys, entryID: entryID, fields: fields, by: actor(reason))
+        return try answer(ReplayReply(await redis.reply(to: command)), "push_edited")
     }
 
     /// Deletes an entry of `dead`. If its job is parked, every unfinished recipient ends as `cancelled`, or as
     /// `unknown` if it may have been reached.
-    public func drop(_ entryID: String) async throws -> DropReply {
-        try answer(DropReply(await redis.reply(to: FunctionLibrary.drop(keys, entryID: entryID))), "drop")
+    public func drop(_ entryID: String, reason: String = "") async throws -> DropReply {
+        let command = FunctionLibrary.drop(keys, entryID: entryID, by: actor(reason))
+        return try answer(DropReply(await redis.reply(to: command)), "drop")
     }
 }

@@ -10,8 +10,8 @@ extension FanfareOperator {
     /// The jobs that workers have taken: active fan-outs, waiting fan-outs in the order of the queue, parked jobs, then
     /// all others, the newest first. The list is no atomic snapshot.
     /// - Parameters:
-    ///   - includingOver: also jobs that are over and still kept. This scans every key in Redis, as does a `state` that
-    ///     only such jobs have.
+    ///   - includingOver: also jobs that are over, as ``finishedJobs(limit:before:)`` lists them; a `state` that only such
+    ///     jobs have asks for them, too.
     ///   - limit: maximum number of jobs. If there are more, any of the others may be missing.
     public func jobs(
         state: JobStatus.State? = nil,
@@ -36,8 +36,9 @@ extension FanfareOperator {
             }
         }
         if isOver == true || (state == nil && includingOver) {
-            let start = keys.job("").utf8.count
-            try await finder.scan({ JobInquiry.kept(keys, cursor: $0) }) { String($0.utf8.dropFirst(start)) ?? "" }
+            // Those of another state are left out only after they were read.
+            let over = try await finishedJobs(limit: state == nil ? limit + 1 : Int(HistoryInquiry.mostFinished))
+            finder.add(over)
         }
         return finder.list
     }
@@ -62,7 +63,7 @@ private struct JobFinder<Redis: RedisSending> {
     }
 
     /// Follows a scan cursor to its end, or until there are enough jobs.
-    mutating func scan(_ step: (String) -> RedisCommand, id: (String) -> String = { $0 }) async throws {
+    mutating func scan(_ step: (String) -> RedisCommand) async throws {
         var cursor = "0"
         repeat {
             guard !isFull else { return }
@@ -70,23 +71,30 @@ private struct JobFinder<Redis: RedisSending> {
             guard reply.count == 2, let next = reply[0].string else {
                 throw FanfareClientError(.unexpectedReply, "a scan answered without a cursor")
             }
-            try await add((reply[1].array ?? []).compactMap(\.string).map(id))
+            try await add((reply[1].array ?? []).compactMap(\.string))
             cursor = next
         } while cursor != "0"
     }
 
     mutating func add(_ ids: [String]) async throws {
-        let new = ids.filter { seen.insert($0).inserted }
+        let new = ids.filter { !seen.contains($0) }
         for start in stride(from: 0, to: new.count, by: 100) where !isFull {
             let page = new[start..<min(start + 100, new.count)]
-            let statuses = try await Self.read(page, redis, keys)
-            found += page.compactMap { statuses[$0] }.filter { state == nil || $0.state == state }
+            let statuses = try await FanfareOperator<Redis>.statuses(of: page, redis, keys)
+            add(page.compactMap { statuses[$0] })
         }
     }
 
+    mutating func add(_ statuses: [JobStatus]) {
+        let new = statuses.filter { seen.insert($0.id).inserted }
+        found += new.filter { state == nil || $0.state == state }
+    }
+}
+
+extension FanfareOperator {
     /// Reads jobs concurrently, which the connection pipelines.
-    private static func read(
-        _ ids: ArraySlice<String>,
+    static func statuses(
+        of ids: some Collection<String>,
         _ redis: Redis,
         _ keys: ProjectKeys
     ) async throws -> [String: JobStatus] {

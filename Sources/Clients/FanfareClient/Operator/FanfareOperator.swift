@@ -8,24 +8,32 @@ public import StreamWire
 public struct FanfareOperator<Redis: RedisSending>: Sendable {
     public let keys: ProjectKeys
     let redis: Redis
+    private let name: String
     private let project: String
     private let prefix: String
 
     /// - Parameters:
     ///   - project: `[a-z0-9][a-z0-9-]{0,62}`.
     ///   - prefix: as in the workers' configuration.
-    public init(redis: Redis, project: String, prefix: String = "fanfare") {
+    ///   - actor: who acts, as ``audit(limit:)`` shows it: for example `user@host`.
+    public init(redis: Redis, project: String, prefix: String = "fanfare", actor: String = "") {
         self.redis = redis
+        name = actor
         self.project = project
         self.prefix = prefix
         keys = ProjectKeys(prefix: prefix, project: project)
     }
 
-    /// The ids of all projects that a worker or the command line has registered, sorted.
-    public static func projects(redis: Redis, prefix: String = "fanfare") async throws -> [String] {
+    /// The ids of all projects that a worker or the command line has registered, and of `configured` ones, sorted.
+    public static func projects(
+        redis: Redis,
+        prefix: String = "fanfare",
+        including configured: [String] = []
+    ) async throws -> [String] {
         let reply = try await redis.reply(to: RedisCommand("SMEMBERS", ProjectKeys.projects(prefix: prefix)))
         // Others may have written anything there.
-        return (reply.array ?? []).compactMap(\.string).filter(ProjectID.isValid).sorted()
+        let registered = (reply.array ?? []).compactMap(\.string).filter(ProjectID.isValid)
+        return Set(registered + configured).sorted()
     }
 
     /// Whether a job was pushed to the project or a worker has served it: a misspelt id would keep a pause in Redis.
@@ -38,49 +46,61 @@ public struct FanfareOperator<Redis: RedisSending>: Sendable {
     ///
     /// Workers then write the results: `cancelled`, or `unknown` for a recipient that may have been reached. A job that
     /// no worker has taken yet ends when a worker takes it.
-    public func cancel(_ job: String) async throws -> JobControlReply {
-        let reply = try await cancelTaken(job)
+    public func cancel(_ job: String, reason: String = "") async throws -> JobControlReply {
+        let actor = actor(reason)
+        let reply = try await cancelTaken(job, actor)
         // The id of a rejected job may have been pushed again.
         guard reply == .missing || reply == .over(state: JobStatus.State.rejected.rawValue) else { return reply }
         var behind: String?
         while true {
-            let command = FunctionLibrary.cancelEntry(keys, job: job, behind: behind)
+            let command = FunctionLibrary.cancelEntry(keys, job: job, behind: behind, by: actor)
             switch try answer(EntryCancelReply(await redis.reply(to: command)), "cancel_entry") {
             case .found: return .ok(state: JobStatus.State.waiting.rawValue)
             case .more(let entry): behind = entry
             // A worker may have taken it during the search.
-            case .missing: return try await cancelTaken(job)
+            case .missing: return try await cancelTaken(job, actor)
             }
         }
     }
 
-    private func cancelTaken(_ job: String) async throws -> JobControlReply {
-        try answer(JobControlReply(await redis.reply(to: FunctionLibrary.cancel(keys, job: job))), "cancel")
+    private func cancelTaken(_ job: String, _ actor: Actor) async throws -> JobControlReply {
+        try answer(JobControlReply(await redis.reply(to: FunctionLibrary.cancel(keys, job: job, by: actor))), "cancel")
     }
 
-    /// Holds every recipient that has no result yet until ``resume(_:)``. `expires_at` still applies. Idempotent.
-    public func pause(_ job: String) async throws -> JobControlReply {
-        try answer(JobControlReply(await redis.reply(to: FunctionLibrary.pause(keys, job: job))), "pause")
+    /// Holds every recipient that has no result yet until ``resume(_:reason:)``. `expires_at` still applies. Idempotent.
+    public func pause(_ job: String, reason: String = "") async throws -> JobControlReply {
+        let command = FunctionLibrary.pause(keys, job: job, by: actor(reason))
+        return try answer(JobControlReply(await redis.reply(to: command)), "pause")
     }
 
     /// Resumes a paused job where it stopped; a fan-out gets its old place in the queue. Idempotent.
-    public func resume(_ job: String) async throws -> JobControlReply {
-        try answer(JobControlReply(await redis.reply(to: FunctionLibrary.resume(keys, job: job))), "resume")
+    public func resume(_ job: String, reason: String = "") async throws -> JobControlReply {
+        let command = FunctionLibrary.resume(keys, job: job, by: actor(reason))
+        return try answer(JobControlReply(await redis.reply(to: command)), "resume")
     }
 
-    /// Stops all sends of the project until ``resumeProject()``. Jobs can still be pushed.
+    /// Stops all sends of the project until ``resumeProject(reason:)``. Jobs can still be pushed.
     /// - Parameter reason: shown to operators.
     public func pauseProject(reason: String = "") async throws {
-        try done(await redis.reply(to: FunctionLibrary.pauseProject(keys, reason: reason)), "pause_project")
+        try done(await redis.reply(to: FunctionLibrary.pauseProject(keys, reason: reason, by: name)), "pause_project")
     }
 
     /// Ends a pause. If the project is blocked, for example by refused credentials, it is retried at once.
-    public func resumeProject() async throws {
-        try done(await redis.reply(to: FunctionLibrary.resumeProject(keys)), "resume_project")
+    public func resumeProject(reason: String = "") async throws {
+        try done(await redis.reply(to: FunctionLibrary.resumeProject(keys, by: actor(reason))), "resume_project")
     }
 
     public func overview() async throws -> OverviewReply {
         try answer(OverviewReply(await redis.reply(to: FunctionLibrary.overview(keys))), "overview")
+    }
+
+    /// Who acts and why, without control characters and in bounds.
+    func actor(_ reason: String) -> Actor {
+        func clean(_ text: String, _ most: Int) -> String {
+            let scalars = text.unicodeScalars.prefix(most).map { $0.properties.generalCategory == .control ? " " : $0 }
+            return String(String.UnicodeScalarView(scalars))
+        }
+        return Actor(clean(name, 128), reason: clean(reason, 500))
     }
 
     func answer<Reply>(_ reply: Reply?, _ function: String) throws -> Reply {

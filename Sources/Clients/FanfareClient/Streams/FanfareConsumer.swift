@@ -1,5 +1,4 @@
 internal import FanfareModel
-internal import RedisTransport
 public import StreamWire
 
 /// Reads a project's results, feedback and upstream entries as a member of a consumer group.
@@ -38,7 +37,7 @@ public struct FanfareConsumer<Redis: RedisSending>: Sendable {
     private func createGroup(of stream: String) async throws {
         do {
             _ = try await redis.reply(to: RedisCommand("XGROUP", "CREATE", stream, group, "0", "MKSTREAM"))
-        } catch let error as RedisError where error.code == .busyGroup {
+        } catch let error as any RedisErrorReply where error.replyCode == "BUSYGROUP" {
             return
         }
     }
