@@ -1,14 +1,30 @@
-// Follows the fleet and draws it; shows the login if a token is required.
+// The shell of the page: login, live connection, and the view of the current address.
+//
+// A view is a module that exports `open(root, params, context)`. It fills the empty `root` and returns an object with
+// `update(fleet)`, called after each event, and `close()`, called before the next view opens. `params` are the parts of
+// the address (`project`, `job`) and its `query`. `context` has `fleet`, the live state (see live.js; `fleet.project` is
+// the project of the address, whole, or null until it is known), `go(address, replace)`, `query(changes)`, and
+// `title(text)`. All addresses are relative to the root: no URL begins with `/` or `#`.
 
-import { announce, get, post, show, text } from "./dom.js";
-import { Board } from "./views.js";
-import { find, panel } from "./details.js";
+import { announce, el, get, post, show, text } from "./dom.js";
+import { Live } from "./live.js";
+import { Router, address, parse } from "./router.js";
+/** Modules of the views, each loaded when its first address is opened. */
+const VIEWS = {
+  overview: () => import("./overview.js"),
+  project: () => import("./project.js"),
+  job: () => import("./job.js"),
+  dead: () => import("./dead.js"),
+  token: () => import("./token.js"),
+  audit: () => import("./audit.js"),
+};
+// The first view loads while the session is asked for.
+VIEWS[parse(location)[0]]?.().catch(() => {});
 
 const node = (id) => document.getElementById(id);
-const fleet = { now: 0, projects: new Map(), workers: [], history: new Map(), readOnly: false };
-const board = new Board(fleet);
-let source;
-let stale;
+let isOpen = false;
+let view;
+let opened = 0;
 
 function link(word, kind) {
   const line = node("link");
@@ -21,81 +37,71 @@ function trouble(message) {
   show(node("trouble"), Boolean(message));
 }
 
-/** Reports a stale view if no event arrives for 10 s. */
-function watch() {
-  clearTimeout(stale);
-  stale = setTimeout(() => link("no news for 10 s", "lost"), 10000);
-}
+const live = new Live({
+  link,
+  trouble,
+  changed: () => view?.update(live.fleet),
+  lost: () => setTimeout(start, 3000),
+});
 
-function draw() {
-  trouble();
-  link("live", "live");
-  watch();
-  board.draw();
-}
+const router = new Router((name, params) => { if (isOpen) open(name, params, true); });
+const context = {
+  fleet: live.fleet,
+  go: (to, replace) => router.go(to, replace),
+  query: (changes) => router.query(changes),
+  title: (name) => { document.title = name ? `${name} · Fanfare` : "Fanfare"; },
+};
 
-function on(event, handler) {
-  source.addEventListener(event, (message) => handler(JSON.parse(message.data)));
-}
-
-function follow() {
-  source?.close();
-  source = new EventSource("/api/events");
-  on("fleet", (whole) => {
-    fleet.now = whole.now_ms;
-    fleet.projects = new Map(whole.projects.map((project) => [project.id, project]));
-    fleet.workers = whole.workers;
-    fleet.history = new Map(Object.entries(whole.history));
-    draw();
-  });
-  on("change", (change) => {
-    fleet.now = change.now_ms;
-    for (const project of change.projects) fleet.projects.set(project.id, project);
-    for (const id of change.gone) {
-      fleet.projects.delete(id);
-      fleet.history.delete(id);
-    }
-    if (change.workers) fleet.workers = change.workers;
-    for (const [id, sample] of Object.entries(change.samples)) {
-      const samples = fleet.history.get(id) ?? [];
-      if (samples.at(-1)?.[0] !== sample[0]) samples.push(sample);
-      if (samples.length > 300) samples.shift();
-      fleet.history.set(id, samples);
-    }
-    draw();
-  });
-  on("trouble", ({ message }) => {
-    link("Redis does not answer", "lost");
-    watch();
-    trouble(message);
-  });
-  source.onerror = () => {
-    link("connection lost, trying again", "lost");
-    // After a refusal a browser does not reconnect: the session may be over, or the limit of browsers reached.
-    if (source.readyState === EventSource.CLOSED) setTimeout(start, 3000);
-  };
+async function open(name, params, isMove) {
+  const turn = ++opened;
+  view?.close();
+  view = null;
+  const root = node("view");
+  root.replaceChildren();
+  for (const place of node("places").children) {
+    if (place.getAttribute("href") === (name === "overview" ? "./" : name)) place.setAttribute("aria-current", "page");
+    else place.removeAttribute("aria-current");
+  }
+  live.follow(params.project);
+  context.title("");
+  try {
+    const module = await VIEWS[name]?.();
+    if (turn !== opened) return;
+    if (module) view = module.open(root, params, context);
+    else root.append(el("h1", {}, "Nothing here"), el("p", {}, "This address has no page. ", el("a", { href: address() }, "To the overview")));
+  } catch (error) {
+    if (turn === opened) root.append(el("p", { role: "alert" }, `This page could not be loaded: ${error.message}. Reload it.`));
+  }
+  // Events may have come while the view was loaded.
+  if (live.fleet.now) view?.update(live.fleet);
+  if (isMove) {
+    scrollTo(0, 0);
+    node("main").focus({ preventScroll: true });
+  }
 }
 
 async function start() {
   let session;
   try {
-    session = await get("/session");
+    session = await get("session");
   } catch (error) {
     link("connection lost, trying again", "lost");
     return void setTimeout(start, 3000);
   }
-  fleet.readOnly = session.read_only;
-  show(node("login"), !session.known);
-  show(node("board"), session.known);
-  show(node("search"), session.known);
-  show(node("logout"), session.known && session.needs_token);
-  show(node("read-only"), session.read_only);
+  live.fleet.readOnly = session.read_only;
+  isOpen = session.known;
+  show(node("login"), !isOpen);
+  for (const id of ["view", "search", "places"]) show(node(id), isOpen);
+  show(node("logout"), isOpen && session.needs_token);
+  show(node("read-only"), isOpen && session.read_only);
   if (session.full) {
     link("too many viewers", "lost");
     trouble("Too many browsers follow this dashboard; it retries by itself.");
     setTimeout(start, 30000);
-  } else if (session.known) follow();
-  else {
+  } else if (isOpen) {
+    if (view) live.follow(live.project);
+    else open(...parse(location), false);
+  } else {
     link("not logged in", "");
     node("token").focus();
   }
@@ -105,7 +111,7 @@ node("login").addEventListener("submit", async (event) => {
   event.preventDefault();
   text(node("login-error"), "");
   try {
-    await post("/login", { token: node("token").value });
+    await post("login", { token: node("token").value });
     node("token").value = "";
     start();
   } catch (error) {
@@ -115,16 +121,28 @@ node("login").addEventListener("submit", async (event) => {
 });
 
 node("logout").addEventListener("click", async () => {
-  source?.close();
-  clearTimeout(stale);
-  panel.close();
-  await post("/logout").catch((error) => announce(error.message));
+  live.close();
+  opened += 1;
+  view?.close();
+  view = null;
+  node("view").replaceChildren();
+  await post("logout").catch((error) => announce(error.message));
   start();
 });
 
-node("search").addEventListener("submit", (event) => {
+node("skip").addEventListener("click", () => node("main").focus());
+
+node("search").addEventListener("submit", async (event) => {
   event.preventDefault();
-  find(node("job-id").value.trim(), fleet);
+  const id = node("job-id").value.trim();
+  try {
+    const { jobs } = await get(`api/jobs?id=${encodeURIComponent(id)}`);
+    if (jobs.length === 0) return announce(`No project has a job ${id}: it was never pushed, not yet taken by a worker, or is no longer kept.`);
+    router.go(address("p", jobs[0].project, "jobs", id));
+    if (jobs.length > 1) announce(`Also in ${jobs.slice(1).map((job) => job.project).join(", ")}.`);
+  } catch (error) {
+    announce(error.message);
+  }
 });
 
 start();

@@ -11,6 +11,13 @@ export function el(tag, props = {}, ...children) {
   return node;
 }
 
+/** An element of an SVG picture. */
+export function svg(tag, props = {}) {
+  const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(props)) node.setAttribute(name, value);
+  return node;
+}
+
 /** Sets text only if it changed, so that screen readers, selections and the focus are not disturbed. */
 export function text(node, value) {
   const string = value === undefined || value === null ? "" : String(value);
@@ -40,14 +47,28 @@ export function keyed(parent, items, key, make, update) {
   for (const node of known.values()) node.remove();
 }
 
-/** Fills a description list; `rows` are [term, value]. */
+/** A cell with the name of its column, which it shows where rows are cards. */
+export const cell = (label, kind, ...children) => el("td", { "data-label": label, class: kind }, ...children);
+
+/** The head row of a table; `numbers` are columns aligned to the right. */
+export const heads = (names, numbers = []) => el("tr", {}, ...names.map((name) => el("th", { scope: "col", class: numbers.includes(name) ? "n" : "" }, name)));
+
+/** The way to a page: [text, address] pairs, the last without an address. */
+export function crumbs(...places) {
+  return el("nav", { class: "crumbs", "aria-label": "Breadcrumb" }, ...places.map(([word, to]) => (to ? el("a", { href: to }, word) : el("span", { "aria-current": "page" }, word))));
+}
+
+/** Fills a description list; `rows` are [term, value, class]. */
 export function terms(list, rows) {
   keyed(
     list,
     rows,
     (row) => row[0],
     (row) => el("div", {}, el("dt", {}, row[0]), el("dd")),
-    (node, row) => text(node.lastElementChild, row[1])
+    (node, [, value, kind]) => {
+      text(node.lastElementChild, value);
+      if (node.className !== (kind || "")) node.className = kind || "";
+    }
   );
 }
 
@@ -126,4 +147,5 @@ export async function post(path, body = {}) {
   }));
 }
 
-export const at = (...parts) => "/api/projects/" + parts.map(encodeURIComponent).join("/");
+/** The address of a request about a project, relative to the root. */
+export const at = (...parts) => "api/projects/" + parts.map(encodeURIComponent).join("/");

@@ -1,0 +1,96 @@
+// Changes that a user makes: the question before them, the request, and the announcement of the result.
+
+import { announce, at, keyed, el, post, Refusal, show, text } from "./dom.js";
+
+const node = (id) => document.getElementById(id);
+
+/** Asks for confirmation. `danger` makes the answer red. Resolves to `{ reason }`, or to null if the user declines. */
+export function confirm({ title, message, yes, no = "Leave it", danger = false, reason = true }) {
+  text(node("confirm-title"), title);
+  text(node("confirm-text"), message);
+  text(node("confirm-yes"), yes);
+  text(node("confirm-no"), no);
+  node("confirm-yes").className = danger ? "danger" : "primary";
+  show(node("confirm-field"), reason);
+  node("confirm-input").value = "";
+  const dialog = node("confirm");
+  dialog.returnValue = "no";
+  dialog.showModal();
+  (danger ? node("confirm-no") : reason ? node("confirm-input") : node("confirm-yes")).focus();
+  return new Promise((resolve) => {
+    dialog.addEventListener("close", () => resolve(dialog.returnValue === "yes" ? { reason: node("confirm-input").value } : null), { once: true });
+  });
+}
+
+// Enter in the field of the reason confirms; by default it would press the form's first button.
+node("confirm-input").addEventListener("keydown", (event) => {
+  if (event.key !== "Enter") return;
+  event.preventDefault();
+  node("confirm").close("yes");
+});
+
+/** Performs an action and announces the result; `done` is the announcement, or makes it from the reply. */
+export async function perform(path, body, done) {
+  try {
+    const reply = await post(path, body);
+    announce(typeof done === "function" ? done(reply) : done);
+    return true;
+  } catch (error) {
+    announce(error instanceof Refusal ? error.message : `The result is unknown: ${error.message}`);
+    return false;
+  }
+}
+
+/** Asks, then performs; resolves to whether it was done. */
+export async function act(question, path, done) {
+  const given = await confirm(question);
+  return given ? perform(path, given, done) : false;
+}
+
+export const pauseProject = (id) => act(
+  { title: `Pause project ${id}?`, message: "All sends stop until it is resumed. Jobs can still be pushed, and wait.", yes: "Pause" },
+  at(id, "pause"), `Project ${id} is paused.`);
+
+export const resumeProject = (id) => act(
+  { title: `Resume project ${id}?`, message: "Sends begin again. A blocked project is tried at once.", yes: "Resume" },
+  at(id, "resume"), `Project ${id} is resumed.`);
+
+const JOB = {
+  pause: { word: "Pause", message: "No new send starts until it is resumed.", said: "is paused" },
+  resume: { word: "Resume", message: "It goes on where it stopped.", said: "is resumed" },
+  cancel: { word: "Cancel", message: "No new send starts, and recipients without a result are cancelled. This cannot be undone.", said: "is being cancelled", danger: true },
+};
+
+export function changeJob(project, id, action) {
+  const { word, message, said, danger } = JOB[action];
+  const yes = danger ? `${word} the job` : word;
+  return act({ title: `${word} job ${id}?`, message, yes, no: danger ? "Keep it" : "Leave it", danger }, at(project, "jobs", id, action), `Job ${id} ${said}.`);
+}
+
+const OVER = ["done", "cancelled", "expired", "rejected"];
+
+/** Keeps the buttons in `box` that a job's state allows. `after()` follows a change. */
+export function jobControls(box, project, job, fleet, after = () => {}) {
+  let actions = [];
+  if (!fleet.readOnly && !OVER.includes(job.state) && !job.ending) {
+    actions = job.state === "parked" ? ["cancel"] : [job.state === "paused" ? "resume" : "pause", "cancel"];
+  }
+  keyed(box, actions, (action) => action, (action) => el("button", {
+    class: action === "cancel" ? "small danger" : "small",
+    "aria-label": `${JOB[action].word} job ${job.id}`,
+    on: { click: async () => { if (await changeJob(project, job.id, action)) after(); } },
+  }, JOB[action].word), () => {});
+}
+
+/** The Pause and Resume buttons of a project; call `update(state)` of the result. */
+export function projectControls(id, fleet) {
+  const pause = el("button", { class: "small", "aria-label": `Pause project ${id}`, on: { click: () => pauseProject(id) } }, "Pause");
+  const resume = el("button", { class: "small", "aria-label": `Resume project ${id}`, on: { click: () => resumeProject(id) } }, "Resume");
+  return {
+    nodes: [pause, resume],
+    update(state) {
+      show(pause, !fleet.readOnly && state !== "paused");
+      show(resume, !fleet.readOnly && (state === "paused" || state === "blocked"));
+    },
+  };
+}

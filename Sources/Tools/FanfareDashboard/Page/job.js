@@ -1,0 +1,352 @@
+// The page of one job: progress, what it waits for, errors, message and results.
+
+import { announce, at, badge, crumbs, duration, el, get, keyed, number, rate, Refusal, show, terms, text, time } from "./dom.js";
+import { address } from "./router.js";
+import { changeJob, jobControls } from "./actions.js";
+
+const OVER = ["done", "cancelled", "expired", "rejected"];
+const PARTS = [["sent", "sent"], ["failed", "failed"], ["unknown", "unknown"], ["ended", "cancelled or expired"], ["retries", "waiting for a retry"]];
+const ACTIONS = {
+  remove: "Remove the token", replace: "Replace the token", fix_message: "Fix the message",
+  fix_credentials: "Fix the credentials", none: "Nothing: it was tried until the limit",
+};
+const KINDS = { token: "registration tokens", fid: "installation ids", topic: "topic", condition: "condition", group: "device group" };
+const MAX_SEARCHES = 40;
+
+export const finished = (job) => job.sent + job.failed + job.unknown + job.cancelled + job.expired;
+
+/** A share as text; never 100 % for less than all, nor 0 % for more than none. */
+export function percent(part, all) {
+  if (!all) return "–";
+  const share = (100 * part) / all;
+  if (part < all && share > 99.9) return "> 99.9 %";
+  if (part > 0 && share < 0.1) return "< 0.1 %";
+  return `${Number(share.toFixed(1))} %`;
+}
+
+/** How far a time is from now, and the time. */
+export function moment(ms, now) {
+  if (!ms) return "–";
+  const away = Math.abs(now - ms) / 1000;
+  return `${away < 1 ? "now" : ms < now ? `${duration(away)} ago` : `in ${duration(away)}`} · ${away < 43200 ? time(ms).slice(11) : time(ms)}`;
+}
+
+/** How many recipients wait for a retry, and when the first is due if that is known. */
+function waits(job) {
+  const due = job.next_retry_ms;
+  const next = due === undefined ? "" : due > job.now_ms ? `, the next in ${duration((due - job.now_ms) / 1000)}` : ", the next now";
+  return `${number(job.retrying)} ${job.retrying === 1 ? "waits" : "wait"} for a retry${next}`;
+}
+
+/** What the job's state means now, and what a person may do about it. */
+export function explain(job, now) {
+  // A reason names times as 2026-11-23T20:58:03.005Z.
+  const why = (job.reason ?? job.held_by ?? "").replace(/\d{4}-\d\d-\d\dT(\d\d:\d\d:\d\d)(\.\d+)?Z/g, "$1 UTC");
+  switch (job.state) {
+    case "scheduled": return `It starts at ${time(job.not_before_ms)}${job.not_before_ms > now ? `, in ${duration((job.not_before_ms - now) / 1000)}` : ""}. ${why}`;
+    case "waiting":
+      if (why) return `It waits: ${why}`;
+      if (job.ahead === 0) return "It is the next fan-out: it starts when the active one gives up the slot.";
+      return job.ahead > 0 ? `It waits for its turn: ${number(job.ahead)} fan-outs are before it.` : "It waits for a worker.";
+    case "active": return why;
+    case "retrying": return why ? `The first pass is over. The tail waits: ${why}` : "The first pass is over. The rest waits for its next attempts.";
+    case "paused": return `${why || "It is paused"}. Nothing is sent until it is resumed.`;
+    case "parked": return `${why || "It is parked"}. Nothing is sent until a person replays or drops its entry among the dead jobs.`;
+    case "rejected": return `${why || "It broke a rule"}. Nothing was sent. Correct the field and push the job again: among the dead jobs its entry can be edited and pushed.`;
+    case "expired": return "Its time was over (expires_at) before each recipient was sent to. To reach the others, push a new job with another id.";
+    case "cancelled": return "An operator or the producer cancelled it. Recipients that had a result before keep it.";
+    case "done": return job.failed + job.unknown > 0 ? "Every recipient has a result, not all are sent: see the errors." : "FCM accepted every recipient.";
+    default: return why;
+  }
+}
+
+// MARK: Progress
+
+class Progress {
+  constructor() {
+    this.bar = el("div", { class: "stack", role: "progressbar", "aria-label": "Recipients with a result", "aria-valuemin": 0, "aria-valuemax": 100 },
+      ...PARTS.map(([name]) => el("span", { class: name })));
+    this.line = el("p", { class: "large" });
+    this.legend = el("p", { class: "legend" }, ...PARTS.map(([name]) => el("span", { class: `swatch ${name}` })));
+    this.passes = el("dl", { class: "facts" });
+    this.node = el("section", { class: "card" }, el("h2", {}, "Progress"), this.line, this.bar, this.legend, this.passes);
+  }
+
+  update(job) {
+    const done = finished(job);
+    const counts = { sent: job.sent, failed: job.failed, unknown: job.unknown, ended: job.cancelled + job.expired, retries: job.retrying };
+    const isOver = OVER.includes(job.state);
+    const line = [`${number(done)} of ${number(job.total)} have a result (${percent(done, job.total)})`];
+    if (!isOver && job.left_seconds !== undefined) line.unshift(`About ${duration(job.left_seconds)} left`);
+    const isHeld = job.state !== "active" || job.reason || job.held_by;
+    if (job.rate && (isOver || !isHeld)) line.push(isOver ? `${rate(job.rate)} on average` : rate(job.rate));
+    text(this.line, line.join(" · "));
+    this.bar.setAttribute("aria-valuenow", job.total ? Math.floor((100 * done) / job.total) : 0);
+    this.bar.setAttribute("aria-valuetext", line[line.length > 1 && !isOver ? 1 : 0]);
+    PARTS.forEach(([name, word], index) => {
+      this.bar.children[index].style.width = job.total ? `${(100 * counts[name]) / job.total}%` : "0";
+      const item = this.legend.children[index];
+      text(item, `${word} ${number(counts[name])}`);
+      show(item, counts[name] > 0 || name === "sent");
+    });
+    show(this.passes, job.total > 1);
+    const attempted = Math.min(job.total, done + job.retrying);
+    const took = (from, to) => duration(Math.max(0, to - from) / 1000);
+    const first = job.first_pass_ms ? `over after ${took(job.started_ms, job.first_pass_ms)}`
+      : `${number(attempted)} of ${number(job.total)} (${percent(attempted, job.total)})`;
+    let tail = "begins after the first pass";
+    if (job.first_pass_ms) {
+      if (job.finished_ms) tail = job.finished_ms - job.first_pass_ms < 1000 ? "none" : `over after another ${took(job.first_pass_ms, job.finished_ms)}`;
+      else if (job.retrying > 0) tail = `${waits(job)}${job.reason ?? job.held_by ? `: ${job.reason ?? job.held_by}` : ""}`;
+      else tail = `${number(Math.max(0, job.total - done))} in flight`;
+    } else if (job.retrying > 0) tail = waits(job);
+    terms(this.passes, [["First pass: each recipient once", first], ["Tail: further attempts", tail]]);
+  }
+}
+
+// MARK: Results
+
+class Results {
+  constructor(project, id) {
+    this.path = at(project, "jobs", id, "results");
+    this.status = el("select", { id: "result-status" }, new Option("any", ""), ...["sent", "failed", "unknown", "cancelled", "expired"].map((word) => new Option(word)));
+    this.error = el("select", { id: "result-error" }, new Option("any", ""));
+    this.rows = el("tbody");
+    this.said = el("p", { class: "hint", role: "status" });
+    this.first = el("button", { class: "small", hidden: true, on: { click: () => this.load() } }, "First page");
+    this.more = el("button", { class: "small", hidden: true, on: { click: () => this.load(this.next) } }, "Next page");
+    this.links = ["ndjson", "csv"].map((kind) => el("a", { class: "button small", download: true, "aria-label": `Download the results as ${kind.toUpperCase()}` }, kind.toUpperCase()));
+    for (const field of [this.status, this.error]) field.addEventListener("change", () => this.load());
+    const head = ["#", "Status", "Error", "What to do", "Attempts", "Recipient"];
+    this.table = el("table", { class: "cards", "aria-label": "Results" }, el("thead", {}, el("tr", {}, ...head.map((word, index) => el("th", { scope: "col", class: index % 4 ? null : "n" }, word)))), this.rows);
+    this.node = el("section", { class: "card", id: "results" }, el("h2", {}, "Results"),
+      el("div", { class: "row" }, el("label", {}, "Status ", this.status), el("label", {}, "Error ", this.error),
+        el("p", { class: "actions" }, el("span", { class: "hint" }, "Download"), ...this.links)),
+      this.said, this.table, el("p", { class: "actions" }, this.first, this.more));
+    this.load();
+  }
+
+  /** Offers the errors that the job has. */
+  offer(errors) {
+    const known = [...this.error.options].map((option) => option.value);
+    for (const { error } of errors) if (!known.includes(error)) this.error.append(new Option(error));
+  }
+
+  filter(error) {
+    this.offer([{ error }]);
+    this.status.value = "";
+    this.error.value = error;
+    this.load();
+    this.node.scrollIntoView();
+    this.error.focus({ preventScroll: true });
+  }
+
+  /** Reads a page. The server bounds each search, so that one page may need several. */
+  async load(after) {
+    const query = new URLSearchParams();
+    if (this.status.value) query.set("status", this.status.value);
+    if (this.error.value) query.set("error", this.error.value);
+    for (const [index, kind] of ["ndjson", "csv"].entries()) this.links[index].href = `${this.path}.${kind}?${query}`;
+    const mine = (this.turn = (this.turn ?? 0) + 1);
+    const results = [];
+    const unreadable = [];
+    let next = after;
+    try {
+      for (let search = 0; search < MAX_SEARCHES; search += 1) {
+        if (next) query.set("after", next);
+        const reply = await get(`${this.path}?${query}`);
+        if (mine !== this.turn) return;
+        results.push(...reply.results);
+        unreadable.push(...(reply.unreadable ?? []));
+        next = reply.next;
+        if (!next || results.length > 0) break;
+        text(this.said, `Searching: nothing up to ${time(Number(next.split("-")[0]))}.`);
+      }
+      this.next = next;
+      this.rows.replaceChildren(...results.map((result) => this.row(result)));
+      show(this.table, results.length > 0);
+      show(this.more, Boolean(next));
+      show(this.first, Boolean(after));
+      const count = results.length ? `${number(results.length)} on this page${next ? "" : after ? ", the last" : ""}.`
+        : next ? "Nothing found so far; Next page goes on." : `No such results are kept${this.policy ?? ""}.`;
+      text(this.said, unreadable.length ? `${count} Left out, because no worker wrote them: entries ${unreadable.join(", ")}.` : count);
+    } catch (error) {
+      if (mine === this.turn) text(this.said, error.message);
+    }
+  }
+
+  row(result) {
+    const recipient = ["token", "fid", "topic", "condition", "group", "group_name"].map((kind) => result[kind]).find(Boolean) ?? "";
+    const error = [result.error ?? "–", result.maybe_dup ? "(maybe twice)" : ""].join(" ").trim();
+    const cell = (label, value, kind) => el("td", { class: kind, "data-label": label }, value);
+    const detail = result.raw_error && result.raw_error !== result.error ? el("span", {}, error, " ", el("span", { class: "hint" }, result.raw_error)) : error;
+    return el("tr", {}, cell("#", number(result.i), "n"), cell("Status", result.status, result.status === "sent" ? "" : "failed"), cell("Error", detail),
+      cell("What to do", result.error || result.action === "replace" ? ACTIONS[result.action] ?? result.action ?? "–" : "–"),
+      cell("Attempts", result.attempts ?? "–", "n"), cell("Recipient", recipient, "mono id"));
+  }
+}
+
+// MARK: The page
+
+class JobPage {
+  constructor(root, params, context) {
+    Object.assign(this, { project: params.project, id: params.job, fleet: context.fleet, loadedAt: -Infinity });
+    context.title(`${this.id} · ${this.project}`);
+    this.state = el("span");
+    this.actions = el("p", { class: "actions" });
+    this.why = el("p", { class: "view-why", hidden: true });
+    this.deadLink = el("a", { class: "button small", hidden: true, href: address("p", this.project, "dead") }, "Open the dead jobs");
+    this.problem = el("div", { class: "notice", role: "status", hidden: true });
+    this.progress = new Progress();
+    this.errorRows = el("tbody");
+    this.errors = el("section", { class: "card", hidden: true }, el("h2", {}, "Errors"), el("table", { class: "cards", "aria-label": "Errors" },
+      el("thead", {}, el("tr", {}, ...["Error", "What to do", "Recipients", ""].map((word, index) => el("th", { scope: "col", class: index === 2 ? "n" : "" }, word || el("span", { class: "unseen" }, "Results"))))), this.errorRows));
+    this.facts = el("dl", { class: "facts" });
+    this.times = el("dl", { class: "facts" });
+    this.about = el("section", { class: "card" }, el("h2", {}, "About the job"), this.facts, el("h3", {}, "Times"), this.times);
+    this.body = el("div", { hidden: true }, this.progress.node, this.errors, this.about);
+    root.append(crumbs(["Overview", address()], [this.project, address("p", this.project)], ["job"]),
+      el("div", { class: "row title" }, el("h1", { class: "id" }, this.id), this.state, this.actions), this.why, this.deadLink, this.problem, this.body);
+    this.load();
+  }
+
+  update() {
+    const age = performance.now() - this.loadedAt;
+    const pause = !this.job ? 3000 : OVER.includes(this.job.state) ? 15000 : 800;
+    if (this.job) this.drawTimes();
+    if (!this.isLoading && !document.hidden && age > pause) this.load();
+  }
+
+  async load() {
+    this.isLoading = true;
+    try {
+      const job = await get(at(this.project, "jobs", this.id));
+      if (this.isClosed) return;
+      this.job = job;
+      this.draw();
+    } catch (error) {
+      if (!this.isClosed) this.showProblem(error);
+    }
+    this.loadedAt = performance.now();
+    this.isLoading = false;
+  }
+
+  draw() {
+    const { job } = this;
+    show(this.problem, false);
+    show(this.body, true);
+    badge(this.state, job.state);
+    const why = explain(job, job.now_ms).trim();
+    text(this.why, why);
+    show(this.why, why !== "");
+    show(this.deadLink, ["parked", "rejected"].includes(job.state));
+    jobControls(this.actions, this.project, job, this.fleet, () => this.load());
+    this.progress.update(job);
+    show(this.progress.node, job.state !== "rejected");
+    this.drawErrors();
+    this.drawFacts();
+    show(this.facts, job.state !== "rejected");
+    this.drawTimes();
+    this.addMessage();
+    if (!this.results && job.state !== "rejected" && (job.started_ms || finished(job) > 0)) {
+      this.results = new Results(this.project, this.id);
+      this.body.append(this.results.node);
+    }
+    if (this.results) {
+      this.results.offer(job.errors);
+      this.results.policy = { failures: ": this job keeps those that are not sent", none: ": this job keeps none (results=none)" }[job.results_policy];
+    }
+  }
+
+  drawErrors() {
+    const { errors } = this.job;
+    show(this.errors, errors.length > 0);
+    keyed(this.errorRows, errors, (row) => `${row.error} ${row.action}`, (row) => el("tr", {}, el("td", { "data-label": "Error", class: "word" }, row.error),
+      el("td", { "data-label": "What to do" }, ACTIONS[row.action] ?? row.action), el("td", { class: "n", "data-label": "Recipients" }),
+      el("td", {}, el("button", { class: "small", "aria-label": `Show the results with ${row.error}`, on: { click: () => this.results?.filter(row.error) } }, "Show"))),
+      (node, row) => text(node.children[2], `${number(row.count)} (${percent(row.count, this.job.total)})`));
+  }
+
+  drawFacts() {
+    const { job } = this;
+    const { kind, name, count } = job.target;
+    const target = name ? `${KINDS[kind] ?? kind} ${name}` : count === 1 ? `one ${(KINDS[kind] ?? kind).replace(/s$/, "")}` : `${number(count)} ${KINDS[kind] ?? kind}`;
+    const rows = [["Target", target], ["Priority", `${job.priority}${job.priority === 5 ? " (default)" : ""}`]];
+    if (job.op !== "send") rows.unshift(["Operation", job.op]);
+    rows.push(["After an unanswered attempt", { at_least_once: "sent again (at least once)", at_most_once: "not sent again (at most once)", replace: "sent again, replaces the first on the device" }[job.delivery] ?? job.delivery]);
+    rows.push(["Results kept", { all: "all", failures: "those that are not sent", none: "none" }[job.results_policy] ?? job.results_policy]);
+    if (job.validate_only) rows.push(["Validate only", "FCM checks it and delivers nothing"]);
+    if (job.class) rows.push(["Class", job.class]);
+    if (job.duplicates) rows.push(["Pushed again", `${number(job.duplicates)} times, not sent again`]);
+    terms(this.facts, rows);
+  }
+
+  drawTimes() {
+    const { job } = this;
+    const now = Math.max(job.now_ms, this.fleet.now);
+    const rows = [["Pushed", job.created_ms], ["Scheduled for", job.not_before_ms], ["Started", job.started_ms],
+      ["First pass over", job.first_pass_ms], ["Finished", job.finished_ms], ["Expires", OVER.includes(job.state) ? undefined : job.expires_at_ms]]
+      .filter(([name, ms]) => ms || (name === "Started" && !OVER.includes(job.state))).map(([name, ms]) => [name, ms ? moment(ms, now) : "not yet"]);
+    terms(this.times, rows);
+  }
+
+  /** The message, once it is asked for: it may be long, and not everybody may see it. */
+  addMessage() {
+    if (this.preview || !this.job.has_message) return;
+    const shown = el("pre", { tabindex: 0, role: "region", "aria-label": "Message" });
+    this.preview = el("details", { class: "card" }, el("summary", {}, el("h2", {}, "Message")), shown);
+    this.preview.addEventListener("toggle", async () => {
+      if (!this.preview.open || shown.textContent) return;
+      try {
+        shown.textContent = (await get(at(this.project, "jobs", this.id, "message"))).text;
+      } catch (error) {
+        announce(error.message);
+      }
+    });
+    this.about.after(this.preview);
+  }
+
+  showProblem(error) {
+    // A job that was shown stays readable while Redis is away.
+    const isMissing = error instanceof Refusal && error.status === 404;
+    if (this.job && !isMissing) return;
+    show(this.body, false);
+    show(this.why, false);
+    show(this.problem, true);
+    this.job = null;
+    const project = this.fleet.project;
+    const lines = [];
+    if (error.code === "not_taken") {
+      badge(this.state, "pushed");
+      lines.push(error.message);
+      if (project?.reason) lines.push(`Project ${this.project} is ${project.state}: ${project.reason}.`);
+      if (project?.workers === 0) lines.push("Start a worker that serves this project: fanfare worker -c fanfare.yaml.");
+      else lines.push("Workers take jobs in the order in which they were pushed. This page changes by itself.");
+      if (!this.fleet.readOnly) {
+        keyed(this.actions, ["cancel"], (word) => word, () => el("button", { class: "small danger", "aria-label": `Cancel job ${this.id}`,
+          on: { click: () => changeJob(this.project, this.id, "cancel") } }, "Cancel"), () => {});
+      }
+    } else if (isMissing) {
+      badge(this.state, "unknown");
+      this.actions.replaceChildren();
+      lines.push(`Nothing is known about a job ${this.id} in project ${this.project}.`,
+        "If it was pushed: check id and project. Other projects are searched with the field above.",
+        "If it ended: a job is kept for 7 days after its end, a job to one recipient without an id of its own for 1 hour, unless configured.",
+        project?.pushed ? `${number(project.pushed)} pushed jobs of this project are not taken yet.` : "Every job that was pushed to this project is taken.");
+    } else {
+      lines.push(error.message);
+    }
+    const said = lines.join("\n");
+    if (this.problem.dataset.said === said) return;
+    this.problem.dataset.said = said;
+    this.problem.replaceChildren(...lines.map((line) => el("p", {}, line)));
+  }
+}
+
+export function open(root, params, context) {
+  const page = new JobPage(root, params, context);
+  return {
+    update: () => page.update(),
+    close() { page.isClosed = true; },
+  };
+}
