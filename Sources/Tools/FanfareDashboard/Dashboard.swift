@@ -1,7 +1,7 @@
 public import FanfareClient
 internal import FanfareHTTP
 internal import HTTPTypes
-internal import Hummingbird
+internal import HummingbirdCore
 public import Logging
 internal import NIOCore
 
@@ -17,6 +17,8 @@ public struct Dashboard<Redis: RedisSending>: Sendable {
     /// Browsers that may follow the fleet at once.
     private static var maxBrowsers: Int { 64 }
     private static var maxBodyBytes: Int { 8_192 }
+    /// An edited job holds a message of up to 4 kB and its other fields.
+    private static var maxEditedBytes: Int { 65_536 }
 
     /// - Parameters:
     ///   - connect: called until it succeeds; its connection must reconnect by itself.
@@ -52,27 +54,25 @@ public struct Dashboard<Redis: RedisSending>: Sendable {
         var quiet = routes.logger
         quiet.logLevel = .critical
         let (options, hub) = (routes.options, routes.hub)
-        let responder = CallbackResponder<PeerContext> { [routes] request, context in
+        let server = HTTPServer(
+            address: .hostname(options.host == "localhost" ? "127.0.0.1" : options.host, port: options.port),
+            configuration: .limited(connections: Self.maxConnections, idleSeconds: 60),
+            logger: quiet,
+            onListening: { channel in onListening(channel.localAddress?.port ?? 0) }
+        ) { [routes] request, channel in
             do {
-                return Self.response(await routes.answer(try await Self.request(request, from: context.peer)), hub)
+                let peer = channel.remoteAddress?.ipAddress ?? ""
+                let reply = await routes.answer(try await Self.request(request, from: peer))
+                return Self.response(reply, hub, isHead: request.method == .head)
             } catch is NIOTooManyBytesError {
                 return Self.response(.error(413, "too_large", "The body is too large."), hub)
             }
         }
-        let application = Application(
-            responder: responder,
-            server: .http1(configuration: .limited(connections: Self.maxConnections, idleSeconds: 60)),
-            configuration: ApplicationConfiguration(
-                address: .hostname(options.host == "localhost" ? "127.0.0.1" : options.host, port: options.port)
-            ),
-            onServerRunning: { channel in onListening(channel.localAddress?.port ?? 0) },
-            logger: quiet
-        )
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await poll() }
             group.addTask {
                 do {
-                    try await application.run()
+                    try await server.run()
                 } catch {
                     let host = options.host.contains(":") ? "[\(options.host)]" : options.host
                     throw ListenError(error, address: "\(host):\(options.port)") ?? error
@@ -104,7 +104,8 @@ public struct Dashboard<Redis: RedisSending>: Sendable {
     // MARK: Conversion of requests and replies
 
     private static func request(_ request: Request, from peer: String) async throws -> WebRequest {
-        let body = try await request.body.collect(upTo: maxBodyBytes)
+        let limit = request.uri.path.hasSuffix("/push") ? maxEditedBytes : maxBodyBytes
+        let body = try await request.body.collect(upTo: limit)
         var headers: [String: String] = [:]
         for field in request.headers {
             // Repeated headers are joined, which makes the ones used here invalid.
@@ -122,39 +123,44 @@ public struct Dashboard<Redis: RedisSending>: Sendable {
         )
     }
 
-    private static func response(_ reply: WebReply, _ hub: FleetHub) -> Response {
+    private static func response(_ reply: WebReply, _ hub: FleetHub, isHead: Bool = false) -> Response {
         var fields = HTTPFields()
         for (name, value) in WebReply.securityHeaders + [("Content-Type", reply.type)] + reply.headers {
             if let name = HTTPField.Name(name) { fields.append(HTTPField(name: name, value: value)) }
         }
         var body = ResponseBody(byteBuffer: ByteBuffer(bytes: reply.bytes))
-        if let slot = reply.slot { body = ResponseBody { writer in try await stream(hub, slot, to: &writer) } }
+        if isHead {
+            // Also for a stream: without a length the server ends the body with an empty chunk, which the client would read
+            // as the start of the next reply.
+            body = ResponseBody(contentLength: reply.bytes.count) { writer in
+                try await writer.finish(nil)
+            }
+        } else if let pieces = reply.body {
+            body = ResponseBody { writer in
+                try await pieces { try await writer.write(ByteBuffer(bytes: $0)) }
+                try await writer.finish(nil)
+            }
+        } else if let slot = reply.slot {
+            body = ResponseBody { writer in try await stream(hub, slot, of: reply.project, to: &writer) }
+        }
         return Response(status: HTTPResponse.Status(code: reply.status), headers: fields, body: body)
     }
 
     /// Writes events until the browser or the dashboard disconnects.
-    private static func stream(_ hub: FleetHub, _ slot: StreamSlot, to writer: inout any ResponseBodyWriter)
-        async throws
-    {
+    private static func stream(
+        _ hub: FleetHub,
+        _ slot: StreamSlot,
+        of project: String?,
+        to writer: inout any ResponseBodyWriter
+    ) async throws {
         defer { withExtendedLifetime(slot) {} }
         // The browser reconnects after 2 s.
         try await writer.write(ByteBuffer(string: "retry: 2000\n\n"))
         var seen = 0
-        while let update = await hub.next(after: seen) {
+        while let update = await hub.next(after: seen, of: project) {
             seen = update.version
             try await writer.write(ByteBuffer(bytes: update.bytes))
         }
         try await writer.finish(nil)
-    }
-}
-
-/// The context of a request, with the address of its peer.
-private struct PeerContext: RequestContext {
-    var coreContext: CoreRequestContextStorage
-    let peer: String
-
-    init(source: ApplicationRequestContextSource) {
-        coreContext = .init(source: source)
-        peer = source.channel.remoteAddress?.ipAddress ?? ""
     }
 }

@@ -12,6 +12,8 @@ public struct DashboardOptions: Equatable, Sendable {
     public var token: String?
     /// Host names that a proxy may put into `Host`, besides those of this machine.
     public var allowedHosts: [String] = []
+    /// The header in which a proxy of ``allowedHosts`` names the user; nil if none does.
+    public var userHeader: String?
     /// The prefix of every Redis key.
     public var prefix = "fanfare"
     /// Projects that are shown even if they are not registered in Redis.
@@ -27,6 +29,9 @@ public struct DashboardOptions: Equatable, Sendable {
 
     /// Why the dashboard must not start with these options; nil if it may.
     public var refusal: String? {
+        if userHeader != nil, allowedHosts.isEmpty {
+            return "only a proxy (--allow-host) can name the user in a header"
+        }
         if let token {
             guard token.utf8.count >= Self.leastTokenBytes else {
                 return "the token has fewer than \(Self.leastTokenBytes) characters"

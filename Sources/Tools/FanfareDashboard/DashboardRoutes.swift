@@ -8,6 +8,8 @@ struct DashboardRoutes<Redis: RedisSending>: Sendable {
     let options: DashboardOptions
     let hub: FleetHub
     let redis: Redis
+    /// Downloads that run at once: each reads a stream to its end.
+    let downloads = StreamSlots(limit: 4)
     let logger: Logger
     /// The text of an error for users.
     let explain: @Sendable (any Error) -> String
@@ -22,14 +24,18 @@ struct DashboardRoutes<Redis: RedisSending>: Sendable {
     }
 
     func answer(_ request: WebRequest) async -> WebReply {
+        // A probe may use any name, and learns only that the process answers.
+        if request.path == "/healthz", request.isRead { return .text("ok\n") }
         if let refusal = await authorizer.refusal(of: request, sessions: sessions, now: now()) { return refusal }
         guard let parts = request.parts else { return .error(400, "bad_path", "The path is not valid.") }
         do {
             let reply: WebReply?
             switch request.method {
-            case "GET": reply = try await get(request, parts)
+            case "GET", "HEAD": reply = try await get(request, parts)
             case "POST": reply = try await post(request, parts)
-            default: return .error(405, "bad_method", "Only GET and POST are answered.")
+            default:
+                let allow = [(name: "Allow", value: "GET, HEAD, POST")]
+                return .error(405, "bad_method", "Only GET, HEAD and POST are answered.", headers: allow)
             }
             return reply ?? .error(404, "not_found", "Not found.")
         } catch {
@@ -40,11 +46,14 @@ struct DashboardRoutes<Redis: RedisSending>: Sendable {
     // MARK: Reading
 
     private func get(_ request: WebRequest, _ parts: [String]) async throws -> WebReply? {
-        if let file = PageAssets.file(request.path) { return file }
+        if let file = PageAssets.file(request.path) ?? PageAssets.page(parts, path: request.path) { return file }
         switch parts {
         case ["session"]: return await session(request)
         case ["api", "events"]:
-            if let slot = hub.slots.acquire() { return .events(slot) }
+            let project = request.query["project"]
+            guard project.map(ProjectID.isValid) ?? true else { return Self.badID }
+            if request.method == "HEAD" { return .events(nil, of: project) }
+            if let slot = hub.slots.acquire() { return .events(slot, of: project) }
             return .error(503, "full", "Too many browsers follow this dashboard.", headers: [("Retry-After", "30")])
         case ["api", "fleet"]:
             let (fleet, trouble) = await hub.current()
@@ -53,24 +62,22 @@ struct DashboardRoutes<Redis: RedisSending>: Sendable {
         case ["api", "jobs"]:
             guard let id = request.query["id"], Identifiers.isJob(id) else { return Self.badID }
             return try await search(id)
+        case ["api", "audit"]: return try await audit(of: nil)
         default: break
         }
         guard isInProject(parts) else { return nil }
         guard hasValidIDs(parts) else { return Self.badID }
+        if let reply = try await getJobs(request, parts) { return reply }
         switch (parts[3], parts.count) {
-        case ("jobs", 4): return try await listJobs(in: parts[2], state: request.query["state"])
+        case ("audit", 4): return try await audit(of: parts[2])
         case ("dead", 4):
             let before = request.query["before"]
-            guard before.map(Identifiers.isEntry) ?? true else { return Self.badID }
-            return try await listDead(in: parts[2], before: before)
-        case ("jobs", 5): return try await showJob(parts[4], in: parts[2])
-        case ("jobs", 6) where parts[5] == "results":
-            return try await results(
-                of: parts[4],
-                in: parts[2],
-                after: request.query["after"],
-                failedOnly: request.query["failed"] == "1"
-            )
+            // No entry is older than 0-0, and Redis refuses it as an exclusive end.
+            guard before.map({ Identifiers.isEntry($0) && !$0.allSatisfy("0-".contains) }) ?? true else {
+                return Self.badID
+            }
+            return try await listDead(in: parts[2], kind: request.query["kind"], before: before)
+        case ("dead", 5): return try await showDead(parts[4], in: parts[2])
         default: return nil
         }
     }
@@ -84,7 +91,7 @@ struct DashboardRoutes<Redis: RedisSending>: Sendable {
         return parts[3] == "dead" ? Identifiers.isEntry(parts[4]) : Identifiers.isJob(parts[4])
     }
 
-    private static var badID: WebReply {
+    static var badID: WebReply {
         .error(400, "bad_id", "That is not a valid id of a project, a job or an entry.")
     }
 
@@ -113,14 +120,16 @@ struct DashboardRoutes<Redis: RedisSending>: Sendable {
         case ["logout"]:
             if let name = request.cookie(RequestAuthorizer.cookie) { await sessions.close(name) }
             return .json(["outcome": "closed"], headers: [("Set-Cookie", Self.cookie("", seconds: 0))])
+        case ["api", "token"]: return try await story(body)
         default: break
         }
         guard isInProject(parts) else { return nil }
         guard hasValidIDs(parts) else { return Self.badID }
+        let change = Change(actor: ActorName.of(request, options), body: body)
         switch (parts[3], parts.count) {
-        case (let action, 4): return try await changeProject(action, parts[2], body)
-        case ("jobs", 6): return try await changeJob(parts[5], parts[4], in: parts[2])
-        case ("dead", 6): return try await treatEntry(parts[5], parts[4], in: parts[2])
+        case (let action, 4): return try await changeProject(action, parts[2], change)
+        case ("jobs", 6): return try await changeJob(parts[5], parts[4], in: parts[2], change)
+        case ("dead", 6): return try await treatEntry(parts[5], parts[4], in: parts[2], change)
         default: return nil
         }
     }
@@ -135,8 +144,9 @@ struct DashboardRoutes<Redis: RedisSending>: Sendable {
         return .json(["outcome": "open"], headers: [("Set-Cookie", cookie)])
     }
 
-    /// A cookie that scripts cannot read and other sites do not send.
+    /// A cookie that scripts cannot read and other sites do not send. Without a path it is valid where the login was
+    /// requested: below the prefix of a proxy, if there is one.
     private static func cookie(_ value: String, seconds: Int) -> String {
-        "\(RequestAuthorizer.cookie)=\(value); Path=/; Max-Age=\(seconds); HttpOnly; SameSite=Strict"
+        "\(RequestAuthorizer.cookie)=\(value); Max-Age=\(seconds); HttpOnly; SameSite=Strict"
     }
 }

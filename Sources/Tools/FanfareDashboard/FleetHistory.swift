@@ -6,42 +6,61 @@ struct FleetHistory: Sendable {
     /// Five minutes at one sample a second.
     static let maxSamples = 300
 
-    /// By project: time, rates a second since the previous sample (sent, failed, unknown, retries), and waiting
-    /// recipients.
-    private var samples: [String: [JSONValue]] = [:]
-    private var last: [String: ProjectSnapshot] = [:]
+    /// The rates since the previous sample, in tenths a second: 200 projects keep 60,000 samples.
+    private struct Sample: Sendable {
+        var atMs: Int64
+        var sent: Int64
+        var failed: Int64
+        var unknown: Int64
+        var retries: Int64
+        var waiting: Int64
+
+        /// Time, rates, and waiting recipients.
+        var json: JSONValue {
+            let rates = [sent, failed, unknown, retries].map { JSONNumber(tenths: $0) }
+            return .array(([JSONNumber(atMs)] + rates + [JSONNumber(waiting)]).map { .number($0) })
+        }
+    }
+
+    private var samples: [String: [Sample]] = [:]
+    private var last: [String: (tally: ResultTally, atMs: Int64)] = [:]
 
     mutating func add(_ snapshot: FleetSnapshot) {
         let ids = Set(snapshot.projects.map(\.id))
         samples = samples.filter { ids.contains($0.key) }
         last = last.filter { ids.contains($0.key) }
         for project in snapshot.projects {
-            defer { last[project.id] = project }
-            guard let before = last[project.id], project.askedMs > before.askedMs else { continue }
-            let seconds = Double(project.askedMs - before.askedMs) / 1_000
-            func rate(_ count: (ResultTally) -> Int64) -> JSONNumber {
+            defer { last[project.id] = (project.tally, project.askedMs) }
+            guard let before = last[project.id], project.askedMs > before.atMs else { continue }
+            let seconds = Double(project.askedMs - before.atMs) / 1_000
+            func rate(_ count: (ResultTally) -> Int64) -> Int64 {
                 // After a failover Redis may have older counts.
                 let rate = min(1e9, max(0, Double(count(project.tally) - count(before.tally)) / seconds))
-                return JSONNumber(tenths: Int64((rate * 10).rounded()))
+                return Int64((rate * 10).rounded())
             }
-            let numbers = [
-                JSONNumber(project.askedMs), rate(\.sent), rate(\.failed), rate(\.unknown), rate(\.retries),
-                JSONNumber(project.recipientsWaiting),
-            ]
-            let recent = samples[project.id, default: []].suffix(Self.maxSamples - 1)
-            samples[project.id] = recent + [.array(numbers.map { .number($0) })]
+            let sample = Sample(
+                atMs: project.askedMs,
+                sent: rate(\.sent),
+                failed: rate(\.failed),
+                unknown: rate(\.unknown),
+                retries: rate(\.retries),
+                waiting: project.recipientsWaiting
+            )
+            samples[project.id, default: []].append(sample)
+            let count = samples[project.id]?.count ?? 0
+            // Shift rarely: removing the first of an array moves the others.
+            if count >= 2 * Self.maxSamples { samples[project.id]?.removeFirst(count - Self.maxSamples) }
         }
     }
 
-    /// The newest sample of each project.
-    var latest: JSONObject { object { $0.last } }
+    /// The newest sample of a project.
+    func latest(of id: String) -> JSONValue? { samples[id]?.last?.json }
 
-    var all: JSONObject { object { .array($0) } }
+    func all(of id: String) -> JSONValue {
+        .array((samples[id] ?? []).suffix(Self.maxSamples).map(\.json))
+    }
 
-    private func object(_ value: ([JSONValue]) -> JSONValue?) -> JSONObject {
-        let members = samples.sorted { $0.key < $1.key }.compactMap { id, samples in
-            value(samples).map { JSONObject.Member(key: id, value: $0) }
-        }
-        return JSONObject(members)
+    var all: JSONObject {
+        JSONObject(samples.keys.sorted().map { JSONObject.Member(key: $0, value: all(of: $0)) })
     }
 }

@@ -3,7 +3,8 @@ internal import FanfareJSON
 
 /// The current view of the fleet, shared by all browsers, and its last change.
 ///
-/// Publishing never waits for a browser. A browser that missed a change gets the whole view.
+/// Publishing never waits for a browser. A browser that missed a change gets the whole view. A browser follows either the
+/// overview, with a row for each project, or one project with its jobs.
 actor FleetHub {
     struct Update: Sendable {
         var version: Int
@@ -17,12 +18,17 @@ actor FleetHub {
     }
 
     private(set) var version = 0
-    private var projects: [String: JSONValue] = [:]
-    private var workers: JSONValue = .array([])
+    private var projects: [String: JSONObject] = [:]
+    private var rows: [String: JSONObject] = [:]
+    private var workers: [JSONObject] = []
+    private var workerRows: JSONValue = .array([])
     private var nowMs: Int64 = 0
     private var trouble: String?
+    /// The last change of the overview; empty if there is none to send.
     private var change: [UInt8] = []
+    private var isChange = false
     private var history = FleetHistory()
+    private var sparklines = Sparklines()
     private var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
     private var nextWaiter = 0
     private var isClosed = false
@@ -35,24 +41,28 @@ actor FleetHub {
     func publish(_ snapshot: FleetSnapshot, _ meter: FleetMeter) {
         let json = FleetJSON(meter)
         var changed: [JSONValue] = []
-        for project in snapshot.projects {
-            let value = JSONValue.object(json.object(project))
-            if projects[project.id] != value { changed.append(value) }
-            projects[project.id] = value
-        }
         let gone = Set(projects.keys).subtracting(snapshot.projects.map(\.id)).sorted()
-        for id in gone { projects[id] = nil }
+        for id in gone { (projects[id], rows[id]) = (nil, nil) }
+        for project in snapshot.projects {
+            let whole = json.object(project)
+            let row = FleetRows.row(whole)
+            if rows[project.id] != row { changed.append(.object(row)) }
+            (projects[project.id], rows[project.id]) = (whole, row)
+        }
         history.add(snapshot)
-        let newWorkers = JSONValue.array(snapshot.workers.map { .object(json.object($0)) })
+        let isStep = sparklines.add(snapshot)
+        workers = snapshot.workers.map { json.object($0) }
+        let newWorkers = JSONValue.array(snapshot.workers.map { .object(FleetRows.row($0, json)) })
         nowMs = snapshot.nowMs
         var object: JSONObject = [
             "now_ms": .number(JSONNumber(nowMs)), "projects": .array(changed), "gone": .array(gone.map { .string($0) }),
-            "samples": .object(history.latest),
         ]
-        if newWorkers != workers { object["workers"] = newWorkers }
-        workers = newWorkers
+        if isStep { object["spark"] = .object(sparklines.latest) }
+        if newWorkers != workerRows { object["workers"] = newWorkers }
+        workerRows = newWorkers
         // After an outage every browser gets the whole view.
-        change = trouble == nil ? JSONValue.object(object).jsonBytes : []
+        isChange = trouble == nil
+        change = isChange ? JSONValue.object(object).jsonBytes : []
         trouble = nil
         advance()
     }
@@ -78,8 +88,10 @@ actor FleetHub {
 
     /// Waits for the next version; nil when the dashboard ends or the task is cancelled.
     ///
-    /// - Parameter seen: the last version received; 0 for none.
-    func next(after seen: Int) async -> Update? {
+    /// - Parameters:
+    ///   - seen: the last version received; 0 for none.
+    ///   - project: the project to follow; nil for the overview.
+    func next(after seen: Int, of project: String? = nil) async -> Update? {
         while version <= seen || version == 0 {
             if isClosed || Task.isCancelled { return nil }
             await wait()
@@ -89,21 +101,63 @@ actor FleetHub {
             let json = JSONValue.object(["message": .string(trouble)]).jsonBytes
             return Update(version: version, event: "trouble", json: json)
         }
-        if seen == version - 1, seen > 0, !change.isEmpty {
-            return Update(version: version, event: "change", json: change)
+        let isNext = seen == version - 1 && seen > 0 && isChange
+        if let project {
+            let object = isNext ? detailChange(of: project) : detail(of: project)
+            return Update(
+                version: version,
+                event: isNext ? "change" : "fleet",
+                json: JSONValue.object(object).jsonBytes
+            )
         }
-        return Update(version: version, event: "fleet", json: JSONValue.object(whole).jsonBytes)
+        if isNext { return Update(version: version, event: "change", json: change) }
+        return Update(version: version, event: "fleet", json: JSONValue.object(overview).jsonBytes)
     }
 
     /// The current view; nil before the first one and while Redis does not answer.
     func current() -> (JSONObject?, trouble: String?) { (version > 0 && trouble == nil ? whole : nil, trouble) }
 
+    /// Everything, for programs.
     private var whole: JSONObject {
         [
             "now_ms": .number(JSONNumber(nowMs)),
-            "projects": .array(projects.sorted { $0.key < $1.key }.map(\.value)),
-            "workers": workers,
+            "projects": .array(projects.sorted { $0.key < $1.key }.map { .object($0.value) }),
+            "workers": .array(workers.map { .object($0) }),
             "history": .object(history.all),
+        ]
+    }
+
+    private var overview: JSONObject {
+        [
+            "now_ms": .number(JSONNumber(nowMs)),
+            "projects": .array(rows.sorted { $0.key < $1.key }.map { .object($0.value) }),
+            "workers": workerRows, "spark": .object(sparklines.all),
+        ]
+    }
+
+    /// One project with its jobs, its rates of the last five minutes, and its workers.
+    private func detail(of id: String) -> JSONObject {
+        var object = facts(of: id)
+        object["history"] = .object(JSONObject([.init(key: id, value: history.all(of: id))]))
+        return object
+    }
+
+    private func detailChange(of id: String) -> JSONObject {
+        var object = facts(of: id)
+        object["gone"] = .array(projects[id] == nil ? [.string(id)] : [])
+        let sample = history.latest(of: id)
+        object["samples"] = .object(JSONObject(sample.map { [.init(key: id, value: $0)] } ?? []))
+        return object
+    }
+
+    private func facts(of id: String) -> JSONObject {
+        let serving = workers.filter { worker in
+            worker["projects"]?.array?.contains { $0.object?["id"]?.string == id } ?? false
+        }
+        return [
+            "now_ms": .number(JSONNumber(nowMs)),
+            "projects": .array(projects[id].map { [.object($0)] } ?? []),
+            "workers": .array(serving.map { .object($0) }),
         ]
     }
 

@@ -1,6 +1,5 @@
 internal import FanfareClient
 internal import FanfareJSON
-internal import FanfareModel
 internal import StreamWire
 
 /// A page of a job's results, and the cursor of the next page.
@@ -9,8 +8,8 @@ internal import StreamWire
 /// although more follow.
 struct ResultPage: Sendable {
     static let pageSize = 100
-    private static let entriesAtOnce = 20
-    private static let maxReads = 25
+    private static let maxReads = 50
+    private static let maxBytes = 8 << 20
 
     /// `<entry>/<number of its results already returned>`.
     struct Cursor: Equatable {
@@ -20,53 +19,40 @@ struct ResultPage: Sendable {
         var text: String { "\(entry)/\(given)" }
     }
 
-    private(set) var results: [JSONValue] = []
+    private(set) var results: [JobResult] = []
     /// Ids of skipped entries of the job that no worker wrote.
     private(set) var unreadable: [String] = []
     /// nil on the last page.
     private(set) var next: Cursor?
 
-    /// - Parameters:
-    ///   - status: the job's status, whose times bound the reading.
-    ///   - failedOnly: omits `sent` results.
+    /// - Parameter status: the job's status, whose times bound the reading.
     static func read<Redis: RedisSending>(
         _ redis: Redis,
         _ keys: ProjectKeys,
         of status: JobStatus,
         after cursor: Cursor?,
-        failedOnly: Bool
+        _ filter: ResultFilter
     ) async throws -> ResultPage {
         var page = ResultPage()
-        var from = cursor?.entry ?? status.createdMs.map { "\($0)" } ?? "-"
-        // Ids of entries come from the server's clock, which may be ahead of finishedMs.
-        let end = status.isOver ? status.finishedMs.map { "\($0 + 5_000)" } ?? "+" : "+"
-        for _ in 0..<maxReads {
-            let reply = try await redis.reply(
-                to: RedisCommand("XRANGE", keys.results, from, end, "COUNT", "\(entriesAtOnce)")
-            )
-            let values = reply.array ?? []
-            for value in values {
-                guard let entry = StreamEntry(value) else { continue }
-                from = "(" + entry.id
-                page.next = Cursor(entry: entry.id, given: .max)
-                guard entry.fields.contains(where: { $0.name == "job" && $0.value.elementsEqual(status.id.utf8) })
-                else { continue }
+        var reader = ResultReader(redis, keys, of: status, from: cursor?.entry)
+        var bytes = 0
+        for _ in 0..<maxReads where bytes < maxBytes {
+            let chunk = try await reader.next()
+            bytes += chunk.bytes
+            page.unreadable += chunk.unreadable
+            for entry in chunk.entries {
                 let given = entry.id == cursor?.entry ? cursor?.given ?? 0 : 0
-                guard let readable = try? ResultEntry(entry) else {
-                    page.unreadable.append(entry.id)
-                    continue
-                }
-                for (index, result) in readable.results.enumerated().dropFirst(given) {
-                    if failedOnly, result.status == .sent { continue }
-                    page.results.append(.object(result.json))
+                for (index, result) in entry.results.enumerated().dropFirst(given) where filter.matches(result) {
+                    page.results.append(result)
                     page.next = Cursor(entry: entry.id, given: index + 1)
                     if page.results.count >= pageSize { return page }
                 }
             }
-            if values.count < entriesAtOnce {
+            if chunk.isEnd {
                 page.next = nil
                 return page
             }
+            if let last = chunk.last { page.next = Cursor(entry: last, given: .max) }
         }
         return page
     }

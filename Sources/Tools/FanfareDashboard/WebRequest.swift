@@ -13,6 +13,8 @@ struct WebRequest: Sendable {
     /// The address of the connection's peer, which may be a proxy.
     var peer = ""
 
+    var isRead: Bool { method == "GET" || method == "HEAD" }
+
     /// The decoded parts of the path; nil if one is not valid.
     var parts: [String]? {
         let parts = path.split(separator: "/").map { Self.decode($0.utf8) }

@@ -1,4 +1,5 @@
 import FanfareClient
+import FanfareRedis
 import Foundation
 import RedisTransport
 import StreamWire

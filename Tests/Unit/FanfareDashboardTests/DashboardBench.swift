@@ -1,6 +1,7 @@
 import FanfareClient
 import FanfareDashboard
 import FanfareModel
+import FanfareRedis
 import Logging
 import RedisTransport
 import StreamWire

@@ -16,7 +16,9 @@ import Testing
 
     @Test func browsersFollowEveryChange() async throws {
         try await withDashboard { bench in
-            let (one, two) = (try await bench.web.events(), try await bench.web.events())
+            let (one, two) = (
+                try await bench.web.events(of: "demo"), try await bench.web.events(of: "demo")
+            )
             for reader in [one, two] {
                 let first = try await reader.next("fleet")
                 #expect(jobs(first.data, "others").isEmpty && first.data["history"] != nil)

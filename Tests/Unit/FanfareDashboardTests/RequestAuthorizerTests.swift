@@ -1,8 +1,9 @@
 import FanfareClient
-import FanfareDashboard
 import Foundation
 import StreamWire
 import Testing
+
+@testable import FanfareDashboard
 
 /// The rules for reading and acting, over HTTP.
 @Suite struct RequestAuthorizerTests {
@@ -22,7 +23,7 @@ import Testing
             }
             let inline = page.body.firstMatch(of: /<script(?![^>]*\ssrc=)|\sstyle=|\son[a-z]+=|javascript:/)
             #expect(inline == nil)
-            let files = page.body.matches(of: /(?:src|href)="(\/[a-z.]+)"/).map { String($0.1) }
+            let files = page.body.matches(of: /(?:src|href)="([a-z]+\.[a-z]+)"/).map { "/\($0.1)" }
             #expect(files.count >= 3)
             for file in files { #expect(try await bench.web.get(file).status == 200, "\(file)") }
         }
@@ -31,7 +32,7 @@ import Testing
     /// Text from outside must not become HTML.
     @Test func scriptsNeverParseTextAsHTML() async throws {
         try await withDashboard { bench in
-            for file in ["/app.js", "/dom.js", "/views.js", "/details.js", "/charts.js"] {
+            for file in PageAssets.scriptPaths {
                 let script = try await bench.web.get(file)
                 #expect(script.status == 200 && script.headers["content-type"] == "text/javascript; charset=utf-8")
                 #expect(

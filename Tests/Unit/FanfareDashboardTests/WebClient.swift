@@ -39,10 +39,10 @@ struct WebClient: Sendable {
         return try Self.answer(try await socket.rest())
     }
 
-    /// Opens the stream of events.
-    func events() async throws -> EventReader {
+    /// Opens the stream of events: of the overview, or of one project.
+    func events(of project: String? = nil) async throws -> EventReader {
         let socket = try WebSocketBytes(port: port)
-        socket.send(head("GET", "/api/events", nil, [:]))
+        socket.send(head("GET", "/api/events" + (project.map { "?project=\($0)" } ?? ""), nil, [:]))
         return EventReader(socket)
     }
 
