@@ -8,7 +8,8 @@ struct DeadDropCommand: AsyncParsableCommand {
         commandName: "drop",
         abstract: "Deletes entries; unfinished recipients of parked jobs are cancelled.",
         discussion: """
-            Asks first; without a terminal, --yes is required. It cannot be undone.
+            Asks first; without a terminal, --yes is required. It cannot be undone. Exits with 1 if an entry \
+            does not exist.
 
             Examples:
               fanfare dead drop 1772352000000-0 --project demo

@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import FanfareClient
 internal import FanfareConfiguration
 internal import FanfareJSON
+internal import FanfareRedis
 internal import RedisTransport
 
 struct DeadListCommand: AsyncParsableCommand {
@@ -9,7 +10,8 @@ struct DeadListCommand: AsyncParsableCommand {
         commandName: "ls",
         abstract: "Lists the entries, newest first.",
         discussion: """
-            `dead replay` and `dead drop` take the first column. --json also prints the evidence and the pushed fields.
+            `dead replay` and `dead drop` take the first column. --json also prints the evidence and the \
+            pushed fields; `dead show` prints those of one entry.
 
             Examples:
               fanfare dead ls --project demo --kind parked
@@ -24,7 +26,7 @@ struct DeadListCommand: AsyncParsableCommand {
     )
     var kind: DeadEntry.Kind?
 
-    @Option(help: .value("id", "Only entries of this job."), completion: Completion.jobs)
+    @Option(help: .value("id", "Only entries of this job."), completion: Completion.deadJobs)
     var job: String?
 
     @Option(help: .value("n", "Maximum number of entries."))
@@ -63,10 +65,16 @@ struct DeadListCommand: AsyncParsableCommand {
 
     static func json(_ entry: DeadEntry) -> JSONObject {
         var object = entry.json
-        let fields = entry.originals.map {
-            JSONObject.Member(key: $0.name, value: .string(String(decoding: $0.value, as: UTF8.self)))
-        }
-        object["fields"] = .object(JSONObject(fields))
+        object["fields"] = .object(fields(entry))
         return object
+    }
+
+    /// The pushed fields, as strings.
+    static func fields(_ entry: DeadEntry) -> JSONObject {
+        JSONObject(
+            entry.originals.map {
+                JSONObject.Member(key: $0.name, value: .string(String(decoding: $0.value, as: UTF8.self)))
+            }
+        )
     }
 }

@@ -4,10 +4,13 @@ internal import FanfareJSON
 
 /// The entries of `dead` that a command applies to.
 struct DeadSelection: ParsableArguments {
-    @Argument(help: .value("entry", "Ids of entries: the first column of `dead ls`."))
+    @Argument(
+        help: .value("entry", "Ids of entries: the first column of `dead ls`."),
+        completion: Completion.deadEntries
+    )
     var entries: [String] = []
 
-    @Option(help: .value("id", "All entries of this job."), completion: Completion.jobs)
+    @Option(help: .value("id", "All entries of this job."), completion: Completion.deadJobs)
     var job: String?
 
     @Flag(help: "All current entries.")
@@ -28,7 +31,11 @@ struct DeadSelection: ParsableArguments {
             throw ValidationError("name entries by their ids, or give --job ID or --all")
         }
         if kind != nil, !entries.isEmpty { throw ValidationError("--kind needs --all or --job") }
-        for entry in entries where !Identifiers.isEntry(entry) {
+        for entry in entries { try Self.check(entry) }
+    }
+
+    static func check(_ entry: String) throws {
+        guard Identifiers.isEntry(entry) else {
             throw ValidationError("\(entry): not the id of an entry, such as 1772352000000-0 (see `fanfare dead ls`)")
         }
     }

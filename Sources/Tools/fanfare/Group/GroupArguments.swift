@@ -34,23 +34,26 @@ struct GroupArguments: ParsableArguments {
         var job = job
         job.id = id
         try await project.connect(options, pushes: true) { session in
-            let id = try await session.push(job)
-            guard wait else { return session.printID(id, isJSON: json) }
-            try await finish(id, session)
+            let push = JobPush(session: session, job: job)
+            let pushed = try await push.push()
+            guard wait else { return push.printID(pushed, isJSON: json) }
+            try await finish(pushed, session)
         }
     }
 
     /// Prints only the key to standard output, for scripts.
-    private func finish(_ id: String, _ session: ProjectSession) async throws {
-        let wait = JobWait(session: session, job: id)
+    private func finish(_ pushed: JobPush.Pushed, _ session: ProjectSession) async throws {
+        let id = pushed.id
+        let wait = JobWait(session: session, job: id, isAwaited: pushed.isAwaited, isWarned: pushed.isWarned)
         let progress = try await wait.watch()
         var results: [JobResult] = []
         try await session.producer.results(of: progress.status, unreadable: { _ in }) { results += $0.results }
         let result = results.last
         if json {
             let head: JSONObject = ["id": .string(id), "project": .string(session.project)]
-            let whole = result.map { JSONObject(head.members + $0.json.members) }
-            Console.json(whole ?? JobRendering.json(progress, session.project))
+            let body =
+                result.map { head.members + $0.json.members } ?? JobRendering.json(progress, session.project).members
+            Console.json(JSONObject(body + pushed.members))
         }
         if let result, result.status == .failed {
             let words = [result.rawError, result.error].compactMap { $0 }.filter { !$0.isEmpty }

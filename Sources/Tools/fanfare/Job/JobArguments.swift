@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import FanfareClient
 internal import FanfareJSON
+internal import FanfareRedis
 internal import RedisTransport
 internal import StreamWire
 
@@ -61,6 +62,12 @@ struct JobArguments: ParsableArguments {
         var object: JSONObject = ["id": .string(id), "project": .string(project), "outcome": .string(outcome)]
         object["state"] = state.map { .string($0) }
         return object
+    }
+
+    /// The job may be among the entries that no worker has taken yet.
+    static func missing(_ id: String, _ session: ProjectSession) async throws -> ExitCode {
+        guard let notice = try await UntakenJobs.read(session)?.notice else { return missing(id) }
+        return Outcome.failed.because("job \(id): not there, or not taken yet: \(notice)")
     }
 
     static func missing(_ id: String) -> ExitCode {

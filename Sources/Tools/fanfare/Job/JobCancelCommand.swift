@@ -17,10 +17,13 @@ struct JobCancelCommand: AsyncParsableCommand {
 
     @OptionGroup var arguments: JobArguments
 
+    @Option(help: .value("text", "Why; kept with your name in the project's audit list."))
+    var reason = ""
+
     func run() async throws {
         try await arguments.change(
             { _ in "its unfinished recipients are cancelled" },
             isSuccess: { $0 == JobStatus.State.cancelled.rawValue }
-        ) { try await $0.cancel(arguments.id) }
+        ) { try await $0.cancel(arguments.id, reason: reason) }
     }
 }

@@ -3,10 +3,10 @@ internal import ArgumentParser
 struct JobCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "job",
-        abstract: "Shows, stops and resumes jobs.",
+        abstract: "Checks, shows, stops and resumes jobs.",
         subcommands: [
             JobListCommand.self, JobShowCommand.self, JobResultsCommand.self, JobCancelCommand.self,
-            JobPauseCommand.self, JobResumeCommand.self,
+            JobPauseCommand.self, JobResumeCommand.self, JobCheckCommand.self,
         ]
     )
 }

@@ -1,17 +1,21 @@
 internal import ArgumentParser
 internal import FanfareClient
+internal import FanfareConfiguration
+internal import FanfareModel
+internal import FanfareRedis
+internal import Glibc
 internal import RedisTransport
 
 struct JobListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "ls",
-        abstract: "Lists a project's jobs.",
+        abstract: "Lists the jobs of a project or of all projects.",
         discussion: """
             The order is: active fan-outs, waiting fan-outs in the order of the queue, parked jobs, all other jobs. Jobs that \
-            no worker has taken yet are not listed. `sent` means accepted by FCM.
+            no worker has taken yet are counted, not listed. `sent` means accepted by FCM.
 
             Examples:
-              fanfare job ls --project demo
+              fanfare job ls
               fanfare job ls --project demo --state parked
               fanfare job ls --project demo --all --limit 1000 --json | jq -r 'select(.failed > 0).id'
             """
@@ -27,46 +31,87 @@ struct JobListCommand: AsyncParsableCommand {
     @Option(help: .value("n", "Maximum number of jobs."))
     var limit = 100
 
-    @Flag(help: "Also jobs that are over and still kept; scans every key in Redis.")
+    @Flag(help: "Also the last 1,000 jobs that are over, have an id or more than one recipient, and are still kept.")
     var all = false
 
-    @OptionGroup var listing: ListingOptions
+    @Option(help: .value("id", "Only this project. Default: all projects."), completion: Completion.projects)
+    var project: String?
+
+    @OptionGroup var options: ConfigurationOptions
+
+    @Flag(help: "Print one JSON object per line.")
+    var json = false
 
     func validate() throws {
         if !(1...1_000_000).contains(limit) { throw ValidationError("--limit: 1 to 1000000") }
+        if let project, !ProjectID.isValid(project) {
+            throw ValidationError("--project must match \(ProjectID.pattern)")
+        }
     }
 
     func run() async throws {
-        try await listing.connect { session in
-            let list = try await session.projectOperator.jobs(state: state, includingOver: all, limit: limit)
-            let now = try await session.client.nowMs()
-            let jobs = list.jobs.map { JobProgress(status: $0, nowMs: now) }
-            if listing.json {
-                for job in jobs { Console.json(JobRendering.json(job, session.project)) }
-            } else if jobs.isEmpty {
-                let hint = all || state != nil ? "" : "; --all also lists jobs that are over"
-                Console.error("no matching jobs in project \(session.project)\(hint)")
-            } else {
-                Console.line(Self.table(jobs))
+        let configuration = try options.load()
+        try await RedisSession.run(configuration) { client in
+            let names = try await names(client, configuration)
+            let now = try await client.nowMs()
+            var rows: [(String, JobProgress)] = []
+            var untaken: [UntakenJobs] = []
+            var isWhole = true
+            for name in names {
+                let session = ProjectSession(client: client, project: name, prefix: configuration.prefix)
+                if let found = try await UntakenJobs.read(session) { untaken.append(found) }
+                let most = max(1, limit - rows.count)
+                let list = try await session.projectOperator.jobs(state: state, includingOver: all, limit: most)
+                if rows.count == limit {
+                    isWhole = isWhole && list.jobs.isEmpty
+                } else {
+                    isWhole = isWhole && list.isWhole
+                    rows += list.jobs.map { (name, JobProgress(status: $0, nowMs: now)) }
+                }
             }
-            if !list.isWhole { Console.error("only \(limit) jobs are shown; --limit shows more") }
+            print(rows, names)
+            for found in untaken { Console.error(found.notice) }
+            if !isWhole { Console.error("only \(limit) jobs are shown; --limit shows more") }
         }
     }
 
-    static func table(_ jobs: [JobProgress]) -> String {
-        var table = TextTable(
-            ["job", "state", "total", "finished", "failed", "rate", "left", "created"],
-            numeric: [2, 3, 4, 5, 6]
-        )
-        for job in jobs {
-            let status = job.status
-            table.add([
-                status.id, status.state.rawValue, "\(status.total)", "\(status.finished)", "\(status.failed)",
-                job.resultsPerSecond.map(PaceText.rate) ?? "-", job.remainingSeconds.map(PaceText.duration) ?? "-",
-                status.createdMs.map(JobRendering.timestamp) ?? "-",
-            ])
+    private func names(_ client: RedisClient, _ configuration: Configuration) async throws -> [String] {
+        if let project { return [project] }
+        let configured = configuration.projects.map(\.id)
+        return try await FanfareOperator.projects(redis: client, prefix: configuration.prefix, including: configured)
+    }
+
+    private func print(_ rows: [(String, JobProgress)], _ names: [String]) {
+        if json {
+            for (name, job) in rows { Console.json(JobRendering.json(job, name)) }
+        } else if rows.isEmpty {
+            let hint = all || state != nil ? "" : "; --all also lists jobs that are over"
+            Console.error("no matching jobs in \(project.map { "project \($0)" } ?? "any project")\(hint)")
+        } else {
+            let width = isatty(STDOUT_FILENO) == 1 ? TerminalScreen.size.columns : nil
+            Console.line(Self.table(rows, withProject: project == nil, width: width))
         }
-        return table.lines.joined(separator: "\n")
+    }
+
+    /// - Parameter width: leaves out columns to fit; nil shows everything.
+    static func table(_ rows: [(String, JobProgress)], withProject: Bool, width: Int? = nil) -> String {
+        var columns: [TextTable.Column] = [
+            .text("job", cut: .middle, least: 24),
+            .text("state", rank: 2), .number("total", rank: 4), .number("finished", rank: 3),
+            .number("failed", rank: 5), .number("rate", rank: 6), .number("left", rank: 7),
+            .text("pushed", rank: 8),
+        ]
+        if withProject { columns.insert(.text("project", rank: 1), at: 1) }
+        var table = TextTable(columns: columns)
+        for (name, job) in rows {
+            let status = job.status
+            var row = [status.id] + (withProject ? [name] : [])
+            row += [status.state.rawValue, "\(status.total)", "\(status.finished)", "\(status.failed)"]
+            row += [job.resultsPerSecond.map(PaceText.rate) ?? "-", job.remainingSeconds.map(PaceText.duration) ?? "-"]
+            row.append(status.createdMs.map(JobRendering.timestamp) ?? "-")
+            table.add(row)
+        }
+        return table.lines(width: width).joined(separator: "\n")
     }
 
     private static let states = Words(list: [

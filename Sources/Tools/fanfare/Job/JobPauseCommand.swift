@@ -16,7 +16,10 @@ struct JobPauseCommand: AsyncParsableCommand {
 
     @OptionGroup var arguments: JobArguments
 
+    @Option(help: .value("text", "Why; kept with your name in the project's audit list."))
+    var reason = ""
+
     func run() async throws {
-        try await arguments.change({ _ in "paused" }) { try await $0.pause(arguments.id) }
+        try await arguments.change({ _ in "paused" }) { try await $0.pause(arguments.id, reason: reason) }
     }
 }

@@ -1,12 +1,13 @@
 internal import FanfareClient
 internal import FanfareJSON
-internal import Foundation
+internal import FoundationEssentials
+internal import Glibc
 internal import StreamWire
 
 /// A job as text and as JSON.
 enum JobRendering {
     /// The fields of the job's hash, then values derived from them.
-    static func json(_ progress: JobProgress, _ project: String) -> JSONObject {
+    static func json(_ progress: JobProgress, _ project: String, details: JobDetails? = nil) -> JSONObject {
         let status = progress.status
         var object = FleetJSON.object(status)
         object.members.insert(.init(key: "project", value: .string(project)), at: 1)
@@ -23,30 +24,94 @@ enum JobRendering {
         case .holding(let untilMs): add("slot_until_ms", untilMs)
         }
         object["held_by"] = progress.obstacle.map { .string($0) }
+        add("expires_at_ms", details?.expiresAtMs)
+        if !status.errors.isEmpty { object["errors"] = .array(status.errors.map { .object(FleetJSON.object($0)) }) }
         return object
     }
 
     private static func whole(_ number: Double) -> Int64? { Int64(exactly: number.rounded()) }
 
-    static func table(_ progress: JobProgress) -> String {
+    /// The rows that `job show` prints of a job's details.
+    static func table(_ details: JobDetails, nextRetryMs: Int64? = nil) -> String {
+        table(details.progress, expiresAtMs: details.expiresAtMs, nextRetryMs: nextRetryMs)
+    }
+
+    /// - Parameters:
+    ///   - expiresAtMs: when the job expires, Unix milliseconds; nil if unknown, or if it does not.
+    ///   - nextRetryMs: when its next retry is due, Unix milliseconds; nil if unknown.
+    static func table(_ progress: JobProgress, expiresAtMs: Int64? = nil, nextRetryMs: Int64? = nil) -> String {
         let status = progress.status
-        var table = TextTable(["job", status.id])
-        table.add(["state", status.state.rawValue])
-        if let reason = status.reason {
-            table.add(["reason", reason])
-        } else if let obstacle = progress.obstacle {
-            table.add(["held by", obstacle])
+        var rows = [("job", status.id), ("state", status.state.rawValue)]
+        if status.state == .scheduled, let startMs = status.notBeforeMs {
+            rows.append(("starts", ClockText.relative(startMs, nowMs: progress.nowMs)))
         }
+        if let reason = status.reason { rows.append(("reason", reason)) }
+        if let obstacle = obstacle(progress), obstacle != status.reason { rows.append(("held by", obstacle)) }
         for (name, count) in status.counters where count > 0 || ["total", "sent", "failed"].contains(name) {
-            table.add([name, "\(count)"])
+            rows.append((name, "\(count)"))
         }
+        rows += errors(status.errors).map { ("", $0) }
         if let source = status.audienceSource, let size = status.audienceEstimate {
-            table.add(["audience", source == .none ? "size not known" : "\(size) (\(source))"])
+            rows.append(("audience", source == .none ? "size not known" : "\(size) (\(source))"))
         }
-        if let rate = progress.resultsPerSecond { table.add(["rate", "\(PaceText.rate(rate)) since its start"]) }
-        if let remaining = remaining(progress) { table.add(["remaining", remaining]) }
-        for case (let name, let time?) in status.times { table.add([String(name.dropLast(3)), timestamp(time)]) }
+        if let rate = progress.resultsPerSecond { rows.append(("rate", "\(PaceText.rate(rate)) since its start")) }
+        if let tail = tail(progress, nextRetryMs) {
+            rows.append(("tail", tail))
+        } else if let remaining = remaining(progress) {
+            rows.append(("remaining", remaining))
+        }
+        rows += times(progress, expiresAtMs: expiresAtMs)
+        var table = TextTable(columns: [.text("name"), .text("value")], hasTitles: false)
+        for (name, value) in rows { table.add([name, value]) }
         return table.lines.joined(separator: "\n")
+    }
+
+    /// Failed recipients by error, with what the producer should do, aligned.
+    private static func errors(_ errors: [JobError]) -> [String] {
+        var table = TextTable(columns: [.number("count"), .text("error"), .text("action")], hasTitles: false)
+        for error in errors { table.add(["\(error.count)", error.error, error.action]) }
+        return table.lines
+    }
+
+    /// The first pass and the tail of retries apart, each with its length.
+    private static func times(_ progress: JobProgress, expiresAtMs: Int64?) -> [(String, String)] {
+        let status = progress.status
+        func moment(_ ms: Int64, since start: Int64?) -> String {
+            let length = start.map { "  after \(PaceText.duration(Double(max(0, ms - $0)) / 1_000))" } ?? ""
+            return ClockText.date(ms) + length
+        }
+        var rows: [(String, String)] = []
+        if let ms = status.createdMs { rows.append(("pushed", ClockText.relative(ms, nowMs: progress.nowMs))) }
+        if status.state != .scheduled, let ms = status.notBeforeMs { rows.append(("scheduled", ClockText.date(ms))) }
+        if let ms = expiresAtMs { rows.append(("expires", ClockText.relative(ms, nowMs: progress.nowMs))) }
+        if let ms = status.startedMs { rows.append(("started", moment(ms, since: nil))) }
+        if let ms = status.firstPassMs { rows.append(("first pass", moment(ms, since: status.startedMs))) }
+        if let ms = status.finishedMs {
+            rows.append(("finished", moment(ms, since: status.firstPassMs ?? status.startedMs)))
+        }
+        return rows
+    }
+
+    /// Why the job makes no progress now, and until when; nil if it does, and for a job that only waits for its start.
+    static func obstacle(_ progress: JobProgress) -> String? {
+        if let stop = progress.stop { return stop }
+        guard let project = progress.project, project.holdMs > 0, progress.obstacle != nil,
+            progress.status.state != .scheduled
+        else { return nil }
+        let until = ClockText.moment(progress.nowMs + project.holdMs, nowMs: progress.nowMs)
+        return "FCM until \(until), for another \(PaceText.duration(Double(project.holdMs) / 1_000))"
+    }
+
+    /// What the unfinished recipients of a finished first pass wait for; nil before its end and after the job's.
+    static func tail(_ progress: JobProgress, _ nextRetryMs: Int64?) -> String? {
+        let status = progress.status
+        guard !status.isOver, status.firstPassMs != nil || status.state == .retrying else { return nil }
+        let open = max(0, status.total - status.finished)
+        let waiting = min(open, max(0, status.retrying))
+        guard waiting > 0 else { return open > 0 ? "\(open) in flight" : nil }
+        let due = nextRetryMs.map { Double($0 - progress.nowMs) / 1_000 }
+        let next = due.map { $0 > 0 ? ", next in \(PaceText.duration($0))" : ", next now" } ?? ""
+        return "\(waiting) \(waiting == 1 ? "waits" : "wait") for a retry\(next)"
     }
 
     /// The remaining time or the place in the queue; nil if neither is known.
@@ -62,9 +127,7 @@ enum JobRendering {
             return "FCM is fanning it out; the time left is not known without the size of its audience"
         case .none, .holding(nil): break
         }
-        if let seconds = progress.remainingSeconds { return "about \(PaceText.duration(seconds)) left" }
-        if progress.status.state == .retrying { return "unfinished recipients wait for their next attempt" }
-        return nil
+        return progress.remainingSeconds.map { "about \(PaceText.duration($0)) left" }
     }
 
     static func timestamp(_ milliseconds: Int64) -> String {

@@ -15,7 +15,10 @@ struct JobResumeCommand: AsyncParsableCommand {
 
     @OptionGroup var arguments: JobArguments
 
+    @Option(help: .value("text", "Why; kept with your name in the project's audit list."))
+    var reason = ""
+
     func run() async throws {
-        try await arguments.change({ "resumed; it is \($0)" }) { try await $0.resume(arguments.id) }
+        try await arguments.change({ "resumed; it is \($0)" }) { try await $0.resume(arguments.id, reason: reason) }
     }
 }

@@ -6,8 +6,10 @@ struct JobShowCommand: AsyncParsableCommand {
         commandName: "show",
         abstract: "Shows a job's state, rate and obstacle.",
         discussion: """
-            `sent` means accepted by FCM, not delivered and not shown. The rate is the average since the first batch was \
-            claimed, including pauses; with --wait it is that of the last seconds.
+            `sent` means accepted by FCM, not delivered and not shown. Below `failed` stand the failures by error, and what \
+            to do with these recipients. The rate is the average since the first batch was claimed, including pauses; with \
+            --wait it is that of the last seconds. `tail` says what is left once every recipient had its first attempt. \
+            Times are local.
 
             Examples:
               fanfare job show newsletter-7 --project demo
@@ -22,12 +24,18 @@ struct JobShowCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await arguments.run { session in
-            guard let progress = try await session.projectOperator.progress(of: arguments.id) else {
-                throw JobArguments.missing(arguments.id)
+            guard let details = try await session.projectOperator.details(of: arguments.id) else {
+                throw try await JobArguments.missing(arguments.id, session)
             }
-            if wait { return try await JobWait(session: session, job: arguments.id).follow(isJSON: arguments.json) }
-            let object = JobRendering.json(progress, session.project)
-            Console.result(JobRendering.table(progress), object, isJSON: arguments.json)
+            let wait = JobWait(session: session, job: arguments.id)
+            if self.wait { return try await wait.follow(isJSON: arguments.json) }
+            let progress = details.progress
+            if arguments.json {
+                Console.json(JobRendering.json(progress, session.project, details: details))
+            } else {
+                let nextRetryMs = await wait.nextRetry(progress)
+                Console.line(JobRendering.table(details, nextRetryMs: nextRetryMs))
+            }
         }
     }
 }

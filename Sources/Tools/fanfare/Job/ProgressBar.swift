@@ -1,24 +1,38 @@
 internal import FanfareClient
 internal import Glibc
 
-/// A progress line that is redrawn in place on a terminal; prints nothing elsewhere.
+/// Shows a job's progress on standard error: on a terminal one line that is redrawn in place, elsewhere a line now and then.
 struct ProgressBar {
-    private let isShown: Bool
+    /// Without a terminal, the time between two lines.
+    private static let plainInterval = Duration.seconds(10)
+
+    private let isTerminal: Bool
     private var lastLine = ""
+    private var lastPlain = ContinuousClock.now
     private var meter = RateMeter()
 
-    init(isShown: Bool = Console.errorIsTerminal) { self.isShown = isShown }
+    init(isTerminal: Bool = Console.errorIsTerminal) { self.isTerminal = isTerminal }
 
-    mutating func show(_ progress: JobProgress) {
-        guard isShown else { return }
+    mutating func show(_ progress: JobProgress, nextRetryMs: Int64?) {
         meter.add(progress.status.attempted, atMs: progress.nowMs)
-        let line = Self.line(progress, rate: meter.perSecond)
-        guard line != lastLine else { return }
-        lastLine = line
+        let line = ProgressLine(progress: progress, rate: meter.perSecond, nextRetryMs: nextRetryMs)
+        isTerminal ? draw(line) : printNowAndThen(line, progress.status)
+    }
+
+    private mutating func draw(_ line: ProgressLine) {
         // A wrapped line could not be cleared.
         var size = winsize()
         let isKnown = ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 1
-        Console.write("\r\u{1B}[K" + (isKnown ? String(line.prefix(Int(size.ws_col) - 1)) : line), to: STDERR_FILENO)
+        let text = TextTable.visible(line.text(width: isKnown ? Int(size.ws_col) - 1 : 79))
+        guard text != lastLine else { return }
+        lastLine = text
+        Console.write("\r\u{1B}[K" + text, to: STDERR_FILENO)
+    }
+
+    private mutating func printNowAndThen(_ line: ProgressLine, _ status: JobStatus) {
+        guard !status.isOver, lastPlain.duration(to: .now) >= Self.plainInterval else { return }
+        lastPlain = .now
+        Console.error("job \(status.id): \(TextTable.visible(line.text(width: nil)))")
     }
 
     /// Prints a line that stays.
@@ -29,45 +43,8 @@ struct ProgressBar {
 
     /// Clears the progress line.
     mutating func end() {
-        guard isShown, !lastLine.isEmpty else { return }
+        guard isTerminal, !lastLine.isEmpty else { return }
         lastLine = ""
         Console.write("\r\u{1B}[K", to: STDERR_FILENO)
-    }
-
-    /// - Parameter rate: results a second over the last seconds; nil if unknown.
-    static func line(_ progress: JobProgress, rate: Double?) -> String {
-        var line = line(progress.status)
-        let status = progress.status
-        if case .waiting = progress.turn, let remaining = JobRendering.remaining(progress) {
-            return line + "  \(remaining)"
-        }
-        if case .holding(.some) = progress.turn, let left = progress.remainingSeconds {
-            return line + "  \(PaceText.duration(left)) left, estimated"
-        }
-        guard status.total > 1, let rate, status.state == .active || status.state == .retrying else { return line }
-        line += "  \(PaceText.rate(rate))"
-        if status.state == .active, rate > 0 {
-            line += "  \(PaceText.duration(Double(max(0, status.total - status.finished)) / rate)) left"
-        }
-        return line
-    }
-
-    static func line(_ status: JobStatus) -> String {
-        let percent = Int(share(status) * 100)
-        var line = "\(bar(status, width: 24)) \(percent)% \(status.finished)/\(status.total) \(status.state)"
-        for (name, count) in status.counters where count > 0 && !["total", "duplicates"].contains(name) {
-            line += "  \(name) \(count)"
-        }
-        return line
-    }
-
-    /// The finished share of a job as `[###...]`.
-    static func bar(_ status: JobStatus, width: Int) -> String {
-        let filled = Int(share(status) * Double(width))
-        return "[" + String(repeating: "#", count: filled) + String(repeating: ".", count: width - filled) + "]"
-    }
-
-    private static func share(_ status: JobStatus) -> Double {
-        status.total > 0 ? min(1, max(0, Double(status.finished) / Double(status.total))) : 0
     }
 }

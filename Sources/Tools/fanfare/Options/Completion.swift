@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import FanfareClient
 internal import FanfareConfiguration
 internal import FanfareModel
+internal import FanfareRedis
 internal import RedisTransport
 
 /// Shell completions. They never fail and never wait long: without an answer they offer nothing.
@@ -12,7 +13,27 @@ enum Completion {
     }
 
     /// The ids of up to 100 jobs that are not over.
-    static let jobs = CompletionKind.custom { (words: [String], _: Int, _: String) async -> [String] in
+    static let jobs = ofProject { ((try? await $0.jobs(limit: 100))?.jobs ?? []).map(\.id) }
+
+    /// The ids of the newest entries of `dead`. Each entry holds a whole job, so few are read.
+    static let deadEntries = ofProject { ((try? await $0.deadEntries(limit: 25)) ?? []).map(\.id) }
+
+    /// The jobs of these entries.
+    static let deadJobs = ofProject { Set(((try? await $0.deadEntries(limit: 25)) ?? []).map(\.job)).sorted() }
+
+    /// Words that are read from the project in Redis. A word that stands on the line already is not offered again.
+    private static func ofProject(
+        _ read: @escaping @Sendable (FanfareOperator<RedisClient>) async -> [String]
+    ) -> CompletionKind {
+        .custom { (words: [String], _: Int, _: String) async -> [String] in
+            await inProject(words, read).filter { !words.contains($0) }
+        }
+    }
+
+    private static func inProject(
+        _ words: [String],
+        _ read: (FanfareOperator<RedisClient>) async -> [String]
+    ) async -> [String] {
         guard let configuration = configuration(words) else { return [] }
         let only = configuration.projects.count == 1 ? configuration.projects[0].id : nil
         guard let project = value(["--project"], in: words) ?? only, ProjectID.isValid(project),
@@ -20,8 +41,7 @@ enum Completion {
             let client = try? await RedisSession.connect(deployment, configuration)
         else { return [] }
         defer { client.close() }
-        let projectOperator = FanfareOperator(redis: client, project: project, prefix: configuration.prefix)
-        return ((try? await projectOperator.jobs(limit: 100))?.jobs ?? []).map(\.id)
+        return await read(FanfareOperator(redis: client, project: project, prefix: configuration.prefix))
     }
 
     private static func configuration(_ words: [String]) -> Configuration? {

@@ -19,17 +19,27 @@ struct ProjectOption: ParsableArguments {
         _ body: (ProjectSession) async throws -> Void
     ) async throws {
         let configuration = try options.load()
-        let project = try resolve(configuration.projects.map(\.id), pushes: pushes)
+        let project = try resolve(configuration, pushes: pushes)
         try await RedisSession.run(configuration) { client in
-            try await body(ProjectSession(client: client, project: project, prefix: configuration.prefix))
+            let settings = configuration.projects.first { $0.id == project }
+            let prefix = configuration.prefix
+            try await body(ProjectSession(client: client, project: project, prefix: prefix, settings: settings))
         }
     }
 
-    private func resolve(_ configured: [String], pushes: Bool) throws -> String {
+    /// The project that the option names, or the only one of the configuration; nil without either.
+    func chosen(_ configuration: Configuration) throws -> String? {
+        guard project == nil else { return try resolve(configuration, pushes: false) }
+        return configuration.projects.count == 1 ? configuration.projects[0].id : nil
+    }
+
+    private func resolve(_ configuration: Configuration, pushes: Bool) throws -> String {
+        let configured = configuration.projects.map(\.id)
         let known = configured.joined(separator: ", ")
         guard let project else {
             if configured.count == 1 { return configured[0] }
-            throw Outcome.usage.because("name the project with --project" + (known.isEmpty ? "" : " (\(known))"))
+            let hint = known.isEmpty ? ConfigurationOptions.hint(configuration) : " (\(known))"
+            throw Outcome.usage.because("name the project with --project" + hint)
         }
         guard ProjectID.isValid(project) else {
             throw Outcome.usage.because("--project must match \(ProjectID.pattern)")

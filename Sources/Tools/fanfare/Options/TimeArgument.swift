@@ -1,4 +1,5 @@
-internal import Foundation
+internal import FoundationEssentials
+internal import Glibc
 
 /// A point in time as an argument: `2026-03-01T08:00:00Z`, Unix milliseconds, or `+5m`.
 enum TimeArgument: Equatable {

@@ -1,77 +1,102 @@
 internal import FanfareModel
-internal import Foundation
+internal import FoundationEssentials
+internal import Glibc
 internal import RedisTransport
 internal import StreamWire
 
-/// Reads a file of tokens. A short file becomes a field of the job. A long file is written to a Redis list in pieces, so
-/// that neither this process nor the stream entry grows with the audience.
-struct TokensFile {
-    let path: String
-    let session: ProjectSession
-    let notBefore: TimeArgument?
-
+/// A file of tokens. A short file becomes a field of the job. A long file is written to a Redis list in pieces, so that
+/// neither this process nor the stream entry grows with the audience.
+final class TokensFile {
     /// Maximum number of tokens in a stream entry, about 16 MB.
     static let inlineLimit = 100_000
     private static let pieceSize = 1_000
     /// How long the list is kept after the start of the job.
     private static let keepMs: Int64 = 7 * 86_400_000
+    private static let advice = "; correct them, or push the job as it is with --no-check"
 
-    func load() async throws -> Target {
-        let lines = try LineReader(path: path)
-        let tokens = try Self.first(lines, path)
-        return tokens.count > Self.inlineLimit ? try await loadAudience(tokens, lines) : .tokens(tokens)
-    }
+    private var reader: TokenReader
+    /// All tokens of a short file; those of a long one that were read.
+    private var tokens: [String] = []
+    /// Whether the tokens do not fit into one stream entry.
+    let isLong: Bool
 
-    /// Reads a file whose tokens must fit into one stream entry.
-    static func read(_ path: String) throws -> [String] {
-        let tokens = try first(try LineReader(path: path), path)
-        guard tokens.count <= inlineLimit else {
-            let rule = "more than \(inlineLimit) tokens, the limit of a job; split the file"
-            throw Outcome.usage.because("--tokens-file: \(rule)")
-        }
-        return tokens
-    }
-
-    /// The first tokens: one more than ``inlineLimit`` if there are as many.
-    private static func first(_ lines: LineReader, _ path: String) throws -> [String] {
-        var tokens: [String] = []
-        while tokens.count <= inlineLimit, let token = try lines.next() { tokens.append(token) }
+    /// Reads a short file whole. Checks each line of a long one, unless it is a pipe, which can be read only once.
+    /// - Parameters:
+    ///   - path: the value of `--tokens-file`; `-` for standard input.
+    ///   - checks: refuses a file with a line that is no token.
+    ///   - advice: for the error, besides correcting the file.
+    init(path: String, checks: Bool, advice: String = TokensFile.advice) throws {
+        reader = try TokenReader(path: path, checks: checks)
+        while tokens.count <= Self.inlineLimit, let token = try reader.next() { tokens.append(token) }
+        isLong = tokens.count > Self.inlineLimit
+        if isLong, checks, reader.canRewind || reader.faults.count > 0 { try reader.checkRest() }
+        try reader.faults.throwIfAny(advice: advice)
         guard !tokens.isEmpty else {
             let source = path == "-" ? "standard input" : "--tokens-file"
             throw Outcome.usage.because("\(source): no tokens; give one per line")
         }
-        return tokens
+        if isLong, checks, reader.canRewind {
+            tokens = []
+            try reader.rewind()
+        }
     }
 
-    private func loadAudience(_ first: [String], _ lines: LineReader) async throws -> Target {
-        // A unique name: a list that a job reads must never change.
-        let key = "audience:{\(session.project)}:\(UUID().uuidString.lowercased())"
+    /// Reads a file whose tokens must fit into one stream entry.
+    static func read(_ path: String) throws -> [String] {
+        let file = try TokensFile(path: path, checks: true, advice: "; correct them")
+        guard !file.isLong else {
+            let rule = "more than \(inlineLimit) tokens, the limit of a job; split the file"
+            throw Outcome.usage.because("--tokens-file: \(rule)")
+        }
+        return file.tokens
+    }
+
+    /// The target of the job.
+    /// - Parameter key: the list for the tokens of a long file, see ``newKey(project:)``.
+    func target(key: String) -> Target { isLong ? .audience(key: key) : .tokens(tokens) }
+
+    /// A unique name: a list that a job reads must never change.
+    static func newKey(project: String) -> String { "audience:{\(project)}:\(UUID().uuidString.lowercased())" }
+
+    /// Writes the tokens of a long file to the list; does nothing for a short one.
+    /// - Parameter startMs: the start of the job in Unix milliseconds, nil for now; the list must outlive it.
+    func write(to key: String, _ client: RedisClient, startMs: Int64?) async throws {
+        guard isLong else { return }
         Console.error("fanfare: more than \(Self.inlineLimit) tokens: writing them to the list \(key) first")
         var total = 0
-        var piece = first
         repeat {
-            for start in stride(from: 0, to: piece.count, by: Self.pieceSize) {
-                let part = piece[start..<min(piece.count, start + Self.pieceSize)]
+            for start in stride(from: 0, to: tokens.count, by: Self.pieceSize) {
+                let part = tokens[start..<min(tokens.count, start + Self.pieceSize)]
                 var command = RedisCommand("RPUSH", key)
                 for token in part { command.append(token) }
-                let length = try await session.client.send(command).integer ?? 0
-                if total == 0 { try await expire(key) }
+                let length = try await client.send(command).integer ?? 0
+                if total == 0 { try await expire(key, client, startMs: startMs) }
                 total += part.count
                 guard length == total else {
                     throw Outcome.failed.because("the list \(key) has \(length) tokens where \(total) were written")
                 }
             }
-            piece.removeAll(keepingCapacity: true)
-            while piece.count < Self.inlineLimit, let token = try lines.next() { piece.append(token) }
-        } while !piece.isEmpty
+            tokens.removeAll(keepingCapacity: true)
+            while tokens.count < Self.inlineLimit, let token = try reader.next() { tokens.append(token) }
+        } while !tokens.isEmpty && reader.faults.count == 0
+        try await checkWritten(key, client, total: total)
         Console.error("fanfare: \(total) tokens; the list expires 7 days after the start of the job")
-        return .audience(key: key)
     }
 
-    private func expire(_ key: String) async throws {
-        let now = try await session.client.nowMs()
-        let start = max(now, notBefore?.milliseconds(nowMs: now) ?? now)
-        _ = try await session.client.send(RedisCommand("PEXPIREAT", key, "\(start + Self.keepMs)"))
+    /// Lines of a pipe are checked only now, and a file may have changed since it was checked.
+    private func checkWritten(_ key: String, _ client: RedisClient, total: Int) async throws {
+        guard total > 0 else { throw Outcome.failed.because("--tokens-file: the file changed while it was read") }
+        guard reader.faults.count > 0 else { return }
+        try reader.checkRest()
+        // It expires where the user may not delete it.
+        _ = try? await client.send(RedisCommand("DEL", key))
+        try reader.faults.throwIfAny(advice: Self.advice)
+    }
+
+    private func expire(_ key: String, _ client: RedisClient, startMs: Int64?) async throws {
+        let now = try await client.nowMs()
+        let end = max(now, startMs ?? now) + Self.keepMs
+        _ = try await client.send(RedisCommand("PEXPIREAT", key, "\(end)"))
     }
 }
 

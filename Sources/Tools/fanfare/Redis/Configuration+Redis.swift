@@ -12,17 +12,15 @@ extension Configuration {
         do throws(RedisURLError) {
             named = try RedisDeployment(url: redis.url.value)
         } catch {
-            throw ConfigurationError(problems: ["redis.url: \(error.reason)"])
+            throw self.error(["redis.url: \(error.reason)"])
         }
         let user = redis.user ?? named.server.user
         let password = passwords.servers?.value ?? named.server.password
         if user != nil, password == nil {
-            throw ConfigurationError(problems: [
-                "redis.user: has no password; set redis.password_file or FANFARE_REDIS_PASSWORD"
-            ])
+            throw error(["redis.user: has no password; set redis.password_file or FANFARE_REDIS_PASSWORD"])
         }
         if redis.certificateFile != nil, !named.server.usesTLS {
-            throw ConfigurationError(problems: ["redis.cert_file: redis.url does not use TLS; begin it with rediss"])
+            throw error(["redis.cert_file: redis.url does not use TLS; begin it with rediss"])
         }
         return named.signedIn(user: user, password: password).askingSentinels(
             user: redis.sentinelUser,

@@ -1,50 +1,53 @@
 internal import FanfareClient
-internal import FanfareJSON
+internal import FanfareConfiguration
+internal import FanfareCore
+internal import FanfareRedis
 internal import RedisTransport
-internal import StreamWire
 
 /// The Redis connection of a command on one project.
 struct ProjectSession {
     let client: RedisClient
     let project: String
     let prefix: String
+    /// The project's settings; nil if the configuration does not have it.
+    var settings: Configuration.Project?
 
     var projectOperator: FanfareOperator<RedisClient> {
-        FanfareOperator(redis: client, project: project, prefix: prefix)
+        FanfareOperator(redis: client, project: project, prefix: prefix, actor: OperatorName.current)
     }
 
     var producer: FanfareProducer<RedisClient> {
         FanfareProducer(redis: client, project: project, prefix: prefix)
     }
 
-    // MARK: Pushing
+    /// The checks that a worker with this configuration makes of a job; those of a v1 project if it does not have the
+    /// project.
+    var entryCheck: EntryCheck { EntryCheck(settings, project: project, prefix: prefix) }
 
-    /// Pushes a job and prints its id.
-    /// - Parameters:
-    ///   - waits: also follows the job to its end.
-    ///   - isJSON: prints JSON: the id, or the finished job.
-    /// - Throws: the exit code for failure.
-    func push(_ job: PushJob, waits: Bool, isJSON: Bool) async throws {
-        let id = try await push(job)
-        guard waits else { return printID(id, isJSON: isJSON) }
-        if !isJSON { Console.line(id) }
-        try await JobWait(session: self, job: id).follow(isJSON: isJSON)
-    }
-
-    func printID(_ id: String, isJSON: Bool) {
-        Console.result(id, ["id": .string(id), "project": .string(project)], isJSON: isJSON)
-    }
-
-    /// Pushes a job and returns its id.
-    func push(_ job: PushJob) async throws -> String {
-        // The register only serves operators, so a user that may not write it may still push.
-        _ = try? await client.send(RedisCommand("SADD", ProjectKeys.projects(prefix: prefix), project))
+    /// Whether a worker that is alive serves the project. True if that is not known: a producer's user may not read it.
+    func isServed() async -> Bool {
         do {
-            return try await producer.push(job)
-        } catch let error as RedisError where error.maybeApplied {
-            let advice =
-                job.id == nil ? "without --id, pushing again may send twice" : "its --id makes it safe to push again"
-            throw Outcome.unavailable.because("the job may have been pushed or not (\(error)); \(advice)")
+            return try await FleetReader(redis: client, prefix: prefix, jobs: 1).read(project).workersAlive > 0
+        } catch let error as RedisError {
+            // Workers load the functions.
+            return error.code != .functionNotFound
+        } catch {
+            return true
         }
+    }
+}
+
+extension EntryCheck {
+    /// - Parameter settings: nil for a project that the configuration does not have.
+    init(_ settings: Configuration.Project?, project: String, prefix: String) {
+        let protocols = settings.map {
+            ProtocolSettings(transport: $0.transport, legacyBody: $0.legacyBody, topicAPI: $0.topicAPI)
+        }
+        self.init(
+            protocols ?? ProtocolSettings(),
+            hasSenderID: settings == nil || settings?.senderID != nil,
+            project: project,
+            prefix: prefix
+        )
     }
 }

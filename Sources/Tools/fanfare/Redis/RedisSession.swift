@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import FanfareClient
 internal import FanfareConfiguration
+internal import FanfareRedis
 internal import RedisTransport
 
 /// The Redis connection of a command.

@@ -1,6 +1,5 @@
 internal import ArgumentParser
 internal import FanfareJSON
-internal import Foundation
 
 /// The message of a job: a file, or a notification and data from options.
 struct MessageOptions: ParsableArguments {
@@ -26,8 +25,11 @@ struct MessageOptions: ParsableArguments {
     func validate() throws {
         guard !Fanfare.skipsValidation else { return }
         let hasParts = title != nil || body != nil || !data.isEmpty
-        guard (message != nil) != hasParts else {
+        guard message != nil || hasParts else {
             throw ValidationError("give a message: --message FILE, or --title, --body and --data")
+        }
+        guard message == nil || !hasParts else {
+            throw ValidationError("--message holds the whole message: leave out --title, --body and --data")
         }
         for entry in data where !entry.contains("=") { throw ValidationError("--data \(entry): must be key=value") }
         let keys = data.map(Self.split).map(\.key)
@@ -36,17 +38,11 @@ struct MessageOptions: ParsableArguments {
         }
     }
 
-    func bytes() throws -> [UInt8] {
-        guard let message else { return build() }
-        let file = message == "-" ? FileHandle.standardInput : FileHandle(forReadingAtPath: message)
-        // Read one byte more than allowed, to detect a larger file.
-        guard let file, let bytes = try? file.read(upToCount: Self.maximumBytes + 1) ?? Data() else {
-            throw Outcome.usage.because("--message: cannot be read; give a file of JSON, or - for standard input")
-        }
-        guard bytes.count <= Self.maximumBytes else {
-            throw Outcome.usage.because("--message: more than \(Self.maximumBytes) bytes")
-        }
-        return [UInt8](bytes)
+    /// The message, and the file that it was read from, if any.
+    func read() throws -> (bytes: [UInt8], file: InputText?) {
+        guard let message else { return (build(), nil) }
+        let file = try InputText.read(message, option: "--message", limit: Self.maximumBytes)
+        return (file.bytes, file)
     }
 
     /// Builds `notification` and `data`, which are equal in both formats.

@@ -42,12 +42,12 @@ struct TargetOptions: ParsableArguments {
         }
     }
 
-    /// The target, after writing the tokens of a long file to a list in Redis.
-    /// - Parameter notBefore: the start of the job; the list must outlive it.
-    func resolve(_ session: ProjectSession, notBefore: TimeArgument?) async throws -> Target {
-        if let tokensFile {
-            return try await TokensFile(path: tokensFile, session: session, notBefore: notBefore).load()
-        }
+    /// The target.
+    /// - Parameters:
+    ///   - file: the tokens of `--tokens-file`.
+    ///   - key: the list for the tokens of a long file.
+    func target(_ file: TokensFile?, key: String) -> Target {
+        if let file { return file.target(key: key) }
         if let topic { return .topic(topic) }
         if let condition { return .condition(condition) }
         if let group { return .group(group) }

@@ -22,7 +22,7 @@ struct TopicArguments: ParsableArguments {
         var job = make(try members.tokens(), topic)
         try await project.connect(options, pushes: true) { session in
             try await general.apply(to: &job, session.client)
-            try await session.push(job, waits: wait, isJSON: json)
+            try await JobPush(session: session, job: job).run(waits: wait, isJSON: json)
         }
     }
 }
