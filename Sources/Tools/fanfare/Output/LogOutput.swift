@@ -1,6 +1,7 @@
 internal import FanfareConfiguration
 internal import FanfareJSON
-internal import Foundation
+internal import FoundationEssentials
+internal import Glibc
 internal import Logging
 
 /// Writes log records to standard error, as text lines or as one JSON object per line. Each record is one write.
@@ -54,7 +55,7 @@ struct LogOutput: LogHandler {
             return escaped(JSONValue.object(object).jsonText)
         }
         let pairs = values.map { " \($0.key)=\(quoted($0.value))" }.joined()
-        let padded = level.rawValue.padding(toLength: 8, withPad: " ", startingAt: 0)
+        let padded = level.rawValue + String(repeating: " ", count: max(0, 8 - level.rawValue.count))
         return "\(time) \(padded) \(message)\(pairs)"
     }
 

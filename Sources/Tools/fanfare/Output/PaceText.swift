@@ -7,6 +7,9 @@ enum PaceText {
         return "\(tenths / 10).\(tenths % 10)/s"
     }
 
+    /// A rate without its unit, for a column whose title names it.
+    static func number(_ perSecond: Double) -> String { rate(perSecond).replacing("/s", with: "") }
+
     /// Such as `12 s`, `3 min 20 s`, `2 h 5 min` or `4 d`: at most two units, since durations are estimates.
     static func duration(_ seconds: Double) -> String {
         guard seconds.isFinite, (0..<1e10).contains(seconds) else { return "-" }

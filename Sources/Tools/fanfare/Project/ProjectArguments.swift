@@ -3,6 +3,7 @@ internal import FanfareClient
 internal import FanfareConfiguration
 internal import FanfareJSON
 internal import FanfareModel
+internal import FanfareRedis
 internal import RedisTransport
 
 /// Arguments of the commands on one project.
@@ -24,7 +25,8 @@ struct ProjectArguments: ParsableArguments {
     func run(_ done: String, _ body: (FanfareOperator<RedisClient>) async throws -> Void) async throws {
         let configuration = try options.load()
         try await RedisSession.run(configuration) { client in
-            let projectOperator = FanfareOperator(redis: client, project: project, prefix: configuration.prefix)
+            let session = ProjectSession(client: client, project: project, prefix: configuration.prefix)
+            let projectOperator = session.projectOperator
             // A misspelt id must not leave a pause in Redis.
             var isKnown = configuration.projects.contains { $0.id == project }
             if !isKnown { isKnown = try await projectOperator.isKnown() }

@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import FanfareClient
 internal import FanfareConfiguration
 internal import FanfareJSON
+internal import Glibc
 internal import StreamWire
 
 struct ProjectListCommand: AsyncParsableCommand {
@@ -9,7 +10,9 @@ struct ProjectListCommand: AsyncParsableCommand {
         commandName: "ls",
         abstract: "Lists the projects and their state.",
         discussion: """
-            Lists projects of the configuration, and those that a worker or the command line has registered.
+            Lists projects of the configuration, and those that a worker or the command line has registered. `sent/s` is the \
+            rate of the last ten seconds; `waiting` counts recipients without a result, `pushed` the jobs that no worker has \
+            taken.
 
             Example:
               fanfare project ls --redis redis://127.0.0.1:6379/0
@@ -24,70 +27,98 @@ struct ProjectListCommand: AsyncParsableCommand {
     func run() async throws {
         let configuration = try options.load()
         try await RedisSession.run(configuration) { client in
-            let seen = try await FanfareOperator.projects(redis: client, prefix: configuration.prefix)
-            let names = Set(seen + configuration.projects.map(\.id)).sorted()
-            var rows: [(String, OverviewReply)] = []
-            // One after the other: there are few, and each takes microseconds.
-            for name in names {
-                let projectOperator = FanfareOperator(redis: client, project: name, prefix: configuration.prefix)
-                rows.append((name, try await projectOperator.overview()))
+            let reader = FleetReader(
+                redis: client,
+                prefix: configuration.prefix,
+                projects: configuration.projects.map(\.id),
+                jobs: 1
+            )
+            var rows: [Row] = []
+            for project in try await reader.read().projects {
+                let session = ProjectSession(client: client, project: project.id, prefix: configuration.prefix)
+                // Optional: an older ACL user may not read the history.
+                let history = try? await session.projectOperator.history(spanMs: 60_000)
+                rows.append(Row(project: project, sentPerSecond: history.flatMap(Row.rate)))
             }
             if json {
-                for (name, overview) in rows { Console.json(Self.json(name, overview)) }
+                for row in rows { Console.json(row.json) }
             } else if rows.isEmpty {
                 Console.error("no project is configured or registered yet")
             } else {
-                Console.line(Self.table(rows))
+                let width = isatty(STDOUT_FILENO) == 1 ? TerminalScreen.size.columns : nil
+                Console.line(Self.table(rows, width: width))
             }
         }
     }
 
-    /// The state in one word, and its reason.
-    static func state(_ overview: OverviewReply) -> (word: String, reason: String?) {
-        if overview.isPaused { return ("paused", overview.pauseReason) }
-        if !overview.blockReason.isEmpty { return ("blocked", overview.blockReason) }
-        if !overview.pressure.isEmpty { return ("pressed", overview.pressure) }
-        if overview.holdMs > 0 { return ("held", "for \(PaceText.duration(Double(overview.holdMs) / 1_000))") }
-        if overview.entries + overview.open > 0, overview.workers == 0 { return ("no worker", nil) }
-        if overview.entries + overview.open > 0, overview.isRecovering { return ("working", "slowly, after a hold") }
-        return (overview.entries + overview.open > 0 ? "working" : "idle", nil)
+    struct Row {
+        var project: ProjectSnapshot
+        /// Results accepted by FCM over the last whole step of the history; nil if unknown.
+        var sentPerSecond: Double?
+
+        static func rate(_ history: ProjectHistory) -> Double? {
+            let lastStartMs = history.nowMs - history.stepMs
+            guard let whole = history.samples.last(where: { $0.atMs <= lastStartMs }) else { return nil }
+            return Double(whole.sent) * 1_000 / Double(max(1, history.stepMs))
+        }
     }
 
-    static func table(_ rows: [(String, OverviewReply)]) -> String {
+    /// - Parameter width: leaves out columns and shortens reasons to fit; nil shows everything.
+    static func table(_ rows: [Row], width: Int? = nil) -> String {
         var table = TextTable(
-            ["project", "state", "pushed", "jobs", "queued", "parked", "retrying", "workers", "permits", "active"],
-            numeric: [2, 3, 4, 5, 6, 7, 8]
+            columns: [
+                .text("project", cut: .middle, least: 20), .text("state"), .text("since", rank: 4),
+                .number("sent/s", rank: 2), .number("quota/s", rank: 3), .number("waiting", rank: 1),
+                .number("pushed", rank: 6), .number("jobs", rank: 7), .number("queued", rank: 10),
+                .number("parked", rank: 8), .number("dead", rank: 9), .number("retrying", rank: 11),
+                .number("workers", rank: 12), .text("active", rank: 13, cut: .middle, least: 12),
+                .text("reason", rank: 5, cut: .end, least: 12),
+            ]
         )
-        for (name, overview) in rows {
-            let state = state(overview)
-            table.add([
-                name, state.word + (state.reason.map { ": \($0)" } ?? ""), "\(overview.entries)", "\(overview.open)",
-                "\(overview.waitingFanouts)", "\(overview.parked)", "\(overview.retrying)", "\(overview.workers)",
-                overview.permitsPerSecond > 0 ? PaceText.rate(overview.permitsPerSecond) : "-",
-                overview.active.isEmpty ? "-" : overview.active.map { Self.turn($0, overview) }.joined(separator: ","),
-            ])
+        for row in rows {
+            let project = row.project
+            let overview = project.overview
+            let condition = project.condition
+            let since = condition.sinceMs.map { ClockText.moment($0, nowMs: overview.nowMs) }
+            var cells = [project.id, condition.word, since ?? "-"]
+            cells.append(row.sentPerSecond.map(PaceText.number) ?? "-")
+            cells.append(overview.quotaPerMinute > 0 ? PaceText.number(Double(overview.quotaPerMinute) / 60) : "-")
+            cells += [project.recipientsWaiting, overview.entries, overview.open, overview.waitingFanouts].map {
+                "\($0)"
+            }
+            cells += [overview.parked, project.dead, overview.retrying, Int64(project.workersAlive)].map { "\($0)" }
+            let isMoving = !TopScreen.isTrouble(condition.word)
+            let active = overview.active.map { turn($0, isMoving ? overview.activeLeftMs[$0] : nil) }
+            cells += [active.isEmpty ? "-" : active.joined(separator: ","), condition.reason ?? ""]
+            table.add(cells)
         }
-        return table.lines.joined(separator: "\n")
+        return table.lines(width: width).joined(separator: "\n")
     }
 
     /// A job that holds the slot, and how long FCM will still fan it out.
-    private static func turn(_ job: String, _ overview: OverviewReply) -> String {
-        guard let leftMs = overview.activeLeftMs[job] else { return job }
-        return "\(job) (\(PaceText.duration(Double(leftMs) / 1_000)) left)"
+    private static func turn(_ job: String, _ leftMs: Int64?) -> String {
+        leftMs.map { "\(job) (\(PaceText.duration(Double($0) / 1_000)) left)" } ?? job
     }
+}
 
-    static func json(_ name: String, _ overview: OverviewReply) -> JSONObject {
-        let state = state(overview)
-        var object: JSONObject = ["project": .string(name), "state": .string(state.word)]
-        object["reason"] = state.reason.map { .string($0) }
+extension ProjectListCommand.Row {
+    var json: JSONObject {
+        let overview = project.overview
+        let condition = project.condition
+        var object: JSONObject = ["project": .string(project.id), "state": .string(condition.word)]
+        object["reason"] = condition.reason.map { .string($0) }
+        object["since_ms"] = condition.sinceMs.map { .number(JSONNumber($0)) }
         let numbers: [(String, Int64)] = [
-            ("pushed", overview.entries), ("jobs", overview.open), ("queued", overview.waitingFanouts),
-            ("scheduled", overview.scheduled), ("parked", overview.parked), ("retrying", overview.retrying),
-            ("workers", overview.workers), ("hold_ms", overview.holdMs),
-            ("permits_per_second", Int64(overview.permitsPerSecond.rounded())),
+            ("waiting", project.recipientsWaiting), ("pushed", overview.entries), ("jobs", overview.open),
+            ("queued", overview.waitingFanouts), ("scheduled", overview.scheduled), ("parked", overview.parked),
+            ("dead", project.dead), ("retrying", overview.retrying), ("workers", Int64(project.workersAlive)),
+            ("hold_ms", overview.holdMs), ("permits_per_second", Int64(overview.permitsPerSecond.rounded())),
             ("quota_per_minute", overview.quotaPerMinute),
         ]
         for (key, value) in numbers { object[key] = .number(JSONNumber(value)) }
+        object["sent_per_second"] = sentPerSecond.flatMap { Int64(exactly: $0.rounded()) }.map {
+            .number(JSONNumber($0))
+        }
         object["active"] = .array(overview.active.map { .string($0) })
         let left = overview.active.compactMap { job in
             overview.activeLeftMs[job].map { JSONObject.Member(key: job, value: .number(JSONNumber($0))) }

@@ -15,7 +15,10 @@ struct ProjectResumeCommand: AsyncParsableCommand {
 
     @OptionGroup var arguments: ProjectArguments
 
+    @Option(help: .value("text", "Why; kept with your name in the project's audit list."))
+    var reason = ""
+
     func run() async throws {
-        try await arguments.run("resumed") { try await $0.resumeProject() }
+        try await arguments.run("resumed") { try await $0.resumeProject(reason: reason) }
     }
 }

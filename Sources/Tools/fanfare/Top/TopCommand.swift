@@ -1,8 +1,8 @@
 internal import ArgumentParser
-internal import Dispatch
 internal import FanfareClient
 internal import FanfareConfiguration
 internal import FanfareJSON
+internal import FanfareRedis
 internal import Glibc
 internal import RedisTransport
 
@@ -11,7 +11,9 @@ struct TopCommand: AsyncParsableCommand {
         commandName: "top",
         abstract: "Shows the fleet in the terminal, updated each second.",
         discussion: """
-            Shows projects, active and waiting fan-outs, and workers. `q` quits. If the output is no terminal, prints once.
+            Shows projects, jobs and workers. Keys: arrows select, Enter opens a project, `p` pauses and `r` resumes the \
+            selected project or job after a question, `s` sorts, `?` helps, `q` quits. If the output is no terminal, \
+            prints once.
 
             SENT/S counts messages that FCM accepted, not those that were delivered or shown.
 
@@ -30,18 +32,23 @@ struct TopCommand: AsyncParsableCommand {
     @Flag(help: "Print a JSON object each second, or one with --once.")
     var json = false
 
+    @Flag(help: "Show only: no selection, and no key that changes anything.")
+    var readOnly = false
+
     func run() async throws {
         let configuration = try options.load()
-        let isLive = !once && !json && isatty(STDOUT_FILENO) == 1
-        let isRepeated = isLive || (json && !once)
+        let isTerminal = isatty(STDOUT_FILENO) == 1
         try await RedisSession.run(configuration) { client in
             let reader = FleetReader(
                 redis: client,
                 prefix: configuration.prefix,
                 projects: configuration.projects.map(\.id)
             )
-            if isRepeated {
-                try await follow(reader, isLive: isLive)
+            if isTerminal, !once, !json {
+                let live = TopLive(client: client, prefix: configuration.prefix, reader: reader)
+                try await live.run(isReadOnly: readOnly)
+            } else if json, !once {
+                try await repeatJSON(reader)
             } else {
                 var meter = FleetMeter()
                 // A rate needs two snapshots.
@@ -49,50 +56,32 @@ struct TopCommand: AsyncParsableCommand {
                 try await Task.sleep(for: .seconds(1))
                 let snapshot = try await reader.read()
                 meter.add(snapshot)
-                print(snapshot, meter)
+                print(snapshot, meter, width: isTerminal ? TerminalScreen.size.columns : nil)
             }
         }
     }
 
-    private func print(_ snapshot: FleetSnapshot, _ meter: FleetMeter) {
+    private func print(_ snapshot: FleetSnapshot, _ meter: FleetMeter, width: Int? = nil) {
         if json { return Console.json(FleetJSON(meter).object(snapshot)) }
         let screen = TopScreen(snapshot: snapshot, meter: meter)
-        for line in screen.lines(width: 160, height: nil) { Console.line(line.text) }
+        for line in screen.lines(width: width, height: nil) { Console.line(line.text) }
     }
 
-    /// Shows the fleet until a key or a signal ends it.
-    private func follow(_ reader: FleetReader<RedisClient>, isLive: Bool) async throws {
-        let screen = Task {
+    /// Prints an object each second until a signal.
+    private func repeatJSON(_ reader: FleetReader<RedisClient>) async throws {
+        let printing = Task {
             var meter = FleetMeter()
-            let terminal = isLive ? try TerminalScreen() : nil
-            defer { terminal?.restore() }
-            var trouble: String?
-            var last = FleetSnapshot(projects: [])
-            while !Task.isCancelled {
-                do {
-                    last = try await reader.read()
-                    meter.add(last)
-                    trouble = nil
-                } catch let error as RedisError where error.isTransient && isLive {
-                    trouble = "Redis does not answer: \(error)"
-                }
-                if isLive {
-                    terminal?.draw(TopScreen(snapshot: last, meter: meter, trouble: trouble))
-                } else {
-                    print(last, meter)
-                }
+            while true {
+                let snapshot = try await reader.read()
+                meter.add(snapshot)
+                print(snapshot, meter)
                 try await Task.sleep(for: .seconds(1))
             }
         }
-        let signals = StopSignals { screen.cancel() }
-        let quits = Array("qQ".utf8)
-        let keys = isLive ? TerminalScreen.watchKeys { if quits.contains($0) { screen.cancel() } } : nil
-        defer {
-            keys?.cancel()
-            signals.cancel()
-        }
+        let signals = StopSignals { printing.cancel() }
+        defer { signals.cancel() }
         do {
-            try await screen.value
+            try await printing.value
         } catch is CancellationError {}
     }
 }

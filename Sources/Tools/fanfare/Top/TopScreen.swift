@@ -13,127 +13,118 @@ struct TopScreen {
 
         var text: String
         var style = Style.plain
+        var isSelected = false
     }
 
-    let snapshot: FleetSnapshot
-    let meter: FleetMeter
+    struct Failure: Equatable {
+        var error: String
+        var count: Int64
+    }
+
+    /// A table of the screen.
+    struct Section {
+        var table: TextTable
+        /// Whether each row is shown as a warning.
+        var warnings: [Bool] = []
+        /// The rows that can be selected; empty if none can.
+        var rows: [TopState.Row] = []
+        /// Which sections lose their place first if there are too few lines.
+        var rank: Int
+
+        var count: Int { warnings.count }
+    }
+
+    var snapshot: FleetSnapshot
+    var meter: FleetMeter
+    var state = TopState(canAct: false)
+    /// Shown below the title, for example that Redis does not answer.
     var trouble: String?
+    /// Results of the opened project that are not `sent`, by error.
+    var failures: [Failure] = []
+
+    /// The rows that can be selected, in their order on the screen.
+    var rows: [TopState.Row] {
+        (opened.map { [.project($0.id)] } ?? []) + sections.flatMap(\.rows)
+    }
+
+    /// The project whose view is open; nil if there is none, or if it is gone.
+    var opened: ProjectSnapshot? { state.opened.flatMap { snapshot[$0] } }
+
+    private var sections: [Section] {
+        let all = opened.map { [jobs(of: $0), failed, workers(of: $0.id)] } ?? [projects, jobs, workers]
+        return all.filter { $0.count > 0 }
+    }
 
     /// - Parameters:
-    ///   - width: cuts longer lines.
-    ///   - height: shortens the lists to fit, each with the number of omitted rows; nil shows everything.
-    func lines(width: Int, height: Int?) -> [Line] {
-        let head = [Line(text: title, style: .heading)] + (trouble.map { [Line(text: $0, style: .warning)] } ?? [])
-        // Without a height there is no terminal, and no key to press.
-        let foot = [Line(text: (height == nil ? "" : "q quits. ") + Self.footer)]
-        var sections = [projects, jobs, workers].filter { $0.count > 1 }
-        if let height {
-            // An empty line before each section.
-            var room = max(0, height - head.count - foot.count - sections.count)
-            for (index, section) in sections.enumerated() {
-                let share = max(2, room / (sections.count - index))
-                sections[index] = Self.shortened(section, to: share)
-                room -= sections[index].count
-            }
+    ///   - width: drops columns and shortens texts to fit; nil shows everything.
+    ///   - height: shortens the lists to fit, and fills the rest; nil shows everything.
+    func lines(width: Int?, height: Int?) -> [Line] {
+        if state.mode == .help, let width, let height { return Self.framed(help(width), foot(width), height) }
+        let selection = state.selection(rows)
+        var head = head(width)
+        if let opened { head += detail(of: opened, width, isSelected: selection == .project(opened.id)) }
+        guard let width, let height else {
+            let all = sections.flatMap { [Line(text: "")] + self.lines(of: $0, width, nil, selection) }
+            return head + all + [Line(text: Self.meaning)]
         }
-        var all = head
-        for section in sections { all += [Line(text: "")] + section }
-        if let height { all = Array(all.prefix(max(1, height - 1))) }
-        return (all + foot).map { Line(text: String($0.text.prefix(max(1, width))), style: $0.style) }
+        var sections = sections
+        var room = height - head.count - 1
+        // Each section needs its titles and a row.
+        while sections.count > 1, sections.count * 2 > room, let last = Self.leastImportant(sections) {
+            sections.remove(at: last)
+        }
+        let isSpacious = sections.count * 4 <= room
+        room -= sections.count * (isSpacious ? 2 : 1)
+        var body: [Line] = []
+        for (section, share) in zip(sections, Self.shares(sections.map(\.count), room: max(0, room))) {
+            if isSpacious { body.append(Line(text: "")) }
+            body += lines(of: section, width, share, selection)
+        }
+        return Self.framed(head + body, foot(width), height)
     }
 
-    private static let footer = "Sent means accepted by FCM, not delivered and not shown."
-
-    private static func shortened(_ section: [Line], to count: Int) -> [Line] {
-        guard section.count > count else { return section }
-        let kept = section.prefix(max(1, count - 1))
-        return kept + [Line(text: "  … and \(section.count - kept.count) more")]
+    private static func leastImportant(_ sections: [Section]) -> Int? {
+        sections.indices.max { sections[$0].rank < sections[$1].rank }
     }
 
-    private var title: String {
-        func sum(_ value: (FleetRates) -> Double) -> Double {
-            snapshot.projects.reduce(0) { $0 + (meter.rates(of: $1.id).map(value) ?? 0) }
-        }
-        let waiting = snapshot.projects.reduce(Int64(0)) { $0 + $1.recipientsWaiting }
-        let alive = snapshot.workersAlive
-        return "fanfare  \(Self.time(snapshot.nowMs))  \(alive) \(alive == 1 ? "worker" : "workers") alive  "
-            + "\(PaceText.rate(sum(\.sent))) sent  \(PaceText.rate(sum { $0.failed + $0.unknown })) not  \(waiting) waiting"
+    /// Exactly `height` lines, the last of which is the foot.
+    private static func framed(_ lines: [Line], _ foot: Line, _ height: Int) -> [Line] {
+        guard height > 1 else { return Array(lines.prefix(1)) }
+        let shown = lines.prefix(height - 1)
+        return shown + [Line](repeating: Line(text: ""), count: height - 1 - shown.count) + [foot]
     }
 
-    private static func time(_ milliseconds: Int64) -> String {
-        guard milliseconds > 0 else { return "no project yet" }
-        return String(JobRendering.timestamp(milliseconds).dropLast(5)).replacing("T", with: " ") + " UTC"
+    /// Divides lines fairly: a short list gets all it wants, and no line is left over while a list wants more.
+    static func shares(_ wanted: [Int], room: Int) -> [Int] {
+        var shares = wanted
+        var room = room
+        let order = wanted.indices.sorted { (wanted[$0], -$0) < (wanted[$1], -$1) }
+        for (index, section) in order.enumerated() {
+            shares[section] = min(wanted[section], room / (order.count - index))
+            room -= shares[section]
+        }
+        return shares
     }
 
-    private var projects: [Line] {
-        var table = TextTable(
-            [
-                "PROJECT", "STATE", "SENT/S", "FAILED/S", "RETRIES/S", "WAITING", "OLDEST", "EMPTY IN", "FLIGHT",
-                "PERMITS", "QUEUED", "DEAD", "UNREAD",
-            ],
-            numeric: [2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]
-        )
-        for project in snapshot.projects {
-            let rates = meter.rates(of: project.id)
-            let condition = project.condition
-            let waits = project.recipientsWaiting + project.overview.entries > 0
-            func pace(_ value: Double?) -> String { value.map { String(PaceText.rate($0).dropLast(2)) } ?? "-" }
-            table.add([
-                project.id, condition.word + (condition.reason.map { ": \($0.prefix(40))" } ?? ""), pace(rates?.sent),
-                pace(rates.map { $0.failed + $0.unknown }), pace(rates?.retries), "\(project.recipientsWaiting)",
-                project.oldestWaitMs > 0 ? PaceText.duration(Double(project.oldestWaitMs) / 1_000) : "-",
-                waits ? meter.drainSeconds(of: project).map(PaceText.duration) ?? "-" : "-", "\(project.inFlight)",
-                project.overview.permitsPerSecond > 0 ? PaceText.rate(project.overview.permitsPerSecond) : "-",
-                "\(project.overview.waitingFanouts)", "\(project.dead)", project.unreadResults.map { "\($0)" } ?? "-",
-            ])
+    /// A section's titles and `share` of its rows around the selection.
+    private func lines(of section: Section, _ width: Int?, _ share: Int?, _ selection: TopState.Row?) -> [Line] {
+        let texts = section.table.lines(width: width)
+        let selected = selection.flatMap { section.rows.firstIndex(of: $0) }
+        func line(_ index: Int) -> Line {
+            Line(
+                text: texts[index + 1],
+                style: section.warnings[index] ? .warning : .plain,
+                isSelected: index == selected
+            )
         }
-        return Self.lines(table) { index in
-            let word = snapshot.projects[index].condition.word
-            return word != "idle" && word != "working"
-        }
-    }
-
-    private var jobs: [Line] {
-        var table = TextTable(
-            ["JOB", "PROJECT", "STATE", "", "DONE", "TOTAL", "FAILED", "RATE", "LEFT"],
-            numeric: [4, 5, 6, 7, 8]
-        )
-        var warnings: [Bool] = []
-        for project in snapshot.projects {
-            for job in project.holding + project.queued + project.parked + project.others {
-                let status = job.status
-                warnings.append([.parked, .paused].contains(status.state))
-                table.add([
-                    status.id, project.id, job.ending.map { "ending: \($0)" } ?? status.state.rawValue,
-                    ProgressBar.bar(status, width: 16),
-                    "\(status.finished)", "\(status.total)", "\(status.failed)",
-                    meter.rate(of: status.id, in: project.id).map(PaceText.rate) ?? "-",
-                    meter.remainingSeconds(of: job, in: project).map(PaceText.duration) ?? "-",
-                ])
-            }
-        }
-        return Self.lines(table) { warnings[$0] }
-    }
-
-    private var workers: [Line] {
-        var table = TextTable(
-            ["WORKER", "STATE", "VERSION", "HOST", "PID", "FLIGHT", "BATCHES", "UP"],
-            numeric: [4, 5, 6, 7]
-        )
-        for worker in snapshot.workers {
-            let upMs = worker.card.map { max(0, snapshot.nowMs - $0.startedMs) }
-            table.add([
-                worker.name, worker.isAlive ? "alive" : "silent", worker.card?.version ?? "-",
-                worker.card?.host ?? "-", worker.card.map { "\($0.pid)" } ?? "-", "\(worker.inFlight)",
-                "\(worker.batches)", upMs.map { PaceText.duration(Double($0) / 1_000) } ?? "-",
-            ])
-        }
-        return Self.lines(table) { !snapshot.workers[$0].isAlive }
-    }
-
-    private static func lines(_ table: TextTable, isWarning: (Int) -> Bool) -> [Line] {
-        table.lines.enumerated().map { index, text in
-            Line(text: text, style: index == 0 ? .heading : isWarning(index - 1) ? .warning : .plain)
-        }
+        let title = Line(text: texts[0], style: .heading)
+        guard let share, share < section.count else { return [title] + section.warnings.indices.map(line) }
+        guard share > 0 else { return [title] }
+        let count = share - 1
+        let start = min(max(0, (selected ?? 0) - count / 2), section.count - count)
+        let below = section.count - start - count
+        let above = start > 0 ? "… \(start) above" : ""
+        let parts = [(above, 1), (below > 0 ? "… \(below) more" : "", 0)]
+        return [title] + (start..<start + count).map(line) + [Line(text: TextWidth.fitted(parts, width: width))]
     }
 }
