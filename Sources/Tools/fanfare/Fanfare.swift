@@ -12,6 +12,9 @@ struct Fanfare: AsyncParsableCommand {
             Try it on this machine, without a Google account:
               fanfare demo
 
+            Write a configuration file into this folder:
+              fanfare init
+
             Complete commands, projects and jobs in your shell (bash; also for zsh and fish):
               source <(fanfare --generate-completion-script bash)
 
@@ -19,9 +22,10 @@ struct Fanfare: AsyncParsableCommand {
             """,
         version: FanfareVersion.current,
         subcommands: [
-            DemoCommand.self, WorkerCommand.self, SandboxCommand.self, SendCommand.self, TopicCommand.self,
-            GroupCommand.self, JobCommand.self, ProjectCommand.self, DeadCommand.self, FunctionsCommand.self,
-            TopCommand.self, DashboardCommand.self, ConfigCommand.self, DoctorCommand.self,
+            DemoCommand.self, InitCommand.self, WorkerCommand.self, SandboxCommand.self, SendCommand.self,
+            TopicCommand.self, GroupCommand.self, JobCommand.self, TokenCommand.self, ProjectCommand.self,
+            DeadCommand.self, FunctionsCommand.self, TopCommand.self, DashboardCommand.self, ConfigCommand.self,
+            DoctorCommand.self,
         ]
     )
 
@@ -37,7 +41,7 @@ struct Fanfare: AsyncParsableCommand {
                 try command.run()
             }
         } catch let error as ConfigurationError {
-            for problem in error.problems { Console.error("fanfare: configuration: \(problem)") }
+            ConfigurationOptions.report(error)
             exit(withError: ExitCode(Outcome.configuration.rawValue))
         } catch let error where exitCode(for: error) == .validationFailure {
             // As the argument parser does, with secrets masked.

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import FCMWire
 internal import FanfareConfiguration
 internal import FanfareJSON
 internal import FanfareModel
@@ -8,10 +9,11 @@ struct ConfigCheckCommand: ParsableCommand {
         commandName: "check",
         abstract: "Checks the configuration: file, variables, and the files they name.",
         discussion: """
-            Makes no connection. Prints all problems and exits with 78 if there are any; warnings leave the exit code at 0.
+            Makes no connection. Prints all warnings and problems, to standard error. Exits with 78 if there is a problem, \
+            and with 0 if there are only warnings.
 
             Example:
-              fanfare config check -c fanfare.yaml
+              fanfare config check
             """
     )
 
@@ -28,36 +30,47 @@ struct ConfigCheckCommand: ParsableCommand {
             secrets = try configuration.loadCheckedSecrets()
             _ = try configuration.deployment(secrets.redis)
         } catch {
-            report(problems: error.problems, warnings: [])
+            report(error)
             throw ExitCode(Outcome.configuration.rawValue)
         }
-        report(problems: [], warnings: configuration.warnings + secrets.warnings, configuration)
+        let warnings = configuration.warnings + secrets.warnings
+        report(ConfigurationError(problems: [], warnings: warnings), configuration, secrets)
         guard !json else { return }
+        if let file = configuration.file { Console.line("file \(file)") }
         for project in configuration.projects {
-            Console.line("project \(project.id): \(project.transport.rawValue), \(project.destination)")
+            let credential = secrets.credentials[project.id]
+            let identity = credential?.kind == .serviceAccount ? "" : credential.map { ", \($0)" } ?? ""
+            Console.line("project \(project.id): \(project.transport.rawValue), \(project.destination)\(identity)")
         }
-        Console.line("The configuration is fine.")
+        let count = warnings.count == 1 ? "1 warning" : "\(warnings.count) warnings"
+        Console.line(warnings.isEmpty ? "The configuration is fine." : "The configuration can be used, with \(count).")
     }
 
-    private func report(problems: [String], warnings: [String], _ configuration: Configuration? = nil) {
+    private func report(
+        _ found: ConfigurationError,
+        _ configuration: Configuration? = nil,
+        _ secrets: Secrets? = nil
+    ) {
         if json {
             var object: JSONObject = [
-                "ok": .bool(problems.isEmpty), "problems": .array(problems.map { .string($0) }),
-                "warnings": .array(warnings.map { .string($0) }),
+                "ok": .bool(found.problems.isEmpty), "problems": .array(found.problems.map { .string($0) }),
+                "warnings": .array(found.warnings.map { .string($0) }),
             ]
+            object["file"] = configuration?.file.map { .string($0) }
             if let projects = configuration?.projects {
                 let list = projects.map { project -> JSONValue in
-                    .object([
+                    var listed: JSONObject = [
                         "id": .string(project.id), "transport": .string(project.transport.rawValue),
                         "destination": .string(project.destination),
-                    ])
+                    ]
+                    listed["credentials"] = secrets?.credentials[project.id].map { .string($0.kind.rawValue) }
+                    return .object(listed)
                 }
                 object["projects"] = .array(list)
             }
             Console.json(object)
         } else {
-            ConfigurationOptions.warn(warnings)
-            for problem in problems { Console.error("fanfare: configuration: \(problem)") }
+            ConfigurationOptions.report(found)
         }
     }
 }

@@ -3,7 +3,9 @@ internal import ArgumentParser
 struct ConfigCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "config",
-        abstract: "Checks the configuration.",
-        subcommands: [ConfigCheckCommand.self, ConfigReferenceCommand.self, MetricReferenceCommand.self]
+        abstract: "Checks the configuration, prints its schema.",
+        subcommands: [
+            ConfigCheckCommand.self, ConfigSchemaCommand.self, ConfigReferenceCommand.self, MetricReferenceCommand.self,
+        ]
     )
 }

@@ -1,7 +1,8 @@
 internal import ArgumentParser
 internal import FanfareConfiguration
 internal import FanfareDashboard
-internal import Foundation
+internal import FoundationEssentials
+internal import Glibc
 internal import RedisTransport
 
 struct DashboardCommand: AsyncParsableCommand {
@@ -43,6 +44,9 @@ struct DashboardCommand: AsyncParsableCommand {
     @Option(help: .value("name", "A host name of a proxy on this machine; may be repeated."))
     var allowHost: [String] = []
 
+    @Option(help: .value("name", "The header in which that proxy sets the user's name, for the audit list."))
+    var userHeader: String?
+
     func validate() throws {
         guard case .tcp? = ListenAddress(listen) else { throw ValidationError("--listen must be host:port") }
     }
@@ -56,6 +60,7 @@ struct DashboardCommand: AsyncParsableCommand {
         settings.isReadOnly = readOnly
         settings.token = try Self.token(file: tokenFile)
         settings.allowedHosts = allowHost.map { $0.lowercased() }
+        settings.userHeader = userHeader
         if let refusal = settings.refusal {
             let remedy = "set one with --token-file FILE or \(Self.tokenVariable)"
             throw Outcome.configuration.because("dashboard: \(refusal); \(remedy)")
@@ -100,7 +105,7 @@ struct DashboardCommand: AsyncParsableCommand {
         guard words.count == 1 else {
             throw Outcome.configuration.because("\(source): the file must hold one token and nothing else")
         }
-        if content.isReadableByOthers { ConfigurationOptions.warn([source.tooOpen]) }
+        if content.isReadableByOthers { ConfigurationOptions.warn([source.tooOpen.sentence]) }
         return String(words[0])
     }
 

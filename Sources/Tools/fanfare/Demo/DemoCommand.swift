@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import EventLoop
 internal import FanfareClient
 internal import FanfareConfiguration
 internal import FanfareDashboard
@@ -6,7 +7,8 @@ internal import FanfareJSON
 internal import FanfareModel
 internal import FanfareSandbox
 internal import FanfareWorker
-internal import Foundation
+internal import FoundationEssentials
+internal import Glibc
 internal import Logging
 
 struct DemoCommand: AsyncParsableCommand {
@@ -16,11 +18,14 @@ struct DemoCommand: AsyncParsableCommand {
         discussion: """
             Starts a private redis-server (unix socket, temporary folder), the FCM simulator, a worker and the dashboard. \
             Pushes one job, of whose recipients 4 % fail, covering each kind of FCM error, and prints the results by error. \
-            Stops and removes everything at its end. Exits with 0 if every recipient has the expected result. `sent` means \
-            accepted by FCM.
+            Stops and removes everything at its end. `sent` means accepted by FCM.
 
-            Example:
+            Exits with 0 if every recipient has the expected result, with 1 if not or if it is interrupted, and with 69 if \
+            redis-server is not installed.
+
+            Examples:
               fanfare demo --tokens 10000
+              fanfare demo --tokens 500 --stay
             """
     )
 
@@ -35,7 +40,7 @@ struct DemoCommand: AsyncParsableCommand {
     @Flag(help: "Print the summary as one JSON object.")
     var json = false
 
-    @Flag(help: "Keep everything running after the summary, to look at the dashboard.")
+    @Flag(help: "Keep everything running after the summary, and print how to push more jobs to it.")
     var stay = false
 
     private static let project = "demo"
@@ -69,7 +74,19 @@ struct DemoCommand: AsyncParsableCommand {
         let ports = try await sandbox.start()
         Console.error("sandbox: https://localhost:\(ports.data)")
         do {
-            try await runWithDashboard(try configuration(redis, ports))
+            let guide = DemoGuide(
+                folder: redis.folder,
+                project: Self.project,
+                dataPort: ports.data,
+                controlPort: ports.control
+            )
+            try guide.configuration.write(toFile: guide.file, atomically: false, encoding: .utf8)
+            let configuration = try Configuration.load(
+                file: guide.file,
+                environment: [:],
+                flags: ["log.level": logLevel]
+            )
+            try await runWithDashboard(configuration, guide)
         } catch {
             await sandbox.stop()
             throw error
@@ -77,18 +94,7 @@ struct DemoCommand: AsyncParsableCommand {
         await sandbox.stop()
     }
 
-    private func configuration(_ redis: DemoRedis, _ ports: SandboxPorts) throws -> Configuration {
-        let state = redis.folder + "/sandbox"
-        let environment = [
-            "FANFARE_REDIS_URL": redis.url, "FANFARE_PROJECTS": Self.project,
-            "FANFARE_PROJECTS_DEMO_CREDENTIALS": state + "/service-account-\(Self.project).json",
-            "FANFARE_PROJECTS_DEMO_ENDPOINT": "https://localhost:\(ports.data)",
-            "FANFARE_TLS_CA_FILE": state + "/ca.pem", "FANFARE_LOG_LEVEL": logLevel,
-        ]
-        return try Configuration.load(file: nil, environment: environment)
-    }
-
-    private func runWithDashboard(_ configuration: Configuration) async throws {
+    private func runWithDashboard(_ configuration: Configuration, _ guide: DemoGuide) async throws {
         let secrets = try configuration.loadSecrets()
         let redis = try configuration.deployment(secrets.redis)
         let worker = Worker(
@@ -96,16 +102,23 @@ struct DemoCommand: AsyncParsableCommand {
             logger: LogOutput.logger(configuration.log)
         )
         // Cancelled at the end of this scope.
-        async let _ = serveDashboard(configuration)
+        let dashboardPort = Locked<Int?>(nil)
+        async let _ = serveDashboard(configuration, dashboardPort)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { _ = try await worker.run() }
             group.addTask {
                 // If the fan-out fails, drain the worker too: the group waits for both.
                 defer { worker.drain() }
                 try await RedisSession.run(configuration) { client in
-                    try await fanOut(
-                        ProjectSession(client: client, project: Self.project, prefix: configuration.prefix)
-                    )
+                    let session = ProjectSession(client: client, project: Self.project, prefix: configuration.prefix)
+                    let isAsExpected = try await fanOut(session)
+                    if stay {
+                        var guide = guide
+                        guide.dashboardPort = dashboardPort.withLock { $0 }
+                        for line in [""] + guide.lines { Console.error(line) }
+                        try? await Task.sleep(for: .seconds(31_536_000))
+                    }
+                    if !isAsExpected { throw ExitCode.failure }
                 }
             }
             try await group.waitForAll()
@@ -113,18 +126,22 @@ struct DemoCommand: AsyncParsableCommand {
     }
 
     /// Serves the dashboard until the task is cancelled. The demo goes on without it if it cannot start.
-    private func serveDashboard(_ configuration: Configuration) async {
+    private func serveDashboard(_ configuration: Configuration, _ port: Locked<Int?>) async {
         var settings = DashboardOptions()
         settings.port = 0
         do {
             let dashboard = try DashboardCommand.dashboard(settings, configuration)
-            try await dashboard.run { Console.error("dashboard: http://127.0.0.1:\($0)") }
+            try await dashboard.run { taken in
+                port.withLock { $0 = taken }
+                Console.error("dashboard: http://127.0.0.1:\(taken)")
+            }
         } catch {
             if !Task.isCancelled { Console.error("fanfare: no dashboard: \(error)") }
         }
     }
 
-    private func fanOut(_ session: ProjectSession) async throws {
+    /// Pushes the job, follows it and prints the summary. False if a recipient has an unexpected result.
+    private func fanOut(_ session: ProjectSession) async throws -> Bool {
         let mix = DemoMix(count: tokens)
         var job = PushJob(
             target: .tokens(mix.tokens),
@@ -146,10 +163,6 @@ struct DemoCommand: AsyncParsableCommand {
         } else {
             for line in summary.lines(mix, status) { Console.line(line) }
         }
-        if stay {
-            Console.error("\nrunning until Ctrl-C")
-            try? await Task.sleep(for: .seconds(31_536_000))
-        }
-        if !summary.isAsExpected(mix) { throw ExitCode.failure }
+        return summary.isAsExpected(mix)
     }
 }

@@ -1,4 +1,5 @@
-internal import Foundation
+internal import FoundationEssentials
+internal import Glibc
 
 /// A private redis-server: a unix socket in a temporary folder, without persistence.
 ///
@@ -6,8 +7,9 @@ internal import Foundation
 /// shell stops the server and removes the folder.
 final class DemoRedis {
     let folder: String
-    private let process = Process()
-    private let lifeline = Pipe()
+    /// The shell's process, and the end of its pipe that keeps it waiting.
+    private let process: pid_t
+    private let lifeline: Int32
 
     /// Ctrl-C signals the whole process group. The shell ignores it, to clean up afterwards; the server has its own
     /// session, because the worker needs it to drain.
@@ -39,14 +41,22 @@ final class DemoRedis {
             throw Outcome.failed.because("cannot make a temporary folder: \(String(cString: strerror(errno)))")
         }
         folder = made
-        process.executableURL = URL(fileURLWithPath: "/bin/sh")
-        process.arguments = ["-c", Self.script, "sh", folder]
-        process.standardInput = lifeline
-        do {
-            try Self.withSignalsUnblocked { try process.run() }
-        } catch {
-            rmdir(folder)
-            throw Outcome.failed.because("cannot start /bin/sh: \(error)")
+        var ends: [Int32] = [-1, -1]
+        guard pipe(&ends) == 0 else {
+            let reason = String(cString: strerror(errno))
+            rmdir(made)
+            throw Outcome.failed.because("cannot make a pipe: \(reason)")
+        }
+        defer { close(ends[0]) }
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        lifeline = ends[1]
+        var started: pid_t = 0
+        let code = Self.spawn(["/bin/sh", "-c", Self.script, "sh", made], input: ends[0], &started)
+        process = started
+        guard code == 0 else {
+            close(lifeline)
+            rmdir(made)
+            throw Outcome.failed.because("cannot start /bin/sh: \(String(cString: strerror(code)))")
         }
     }
 
@@ -54,19 +64,30 @@ final class DemoRedis {
 
     /// Stops the server and removes the folder.
     func stop() {
-        try? lifeline.fileHandleForWriting.close()
-        process.waitUntilExit()
+        close(lifeline)
+        var status: Int32 = 0
+        while waitpid(process, &status, 0) < 0, errno == EINTR {}
     }
 
-    /// Runs the body with no signal blocked. A child inherits the mask of the starting thread, and Swift's task threads
-    /// block every signal: without SIGCHLD the shell would wait for its server forever.
-    private static func withSignalsUnblocked(_ body: () throws -> Void) rethrows {
+    /// Starts a program with no signal blocked. A child inherits the mask of the starting thread, and Swift's task
+    /// threads block every signal: without SIGCHLD the shell would wait for its server forever.
+    ///
+    /// - Returns: an error number; 0 if the program runs.
+    private static func spawn(_ words: [String], input: Int32, _ process: inout pid_t) -> Int32 {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO)
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
         var none = sigset_t()
-        var old = sigset_t()
         sigemptyset(&none)
-        pthread_sigmask(SIG_SETMASK, &none, &old)
-        defer { pthread_sigmask(SIG_SETMASK, &old, nil) }
-        try body()
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
+        var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
+        defer { for argument in arguments { free(argument) } }
+        return posix_spawn(&process, words[0], &actions, &attributes, &arguments, environ)
     }
 
     private static var isInstalled: Bool {

@@ -8,23 +8,26 @@ struct DoctorCommand: AsyncParsableCommand {
         commandName: "doctor",
         abstract: "Checks Redis, credentials and the route to FCM; prints one verdict and fix per check.",
         discussion: """
-            A verdict is ok, warn or FAIL. Changes nothing. Exits with 1 if any verdict is FAIL; warnings leave it at 0. \
-            Facts that the Redis user may not read (CONFIG GET, FUNCTION LIST) are reported as unknown.
+            A verdict is ok, warn or FAIL; failures stand last, and the last line counts them. Changes nothing.
 
-            --online also gets an access token, and has FCM validate a message without delivering it. It needs the \
-            credentials, so run it as the workers' user. It also scans Redis for jobs of projects that have no worker.
+            Exits with 0 if no verdict is FAIL, with 1 if one is, also if Redis cannot be reached, and with 78 if the \
+            configuration cannot be read. Facts that the Redis user may not read (CONFIG GET, FUNCTION LIST) are reported as unknown.
+
+            It gets an access token, has FCM validate a message without delivering it, and scans Redis for jobs of \
+            projects that have no worker. It needs the credentials, so run it as the workers' user. With --no-online it \
+            connects to Redis only.
 
             Examples:
               fanfare doctor -c fanfare.yaml
-              fanfare doctor -c fanfare.yaml --online
-              fanfare doctor --redis redis://127.0.0.1:6379/0 --json | jq -r '.checks[] | select(.verdict != "ok").text'
+              fanfare doctor -c fanfare.yaml --no-online
+              fanfare doctor --json | jq -r '.checks[] | select(.verdict == "fail").text'
             """
     )
 
     @OptionGroup var options: ConfigurationOptions
 
-    @Flag(help: "Also check the credentials, the route to FCM, and all projects in Redis.")
-    var online = false
+    @Flag(inversion: .prefixedNo, help: "Get a token, test the route to FCM, and scan Redis for unknown projects.")
+    var online = true
 
     @Flag(help: "Print one JSON object.")
     var json = false
@@ -47,8 +50,15 @@ struct DoctorCommand: AsyncParsableCommand {
         var findings: [Finding] = []
         for check in Check.all {
             let new = await check.examine(subject)
-            if !json { for finding in new { Console.line(finding.line) } }
+            if !json { for finding in new where finding.severity == .ok { Console.line(finding.line) } }
             findings += new
+        }
+        if !json {
+            // Warnings and failures stand last, where they are seen.
+            for severity in [Finding.Severity.warn, .fail] {
+                for finding in findings where finding.severity == severity { Console.line(finding.line) }
+            }
+            Console.line("\n" + findings.summary)
         }
         let isFine = findings.allSatisfy { $0.severity != .fail }
         if json { Console.json(["ok": .bool(isFine), "checks": .array(findings.map { .object($0.json) })]) }

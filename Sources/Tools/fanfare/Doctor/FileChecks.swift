@@ -1,3 +1,4 @@
+internal import FCMWire
 internal import FanfareConfiguration
 internal import FanfareModel
 
@@ -6,6 +7,7 @@ extension Check {
     /// project's credentials, and one for each other file with a problem.
     static let files = Check("configuration") { subject, report in
         let configuration = subject.configuration
+        if let file = configuration.file { report.ok("read from \(file)") }
         for warning in configuration.warnings {
             report.warn(warning, "correct the configuration; `fanfare config check` checks only it")
         }
@@ -18,8 +20,11 @@ extension Check {
             for finding in own { report.add(finding.severity, finding.text, finding.remedy) }
             others += found.filter { !own.contains($0) && !others.contains($0) }
             if report.isEmpty {
-                let file = project.transport == .v1 ? project.credentials : project.serverKeyFile
-                report.ok("\(file.map { "\($0)" } ?? "none"): the file is valid")
+                switch (project.transport, project.credentials) {
+                case (.v1, .file(let file)): report.ok("\(file): the file is valid\(configuration.kind(of: project))")
+                case (.v1, _): report.ok("the metadata server")
+                default: report.ok("\(project.serverKeyFile.map { "\($0)" } ?? "none"): the file is valid")
+                }
             }
         }
         if configuration.projects.isEmpty {
@@ -34,14 +39,24 @@ extension Configuration {
     func with(only project: Project) -> Configuration {
         var copy = self
         copy.projects = [project]
+        // They are found once, not with each project.
+        copy.warnings = []
         return copy
+    }
+
+    /// `, external_account`; empty for a service account's key, the usual kind.
+    fileprivate func kind(of project: Project) -> String {
+        let credential = (try? with(only: project).loadSecrets())?.credentials[project.id]
+        guard let kind = credential?.kind, kind != .serviceAccount else { return "" }
+        return ", \(kind.rawValue)"
     }
 
     fileprivate func findingsOfFiles() -> [Finding] {
         var report = Report("files")
         do throws(ConfigurationError) {
-            for warning in try loadCheckedSecrets().warnings { report.warn(warning, "chmod 600 the file") }
+            for concern in try loadCheckedSecrets().concerns { report.warn(concern.text, concern.remedy) }
         } catch {
+            for warning in error.warnings { report.warn(warning, "correct the setting or the file") }
             for problem in error.problems {
                 report.fail(problem, "correct the path or the file; the workers' user must be able to read it")
             }

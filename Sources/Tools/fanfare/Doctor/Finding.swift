@@ -32,6 +32,20 @@ struct Finding: Equatable, Sendable {
     }
 }
 
+extension Sequence<Finding> {
+    /// The report's last line: how many findings of each verdict, and where to begin.
+    var summary: String {
+        func count(_ severity: Finding.Severity) -> Int { lazy.filter { $0.severity == severity }.count }
+        let (warnings, failures) = (count(.warn), count(.fail))
+        var parts = ["\(count(.ok)) ok"]
+        if warnings > 0 { parts.append(warnings == 1 ? "1 warning" : "\(warnings) warnings") }
+        if failures > 0 { parts.append("\(failures) failed") }
+        // Checks come in the order of their causes: without Redis most others fail too.
+        let first = self.first { $0.severity == .fail }.map { ": fix `\($0.check)` first" } ?? ""
+        return parts.joined(separator: ", ") + first
+    }
+}
+
 /// Collects findings.
 struct Report: Sendable {
     /// The name of the next findings.

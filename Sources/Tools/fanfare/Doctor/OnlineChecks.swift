@@ -1,9 +1,9 @@
 internal import CurlTransport
+internal import Dispatch
 internal import FCMWire
 internal import FanfareConfiguration
 internal import FanfareModel
-internal import Foundation
-internal import OpenSSLKit
+internal import FoundationEssentials
 
 extension Check {
     /// The route to FCM and the rights of the credentials, tested with a worker's own rules.
@@ -44,48 +44,41 @@ struct OnlineProbe {
 
     private mutating func testToken() {
         let secrets = try? configuration.with(only: project).loadSecrets()
-        guard let file = secrets?.serviceAccounts[project.id] else { return testRoute() }
+        guard let credential = secrets?.credentials[project.id] else { return testRoute() }
         report.check = "token of \(project.id)"
-        let newKey = "make a new key for the service account and name its file in credentials"
-        do {
-            let account = try ServiceAccount.parse(file)
-            let input = TokenRequest.signingInput(account: account, nowSeconds: Int64(Date().timeIntervalSince1970))
-            let signature = try RS256Signer(pem: account.privateKey).sign(input)
-            let answer = try EndpointProbe.run(
-                url: account.tokenURI,
-                headers: ["Content-Type: application/x-www-form-urlencoded"],
-                body: TokenRequest.body(signingInput: input, signature: signature),
-                configuration: origin
-            ).answer
-            let token = try TokenRequest.parse(answer).get()
+        let exchange = TokenProbe(credential: credential, origin: origin)
+        switch exchange.run() {
+        case .success(let token):
             if let lifetime = token.lifetimeTrouble {
                 let text = "the token endpoint answered with expires_in \(lifetime)"
                 report.warn(text, "check what answers at token_uri")
             } else {
-                report.ok("received, valid for \(token.expiresInSeconds) s")
+                report.ok("received by \(credential.kind.rawValue), valid for \(token.expiresInSeconds) s")
             }
-            testMessage(account, token)
-        } catch let error as EndpointProbe.Failure {
-            report.fail("the token endpoint cannot be reached: \(error.reason)", Self.remedy(error))
-        } catch let error as TokenError {
+            testMessage(credential, token, identity: exchange.identity)
+        case .failure(.unreachable(let endpoint, let failure)):
             let remedy =
-                error.isAboutTime
-                ? "set this machine's clock (NTP)" : error.isRetryable ? "try again later" : newKey
-            report.fail("refused by the token endpoint: \(error)", remedy)
-        } catch {
-            report.fail("\(error)", newKey)
+                endpoint == .metadata
+                ? "run on Google Cloud, set GCE_METADATA_HOST, or name a credential file" : Self.remedy(failure)
+            report.fail("\(endpoint.rawValue) cannot be reached: \(failure.reason)", remedy)
+        case .failure(.refused(let error)):
+            let by = error.status == 0 ? "" : "refused by "
+            let remedy = error.remedy.isEmpty ? "try again later" : error.remedy
+            report.fail("\(by)\(error.endpoint.rawValue): \(error)", remedy)
         }
     }
 
     /// Has FCM validate a message to an invalid token, which shows whether the credential may send.
-    private mutating func testMessage(_ account: ServiceAccount, _ token: AccessToken) {
+    private mutating func testMessage(_ credential: Credential, _ token: AccessToken, identity: String) {
         report.check = "FCM of \(project.id)"
         let body = #"{"validate_only":true,"message":{"token":"fanfare-doctor","data":{}}}"#
+        let target = credential.projectID ?? project.id
         let probe: EndpointProbe.Report
         do {
             probe = try EndpointProbe.run(
-                url: "\(project.endpoint)/v1/projects/\(account.projectID ?? project.id)/messages:send",
-                headers: ["Authorization: Bearer \(token.value)", "Content-Type: application/json; charset=utf-8"],
+                url: "\(project.endpoint)/v1/projects/\(target)/messages:send",
+                headers: ["Authorization: Bearer \(token.value)", "Content-Type: application/json; charset=utf-8"]
+                    + (credential.quotaProjectID.map { ["x-goog-user-project: \($0)"] } ?? []),
                 body: Array(body.utf8),
                 configuration: origin
             )
@@ -96,15 +89,13 @@ struct OnlineProbe {
         // The verdict that a worker would give.
         switch V1Response.verdict(.answered(probe.answer), kind: .token, nowMs: 0, atMostOnce: false) {
         case .sent, .sentPartly, .managed, .failed, .unknown:
-            report.ok("the credential may send (HTTP \(status) for a test message)")
+            let other = target == project.id ? "" : " for project \(target)"
+            report.ok("the credential may send\(other) (HTTP \(status) for a test message)")
         case .retry(let retry):
             let text = "HTTP \(status) for a test message: \(retry.failure.error.rawValue)"
             report.warn(text, "try again later; see Google's status page")
         case .refreshCredential(let failure), .blockProject(let failure):
-            let remedy =
-                status == 403
-                ? "grant the service account the role Firebase Cloud Messaging API Admin, and enable the API"
-                : "check the service account, the project_id in it, and the project's endpoint"
+            let remedy = PermissionAdvice.remedy(probe.answer, project: target, identity: identity)
             report.fail("HTTP \(status), nothing can be sent: \(failure.rawError)", remedy)
         }
         if !probe.isHTTP2 {

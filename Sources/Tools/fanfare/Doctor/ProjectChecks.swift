@@ -16,10 +16,8 @@ extension Check {
                 let remedy = "correct the cause; `fanfare project resume \(id)` then retries at once"
                 report.fail("nothing can be sent: \(overview.blockReason)", remedy)
             }
-            if overview.pressure == "results" {
-                let remedy =
-                    "let its readers catch up and acknowledge; delete abandoned groups with `XGROUP DESTROY`"
-                report.fail("takes no jobs: an outgoing stream is not read", remedy)
+            if let text = overview.pressureText {
+                report.fail("takes no jobs: \(text)", remedy(ofPressure: overview.pressure))
             }
             if let job = facts.stuck[id] {
                 let remedy = "see the workers' logs; `fanfare job pause \(job)` lets the next fan-out start"
@@ -27,22 +25,46 @@ extension Check {
             }
             if overview.parked > 0 {
                 let remedy = "`fanfare dead ls --kind parked --project \(id)`"
-                report.warn("\(overview.parked) parked jobs need an operator", remedy)
+                let text = overview.parked == 1 ? "1 parked job needs" : "\(overview.parked) parked jobs need"
+                report.warn("\(text) an operator", remedy)
             }
             let rejected = project.dead - overview.parked
             if rejected > 0 {
-                let remedy = "`fanfare dead ls --kind rejected --project \(id)` shows why; replay or drop them"
-                report.warn("\(rejected) rejected jobs are kept in `dead`", remedy)
+                let remedy =
+                    "`fanfare dead ls --kind rejected --project \(id)` shows why; push them again corrected, then drop these"
+                let text = rejected == 1 ? "1 rejected job is" : "\(rejected) rejected jobs are"
+                report.warn("\(text) kept in `dead`", remedy)
             }
             let limit = configuration.backlogLimit
             if let unread = project.unreadResults, unread * 10 >= Int64(limit) * 7, overview.pressure != "results" {
                 let text = "\(unread) results entries are not acknowledged; workers stop at \(limit)"
                 report.warn(text, "let its readers catch up, or raise backlog_limit")
             }
-            if report.isEmpty {
-                let waiting = project.recipientsWaiting
-                report.ok(project.condition.word + (waiting > 0 ? ", \(waiting) recipients wait" : ""))
-            }
+            if report.isEmpty { addState(of: project, to: &report) }
+        }
+    }
+
+    private static func remedy(ofPressure pressure: String) -> String {
+        switch pressure {
+        case "memory": "raise maxmemory, or read and acknowledge the results"
+        case "eviction": "`CONFIG SET maxmemory-policy noeviction`, and the same in redis.conf"
+        default: "let its readers catch up and acknowledge; delete abandoned groups with `XGROUP DESTROY`"
+        }
+    }
+
+    private static func addState(of project: ProjectSnapshot, to report: inout Report) {
+        let condition = project.condition
+        let state = condition.word + (condition.reason.map { ": \($0)" } ?? "")
+        switch condition.word {
+        case "unserved": break  // The check of the workers reports it.
+        case "unreachable":
+            let remedy = "check the network and the project's endpoint; `fanfare doctor` tries both"
+            report.fail(state, remedy)
+        default:
+            let waiting = project.recipientsWaiting
+            report.ok(
+                state + (waiting > 0 ? ", \(waiting) \(waiting == 1 ? "recipient waits" : "recipients wait")" : "")
+            )
         }
     }
 
@@ -54,18 +76,24 @@ extension Check {
             let jobs = project.overview.entries + project.overview.open
             let remedy = "start `fanfare worker` with this configuration"
             if jobs > 0 {
-                report.fail("none for project \(project.id), and \(jobs) jobs wait", remedy)
+                let waiting = jobs == 1 ? "1 job waits" : "\(jobs) jobs wait"
+                report.fail("project \(project.id) is unserved: no worker is alive, and \(waiting)", remedy)
             } else {
-                report.warn("none for project \(project.id)", remedy)
+                report.warn("none is alive for project \(project.id), where no job waits", remedy)
             }
         }
         let alive = fleet.workers.filter(\.isAlive)
-        let versions = Set(alive.map { $0.card?.version ?? "an older version" }).sorted()
+        // A worker writes its version with the first renewal of its lease, two seconds after its start.
+        let renewed = alive.filter { $0.silentMs != nil }
+        let versions = Set(renewed.map { $0.card?.version ?? "an older version" }).sorted()
         if versions.count > 1 {
             let text = "\(alive.count) alive, of different versions: \(versions.joined(separator: ", "))"
             report.warn(text, "expected during an upgrade; replace the older ones to finish it")
         } else if report.isEmpty {
-            report.ok("\(alive.count) alive" + (versions.first.map { ", version \($0)" } ?? ""))
+            let version = versions.first.map { ", version \($0)" } ?? ""
+            let new = alive.count - renewed.count
+            let started = new == 0 ? "" : new == alive.count ? ", just started" : ", \(new) just started"
+            report.ok("\(alive.count) alive\(version)\(started)")
         }
     }
 
@@ -100,7 +128,7 @@ extension Check {
             report.check = "project \(id)"
             let stream = ProjectKeys(prefix: configuration.prefix, project: id).jobs
             report.warn(
-                "\(jobs) jobs wait, it has no live worker, and this configuration does not name it",
+                "unserved: \(jobs == 1 ? "1 job waits" : "\(jobs) jobs wait"), and this configuration does not name it",
                 "name it under projects and start a worker; if it is misspelt, push to the right one and DEL \(stream)"
             )
         }

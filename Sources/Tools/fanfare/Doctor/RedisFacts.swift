@@ -29,7 +29,7 @@ struct RedisFacts: Sendable {
     /// Fan-outs that made no progress between two readings, by project.
     var stuck: [String: String] = [:]
     /// Projects that the configuration does not name and no live worker serves, and their numbers of pushed jobs. Only
-    /// with `--online`.
+    /// without `--no-online`.
     var unknownProjects: [(id: String, jobs: Int64)] = []
     /// The server's refusal of a command that this Redis user may not run; nil if none was refused.
     var refusal: String?

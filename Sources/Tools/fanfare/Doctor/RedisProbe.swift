@@ -1,7 +1,9 @@
 internal import FanfareClient
 internal import FanfareConfiguration
 internal import FanfareModel
-internal import Foundation
+internal import FanfareRedis
+internal import FoundationEssentials
+internal import Glibc
 internal import RedisTransport
 internal import StreamWire
 
@@ -26,8 +28,21 @@ struct RedisProbe {
                     }
                 }
             }
+        } else {
+            try await readPushedJobs(into: &facts)
         }
         return facts
+    }
+
+    /// Without functions no worker has run yet: only the jobs that producers pushed can be read.
+    private func readPushedJobs(into facts: inout RedisFacts) async throws(RedisError) {
+        for project in configuration.projects {
+            let jobs = ProjectKeys(prefix: configuration.prefix, project: project.id).jobs
+            guard let count = try await sendIfPermitted(RedisCommand("XLEN", jobs), client)?.integer else { continue }
+            let reply = ["now_ms", "0", "entries", "\(count)"].map { RedisValue.bulk(Array($0.utf8)) }
+            guard let overview = OverviewReply(.array(reply)) else { continue }
+            facts.projects.append(ProjectSnapshot(id: project.id, overview: overview))
+        }
     }
 
     /// Primaries without a configured project are not read: they need no functions.

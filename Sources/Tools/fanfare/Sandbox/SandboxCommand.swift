@@ -11,12 +11,12 @@ struct SandboxCommand: AsyncParsableCommand {
             In the sandbox any string is a valid token. Tokens that start with sbx- fail as their names say, such as \
             sbx-unregistered-1 or sbx-unavailable-2-x. Before it listens, it writes DIR/ca.pem and, for each project, \
             DIR/service-account-<project>.json, DIR/server-key-<project> and DIR/sender-id-<project>, for workers and \
-            Google's own SDKs.
+            Google's own SDKs. Runs until SIGTERM or SIGINT, then exits with 0; with 69 if a port is taken.
 
             Examples:
-              fanfare sandbox --state sandbox --project demo
-              fanfare sandbox --state sandbox --project demo --port 0 --control-port 0 --json
-              fanfare sandbox --state sandbox --project demo --quota-per-minute 60000 --fanout-rate 1000
+              fanfare sandbox
+              fanfare sandbox --state sandbox --project demo --port 0 --json
+              fanfare sandbox --state sandbox --project demo --quota-per-minute 60000
               curl http://127.0.0.1:8480/stats
               curl -d '{"topic":"news","subscribers":20000}' http://127.0.0.1:8480/devices
               curl http://127.0.0.1:8480/fanouts
@@ -28,7 +28,7 @@ struct SandboxCommand: AsyncParsableCommand {
     @Option(help: .value("n", "The TLS port (HTTP/2 and HTTP/1.1); 0 takes a free port."))
     var port = 8443
 
-    @Option(help: .value("n", "The control port, plain HTTP on loopback; 0 takes a free port."))
+    @Option(help: .value("n", "The control port, plain HTTP; 0 takes a free port."))
     var controlPort = 8480
 
     @Option(
@@ -42,14 +42,20 @@ struct SandboxCommand: AsyncParsableCommand {
     @Option(help: .value("address", "The address of the TLS ports."))
     var listen = "127.0.0.1"
 
+    @Option(help: .value("address", "The address of the control port, which asks for no password."))
+    var controlListen = "127.0.0.1"
+
+    @Option(help: .value("url", "The token_uri of the credentials. Default: https://localhost:PORT/token."))
+    var tokenUri: String?
+
     @Option(
         help: .value("dir", "The folder for certificates and credentials; created if missing."),
         completion: .directory
     )
-    var state: String
+    var state = "sandbox"
 
-    @Option(help: .value("id", "A project id; may be repeated."))
-    var project: [String]
+    @Option(help: .value("id", "A project id; may be repeated. Default: my-app, as in the file that init writes."))
+    var project: [String] = []
 
     @Option(help: .value("n", "Seed of the random numbers."))
     var seed: UInt64 = 1
@@ -75,11 +81,13 @@ struct SandboxCommand: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
-        var options = SandboxOptions(stateDirectory: state, projects: project)
+        var options = SandboxOptions(stateDirectory: state, projects: project.isEmpty ? ["my-app"] : project)
         options.port = port
         options.controlPort = controlPort
         options.xmppPort = xmppPort
         options.listen = listen
+        options.controlListen = controlListen
+        options.tokenURI = tokenUri
         options.seed = seed
         options.quotaPerMinute = quotaPerMinute
         options.bareErrors = bareErrors

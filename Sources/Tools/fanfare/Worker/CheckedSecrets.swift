@@ -1,30 +1,31 @@
 internal import FCMWire
 internal import FanfareConfiguration
+internal import FanfareModel
 internal import OpenSSLKit
 
 extension Configuration {
-    /// Loads the secrets and checks that each service account's key can sign, as a worker does when it starts. A worker
+    /// Loads the secrets and checks that each private key can sign, as a worker does when it starts. A worker
     /// ends if one key cannot.
     ///
-    /// - Throws: all problems; no message repeats a part of a key.
-    func loadCheckedSecrets() throws(ConfigurationError) -> Secrets {
-        let secrets = try loadSecrets()
-        let problems = projects.compactMap { project in
-            secrets.serviceAccounts[project.id].flatMap(Self.keyProblem).map {
-                "\(project.credentials?.name ?? project.id): \($0)"
+    /// - Parameter running: see `loadSecrets`.
+    /// - Throws: all problems, and all warnings; no message repeats a part of a key.
+    func loadCheckedSecrets(replacing running: Configuration? = nil) throws(ConfigurationError) -> Secrets {
+        let secrets = try loadSecrets(replacing: running)
+        let problems: [String] = projects.compactMap { project in
+            secrets.credentials[project.id]?.privateKey.flatMap(Self.keyProblem).map {
+                "\(project.credentials?.file?.name ?? project.id): \($0)"
             }
         }
-        guard problems.isEmpty else { throw ConfigurationError(problems: problems) }
+        guard problems.isEmpty else {
+            throw ConfigurationError(problems: problems, warnings: warnings + secrets.warnings)
+        }
         return secrets
     }
 
-    private static func keyProblem(of file: [UInt8]) -> String? {
-        do {
-            let account = try ServiceAccount.parse(file)
-            _ = try RS256Signer(pem: account.privateKey)
+    private static func keyProblem(of key: [UInt8]) -> String? {
+        do throws(OpenSSLError) {
+            _ = try RS256Signer(pem: key)
             return nil
-        } catch let error as ServiceAccountError {
-            return error.description
         } catch {
             return "private_key: cannot sign (\(error)); use the file as the Firebase console gives it, with "
                 + "line breaks as \\n"

@@ -4,8 +4,11 @@ internal import EventLoop
 internal import FanfareConfiguration
 internal import FanfareMetrics
 internal import FanfareModel
+internal import FanfareTelemetry
 internal import FanfareWorker
-internal import Foundation
+internal import FoundationEssentials
+internal import Glibc
+internal import Instrumentation
 internal import Logging
 internal import RedisTransport
 
@@ -19,6 +22,12 @@ struct WorkerCommand: AsyncParsableCommand {
 
             SIGTERM and SIGINT drain: the worker starts no new send, waits for sends in flight (worker.drain_ms) and \
             gives the rest back. A second signal ends the process at once, without losing anything.
+
+            SIGHUP reads the configuration again; a changed file is also noticed within 10 seconds. Projects are added, \
+            changed and removed without a restart. A terminal that closes sends SIGHUP, too, so it does not end the worker.
+
+            Exits with 0 after a drain, and with 78 if the configuration cannot be used. If Redis or FCM cannot be reached, \
+            it logs that and tries again until it can.
 
             Examples:
               fanfare worker -c fanfare.yaml
@@ -50,14 +59,18 @@ struct WorkerCommand: AsyncParsableCommand {
     var exitWhenIdle = false
 
     func run() async throws {
-        let configuration = try options.load([
+        // A signal that arrives while the worker starts must not end it.
+        let hangUps = HangUps()
+        let source = options.source([
             "worker.name": name, "worker.max_in_flight": maxInFlight, "log.level": logLevel, "log.format": logFormat,
             "admin.listen": adminListen,
         ])
-        let logger = LogOutput.logger(configuration.log)
         ProcessMemory.makePrivate()
-        let secrets = try configuration.loadCheckedSecrets()
-        let redis = try configuration.deployment(secrets.redis)
+        let (state, files) = try LoadedState.first(source)
+        let (configuration, secrets, redis) = (state.configuration, state.secrets, state.redis)
+        try configuration.confirmMetadataServer(secrets)
+        let logger = LogOutput.logger(configuration.log)
+        logger.info("The configuration was read.", metadata: ["file": "\(configuration.file ?? "none")"])
         let concerns = redis.concerns().map { "redis.url: \($0.text); \($0.remedy)" }
         for warning in configuration.warnings + secrets.warnings + concerns {
             logger.warning("Configuration warning; run `fanfare config check`.", metadata: ["what": "\(warning)"])
@@ -67,6 +80,9 @@ struct WorkerCommand: AsyncParsableCommand {
         MetricsSystem.bootstrap(RegistryMetricsFactory(registry: registry))
         ProcessMeters.register(in: registry, version: FanfareVersion.current)
         let settings = WorkerConfiguration(configuration, secrets: secrets, redis: redis, exitWhenIdle: exitWhenIdle)
+        let telemetry = try startTelemetry(configuration, secrets, settings.name, registry, logger)
+        // After the worker, whose last spans it sends.
+        defer { telemetry?.stop() }
         let worker = Worker(
             configuration: settings,
             logger: logger,
@@ -76,6 +92,14 @@ struct WorkerCommand: AsyncParsableCommand {
         let admin = WorkerAdmin(token: secrets.adminToken, status: worker.status, registry: registry, logger: logger)
         // Runs until the process ends.
         Task { await admin.run(configuration.admin) }
+        let watcher = ConfigurationWatcher(
+            source: source,
+            hangUps: hangUps,
+            worker: worker,
+            logger: logger,
+            meters: ReloadMeters(registry)
+        )
+        try watcher.start(from: state, files)
         let signals = StopSignals { worker.drain() }
         defer { signals.cancel() }
         let end: WorkerEnd
@@ -91,5 +115,31 @@ struct WorkerCommand: AsyncParsableCommand {
         case .drained: logger.info("The worker has drained.")
         case .timedOut: logger.warning("The drain timed out; other workers take over the sends in flight.")
         }
+    }
+
+    /// Sends spans and metrics to the configured collector; nil if none is configured.
+    private func startTelemetry(
+        _ configuration: Configuration,
+        _ secrets: Secrets,
+        _ name: String,
+        _ registry: MetricRegistry,
+        _ logger: Logger
+    ) throws -> TelemetryExporter? {
+        guard let endpoint = configuration.telemetry.otlp else { return nil }
+        var settings = TelemetrySettings(
+            endpoint: endpoint,
+            intervalMs: configuration.telemetry.intervalMs,
+            resource: TelemetryResource(
+                instance: name,
+                version: FanfareVersion.current,
+                prefix: configuration.prefix
+            )
+        )
+        settings.headers = secrets.telemetryHeaders
+        settings.caFile = configuration.caFile?.path
+        let telemetry = TelemetryExporter(settings: settings, registry: registry, logger: logger)
+        InstrumentationSystem.bootstrap(telemetry.tracer)
+        try telemetry.start()
+        return telemetry
     }
 }
