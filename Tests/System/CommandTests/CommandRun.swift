@@ -11,7 +11,8 @@ struct CommandRun: Sendable {
     static let executable = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
         .appendingPathComponent("fanfare")
 
-    /// A process without the variables of the caller's environment that Fanfare reads.
+    /// A process without the variables of the caller's environment that Fanfare reads, and with an empty configuration
+    /// instead of this machine's. `FANFARE_CONFIG=` in `environment` lets it look in the usual places.
     static func process(_ arguments: [String], environment: [String: String] = [:]) -> Process {
         let process = Process()
         process.executableURL = executable
@@ -20,16 +21,23 @@ struct CommandRun: Sendable {
             !$0.key.hasPrefix("FANFARE_") && $0.key != "REDIS_URL" && $0.key != "GOOGLE_APPLICATION_CREDENTIALS"
                 && !$0.key.lowercased().hasSuffix("_proxy") && !ProcessProtection.removed.contains($0.key)
         }
+        all["FANFARE_CONFIG"] = "/dev/null"
         all.merge(environment) { $1 }
         process.environment = all
         return process
     }
 
     /// Runs to the end, on a thread outside the pool that runs tests.
-    init(_ arguments: [String], environment: [String: String] = [:], input: String = "") async throws {
+    /// - Parameter folder: the working directory; nil for that of the tests.
+    init(
+        _ arguments: [String],
+        environment: [String: String] = [:],
+        input: String = "",
+        folder: String? = nil
+    ) async throws {
         self = try await withCheckedThrowingContinuation { continuation in
             DispatchQueue.global().async {
-                continuation.resume(with: Result { try Self.run(arguments, environment, input) })
+                continuation.resume(with: Result { try Self.run(arguments, environment, input, folder) })
             }
         }
     }
@@ -40,9 +48,12 @@ struct CommandRun: Sendable {
         self.err = err
     }
 
-    private static func run(_ arguments: [String], _ environment: [String: String], _ input: String) throws
-        -> CommandRun
-    {
+    private static func run(
+        _ arguments: [String],
+        _ environment: [String: String],
+        _ input: String,
+        _ workingFolder: String?
+    ) throws -> CommandRun {
         // Files, not pipes: none of the three can block another.
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -54,6 +65,7 @@ struct CommandRun: Sendable {
         }
         let (out, err) = (try file("out"), try file("err"))
         let process = process(arguments, environment: environment)
+        if let workingFolder { process.currentDirectoryURL = URL(fileURLWithPath: workingFolder) }
         process.standardInput = try FileHandle(forReadingFrom: file("in", input))
         process.standardOutput = try FileHandle(forWritingTo: out)
         process.standardError = try FileHandle(forWritingTo: err)

@@ -66,6 +66,7 @@ import Testing
         for (index, value) in hash.enumerated() where index.isMultiple(of: 2) {
             _ = try redis.cli("HSET", "fanfare:{demo}:job:j", value, hash[index + 1])
         }
+        for id in ["j", "k"] { _ = try redis.cli("SET", "fanfare:{demo}:seen:\(id)", "1-1") }
         let run = try await CommandRun(["send", "--id", "j", "--token", "a", "--title", "x", "--wait"] + flags)
         #expect(run.status == 1)
         #expect(run.out == "j\n")
@@ -172,7 +173,43 @@ import Testing
         let file = try redis.folder.write("good.yaml", "projects: { demo: { credentials: key.json } }\n")
         let run = try await CommandRun(["config", "check", "-c", file])
         #expect(run.status == 0, "\(run.err)")
-        #expect(lines(run.out) == ["project demo: v1, https://fcm.googleapis.com", "The configuration is fine."])
+        let project = "project demo: v1, https://fcm.googleapis.com"
+        #expect(lines(run.out) == ["file \(file)", project, "The configuration can be used, with 2 warnings."])
         #expect(run.err.contains("readable by every user"))
+        #expect(
+            run.err.contains("projects.demo.endpoint: Google's, but the credential is a sandbox's (localhost); set")
+        )
+        let key = redis.folder.path + "/key.json"
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: key)
+        let fine = try redis.folder.write(
+            "fine.yaml",
+            "projects: { demo: { credentials: key.json, endpoint: \"https://localhost\" } }\n"
+        )
+        let quiet = try await CommandRun(["config", "check", "-c", fine])
+        #expect(quiet.status == 0 && quiet.err.isEmpty, "\(quiet.err)")
+        #expect(lines(quiet.out).last == "The configuration is fine.")
+    }
+
+    /// A warning can be the cause of a problem, so no command shows the problem alone.
+    @Test(arguments: [["config", "check"], ["worker"], ["project", "ls"]])
+    func warningsAreShownBesideProblems(command: [String]) async throws {
+        var environment = [
+            "FANFARE_PROJECTS": "my-app", "FANFARE_PROJECTS_MYAPP_CREDENTIALS": "x",
+            "FANFARE_PROJECTS_MY_APP_TRANSPORT": "legacy",
+        ]
+        // Only the first two need the server key.
+        if command[0] == "project" { environment["FANFARE_REDIS_PASSWORD_FILE"] = "nowhere" }
+        let warning = "FANFARE_PROJECTS_MYAPP_CREDENTIALS: no setting has this variable; did you mean"
+        for invalidValue in [nil, "loud"] {
+            environment["FANFARE_LOG_LEVEL"] = invalidValue
+            let run = try await CommandRun(command, environment: environment)
+            let said = lines(run.err)
+            #expect(run.status == 78 && said.count == 2, "\(run.err)")
+            #expect(said.first?.hasPrefix("fanfare: warning: \(warning)") == true, "\(run.err)")
+            #expect(said.last?.hasPrefix("fanfare: configuration: ") == true, "\(run.err)")
+        }
+        guard command[0] == "config" else { return }
+        let json = try await CommandRun(command + ["--json"], environment: environment)
+        #expect(json.status == 78 && json.out.contains(#""warnings":["\#(warning)"#), "\(json.out)")
     }
 }

@@ -1,9 +1,70 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import fanfare
 
 @Suite(.serialized) struct DemoTests {
+    @Test func guideQuotesForAShellAndNamesWhatRuns() {
+        var guide = DemoGuide(folder: "/tmp/a b", project: "demo", dataPort: 1, controlPort: 2, program: "fanfare")
+        let text = guide.lines.joined(separator: "\n")
+        #expect(text.contains("  fanfare send -c '/tmp/a b/fanfare.yaml' --project demo --token "), "\(text)")
+        #expect(!text.contains("open http"))
+        guide.dashboardPort = 3
+        #expect(guide.lines.last == "  or open http://127.0.0.1:3")
+        #expect(DemoGuide.quoted("it's") == #"'it'\''s'"# && DemoGuide.quoted("/a/b-1.yaml") == "/a/b-1.yaml")
+    }
+
+    /// The commands that `demo --stay` prints work as they are.
+    @Test(.timeLimit(.minutes(3))) func demoThatStaysTakesMoreJobs() async throws {
+        let process = CommandRun.process(["demo", "--tokens", "2", "--stay"])
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let log = try folder.write("err", "")
+        process.standardError = try FileHandle(forWritingTo: URL(fileURLWithPath: log))
+        process.standardOutput = FileHandle.nullDevice
+        process.standardInput = FileHandle.nullDevice
+        try process.run()
+        defer { if process.isRunning { process.terminate() } }
+        func said() throws -> [String] {
+            try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n").map(String.init)
+        }
+        while !(try said().contains { $0.hasPrefix("  or open http") }) {
+            let text = try said()
+            try #require(process.isRunning, "\(text)")
+            try await Task.sleep(for: .milliseconds(50))
+        }
+        let commands = try said().filter { $0.hasPrefix("  ") }.map { $0.trimmingCharacters(in: .whitespaces) }
+        func run(_ start: String) async throws -> String {
+            let command = try #require(commands.first { $0.contains(start) }, "\(commands)")
+            return try await Self.shell(command)
+        }
+        // `--wait` fails unless the phone got its message.
+        let sent = try await run(" send -c ")
+        #expect(sent.hasSuffix("-0\n"), "\(sent)")
+        #expect(try await run("redis-cli -s ").contains("-0"))
+        // The second job was pushed without waiting for it.
+        while try await run("curl ").split(separator: "\n").count < 2 { try await Task.sleep(for: .milliseconds(50)) }
+        let file = try #require(commands[0].split(separator: " ").first { $0.hasSuffix("/fanfare.yaml") })
+        let check = try await CommandRun(["config", "check", "-c", String(file)])
+        #expect(check.status == 0 && check.err.isEmpty, "\(check.err)")
+        kill(process.processIdentifier, SIGINT)
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 0)
+        #expect(!FileManager.default.fileExists(atPath: String(file)))
+    }
+
+    /// Runs a command line on a thread outside the pool that runs tests; returns its output.
+    private static func shell(_ command: String) async throws -> String {
+        try await withCheckedThrowingContinuation { continuation in
+            DispatchQueue.global().async {
+                continuation.resume(
+                    with: Result { String(decoding: try runProgram("/bin/sh", ["-c", command]), as: UTF8.self) }
+                )
+            }
+        }
+    }
+
     /// Starts the demo and returns its folder.
     private func start(_ tokens: Int) async throws -> (process: Process, folder: String) {
         let process = CommandRun.process(["demo", "--tokens", "\(tokens)"])

@@ -1,6 +1,7 @@
 import FanfareClient
 import FanfareJSON
 import FanfareModel
+import FanfareRedis
 import RedisTransport
 import StreamWire
 import TestSupport
@@ -72,7 +73,9 @@ import Testing
     }
 
     @Test func missingFunctionsExitWith69AndNameTheRemedy() async throws {
-        for line in [["job", "cancel", "j"] + flags, ["project", "ls"] + link, ["dead", "replay", "1-0"] + flags] {
+        for line in [
+            ["job", "cancel", "j"] + flags, ["project", "ls"] + link, ["dead", "replay", "1-0", "--yes"] + flags,
+        ] {
             _ = try redis.cli("SADD", "fanfare:projects", "demo")
             _ = try redis.cli("XADD", keys.dead, "1-0", "job", "j", "kind", "rejected")
             let run = try await CommandRun(line)
@@ -108,7 +111,7 @@ import Testing
             var looks = 0
             var notes: [String] = []
             let end = try await wait.run(
-                { _ in
+                { _, _ in
                     looks += 1
                     // Seen paused twice, it ends.
                     if looks == 2 { _ = try? redis.cli("HSET", keys.job("j"), "state", "done", "sent", "1") }
@@ -145,9 +148,48 @@ import Testing
             #expect(short.err.contains("--limit shows more"))
             let shown = try await CommandRun(["job", "show", "next"] + flags)
             #expect(shown.out.contains("remaining  next of the waiting fan-outs"))
+            let across = try await CommandRun(["job", "ls"] + link)
+            #expect(across.status == 0 && across.out.isEmpty && across.err.contains("no matching jobs in any project"))
+            _ = try redis.cli("SADD", "fanfare:projects", "demo", "other")
+            let everywhere = try await CommandRun(["job", "ls"] + link)
+            #expect(lines(everywhere.out).count == 4 && lines(everywhere.out)[1].contains("wide   demo     active"))
             let none = try await CommandRun(["job", "ls", "--state", "done"] + flags)
             #expect(none.status == 0 && none.out.isEmpty && none.err.contains("no matching jobs"))
         }
+    }
+
+    @Test func pushedJobsWithoutAWorkerAreNamed() async throws {
+        func push(_ project: String) throws { _ = try redis.cli("XADD", "fanfare:{\(project)}:jobs", "*", "x", "1") }
+        for _ in 0..<3 { try push("shop") }
+        // No worker has ever loaded the functions.
+        let list = try await CommandRun(["job", "ls", "--project", "shop"] + link)
+        #expect(list.status == 0 && list.err.contains("3 pushed jobs, no worker serves project shop"), "\(list.err)")
+        try await withClient { client in
+            let again = try await CommandRun(["job", "ls", "--project", "shop"] + link)
+            #expect(again.err.contains("3 pushed jobs, no worker serves project shop"))
+            let show = try await CommandRun(["job", "show", "j", "--project", "shop"] + link)
+            #expect(show.status == 1 && show.err.contains("no worker serves project shop"), "\(show.err)")
+            // `demo` has a worker.
+            try push("demo")
+            let served = try await CommandRun(["job", "ls"] + flags)
+            #expect(served.err.contains("1 pushed job, not yet taken, in project demo"), "\(served.err)")
+        }
+    }
+
+    @Test func waitWithoutAWorkerSaysSoSoonAndOnce() async throws {
+        let client = try await RedisClient.connect(redis.endpoint)
+        defer { client.close() }
+        let wait = JobWait(session: ProjectSession(client: client, project: "shop", prefix: "fanfare"), job: "j")
+        var notices: [String] = []
+        let end = try await wait.run(
+            { _, _ in },
+            onNotice: {
+                notices.append($0)
+                _ = try? redis.cli("HSET", "fanfare:{shop}:job:j", "state", "done", "total", "1", "sent", "1")
+            }
+        )
+        #expect(end.status.state == .done)
+        #expect(notices == ["no worker serves project shop: job j waits until one is started"])
     }
 
     @Test func projectCommandsPauseListAndResume() async throws {
@@ -157,7 +199,7 @@ import Testing
             let pause = try await CommandRun(["project", "pause", "demo", "--reason", "lunch"] + link)
             #expect(pause.status == 0 && pause.out == "project demo: paused\n", "\(pause.err)")
             let list = try await CommandRun(["project", "ls"] + link)
-            #expect(list.out.contains("demo     paused: lunch"))
+            #expect(list.out.contains("demo     paused ") && list.out.contains("  lunch\n"))
             let json = try objects(try await CommandRun(["project", "ls", "--json"] + link).out)
             #expect(json.first?["state"]?.string == "paused" && json.first?["jobs"]?.number?.int64 == 1)
             let resume = try await CommandRun(["project", "resume", "demo", "--json"] + link)
@@ -195,7 +237,18 @@ import Testing
 
             let unasked = try await CommandRun(["dead", "drop", entry] + flags)
             #expect(unasked.status == 64 && unasked.err.contains("--yes"))
-            let replayed = try await CommandRun(["dead", "replay", entry, "9-9", "--json"] + flags)
+            let shown = try await CommandRun(["dead", "show", entry] + flags)
+            #expect(shown.status == 0 && shown.out == #"{"token":"x"}"# + "\n" && shown.err.contains("token: x"))
+            let absent = try await CommandRun(["dead", "show", "9-9"] + flags)
+            #expect(absent.status == 1 && absent.err.contains("9-9: no such entry"))
+            // Unchanged it breaks the same rule, so it is replayed only on request.
+            let refused = try await CommandRun(["dead", "replay", entry, "--json"] + flags)
+            #expect(refused.status == 1 && refused.err.contains("rejected (token: x) and would be again"))
+            #expect(
+                refused.err.contains("`fanfare dead show \(entry) --project demo`") && refused.err.contains("--yes")
+            )
+            #expect(try objects(refused.out).map { $0["outcome"]?.string } == ["refused"])
+            let replayed = try await CommandRun(["dead", "replay", entry, "9-9", "--json", "--yes"] + flags)
             #expect(replayed.status == 1 && replayed.err.contains("9-9: no such entry"))
             #expect(try objects(replayed.out).map { $0["outcome"]?.string } == ["pushed"])
 

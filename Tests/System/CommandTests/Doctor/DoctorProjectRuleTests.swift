@@ -1,4 +1,5 @@
 import FanfareConfiguration
+import FanfareRedis
 import RedisTransport
 import StreamWire
 import Testing
@@ -23,9 +24,14 @@ import Testing
         return snapshot
     }
 
-    private func lease(_ name: String, version: String, silentMs: Int64 = 1) throws -> WorkerLease {
+    private func lease(_ name: String, version: String, silentMs: Int64? = 1) throws -> WorkerLease {
         let card = #"{"version":"\#(version)","host":"h","pid":1,"started_ms":1,"lease_ms":10000,"in_flight":0}"#
-        return WorkerLease(name: name, silentMs: silentMs, batches: 0, card: WorkerRegistration(card))
+        return WorkerLease(
+            name: name,
+            silentMs: silentMs,
+            batches: 0,
+            card: silentMs == nil ? nil : WorkerRegistration(card)
+        )
     }
 
     private func examine(
@@ -50,8 +56,11 @@ import Testing
         let projects = try [
             project("fine"), project("held", "paused", "1", "pause_reason", "lunch"),
             project("stuck", "block", "credentials: refused", "parked", "2") { $0.dead = 5 },
-            project("full", "pressure", "results"), project("slow", "open", "1", "active", "j"),
-            project("unread") { $0.unreadResults = 700_000 },
+            project("full", "pressure", "results"), project("large", "pressure", "memory"),
+            project("unheard", "pressure", "feedback"), project("lossy", "pressure", "eviction"),
+            project("slow", "open", "1", "active", "j"),
+            project("unread") { $0.unreadResults = 700_000 }, project("alone", "open", "1"),
+            project("asked", "hold_ms", "900") { $0.recipientsWaiting = 1 },
         ]
         let lines = try await examine(.projectStates, projects) { $0.redis?.stuck = ["slow": "j"] }
         #expect(
@@ -60,9 +69,14 @@ import Testing
                 "fail project stuck: nothing can be sent: credentials: refused",
                 "warn project stuck: 2 parked jobs need an operator",
                 "warn project stuck: 3 rejected jobs are kept in `dead`",
-                "fail project full: takes no jobs: an outgoing stream is not read",
+                "fail project full: takes no jobs: the stream results is not read: a consumer group is too far behind",
+                "fail project large: takes no jobs: Redis is nearly out of memory",
+                "fail project unheard: takes no jobs: the stream feedback is not read: a consumer group is too far behind",
+                "fail project lossy: takes no jobs: Redis may drop keys: set its maxmemory-policy to noeviction",
                 "fail project slow: its active fan-out j makes no progress",
                 "warn project unread: 700000 results entries are not acknowledged; workers stop at 1000000",
+                // No line about the project without a worker: the check of the workers has it.
+                "ok project asked: held: FCM asked to wait, for another 1 s, 1 recipient waits",
             ]
         )
     }
@@ -90,10 +104,41 @@ import Testing
                 "warn workers: 2 alive, of different versions: 0.1.0, 0.2.0"
             ]
         )
-        #expect(try await examine(.workers, fleet(gone)) == ["warn workers: none for project demo"])
         #expect(
-            try await examine(.workers, fleet(jobs: "3")) == ["fail workers: none for project demo, and 3 jobs wait"]
+            try await examine(.workers, fleet(gone)) == [
+                "warn workers: none is alive for project demo, where no job waits"
+            ]
         )
+        #expect(
+            try await examine(.workers, fleet(jobs: "3")) == [
+                "fail workers: project demo is unserved: no worker is alive, and 3 jobs wait"
+            ]
+        )
+    }
+
+    /// A worker writes its version two seconds after its start.
+    @Test func workerThatJustStartedHasNoVersionYet() async throws {
+        let old = try lease("a.x.1", version: "0.1.0")
+        let new = try lease("b.x.1", version: "", silentMs: nil)
+        func lines(_ leases: WorkerLease...) async throws -> [String] {
+            try await examine(.workers, [project("demo") { $0.leases = leases }])
+        }
+        #expect(try await lines(new) == ["ok workers: 1 alive, just started"])
+        #expect(try await lines(old, new) == ["ok workers: 2 alive, version 0.1.0, 1 just started"])
+    }
+
+    @Test func summaryCountsVerdictsAndNamesTheFirstFailure() {
+        var report = Report("redis")
+        report.ok("answers")
+        #expect(report.findings.summary == "1 ok")
+        report.warn("slow", "r")
+        #expect(report.findings.summary == "1 ok, 1 warning")
+        report.check = "project my-app"
+        report.fail("blocked", "r")
+        report.check = "workers"
+        report.fail("none", "r")
+        report.warn("old", "r")
+        #expect(report.findings.summary == "1 ok, 2 warnings, 2 failed: fix `project my-app` first")
     }
 
     @Test func quotaCheckWarnsOfUnusualQuotas() async throws {

@@ -25,7 +25,7 @@ import Testing
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: key)
         return try redis.folder.write(
             "fanfare.yaml",
-            "redis: { url: \"unix://\(redis.socketPath)\" }\nprojects: { demo: { credentials: key.json } }\n"
+            "redis: { url: \"unix://\(redis.socketPath)\" }\nprojects: { demo: { credentials: key.json, endpoint: \"https://localhost\" } }\n"
         )
     }
 
@@ -33,7 +33,7 @@ import Testing
         let redis = try RedisServer(config: ["--maxmemory", "100mb"])
         let file = try configure(redis)
         _ = try await CommandRun(["functions", "load", "-c", file])
-        let run = try await CommandRun(["doctor", "-c", file, "--json"])
+        let run = try await CommandRun(["doctor", "-c", file, "--no-online", "--json"])
         let found = try findings(run)
         #expect(run.status == 0, "\(run.out)")
         #expect(found.filter { $0.value != "ok" } == ["workers": "warn"], "\(run.out)")
@@ -41,14 +41,35 @@ import Testing
             Set(found.keys) == [
                 "redis", "redis version", "redis role", "access", "functions", "persistence", "durability",
                 "eviction policy", "memory", "replicas", "clock", "workers", "project demo", "quota of demo",
-                "credentials of demo", "libcurl", "descriptors",
+                "configuration", "credentials of demo", "libcurl", "descriptors",
             ]
         )
-        let text = try await CommandRun(["doctor", "-c", file])
+        let text = try await CommandRun(["doctor", "-c", file, "--no-online"])
         #expect(text.out.contains("ok    persistence: append-only file, appendfsync always"))
+        #expect(text.out.hasSuffix("\n\n17 ok, 1 warning\n"), "\(text.out)")
     }
 
-    @Test func onlineDoctorFindsJobsOfUnknownProjects() async throws {
+    /// Before its first worker, Redis has no functions to read a project with.
+    @Test func doctorReportsAMissingWorkerBeforeTheFirstOne() async throws {
+        let redis = try RedisServer(config: ["--maxmemory", "100mb"])
+        let file = try configure(redis)
+        let idle = try await CommandRun(["doctor", "-c", file, "--no-online"])
+        #expect(idle.status == 0)
+        #expect(idle.out.contains("warn  workers: none is alive for project demo, where no job waits"), "\(idle.out)")
+        _ = try redis.cli("XADD", "fanfare:{demo}:jobs", "*", "token", "a", "message", "{}")
+        let waiting = try await CommandRun(["doctor", "-c", file, "--no-online"])
+        #expect(waiting.status == 1)
+        // Failures stand last, before the line that counts them.
+        let end = try #require(waiting.out.split(separator: "FAIL  ").last)
+        #expect(
+            end.hasPrefix("workers: project demo is unserved: no worker is alive, and 1 job waits\n"),
+            "\(waiting.out)"
+        )
+        #expect(end.hasSuffix("1 failed: fix `workers` first\n"), "\(waiting.out)")
+        #expect(!waiting.out.contains("ok    project demo"), "\(waiting.out)")
+    }
+
+    @Test func doctorTestsCredentialsAndFindsUnknownProjectsUnlessOffline() async throws {
         let redis = try RedisServer()
         let file = try configure(redis)
         _ = try await CommandRun(["functions", "load", "-c", file])
@@ -57,12 +78,14 @@ import Testing
         }
         // Not a valid project id.
         _ = try redis.cli("XADD", "fanfare:{De mo}:jobs", "*", "token", "a")
-        let run = try await CommandRun(["doctor", "-c", file, "--online"])
+        let run = try await CommandRun(["doctor", "-c", file])
+        // Without a flag the token endpoint is tried; here none answers.
+        #expect(run.out.contains("FAIL  token of demo: "), "\(run.out)")
         let named = run.out.split(separator: "\n").filter { $0.contains("this configuration does not name it") }
         #expect(named.count == 1, "\(run.out)")
-        #expect(named.first?.contains("project demmo: 1 jobs wait, it has no live worker") == true, "\(run.out)")
-        let offline = try await CommandRun(["doctor", "-c", file])
-        #expect(!offline.out.contains("demmo"))
+        #expect(named.first?.contains("project demmo: unserved: 1 job waits") == true, "\(run.out)")
+        let offline = try await CommandRun(["doctor", "-c", file, "--no-online"])
+        #expect(!offline.out.contains("demmo") && !offline.out.contains("token of demo"))
     }
 
     @Test func doctorReportsEveryFault() async throws {

@@ -59,6 +59,17 @@ import Testing
         #expect(try await offers(["fanfare", "job", "show", "--project", "s"], environment: environment) == ["second"])
         let jobs = ["fanfare", "job", "show", "--project", "first", "news"]
         #expect(try await offers(jobs, environment: environment) == ["newsletter-7"])
+        for (entry, job) in [("1-0", "bad-1"), ("2-0", "bad-2")] {
+            _ = try redis.cli("XADD", "fanfare:{first}:dead", entry, "job", job, "kind", "rejected", "f.token", "x")
+        }
+        for command in ["show", "replay", "drop"] {
+            let line = ["fanfare", "dead", command, "--project", "first", ""]
+            #expect(try await offers(line, environment: environment) == ["2-0", "1-0"], "\(command)")
+        }
+        let second = ["fanfare", "dead", "drop", "--project", "first", "2-0", ""]
+        #expect(try await offers(second, environment: environment) == ["1-0"], "named already")
+        let ofJob = ["fanfare", "dead", "replay", "--project", "first", "--job", "bad"]
+        #expect(try await offers(ofJob, environment: environment) == ["bad-1", "bad-2"])
         // Nothing to offer is no error, and nothing is printed into the line.
         redis.kill9()
         #expect(try await offers(jobs, environment: environment).filter { !$0.isEmpty } == [])

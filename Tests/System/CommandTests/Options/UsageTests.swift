@@ -12,6 +12,8 @@ import Testing
         send + ["--topic", "t", "--title", "x", "--at", "+5m", "--priority", "9", "--delivery", "at_most_once"],
         send + ["--condition", "'a' in topics", "--data", "k=", "--results", "none", "--format", "legacy"],
         send + ["--group", "k", "--title", "x", "--id", "i", "--validate-only", "--expires-at", "1772352000000"],
+        send + ["--token", "a", "--title", "x", "--no-check"], ["init"], ["init", "--sandbox", "--project", "p"],
+        ["init", "--stdout"], ["job", "check", "f"], ["job", "check", "-", "--project", "p", "--json"],
         ["topic", "subscribe", "--topic", "t", "--token", "a", "--token", "b", "--id", "i", "--wait", "--json"],
         ["topic", "unsubscribe", "--topic", "t", "--tokens-file", "-", "--project", "p", "--at", "+1h"],
         ["group", "create", "--name", "n", "--token", "a", "--wait"],
@@ -19,17 +21,21 @@ import Testing
         ["group", "remove", "--name", "n", "--group", "k", "--token", "a", "--json"],
         ["group", "get", "--name", "n", "--project", "p", "--wait", "--json"],
         ["job", "show", "j", "--project", "p", "--json"], ["job", "results", "j", "--failed", "-c", "f"],
+        ["token", "show", "T", "--json", "--unmasked"], ["token", "show", "-", "--project", "p", "--from", "i1-1_2_f"],
         ["worker", "--exit-when-idle", "--name", "w"], ["functions", "load", "--redis", "redis://h"],
         ["job", "ls", "--state", "parked", "--limit", "5", "--json"], ["job", "ls", "--all", "--project", "p"],
         ["job", "cancel", "j"], ["job", "pause", "j", "--json"], ["job", "resume", "j"],
         ["job", "show", "j", "--wait"],
         ["project", "ls", "--json"], ["project", "pause", "demo", "--reason", "r"], ["project", "resume", "demo"],
         ["dead", "ls", "--kind", "parked", "--limit", "3"], ["dead", "replay", "1-0", "2-0", "--json"],
-        ["dead", "replay", "--job", "j"], ["dead", "replay", "--all", "--kind", "rejected"],
+        ["dead", "replay", "--job", "j"], ["dead", "replay", "--all", "--kind", "rejected", "--yes"],
+        ["dead", "show", "1-0"],
         ["dead", "drop", "--all", "--yes"],
-        ["doctor", "--json"], ["config", "check", "--json"], ["demo", "--tokens", "5"], ["demo", "--stay"],
+        ["doctor", "--json"], ["doctor", "--no-online"], ["config", "check", "--json"], ["demo", "--tokens", "5"],
+        ["demo", "--stay"],
         ["top"], ["top", "--once", "--json"], ["dashboard"],
         ["dashboard", "--listen", "[::1]:0", "--read-only", "--token-file", "f", "--allow-host", "a"],
+        ["dashboard", "--allow-host", "a", "--user-header", "X-Forwarded-User"], ["sandbox"],
         ["sandbox", "--state", "d", "--project", "a", "--project", "b", "--bare-errors", "--seed", "7"],
     ])
     func validLinesAreParsed(line: [String]) throws {
@@ -57,12 +63,15 @@ import Testing
         ["group", "create", "--name", "n"] + Array(repeating: ["--token", "a"], count: 21).joined(),
         ["group", "add", "--name", "n", "--token", "a"], ["group", "get", "--name", "n", "--token", "a"],
         ["group", "remove", "--name", "n", "--group", "k"], ["group", "get", "--name", "n", "--id", "a b"],
-        ["job", "show"], ["sandbox", "--state", "d"], ["demo", "--tokens", "0"], ["demo", "--tokens", "100001"],
+        ["init", "--project", "No_Good"], ["job", "check"], ["job", "check", "a", "b"],
+        ["token", "show"], ["token", "show", "T", "--from", "i1-1_2_f"], ["token", "show", "T", "--limit", "0"],
+        ["job", "show"], ["sandbox", "--port", "x"], ["demo", "--tokens", "0"], ["demo", "--tokens", "100001"],
         ["worker", "--concurrency", "3"], ["dead", "purge"], ["job", "ls", "--state", "sleeping"],
         ["job", "ls", "--limit", "0"], ["job", "cancel"], ["job", "pause", "a", "b"], ["project", "pause"],
         ["project", "pause", "No_Good"], ["dead", "ls", "--kind", "odd"], ["dead", "replay"],
         ["dead", "replay", "1-0", "--all"], ["dead", "replay", "1-0", "--kind", "parked"], ["dead", "replay", "x"],
-        ["dead", "replay", "1"], ["dead", "replay", "1-+0"], ["dead", "drop", "--yes"],
+        ["dead", "replay", "1"], ["dead", "show"], ["dead", "show", "x"], ["dead", "replay", "1-+0"],
+        ["dead", "drop", "--yes"],
     ])
     func invalidLinesExitWith64(line: [String]) throws {
         let error = try #require(throws: (any Error).self) { try Fanfare.parseAsRoot(line) }
@@ -77,6 +86,16 @@ import Testing
     func unknownOptionIsReportedBeforeAMissingOne(line: [String], word: String) async throws {
         let error = try await #require(throws: (any Error).self) { try await Fanfare.parseCommand(line) }
         #expect(Fanfare.message(for: error).hasPrefix("Unknown option '\(word)'"), "\(Fanfare.message(for: error))")
+    }
+
+    @Test func helpOfEveryCommandHasAnExample() {
+        func check(_ command: any ParsableCommand.Type, _ path: String) {
+            let configuration = command.configuration
+            guard configuration.shouldDisplay else { return }
+            for sub in configuration.subcommands { check(sub, "\(path) \(sub.configuration.commandName ?? "")") }
+            if configuration.subcommands.isEmpty { #expect(command.helpMessage().contains("\nExample"), "\(path)") }
+        }
+        check(Fanfare.self, "fanfare")
     }
 
     @Test func missingOptionIsReported() async throws {

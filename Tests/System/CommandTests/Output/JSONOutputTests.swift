@@ -42,7 +42,7 @@ import Testing
         let lines: [(line: [String], status: Int32)] = [
             (["job", "show", "j", "--json"] + project + good, 1), (["job", "ls", "--json"] + project + gone, 69),
             (["project", "ls", "--json"] + gone, 69), (["dead", "replay", "1-0", "--json"] + project + good, 1),
-            (["functions", "load", "--json"] + gone, 69), (["job", "ls", "--json"] + good, 64),
+            (["functions", "load", "--json"] + gone, 69), (["dead", "ls", "--json"] + good, 64),
             (["send", "--json", "--token", "t"] + project + good, 64),
             (["job", "ls", "--json", "-c", "/nowhere.yaml"] + project, 78),
         ]

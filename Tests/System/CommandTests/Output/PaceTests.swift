@@ -46,21 +46,6 @@ import Testing
         try #require(JobStatus(id: "j", reply: .array(fields.map { .bulk(Array($0.utf8)) })))
     }
 
-    @Test func barShowsRateAndPlaceInTheQueue() throws {
-        let active = try status(["state", "active", "total", "1000", "sent", "250", "started_ms", "1000"])
-        let bar = "[######..................] 25% 250/1000 active  sent 250"
-        let progress = JobProgress(status: active, nowMs: 11_000)
-        #expect(ProgressBar.line(progress, rate: 50) == bar + "  50/s  15 s left")
-        #expect(ProgressBar.line(progress, rate: 0) == bar + "  0.0/s")
-        #expect(ProgressBar.line(progress, rate: nil) == bar)
-        let waiting = try status(["state", "waiting", "total", "1000"])
-        let second = JobProgress(status: waiting, nowMs: 1, turn: .waiting(ahead: 1), jobClass: .fanout)
-        #expect(ProgressBar.line(second, rate: 0).hasSuffix("0/1000 waiting  1 fan-out waits before it"))
-        let topic = try status(["state", "active", "total", "1", "sent", "0"])
-        let held = JobProgress(status: topic, nowMs: 1_000, turn: .holding(untilMs: 4_000), jobClass: .aimed)
-        #expect(ProgressBar.line(held, rate: 1).hasSuffix("  3 s left, estimated"))
-    }
-
     @Test(
         arguments: [
             (["state", "done", "total", "2", "sent", "2"], nil),

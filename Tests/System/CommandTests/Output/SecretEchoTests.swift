@@ -57,6 +57,8 @@ import Testing
             redis: \(section("redis."))
             tls: \(section("tls."))
             admin: \(section("admin.", #"listen: "127.0.0.1:0""#))
+            telemetry: \(section("telemetry."))
+            \(values["projects_dir"].map { "projects_dir: \(quoted($0))" } ?? "")
             projects:
               modern: \(section("projects.modern."))
               legacy: \(section("projects.legacy.", "transport: legacy"))
@@ -135,8 +137,9 @@ import Testing
     }
 
     private static let commands: [[String]] = [
-        ["config", "check"], ["config", "check", "--json"], ["worker", "--log-level", "trace"], ["doctor"],
-        ["doctor", "--json"], ["send", "--project", "modern", "--token", "t", "--title", "x"],
+        ["config", "check"], ["config", "check", "--json"], ["worker", "--log-level", "trace"],
+        ["doctor", "--no-online"],
+        ["doctor", "--no-online", "--json"], ["send", "--project", "modern", "--token", "t", "--title", "x"],
         ["job", "ls", "--project", "modern"],
     ]
 
@@ -186,7 +189,7 @@ import Testing
         let url = "redis://user:\(Self.canary)@127.0.0.1:1"
         lines += [
             (["job", "ls", "--project", "modern", "--redis", url], [:]), (["doctor", url], [:]),
-            (["doctor", "--json", "-c", file], nowhere), (["doctor", "--reddis=\(url)"], [:]),
+            (["doctor", "--no-online", "--json", "-c", file], nowhere), (["doctor", "--reddis=\(url)"], [:]),
             (["config", "check"], ["FANFARE_REDIS_URL": "redis://user:\(Self.canary)%zz@h"]),
             (["config", "check"], ["FANFARE_REDIS_URL": "redis://:\(Self.canary)#@h"]),
         ]
