@@ -145,12 +145,20 @@ extension FuzzTarget {
         name: "service-account",
         seeds: [
             #"{"type":"service_account","project_id":"p","client_email":"a@b","private_key":"SECRET","token_uri":"#
-                + #""https://oauth2.googleapis.com/token"}"#
+                + #""https://oauth2.googleapis.com/token"}"#,
+            #"{"type":"external_account","audience":"//iam","subject_token_type":"t","credential_source":"#
+                + #"{"file":"/t","headers":{"A":"b"}},"client_id":"c","client_secret":"SECRET"}"#,
+            #"{"type":"impersonated_service_account","service_account_impersonation_url":"#
+                + #""https://iamcredentials.googleapis.com/v1/projects/-/serviceAccounts/a@b:generateAccessToken","#
+                + #""source_credentials":{"type":"authorized_user","client_id":"c","client_secret":"SECRET","#
+                + #""refresh_token":"SECRET"},"delegates":["d@e"]}"#,
         ]
     ) { bytes in
-        do throws(ServiceAccountError) {
-            let account = try ServiceAccount.parse(bytes)
-            check(account.tokenURI.utf8.allSatisfy { (0x21...0x7E).contains($0) }, "a URL is printable")
+        do throws(CredentialError) {
+            let credential = try Credential.parse(bytes)
+            for url in credential.urls {
+                check(url.url.utf8.allSatisfy { (0x21...0x7E).contains($0) }, "a URL is printable")
+            }
         } catch {
             check(!"\(error)".contains("SECRET"), "an error shows nothing of the file")
         }

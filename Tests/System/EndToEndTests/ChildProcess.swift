@@ -6,6 +6,8 @@ final class ChildProcess: @unchecked Sendable {
     // Unchecked: `Process` is not Sendable, but signals and waiting may come from any thread.
     private let process = Process()
     private let output = Locked<(out: Data, err: Data)>((Data(), Data()))
+    /// Pipes of the process that are still open.
+    private let openPipes = Locked(2)
 
     /// The `fanfare` executable: `FANFARE_BIN`, or the one built beside the tests.
     static let executable: URL = {
@@ -25,14 +27,18 @@ final class ChildProcess: @unchecked Sendable {
         let (out, err) = (Pipe(), Pipe())
         process.standardOutput = out
         process.standardError = err
-        let output = output
+        let (output, openPipes) = (output, openPipes)
         out.fileHandleForReading.readabilityHandler = { handle in
             let data = handle.availableData
-            if data.isEmpty { handle.readabilityHandler = nil } else { output.withLock { $0.out.append(data) } }
+            guard data.isEmpty else { return output.withLock { $0.out.append(data) } }
+            handle.readabilityHandler = nil
+            openPipes.withLock { $0 -= 1 }
         }
         err.fileHandleForReading.readabilityHandler = { handle in
             let data = handle.availableData
-            if data.isEmpty { handle.readabilityHandler = nil } else { output.withLock { $0.err.append(data) } }
+            guard data.isEmpty else { return output.withLock { $0.err.append(data) } }
+            handle.readabilityHandler = nil
+            openPipes.withLock { $0 -= 1 }
         }
         try process.run()
     }
@@ -51,6 +57,8 @@ final class ChildProcess: @unchecked Sendable {
         try await Wait.until("process \(pid) to end", seconds: seconds, orElse: { self.signal(SIGKILL) }) {
             !self.process.isRunning
         }
+        // The last output is read after the end. A child of the process may keep the pipes open for longer.
+        try? await Wait.until("the output of \(pid)", seconds: 2) { self.openPipes.withLock { $0 } == 0 }
         return process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus
     }
 

@@ -1,6 +1,6 @@
 import FanfareClient
 import FanfareModel
-import RedisTransport
+import FanfareRedis
 
 /// Pushes a message to some devices and prints the result of each.
 func announce(to tokens: [String], id: String, project: String, url: String) async throws -> JobStatus {

@@ -15,7 +15,7 @@ private let data = #"{"data":{"k":"v"}}"#
             try await rig.startWorker(try rig.configuration(worker: "max_in_flight: 200"))
             let tokens = Rig.tokens((0..<6_000).map { "token-\($0)" })
             try await rig.push(["id": "renew", "message": data, "tokens": tokens, "results": "all"])
-            let job = try await rig.finished("renew", seconds: 90)
+            let job = try await rig.finished("renew", seconds: 300)
             #expect(job["sent"] == "6000" && job["failed"] == "0")
             let stats = try await rig.stats()
             #expect(stats.duplicates == 0)

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `fanfare doctor --online`: its checks of a running fleet and of the route to FCM.
+/// `fanfare doctor`: its checks of a running fleet and of the route to FCM.
 @Suite struct DoctorOnlineTests {
     private struct Report: Decodable {
         struct Check: Decodable {
@@ -17,7 +17,7 @@ import Testing
         func findings(_ name: String) -> [Check] { checks.filter { $0.check == name } }
     }
 
-    private func doctor(_ file: String, _ options: [String] = ["--online"]) async throws -> Report {
+    private func doctor(_ file: String, _ options: [String] = []) async throws -> Report {
         let run = try ChildProcess(["doctor", "-c", file, "--json"] + options)
         let status = try await run.wait(seconds: 60)
         let report = try JSONDecoder().decode(Report.self, from: Data(run.stdout.utf8))
@@ -30,8 +30,10 @@ import Testing
             try await rig.startSandbox()
             let file = try rig.configuration()
             let worker = try await rig.startWorker(file)
-            try await Wait.until("doctor to see the worker") {
-                try await doctor(file, []).findings("workers").first?.verdict == "ok"
+            // The version comes with the first renewal of the lease.
+            try await Wait.until("doctor to see the worker's version") {
+                try await doctor(file, ["--no-online"]).findings("workers").first?.text.hasPrefix("1 alive, version ")
+                    == true
             }
             let report = try await doctor(file)
             #expect(report.findings("token of demo").map(\.verdict) == ["ok"], "\(report)")
@@ -64,6 +66,23 @@ import Testing
                 unknown.first?.verdict == "fail" && unknown.first?.remedy?.contains("tls.ca_file") == true,
                 "\(unknown)"
             )
+        }
+    }
+
+    @Test func doctorNamesTheProjectOfAnotherProjectsCredential() async throws {
+        try await withRig { rig in
+            try await rig.startSandbox()
+            let file = try rig.configuration()
+            let text = try String(contentsOfFile: file, encoding: .utf8)
+            let other = text.replacingOccurrences(of: "  demo:", with: "  other:")
+            #expect(other != text, "\(text)")
+            try other.write(toFile: file, atomically: true, encoding: .utf8)
+            let report = try await doctor(file)
+            let warning = report.findings("credentials of other").first
+            #expect(warning?.verdict == "warn" && warning?.text.contains("of project demo: ") == true, "\(report)")
+            #expect(warning?.remedy?.contains("rename the project to demo") == true, "\(report)")
+            let sent = report.findings("FCM of other").first?.text
+            #expect(sent?.hasPrefix("the credential may send for project demo (HTTP ") == true, "\(report)")
         }
     }
 

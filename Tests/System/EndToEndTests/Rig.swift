@@ -221,6 +221,7 @@ final class Rig {
         }
         let parts = ["sent", "failed", "unknown", "cancelled", "expired"].compactMap { Int(last[$0] ?? "") }
         #expect(parts.count == 5 && parts.reduce(0, +) == Int(last["total"] ?? ""), "counters of \(id): \(last)")
+        WrittenFields.check(last.keys, in: "hash")
         return last
     }
 
@@ -258,6 +259,7 @@ final class Rig {
             let fields = Dictionary(uniqueKeysWithValues: entry.fields.map { ($0.name, $0.value) })
             guard let job = fields["job"], let text = fields["results"] else { continue }
             let recipients = try JSONDecoder().decode([Recipient].self, from: Data(text))
+            try WrittenFields.check(WrittenFields.names(ofResults: text), in: "results")
             all[String(decoding: job, as: UTF8.self), default: []] += recipients
         }
         return all
@@ -266,7 +268,11 @@ final class Rig {
     func entries(_ stream: String, in project: String? = nil) async throws -> [[String: String]] {
         let key = "fanfare:{\(project ?? self.project)}:\(stream)"
         let reply = try await client.send(RedisCommand("XRANGE", key, "-", "+"))
-        return (reply.array ?? []).compactMap { StreamEntry($0) }.map { entry in
+        let entries = (reply.array ?? []).compactMap { StreamEntry($0) }
+        if stream != "results" {
+            for entry in entries { WrittenFields.check(entry.fields.map(\.name), in: stream) }
+        }
+        return entries.map { entry in
             Dictionary(uniqueKeysWithValues: entry.fields.map { ($0.name, String(decoding: $0.value, as: UTF8.self)) })
         }
     }
