@@ -12,7 +12,9 @@ import Testing
                 guard !target.hasPrefix("https://"), !target.hasPrefix("http://") else { continue }
                 let parts = target.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
                 let path = String(parts[0])
-                let folder = page.file.deletingLastPathComponent()
+                // A page of a catalogue names a picture alone.
+                let isPicture = path.hasSuffix(".png") && !path.contains("/")
+                let folder = page.file.deletingLastPathComponent().appendingPathComponent(isPicture ? "Resources" : "")
                 let url = path.isEmpty ? page.file : folder.appendingPathComponent(path)
                 #expect(FileManager.default.fileExists(atPath: url.path), "\(page.label): \(target)")
                 if parts.count == 2, url.pathExtension == "md" {

@@ -28,7 +28,7 @@ struct Page: Sendable {
     static var all: [Page] {
         get throws {
             let runbook = try inCatalogue(catalogue.appendingPathComponent("Runbook"))
-            let others = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "Benchmarks/README.md"]
+            let others = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "Benchmarks/README.md"]
             return try inCatalogue() + runbook + inCatalogue(clientCatalogue)
                 + others.map { try Page(root.appendingPathComponent($0)) }
         }

@@ -1,0 +1,56 @@
+import Foundation
+import Testing
+
+/// Holds the pages to their lengths and to plain words. A table row and a line of code count for nothing in the whole,
+/// and a table row counts for nothing on its page: tables are looked up, not read.
+@Suite struct PageLengthTests {
+    private static let mostWordsOfAPage = 1_500
+    /// Of a page that readers look things up on.
+    private static let mostWordsOfAReference = 2_500
+    private static let mostWordsInAll = 35_000
+    private static let references: Set<String> = ["Producers", "ProtocolFacts", "Jobs", "Statements"]
+
+    /// The lines of a page outside tables, and whether each is within a block of code.
+    private static func lines(_ page: Page) -> [(text: Substring, isCode: Bool)] {
+        var isCode = false
+        return page.text.split(separator: "\n").compactMap { line in
+            let text = line.drop { $0 == " " }
+            if text.hasPrefix("```") {
+                isCode.toggle()
+                return nil
+            }
+            return text.hasPrefix("|") && !isCode ? nil : (line, isCode)
+        }
+    }
+
+    private static func words(_ text: Substring) -> Int { text.split(separator: " ").count }
+
+    @Test func pagesFitTheirLength() throws {
+        var inAll = 0
+        for page in try Page.all {
+            let lines = Self.lines(page)
+            inAll += lines.reduce(0) { $0 + ($1.isCode ? 0 : Self.words($1.text)) }
+            let words = lines.reduce(0) { $0 + Self.words($1.text) }
+            let most = Self.references.contains(page.name) ? Self.mostWordsOfAReference : Self.mostWordsOfAPage
+            #expect(words <= most, "\(page.label): \(words) words")
+        }
+        #expect(inAll <= Self.mostWordsInAll, "\(inAll) words on all pages")
+    }
+
+    /// Each of these made readers look for the subject of a sentence, or has a usual word.
+    @Test func pagesNameTheirSubjects() throws {
+        let usual = [
+            "whoever": "name the subject", "nobody": "no worker, no operator …", "somebody": "name the subject",
+            "under way": "in flight", "on the wire": "in flight", "goes out": "is sent",
+            "a person acts": "an operator acts",
+        ]
+        for page in try Page.all {
+            let prose = Self.lines(page).filter { !$0.isCode }.map { String($0.text) }.joined(separator: " ")
+                .lowercased()
+            for (word, better) in usual.sorted(by: { $0.key < $1.key }) {
+                let isHidden = prose.contains(word)
+                #expect(!isHidden, "\(page.label): \"\(word)\"; write: \(better)")
+            }
+        }
+    }
+}
