@@ -22,6 +22,7 @@ enum Scenarios {
             ScaleScenario.self,
             FanoutsScenario.self,
             QuotaScenario.self,
+            EstimateScenario.self,
         ]
     }
 

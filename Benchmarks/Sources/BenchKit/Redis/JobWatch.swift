@@ -25,6 +25,15 @@ struct JobWatch {
         return Int(text) ?? 0
     }
 
+    /// When everybody had been sent to once, Unix milliseconds.
+    func firstPassMs() throws -> Double {
+        guard case .text(let text) = try redis.client.send("HGET", hash, "first_pass_ms"), let time = Double(text)
+        else {
+            throw BenchError.failed("job \(id) does not say when its first pass was over")
+        }
+        return time
+    }
+
     /// Waits until everybody was sent to once.
     func finishFirstPass(seconds: Double, whileRunning check: () throws -> Void) throws {
         try Patience.wait(for: "the first pass of job \(id)", seconds: seconds) { () -> Void? in
