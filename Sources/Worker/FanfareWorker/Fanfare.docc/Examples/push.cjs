@@ -1,11 +1,15 @@
-// Usage: REDIS_URL=redis://127.0.0.1:6379/0 node push.cjs PROJECT JOB_ID TOKEN...
+// Usage: npm install redis@4, then REDIS_URL=redis://127.0.0.1:6379/0 node push.cjs PROJECT JOB_ID TOKEN...
+// With Debian's package node-redis instead: NODE_PATH=/usr/share/nodejs node push.cjs PROJECT JOB_ID TOKEN...
+// Exits with 0 if all of it was sent, 1 if something failed, 69 if Redis cannot be reached.
 const { createClient } = require('redis');
 
 const [project, jobID, ...tokens] = process.argv.slice(2);
 const base = `fanfare:{${project}}`;
 const group = 'newsletter-node';
-const over = ['done', 'cancelled', 'expired', 'rejected'];
-const redis = createClient({ url: process.env.REDIS_URL ?? 'redis://127.0.0.1:6379/0' });
+const url = process.env.REDIS_URL ?? 'redis://127.0.0.1:6379/0';
+// By default the client would wait for Redis forever.
+const unreachable = new Error('Redis cannot be reached');
+const redis = createClient({ url, socket: { reconnectStrategy: (tries) => (tries < 5 ? 200 : unreachable) } });
 redis.on('error', (error) => console.error(error.message));
 
 /** Hands over what the group has not acknowledged: first what this consumer was given before it crashed. */
@@ -37,9 +41,10 @@ function onFeedback(fields) {
 
 async function main() {
   await redis.connect();
-  // Created before the first push, so that this group reads every result. It stays until XGROUP DESTROY.
+  // Created before the first push and at the end of each stream ($), so that this group reads every result of its own
+  // jobs and none that is older. It stays until XGROUP DESTROY.
   for (const name of ['results', 'feedback']) {
-    await redis.xGroupCreate(`${base}:${name}`, group, '0', { MKSTREAM: true }).catch((error) => {
+    await redis.xGroupCreate(`${base}:${name}`, group, '$', { MKSTREAM: true }).catch((error) => {
       if (!error.message.startsWith('BUSYGROUP')) throw error;
     });
   }
@@ -55,17 +60,23 @@ async function main() {
     const job = await redis.hGetAll(`${base}:job:${jobID}`); // empty until a worker has taken the job
     await read(`${base}:results`, onResults);
     await read(`${base}:feedback`, onFeedback);
-    if (over.includes(job.state)) {
+    if (job.state === 'rejected') {
+      console.error(`${jobID} is rejected: ${job.reason}`);
+      return 1;
+    }
+    if (['done', 'cancelled', 'expired'].includes(job.state)) {
       const counts = `${job.sent} sent, ${job.failed} failed, ${job.unknown} unknown of ${job.total}`;
       console.log(`${jobID} is ${job.state}: ${counts}`);
-      break;
+      return job.sent === job.total ? 0 : 1;
     }
     await new Promise((resolve) => setTimeout(resolve, 200));
   }
-  await redis.quit();
 }
 
-main().catch((error) => {
-  console.error(error);
-  process.exit(1);
-});
+main().then(
+  (code) => redis.quit().then(() => process.exit(code)),
+  (error) => {
+    console.error(error.message);
+    process.exit(redis.isReady ? 1 : 69);
+  },
+);

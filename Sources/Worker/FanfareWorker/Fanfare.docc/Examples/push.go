@@ -1,4 +1,8 @@
-// Usage: REDIS_URL=redis://127.0.0.1:6379/0 go run push.go PROJECT JOB_ID TOKEN...
+// Build: go mod init push && go get github.com/gomodule/redigo@v1.8.9 && go build -o push push.go
+// With Debian's package golang-github-gomodule-redigo-dev instead:
+// GO111MODULE=off GOPATH=/usr/share/gocode go build -o push push.go
+// Usage: REDIS_URL=redis://127.0.0.1:6379/0 ./push PROJECT JOB_ID TOKEN...
+// Exits with 0 if all of it was sent, 1 if something failed, 69 if Redis cannot be reached.
 package main
 
 import (
@@ -17,10 +21,17 @@ const group = "newsletter-go"
 var conn redis.Conn
 
 func must(reply interface{}, err error) interface{} {
-	if err != nil {
+	if err != nil && conn.Err() != nil {
+		unreachable(err)
+	} else if err != nil {
 		log.Fatal(err)
 	}
 	return reply
+}
+
+func unreachable(err error) {
+	log.Print("Redis cannot be reached: ", err)
+	os.Exit(69)
 }
 
 // read hands over what the group has not acknowledged: first what this consumer was given before it crashed.
@@ -80,15 +91,16 @@ func main() {
 	}
 	var err error
 	if conn, err = redis.DialURL(url); err != nil {
-		log.Fatal(err)
+		unreachable(err)
 	}
 	defer conn.Close()
 
-	// Created before the first push, so that this group reads every result. It stays until XGROUP DESTROY.
+	// Created before the first push and at the end of each stream ($), so that this group reads every result of its own
+	// jobs and none that is older. It stays until XGROUP DESTROY.
 	for _, name := range []string{"results", "feedback"} {
-		_, err := conn.Do("XGROUP", "CREATE", base+":"+name, group, "0", "MKSTREAM")
+		_, err := conn.Do("XGROUP", "CREATE", base+":"+name, group, "$", "MKSTREAM")
 		if err != nil && !strings.HasPrefix(err.Error(), "BUSYGROUP") {
-			log.Fatal(err)
+			must(nil, err)
 		}
 	}
 
@@ -104,9 +116,14 @@ func main() {
 		read(base+":results", onResults)
 		read(base+":feedback", onFeedback)
 		switch job["state"] {
-		case "done", "cancelled", "expired", "rejected":
+		case "rejected":
+			log.Fatalf("%s is rejected: %s", id, job["reason"])
+		case "done", "cancelled", "expired":
 			fmt.Printf("%s is %s: %s sent, %s failed, %s unknown of %s\n",
 				id, job["state"], job["sent"], job["failed"], job["unknown"], job["total"])
+			if job["sent"] != job["total"] {
+				os.Exit(1)
+			}
 			return
 		}
 		time.Sleep(200 * time.Millisecond)

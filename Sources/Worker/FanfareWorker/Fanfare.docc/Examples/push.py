@@ -1,4 +1,7 @@
-"""Usage: REDIS_URL=redis://127.0.0.1:6379/0 push.py PROJECT JOB_ID TOKEN..."""
+"""Usage: REDIS_URL=redis://127.0.0.1:6379/0 python3 push.py PROJECT JOB_ID TOKEN...
+
+Exits with 0 if all of it was sent, 1 if something failed, 69 if Redis cannot be reached. Needs: pip install redis
+"""
 
 import json
 import os
@@ -36,25 +39,38 @@ def on_feedback(fields):
     print(f"feedback {fields['action']} {fields.get('token') or fields.get('fid')}")
 
 
-# Created before the first push, so that this group reads every result. It stays until XGROUP DESTROY.
-for name in ("results", "feedback"):
-    try:
-        r.xgroup_create(f"{base}:{name}", group, id="0", mkstream=True)
-    except redis.ResponseError as error:
-        if not str(error).startswith("BUSYGROUP"):
-            raise
+def main():
+    # Created before the first push and at the end of each stream ($), so that this group reads every result of its own
+    # jobs and none that is older. It stays until XGROUP DESTROY.
+    for name in ("results", "feedback"):
+        try:
+            r.xgroup_create(f"{base}:{name}", group, id="$", mkstream=True)
+        except redis.ResponseError as error:
+            if not str(error).startswith("BUSYGROUP"):
+                raise
 
-# The id makes the push idempotent: repeated within 24 hours, it sends nothing.
-message = {"notification": {"title": "Hello", "body": "World"}}
-r.xadd(f"{base}:jobs", {"id": job_id, "tokens": json.dumps(tokens), "message": json.dumps(message)})
-print(f"pushed {job_id}")
+    # The id makes the push idempotent: repeated within 24 hours, it sends nothing.
+    message = {"notification": {"title": "Hello", "body": "World"}}
+    r.xadd(f"{base}:jobs", {"id": job_id, "tokens": json.dumps(tokens), "message": json.dumps(message)})
+    print(f"pushed {job_id}")
 
-while True:
-    job = r.hgetall(f"{base}:job:{job_id}")  # empty until a worker has taken the job
-    read(f"{base}:results", on_results)
-    read(f"{base}:feedback", on_feedback)
-    if job.get("state") in ("done", "cancelled", "expired", "rejected"):
-        break
-    time.sleep(0.2)
-counts = f"{job['sent']} sent, {job['failed']} failed, {job['unknown']} unknown of {job['total']}"
-print(f"{job_id} is {job['state']}: {counts}")
+    while True:
+        job = r.hgetall(f"{base}:job:{job_id}")  # empty until a worker has taken the job
+        read(f"{base}:results", on_results)
+        read(f"{base}:feedback", on_feedback)
+        if job.get("state") == "rejected":
+            print(f"{job_id} is rejected: {job['reason']}", file=sys.stderr)
+            return 1
+        if job.get("state") in ("done", "cancelled", "expired"):
+            break
+        time.sleep(0.2)
+    counts = f"{job['sent']} sent, {job['failed']} failed, {job['unknown']} unknown of {job['total']}"
+    print(f"{job_id} is {job['state']}: {counts}")
+    return 0 if job["sent"] == job["total"] else 1
+
+
+try:
+    sys.exit(main())
+except (redis.ConnectionError, redis.TimeoutError) as error:
+    print(f"Redis cannot be reached: {error}", file=sys.stderr)
+    sys.exit(69)

@@ -1,14 +1,17 @@
 #!/usr/bin/env bash
-# Usage: REDIS_URL=redis://127.0.0.1:6379/0 push.sh PROJECT JOB_ID TOKEN...
+# Usage: REDIS_URL=redis://127.0.0.1:6379/0 bash push.sh PROJECT JOB_ID TOKEN...
+# Exits with 0 if all of it was sent, 1 if something failed, 69 if Redis refuses or cannot be reached. Needs redis-cli 7.
 set -euo pipefail
 project=$1 id=$2
 shift 2
 base="fanfare:{$project}" group=newsletter-sh
-redis() { redis-cli -u "${REDIS_URL:-redis://127.0.0.1:6379/0}" "$@"; }
+redis() { redis-cli -e -u "${REDIS_URL:-redis://127.0.0.1:6379/0}" "$@" || exit 69; }
 # What is new to this group of a stream is printed, then acknowledged: `field` and `value` are on lines of their own.
 drain() {
     local entries ids
-    while entries=$(redis XREADGROUP GROUP "$group" one COUNT 100 STREAMS "$1" '>') && [ -n "$entries" ]; do
+    while true; do
+        entries=$(redis XREADGROUP GROUP "$group" one COUNT 100 STREAMS "$1" '>')
+        [ -n "$entries" ] || return 0
         printf '%s\n' "$entries"
         ids=$(grep -xE '[0-9]+-[0-9]+' <<<"$entries")
         # shellcheck disable=SC2086
@@ -16,9 +19,13 @@ drain() {
     done
 }
 
-# Created before the first push, so that this group reads every result. It stays until `XGROUP DESTROY`.
+# Created before the first push and at the end of each stream ($), so that this group reads every result of its own
+# jobs and none that is older. It stays until `XGROUP DESTROY`.
 for stream in results feedback; do
-    redis XGROUP CREATE "$base:$stream" "$group" 0 MKSTREAM >/dev/null 2>&1 || true
+    reply=$(redis XGROUP CREATE "$base:$stream" "$group" '$' MKSTREAM 2>&1) || [[ $reply == *BUSYGROUP* ]] || {
+        echo "$reply" >&2
+        exit 69
+    }
 done
 
 # The id makes the push idempotent: repeated within 24 hours, it sends nothing.
@@ -30,9 +37,15 @@ echo "pushed $id"
 declare -A job
 until [[ ${job[state]-} =~ ^(done|cancelled|expired|rejected)$ ]]; do
     sleep 0.2
-    while read -r field && read -r value; do job[$field]=$value; done < <(redis HGETALL "$base:job:$id")
+    fields=$(redis HGETALL "$base:job:$id") # empty until a worker has taken the job
+    while read -r field && read -r value; do job[$field]=$value; done <<<"$fields"
 done
 drain "$base:results"
 drain "$base:feedback"
+if [ "${job[state]}" = rejected ]; then
+    echo "$id is rejected: ${job[reason]}" >&2
+    exit 1
+fi
 # `sent` is what FCM accepted; nobody has seen it yet.
 echo "$id is ${job[state]}: ${job[sent]} sent, ${job[failed]} failed, ${job[unknown]} unknown of ${job[total]}"
+[ "${job[sent]}" = "${job[total]}" ]
