@@ -15,24 +15,23 @@ let pure: [SwiftSetting] = strict + [.strictMemorySafety()]
 
 let package = Package(
     name: "fanfare",
-    platforms: [.macOS(.v15)],
+    // What FanfareClient and FanfareReceiving are for. Every other target needs Linux.
+    platforms: [.macOS(.v15), .iOS(.v18)],
     products: [
         .executable(name: "fanfare", targets: ["fanfare"]),
-        .library(name: "FanfareClient", targets: ["FanfareClient", "FanfareModel", "RedisTransport", "StreamWire"]),
+        .library(name: "FanfareClient", targets: ["FanfareClient", "FanfareJSON", "FanfareModel", "StreamWire"]),
+        .library(name: "FanfareRedis", targets: ["FanfareRedis", "RedisTransport"]),
         .library(name: "FanfareReceiving", targets: ["FanfareReceiving"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
-        .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
-        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
-        .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
-        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        // Without its traits, HummingbirdCore needs neither swift-configuration nor swift-system.
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
-        .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.0.0"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
@@ -44,6 +43,7 @@ let package = Package(
         .systemLibrary(name: "CCurl", path: "Sources/CLibraries/CCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CHiredis", path: "Sources/CLibraries/CHiredis", providers: [.apt(["libhiredis-dev"])]),
         .systemLibrary(name: "COpenSSL", path: "Sources/CLibraries/COpenSSL", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CYAML", path: "Sources/CLibraries/CYAML", providers: [.apt(["libyaml-dev"])]),
         .systemLibrary(name: "CExpat", path: "Sources/CLibraries/CExpat", providers: [.apt(["libexpat1-dev"])]),
 
         // The pure side: values and decisions. No I/O, no clock, no randomness of its own.
@@ -68,9 +68,7 @@ let package = Package(
         ),
         .target(
             name: "FCMWire",
-            dependencies: [
-                "FanfareModel", "FanfareJSON", "FanfareXML", .product(name: "Crypto", package: "swift-crypto"),
-            ],
+            dependencies: ["FanfareModel", "FanfareJSON", "FanfareXML"],
             path: "Sources/Core/FCMWire",
             swiftSettings: pure
         ),
@@ -83,6 +81,7 @@ let package = Package(
                 .embedInCode("Library/base.lua"),
                 .embedInCode("Library/redo.lua"),
                 .embedInCode("Library/check.lua"),
+                .embedInCode("Library/trail.lua"),
                 .embedInCode("Library/jobs.lua"),
                 .embedInCode("Library/audience.lua"),
                 .embedInCode("Library/slot.lua"),
@@ -99,8 +98,10 @@ let package = Package(
                 .embedInCode("Library/record.lua"),
                 .embedInCode("Library/repair.lua"),
                 .embedInCode("Library/coalesce.lua"),
+                .embedInCode("Library/health.lua"),
                 .embedInCode("Library/control.lua"),
                 .embedInCode("Library/fleet.lua"),
+                .embedInCode("Library/history.lua"),
                 .embedInCode("Library/functions.lua"),
             ],
             swiftSettings: pure
@@ -143,6 +144,7 @@ let package = Package(
             path: "Sources/Transports/ExpatKit",
             swiftSettings: strict
         ),
+        .target(name: "YAMLKit", dependencies: ["CYAML"], path: "Sources/Transports/YAMLKit", swiftSettings: strict),
         .target(
             name: "XMPPTransport",
             dependencies: [
@@ -171,9 +173,13 @@ let package = Package(
         .target(
             name: "FanfareHTTP",
             dependencies: [
+                "FanfareModel",
                 .product(name: "HummingbirdCore", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             path: "Sources/Transports/FanfareHTTP",
             swiftSettings: strict
@@ -183,12 +189,23 @@ let package = Package(
             dependencies: [
                 "FanfareConfiguration", "FanfareHTTP", "FanfareJSON", "FanfareMetrics", "FanfareModel",
                 .product(name: "CoreMetrics", package: "swift-metrics"),
-                .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "Logging", package: "swift-log"),
             ],
             path: "Sources/Worker/FanfareAdmin",
+            swiftSettings: strict
+        ),
+        // Spans and metrics as OTLP/HTTP JSON.
+        .target(
+            name: "FanfareTelemetry",
+            dependencies: [
+                "CurlTransport", "EventLoop", "FanfareJSON", "FanfareMetrics", "FanfareModel",
+                .product(name: "DequeModule", package: "swift-collections"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Tracing", package: "swift-distributed-tracing"),
+            ],
+            path: "Sources/Worker/FanfareTelemetry",
             swiftSettings: strict
         ),
         .target(
@@ -204,15 +221,23 @@ let package = Package(
             swiftSettings: strict
         ),
 
+        // For producers on any platform: no I/O, and no module of one platform (DependencyTests).
         .target(
             name: "FanfareClient",
-            dependencies: ["FanfareModel", "FanfareJSON", "FanfareReceiving", "StreamWire", "RedisTransport"],
+            dependencies: ["FanfareModel", "FanfareJSON", "FanfareReceiving", "StreamWire"],
             path: "Sources/Clients/FanfareClient",
+            swiftSettings: pure
+        ),
+        // The worker's own Redis connection for FanfareClient, on Linux.
+        .target(
+            name: "FanfareRedis",
+            dependencies: ["FanfareClient", "RedisTransport", "StreamWire"],
+            path: "Sources/Clients/FanfareRedis",
             swiftSettings: strict
         ),
         .target(
             name: "FanfareConfiguration",
-            dependencies: ["FanfareModel", "FanfareJSON", .product(name: "Yams", package: "Yams")],
+            dependencies: ["FanfareModel", "FanfareJSON", "FCMWire", "YAMLKit"],
             path: "Sources/Worker/FanfareConfiguration",
             swiftSettings: strict
         ),
@@ -222,7 +247,6 @@ let package = Package(
             name: "FanfareDashboard",
             dependencies: [
                 "FanfareClient", "FanfareHTTP", "FanfareJSON", "FanfareModel", "StreamWire",
-                .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "Logging", package: "swift-log"),
@@ -231,11 +255,19 @@ let package = Package(
             resources: [
                 .embedInCode("Page/index.html"),
                 .embedInCode("Page/app.css"),
+                .embedInCode("Page/detail.css"),
+                .embedInCode("Page/actions.js"),
                 .embedInCode("Page/app.js"),
+                .embedInCode("Page/audit.js"),
                 .embedInCode("Page/charts.js"),
-                .embedInCode("Page/details.js"),
+                .embedInCode("Page/dead.js"),
                 .embedInCode("Page/dom.js"),
-                .embedInCode("Page/views.js"),
+                .embedInCode("Page/job.js"),
+                .embedInCode("Page/live.js"),
+                .embedInCode("Page/overview.js"),
+                .embedInCode("Page/project.js"),
+                .embedInCode("Page/router.js"),
+                .embedInCode("Page/token.js"),
                 .embedInCode("Page/icon.svg"),
             ],
             swiftSettings: strict
@@ -245,11 +277,12 @@ let package = Package(
             name: "fanfare",
             dependencies: [
                 "FanfareModel", "FanfareJSON", "FCMWire", "StreamWire", "EventLoop", "CurlTransport", "RedisTransport",
-                "OpenSSLKit", "FanfareClient", "FanfareConfiguration", "FanfareWorker", "FanfareSandbox",
-                "FanfareAdmin",
-                "FanfareDashboard", "FanfareMetrics",
+                "OpenSSLKit", "FanfareClient", "FanfareRedis", "FanfareConfiguration", "FanfareCore", "FanfareWorker",
+                "FanfareSandbox", "FanfareAdmin",
+                "FanfareDashboard", "FanfareMetrics", "FanfareTelemetry",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "CoreMetrics", package: "swift-metrics"),
+                .product(name: "Instrumentation", package: "swift-distributed-tracing"),
                 .product(name: "Logging", package: "swift-log"),
             ],
             path: "Sources/Tools/fanfare",
@@ -269,8 +302,7 @@ let package = Package(
         .target(
             name: "FanfareSandbox",
             dependencies: [
-                "FCMSimulator", "FanfareHTTP", "FanfareModel", "FanfareJSON", "FanfareXML", "ExpatKit",
-                .product(name: "Hummingbird", package: "hummingbird"),
+                "FCMSimulator", "FanfareHTTP", "FanfareModel", "FanfareJSON", "FanfareXML", "ExpatKit", "OpenSSLKit",
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -279,11 +311,7 @@ let package = Package(
                 .product(name: "NIOHTTP2", package: "swift-nio-http2"),
                 .product(name: "NIOHPACK", package: "swift-nio-http2"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
-                .product(name: "X509", package: "swift-certificates"),
-                .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
             ],
             path: "Sources/Simulator/FanfareSandbox",
@@ -334,6 +362,12 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
+            name: "YAMLKitTests",
+            dependencies: ["YAMLKit"],
+            path: "Tests/Unit/YAMLKitTests",
+            swiftSettings: strict
+        ),
+        .testTarget(
             name: "ExpatKitTests",
             dependencies: ["ExpatKit", "FanfareXML"],
             path: "Tests/Unit/ExpatKitTests",
@@ -363,7 +397,8 @@ let package = Package(
         .testTarget(
             name: "FanfareClientTests",
             dependencies: [
-                "FanfareClient", "FanfareModel", "FanfareJSON", "StreamWire", "RedisTransport", "TestSupport",
+                "FanfareClient", "FanfareRedis", "FanfareModel", "FanfareJSON", "StreamWire", "RedisTransport",
+                "FanfareCore", "FCMSimulator", "TestSupport",
             ],
             path: "Tests/Unit/FanfareClientTests",
             swiftSettings: strict
@@ -371,8 +406,8 @@ let package = Package(
         .testTarget(
             name: "CommandTests",
             dependencies: [
-                "fanfare", "CurlTransport", "FanfareClient", "FanfareConfiguration", "FanfareJSON", "FanfareModel",
-                "RedisTransport", "StreamWire", "TestSupport",
+                "fanfare", "CurlTransport", "FanfareClient", "FanfareRedis", "FanfareConfiguration", "FanfareJSON",
+                "FanfareModel", "RedisTransport", "StreamWire", "TestSupport",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -382,7 +417,8 @@ let package = Package(
         .testTarget(
             name: "FanfareDashboardTests",
             dependencies: [
-                "FanfareDashboard", "FanfareClient", "FanfareJSON", "FanfareModel", "RedisTransport", "StreamWire",
+                "FanfareDashboard", "FanfareClient", "FanfareRedis", "FanfareJSON", "FanfareModel", "RedisTransport",
+                "StreamWire",
                 "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -391,14 +427,15 @@ let package = Package(
         ),
         .testTarget(
             name: "FanfareConfigurationTests",
-            dependencies: ["TestSupport", "FanfareConfiguration"],
+            dependencies: ["TestSupport", "FanfareConfiguration", "FCMWire"],
             path: "Tests/Unit/FanfareConfigurationTests",
             swiftSettings: strict
         ),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "fanfare", "FanfareClient", "FanfareModel", "StreamWire", "EventLoop", "OpenSSLKit", "RedisTransport",
+                "fanfare", "FanfareClient", "FanfareRedis", "FanfareModel", "StreamWire", "EventLoop", "OpenSSLKit",
+                "RedisTransport",
                 "TestSupport",
             ],
             path: "Tests/System/EndToEndTests",
@@ -406,7 +443,7 @@ let package = Package(
         ),
         .testTarget(
             name: "DocumentationTests",
-            dependencies: ["TestSupport", "FanfareConfiguration"],
+            dependencies: ["TestSupport", "FCMWire", "FanfareConfiguration", "FanfareModel"],
             path: "Tests/Unit/DocumentationTests",
             swiftSettings: strict
         ),
@@ -420,6 +457,16 @@ let package = Package(
             name: "FanfareMetricsTests",
             dependencies: ["TestSupport", "FanfareMetrics", .product(name: "CoreMetrics", package: "swift-metrics")],
             path: "Tests/Unit/FanfareMetricsTests",
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "FanfareTelemetryTests",
+            dependencies: [
+                "CurlTransport", "EventLoop", "FanfareJSON", "FanfareMetrics", "FanfareModel", "FanfareTelemetry",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Tracing", package: "swift-distributed-tracing"),
+            ],
+            path: "Tests/Unit/FanfareTelemetryTests",
             swiftSettings: strict
         ),
         .testTarget(
@@ -479,13 +526,11 @@ let package = Package(
         .testTarget(
             name: "FanfareSandboxTests",
             dependencies: [
-                "FanfareSandbox", "FCMSimulator", "FanfareJSON", "FanfareXML", "ExpatKit", "TestSupport",
+                "FanfareSandbox", "FCMSimulator", "FanfareJSON", "FanfareXML", "ExpatKit", "OpenSSLKit", "TestSupport",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
                 .product(name: "NIOHPACK", package: "swift-nio-http2"),
                 .product(name: "NIOHTTP2", package: "swift-nio-http2"),
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
             ],
             path: "Tests/Unit/FanfareSandboxTests",
@@ -499,3 +544,8 @@ let package = Package(
         ),
     ]
 )
+
+// Only for the documentation (ops/docs): a build needs neither the plugin nor the network for it.
+if Context.environment["FANFARE_DOCS"] != nil {
+    package.dependencies.append(.package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"))
+}
