@@ -38,6 +38,23 @@ static inline int copenssl_is_verification_failure(unsigned long code) {
     return ERR_GET_LIB(code) == ERR_LIB_SSL && ERR_GET_REASON(code) == SSL_R_CERTIFICATE_VERIFY_FAILED;
 }
 
+// SSL_select_next_proto drops `const` from its result, which SSL_CTX_set_alpn_select_cb asks for.
+// `list`: the server's protocols, most wanted first, in ALPN's own form: a byte of length before each, 0 at the end.
+// Without a common protocol the handshake goes on and negotiates none.
+static inline int copenssl_select_protocol(SSL *session, const unsigned char **chosen, unsigned char *length,
+                                           const unsigned char *offered, unsigned int count, void *list) {
+    (void)session;
+    const unsigned char *end = list;
+    while (*end != 0) end += 1 + *end;
+    unsigned char *out = NULL;
+    if (SSL_select_next_proto(&out, length, list, (unsigned int)(end - (const unsigned char *)list), offered, count)
+        != OPENSSL_NPN_NEGOTIATED) {
+        return SSL_TLSEXT_ERR_NOACK;
+    }
+    *chosen = out;
+    return SSL_TLSEXT_ERR_OK;
+}
+
 // EVP_RSA_gen and EVP_EC_gen are macros over a variadic function.
 static inline EVP_PKEY *copenssl_generate_rsa_key(unsigned int bits) {
     return EVP_RSA_gen(bits);

@@ -3,7 +3,6 @@ import HummingbirdCore
 public import Logging
 import NIOCore
 import NIOPosix
-import NIOSSL
 import OpenSSLKit
 import ServiceLifecycle
 
@@ -91,8 +90,9 @@ public actor Sandbox {
         loops: MultiThreadedEventLoopGroup,
         onListening: @escaping @Sendable (String, Int) -> Void
     ) throws -> ServiceGroup {
+        let http = try TLSServerContext(identity: certificate.server, protocols: ["h2", "http/1.1"])
         let data = Server(
-            childChannelSetup: TLSChannel(tls: try Self.context(certificate, protocols: ["h2", "http/1.1"])) {
+            childChannelSetup: TLSChannel(tls: http) {
                 try $0.addHandler(HTTPNegotiation.handler(host: host))
             },
             configuration: ServerConfiguration(address: .hostname(options.listen, port: ports.data), backlog: 1_024),
@@ -101,7 +101,7 @@ public actor Sandbox {
             logger: serverLogger
         )
         let xmpp = Server(
-            childChannelSetup: TLSChannel(tls: try Self.context(certificate, protocols: [])) {
+            childChannelSetup: TLSChannel(tls: try TLSServerContext(identity: certificate.server)) {
                 try $0.addHandler(XMPPHandler(host: host))
             },
             configuration: ServerConfiguration(address: .hostname(options.listen, port: ports.xmpp), backlog: 1_024),
@@ -165,18 +165,6 @@ public actor Sandbox {
             keys: keys,
             timers: MultiThreadedEventLoopGroup.singleton.next()
         )
-    }
-
-    private static func context(_ certificate: ServerCertificate, protocols: [String]) throws -> NIOSSLContext {
-        var tls = TLSConfiguration.makeServerConfiguration(
-            certificateChain: [
-                .certificate(try NIOSSLCertificate(bytes: Array(certificate.server.certificatePEM.utf8), format: .pem))
-            ],
-            privateKey: .privateKey(try NIOSSLPrivateKey(bytes: Array(certificate.server.keyPEM.utf8), format: .pem))
-        )
-        tls.minimumTLSVersion = .tlsv12
-        tls.applicationProtocols = protocols
-        return try NIOSSLContext(configuration: tls)
     }
 }
 

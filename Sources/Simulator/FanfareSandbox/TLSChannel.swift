@@ -1,7 +1,7 @@
 import HummingbirdCore
 import Logging
 import NIOCore
-import NIOSSL
+import OpenSSLKit
 
 /// A connection of a TLS port. Hummingbird accepts and closes it; our own handlers speak the protocol on it.
 struct TLSChannel: ServerChildChannel {
@@ -9,7 +9,7 @@ struct TLSChannel: ServerChildChannel {
         let channel: any Channel
     }
 
-    let tls: NIOSSLContext
+    let tls: TLSServerContext
     /// Adds the handlers behind TLS.
     let addHandlers: @Sendable (ChannelPipeline.SynchronousOperations) throws -> Void
 
@@ -18,7 +18,7 @@ struct TLSChannel: ServerChildChannel {
             // A half-closed connection gets no answers: its peer counts as gone.
             try channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: false)
             let pipeline = channel.pipeline.syncOperations
-            try pipeline.addHandler(NIOSSLServerHandler(context: self.tls))
+            try pipeline.addHandler(TLSHandler(context: self.tls))
             try addHandlers(pipeline)
             return Value(channel: channel)
         }

@@ -96,7 +96,7 @@ final class Certificate {
     private static let making = "make certificate"
 }
 
-/// A private key on the curve P-256.
+/// A private key; a new one is on the curve P-256.
 final class PrivateKey {
     let pointer: OpaquePointer
 
@@ -105,6 +105,14 @@ final class PrivateKey {
         ERR_clear_error()
         guard let key = copenssl_generate_p256_key() else { throw OpenSSLError.dequeue("generate P-256 key") }
         pointer = key
+    }
+
+    /// - Parameter pem: an unencrypted key.
+    init(pem: String) throws(OpenSSLError) {
+        ERR_clear_error()
+        guard let read = MemoryBIO.read(Array(pem.utf8), { PEM_read_bio_PrivateKey($0, nil, refusePassphrase, nil) })
+        else { throw OpenSSLError.dequeue("read private key") }
+        pointer = read
     }
 
     deinit { EVP_PKEY_free(pointer) }

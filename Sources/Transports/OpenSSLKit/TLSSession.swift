@@ -1,6 +1,6 @@
 internal import COpenSSL
 
-/// The client's side of one TLS connection, without a socket: ciphertext goes in and out as bytes.
+/// One side of a TLS connection, without a socket: ciphertext goes in and out as bytes.
 ///
 /// Order of use, after every ``feed(_:)``: ``handshake()`` until it returns true, then ``read(into:)`` until it returns
 /// 0. After every call, send the bytes of ``removeOutgoing()``. Any thrown error ends the session; those bytes are then
@@ -11,20 +11,12 @@ public final class TLSSession {
     private let incoming: OpaquePointer
     private let outgoing: OpaquePointer
 
+    /// The client's side.
+    ///
     /// - Parameter host: the name or address the peer's certificate must be for. A name is also sent as SNI.
-    public init(context: TLSContext, host: String) throws(OpenSSLError) {
-        ERR_clear_error()
-        guard let session = SSL_new(context.pointer) else { throw OpenSSLError.dequeue("create TLS session") }
-        guard let incoming = BIO_new(BIO_s_mem()), let outgoing = BIO_new(BIO_s_mem()) else {
-            SSL_free(session)
-            throw OpenSSLError.dequeue("create TLS session")
-        }
-        SSL_set_bio(session, incoming, outgoing)
+    public convenience init(context: TLSContext, host: String) throws(OpenSSLError) {
+        try self.init(context.pointer)
         SSL_set_connect_state(session)
-        self.session = session
-        self.incoming = incoming
-        self.outgoing = outgoing
-        // From here on deinit frees.
         guard !host.isEmpty, !host.utf8.contains(0) else { throw OpenSSLError("check host", reason: "not a host name") }
         SSL_set_hostflags(session, UInt32(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS))
         if X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(session), host) != 1 {
@@ -33,6 +25,25 @@ public final class TLSSession {
                 throw OpenSSLError.dequeue("check host")
             }
         }
+    }
+
+    /// The server's side.
+    public convenience init(context: TLSServerContext) throws(OpenSSLError) {
+        try self.init(context.pointer)
+        SSL_set_accept_state(session)
+    }
+
+    private init(_ context: OpaquePointer) throws(OpenSSLError) {
+        ERR_clear_error()
+        guard let session = SSL_new(context) else { throw OpenSSLError.dequeue("create TLS session") }
+        guard let incoming = BIO_new(BIO_s_mem()), let outgoing = BIO_new(BIO_s_mem()) else {
+            SSL_free(session)
+            throw OpenSSLError.dequeue("create TLS session")
+        }
+        SSL_set_bio(session, incoming, outgoing)
+        self.session = session
+        self.incoming = incoming
+        self.outgoing = outgoing
     }
 
     deinit { SSL_free(session) }
@@ -46,7 +57,7 @@ public final class TLSSession {
         }
     }
 
-    /// Advances the handshake. True when it is complete and the peer verified.
+    /// Advances the handshake. True when it is complete; a client has verified the server then.
     public func handshake() throws(OpenSSLError) -> Bool {
         if SSL_is_init_finished(session) == 1 { return true }
         ERR_clear_error()
@@ -55,6 +66,14 @@ public final class TLSSession {
         let code = SSL_get_error(session, result)
         if code == SSL_ERROR_WANT_READ || code == SSL_ERROR_WANT_WRITE { return false }
         throw failure("TLS handshake")
+    }
+
+    /// The protocol that both sides agreed on by ALPN; nil without one, and before the handshake is complete.
+    public var negotiatedProtocol: String? {
+        var (name, length): (UnsafePointer<UInt8>?, UInt32) = (nil, 0)
+        SSL_get0_alpn_selected(session, &name, &length)
+        guard let name, length > 0 else { return nil }
+        return String(decoding: UnsafeBufferPointer(start: name, count: Int(length)), as: UTF8.self)
     }
 
     /// Encrypts `bytes`. Only after ``handshake()`` returned true.
