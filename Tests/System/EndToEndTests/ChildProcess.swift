@@ -1,13 +1,12 @@
-import EventLoop
 import Foundation
+import TestSupport
 
 /// A process of the product under test: its output, its signals and its exit status.
 final class ChildProcess: @unchecked Sendable {
     // Unchecked: `Process` is not Sendable, but signals and waiting may come from any thread.
     private let process = Process()
-    private let output = Locked<(out: Data, err: Data)>((Data(), Data()))
-    /// Pipes of the process that are still open.
-    private let openPipes = Locked(2)
+    private let out: OutputFile
+    private let err: OutputFile
 
     /// The `fanfare` executable: `FANFARE_BIN`, or the one built beside the tests.
     static let executable: URL = {
@@ -24,29 +23,17 @@ final class ChildProcess: @unchecked Sendable {
         all.merge(environment) { $1 }
         process.environment = all
         process.standardInput = FileHandle.nullDevice
-        let (out, err) = (Pipe(), Pipe())
-        process.standardOutput = out
-        process.standardError = err
-        let (output, openPipes) = (output, openPipes)
-        out.fileHandleForReading.readabilityHandler = { handle in
-            let data = handle.availableData
-            guard data.isEmpty else { return output.withLock { $0.out.append(data) } }
-            handle.readabilityHandler = nil
-            openPipes.withLock { $0 -= 1 }
-        }
-        err.fileHandleForReading.readabilityHandler = { handle in
-            let data = handle.availableData
-            guard data.isEmpty else { return output.withLock { $0.err.append(data) } }
-            handle.readabilityHandler = nil
-            openPipes.withLock { $0 -= 1 }
-        }
+        out = try OutputFile()
+        err = try OutputFile()
+        process.standardOutput = out.writing
+        process.standardError = err.writing
         try process.run()
     }
 
     var pid: Int32 { process.processIdentifier }
     var isRunning: Bool { process.isRunning }
-    var stdout: String { output.withLock { String(decoding: $0.out, as: UTF8.self) } }
-    var stderr: String { output.withLock { String(decoding: $0.err, as: UTF8.self) } }
+    var stdout: String { out.text }
+    var stderr: String { err.text }
 
     func signal(_ number: Int32) { kill(pid, number) }
 
@@ -57,8 +44,6 @@ final class ChildProcess: @unchecked Sendable {
         try await Wait.until("process \(pid) to end", seconds: seconds, orElse: { self.signal(SIGKILL) }) {
             !self.process.isRunning
         }
-        // The last output is read after the end. A child of the process may keep the pipes open for longer.
-        try? await Wait.until("the output of \(pid)", seconds: 2) { self.openPipes.withLock { $0 } == 0 }
         return process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus
     }
 

@@ -68,26 +68,13 @@ import Testing
     /// Starts the demo and returns its folder.
     private func start(_ tokens: Int) async throws -> (process: Process, folder: String) {
         let process = CommandRun.process(["demo", "--tokens", "\(tokens)"])
-        let err = Pipe()
-        process.standardError = err
+        let err = try OutputFile()
+        process.standardError = err.writing
         process.standardOutput = FileHandle.nullDevice
         process.standardInput = FileHandle.nullDevice
         try process.run()
-        let line = await withCheckedContinuation { continuation in
-            DispatchQueue.global().async {
-                var text = Data()
-                while !text.contains(UInt8(ascii: "\n")) {
-                    let more = err.fileHandleForReading.availableData
-                    if more.isEmpty { break }
-                    text.append(more)
-                }
-                // Read on, so that the demo never waits for a reader.
-                err.fileHandleForReading.readabilityHandler = {
-                    if $0.availableData.isEmpty { $0.readabilityHandler = nil }
-                }
-                continuation.resume(returning: String(decoding: text, as: UTF8.self))
-            }
-        }
+        while !err.text.contains("\n"), process.isRunning { try await Task.sleep(for: .milliseconds(20)) }
+        let line = err.text
         let url = try #require(line.split(separator: "\n").first?.split(separator: " ").last)
         #expect(url.hasPrefix("unix://"))
         return (process, String(url.dropFirst(7).dropLast("/redis.sock".count)))
