@@ -13,7 +13,7 @@ public final class OutputFile: Sendable {
         var template = Array("/tmp/ff-XXXXXX".utf8CString)
         let descriptor = mkstemp(&template)
         guard descriptor >= 0 else { throw TestFailure("mkstemp: errno \(errno)") }
-        let path = String(cString: template)
+        let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
         defer { unlink(path) }
         writing = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         // A handle of its own has a position of its own. Processes append, so that two may share the file.
