@@ -4,24 +4,8 @@ import statistics
 
 from browser import Keys
 from fleet import DEAD, HOSTILE, PROJECTS
-from session import check, check_console
+from session import CONTRAST, check, check_console
 
-# Every visible text against the colour behind it, at least 4.5 to 1.
-CONTRAST = """
-const parse = (c) => (c.match(/[\\d.]+/g) ?? []).map(Number);
-const light = ([r, g, b]) => [r, g, b].map(v => v / 255).map(v => v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4)
-  .reduce((sum, v, i) => sum + v * [.2126, .7152, .0722][i], 0);
-const behind = (n) => { for (; n; n = n.parentElement) { const c = parse(getComputedStyle(n).backgroundColor);
-  if (c.length === 3 || c[3] > 0) return c; } return [255, 255, 255]; };
-const found = [];
-for (const n of document.querySelectorAll('body *')) {
-  if (![...n.childNodes].some(c => c.nodeType === 3 && c.textContent.trim()) || !n.checkVisibility() || n.disabled) continue;
-  const a = light(parse(getComputedStyle(n).color)), b = light(behind(n));
-  const ratio = (Math.max(a, b) + .05) / (Math.min(a, b) + .05);
-  if (ratio < 4.5) found.push(n.textContent.slice(0, 30) + ' ' + ratio.toFixed(2));
-}
-return found;
-"""
 NAMES = """
 const name = (n) => n.getAttribute('aria-label') || [...(n.labels ?? [])].map(l => l.textContent).join(' ') || n.textContent.trim();
 const seen = new Map();

@@ -1,4 +1,4 @@
-"""What the scripts of this folder share: their arguments, a fleet with a browser before it, and checks that are counted."""
+"""What the scripts of this folder share: the check of contrast, their arguments, a fleet with a browser before it, and checks that are counted."""
 
 import argparse
 import contextlib
@@ -6,6 +6,24 @@ import pathlib
 
 from browser import Browser
 from fleet import Fleet
+
+# Every visible text against the colour behind it, at least 4.5 to 1.
+CONTRAST = """
+const parse = (c) => (c.match(/[\\d.]+/g) ?? []).map(Number);
+const light = ([r, g, b]) => [r, g, b].map(v => v / 255).map(v => v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4)
+  .reduce((sum, v, i) => sum + v * [.2126, .7152, .0722][i], 0);
+const behind = (n) => { for (; n; n = n.parentElement) { const c = parse(getComputedStyle(n).backgroundColor);
+  if (c.length === 3 || c[3] > 0) return c; } return [255, 255, 255]; };
+const found = [];
+for (const n of document.querySelectorAll('body *')) {
+  if (![...n.childNodes].some(c => c.nodeType === 3 && c.textContent.trim()) || !n.checkVisibility() || n.disabled) continue;
+  const style = getComputedStyle(n);
+  const a = light(parse(n instanceof SVGElement ? style.fill : style.color)), b = light(behind(n));
+  const ratio = (Math.max(a, b) + .05) / (Math.min(a, b) + .05);
+  if (ratio < 4.5) found.push(n.textContent.slice(0, 30) + ' ' + ratio.toFixed(2));
+}
+return found;
+"""
 
 checks = 0
 
