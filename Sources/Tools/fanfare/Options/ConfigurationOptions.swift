@@ -55,7 +55,9 @@ struct ConfigurationOptions: ParsableArguments {
     /// Prints the warnings first: one of them may be the cause of a problem.
     static func report(_ error: ConfigurationError) {
         warn(error.warnings)
-        for problem in error.problems { Console.error("fanfare: configuration: \(problem)") }
+        for problem in error.problems + [error.hint].compactMap({ $0 }) {
+            Console.error("fanfare: configuration: \(problem)")
+        }
     }
 
     static func warn(_ warnings: [String]) {

@@ -24,8 +24,9 @@ struct ConfigurationSource: Sendable {
             guard let file, file == name else { throw error }
             // The user did not name the file.
             throw ConfigurationError(
-                problems: error.problems + ["read from \(file); -c names another file"],
-                warnings: error.warnings
+                problems: error.problems,
+                warnings: error.warnings,
+                hint: "read from \(file); -c names another file"
             )
         }
     }

@@ -43,7 +43,8 @@ extension Configuration {
                     let earlier = refused.keys.sorted().flatMap { refused[$0] ?? [] }
                     throw ConfigurationError(
                         problems: earlier.filter { !error.problems.contains($0) } + error.problems,
-                        warnings: error.warnings
+                        warnings: error.warnings,
+                        hint: error.hint
                     )
                 }
                 refused.merge(found) { first, _ in first }

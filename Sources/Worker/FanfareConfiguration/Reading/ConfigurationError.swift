@@ -4,10 +4,13 @@ public struct ConfigurationError: Error, Equatable, Sendable, CustomStringConver
     public let problems: [String]
     /// The warnings found until then: one of them may be the cause, such as a misspelt variable.
     public let warnings: [String]
+    /// What a person should know who did not name the file: where it was found. nil if it was named.
+    public let hint: String?
 
-    public init(problems: [String], warnings: [String] = []) {
+    public init(problems: [String], warnings: [String] = [], hint: String? = nil) {
         self.problems = problems
         self.warnings = warnings
+        self.hint = hint
     }
 
     public var description: String { problems.joined(separator: "\n") }
