@@ -66,6 +66,22 @@ import Testing
         }
     }
 
+    @Test(arguments: ["results", "jobs", "dead", "queue"])
+    func projectWithAKeyOfTheWrongTypeSaysSoAndHidesNoOther(_ key: String) async throws {
+        try await withBench { bench in
+            let other = ProjectKeys(project: "shop")
+            _ = try await bench.client.send(RedisCommand("SADD", ProjectKeys.projects(), "shop"))
+            _ = try await bench.client.send(RedisCommand("SET", other.base + key, "x"))
+            let fleet = try await FleetReader(redis: bench.client).read()
+            #expect(fleet["demo"]?.condition.word == "idle")
+            let condition = try #require(fleet["shop"]?.condition)
+            #expect(condition.word == "unreadable")
+            #expect(condition.reason?.hasPrefix("\(other.base)\(key) is a string, must be a ") == true)
+            _ = try await bench.client.send(RedisCommand("DEL", other.base + key))
+            #expect(try await FleetReader(redis: bench.client).read("shop").fault == nil)
+        }
+    }
+
     @Test func fleetCountsWaitingRecipientsAndResults() async throws {
         try await withBench { bench in
             try await bench.intake("j", many(10))

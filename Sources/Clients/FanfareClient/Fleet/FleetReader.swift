@@ -27,13 +27,32 @@ public struct FleetReader<Redis: RedisSending>: Sendable {
         return FleetSnapshot(projects: projects)
     }
 
-    /// Reads a project in one round trip.
+    /// Reads a project in one round trip. A project with keys of the wrong type has a ``ProjectSnapshot/fault`` and
+    /// hides no other project.
     public func read(_ project: String) async throws -> ProjectSnapshot {
         let keys = ProjectKeys(prefix: prefix, project: project)
-        let reply = try await redis.reply(to: FunctionLibrary.fleet(keys, most: most))
+        let reply: RedisValue
+        do {
+            reply = try await redis.reply(to: FunctionLibrary.fleet(keys, most: most))
+        } catch let error as any RedisErrorReply where error.replyCode == "WRONGTYPE" {
+            return try await faulty(project, keys)
+        }
         guard let snapshot = ProjectSnapshot(id: project, reply: reply) else {
             throw FanfareClientError(.unexpectedReply, "fleet answered with an unknown reply")
         }
+        return snapshot
+    }
+
+    private func faulty(_ project: String, _ keys: ProjectKeys) async throws -> ProjectSnapshot {
+        let nowMs = JobInquiry.milliseconds(try await redis.reply(to: JobInquiry.time)) ?? 0
+        var snapshot = ProjectSnapshot(id: project, overview: OverviewReply(nowMs: nowMs))
+        let obstacles = RedisObstacle.parse(try await redis.reply(to: FunctionLibrary.check(keys))) ?? []
+        let faults = obstacles.compactMap { obstacle -> String? in
+            guard case .type(let key, let found, let needed) = obstacle else { return nil }
+            return "\(key) is a \(found), must be a \(needed)"
+        }
+        let text = faults.isEmpty ? "a key has the wrong type" : faults.joined(separator: "; ")
+        snapshot.fault = text + ": rename or delete it, workers write it anew"
         return snapshot
     }
 }

@@ -3,7 +3,7 @@ public import StreamWire
 extension ProjectSnapshot {
     /// The state of a project in one word, and its reason.
     public struct Condition: Equatable, Sendable {
-        /// `paused`, `blocked`, `unreachable`, `backpressure`, `held`, `unserved`, `working` or `idle`.
+        /// `unreadable`, `paused`, `blocked`, `unreachable`, `backpressure`, `held`, `unserved`, `working` or `idle`.
         public var word: String
         public var reason: String?
         /// When it began, Unix milliseconds; nil if that is not known.
@@ -17,6 +17,7 @@ extension ProjectSnapshot {
     }
 
     public var condition: Condition {
+        if let fault { return Condition(word: "unreadable", reason: fault) }
         var condition = overview.condition
         // Nothing was claimed since the oldest job was pushed, or since the last worker died.
         if condition.word == "unserved", oldestWaitMs > 0 { condition.sinceMs = overview.nowMs - oldestWaitMs }

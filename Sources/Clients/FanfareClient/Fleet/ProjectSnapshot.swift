@@ -2,6 +2,9 @@ public import StreamWire
 
 public struct ProjectSnapshot: Equatable, Sendable {
     public var id: String
+    /// Why Redis cannot read the project, such as a key of the wrong type; nil for a project that can be read. With a fault
+    /// all other properties are empty.
+    public var fault: String?
     /// Pause, block, hold, pressure, quota and the numbers of jobs.
     public var overview: OverviewReply
     /// Recipients without a result, of jobs that workers have taken and that are neither over nor parked.

@@ -52,6 +52,9 @@ public struct OverviewReply: Equatable, Sendable {
     public var epoch = ""
 
     /// nil when the reply is no list of pairs with the time in it. Names that are missing keep their defaults.
+    /// Of a project about which nothing is known at that time.
+    public init(nowMs: Int64) { self.nowMs = nowMs }
+
     public init?(_ value: RedisValue) {
         guard let fields = NamedValues(value), let nowMs = fields.number("now_ms") else { return nil }
         func text(_ name: String) -> String { fields.text(name) ?? "" }

@@ -5,8 +5,9 @@ import { SPARK } from "./live.js";
 import { address } from "./router.js";
 
 /** States in the order of their urgency; `idle` is last. */
-const STATES = ["blocked", "unreachable", "backpressure", "held", "unserved", "paused", "working", "idle"];
+const STATES = ["unreadable", "blocked", "unreachable", "backpressure", "held", "unserved", "paused", "working", "idle"];
 const TROUBLE = {
+  unreadable: "cannot be read from Redis",
   blocked: "is blocked",
   unreachable: "cannot reach FCM",
   backpressure: "takes no new jobs",

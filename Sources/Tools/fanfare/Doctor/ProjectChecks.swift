@@ -9,6 +9,13 @@ extension Check {
             let id = project.id
             let overview = project.overview
             report.check = "project \(id)"
+            if let fault = project.fault {
+                report.fail(
+                    "cannot be read: \(fault)",
+                    "`TYPE` shows what the key holds; workers go on at once afterwards"
+                )
+                continue
+            }
             if overview.isPaused {
                 report.warn("paused: \(overview.pauseReason)", "`fanfare project resume \(id)` continues it")
             }
@@ -72,7 +79,7 @@ extension Check {
     static let workers = Check.redis("workers") { facts, configuration, report in
         guard !configuration.projects.isEmpty, !facts.projects.isEmpty else { return }
         let fleet = FleetSnapshot(projects: facts.projects)
-        for project in fleet.projects where project.workersAlive == 0 {
+        for project in fleet.projects where project.workersAlive == 0 && project.fault == nil {
             let jobs = project.overview.entries + project.overview.open
             let remedy = "start `fanfare worker` with this configuration"
             if jobs > 0 {

@@ -147,6 +147,7 @@ struct JobPush {
         } catch {
             return []
         }
+        if let fault = snapshot.fault { return ["workers cannot serve project \(project): \(fault)"] }
         var obstacles: [String] = []
         let condition = snapshot.condition
         if ["paused", "blocked", "unreachable", "backpressure"].contains(condition.word) {

@@ -27,7 +27,8 @@ struct ProjectSession {
     /// Whether a worker that is alive serves the project. True if that is not known: a producer's user may not read it.
     func isServed() async -> Bool {
         do {
-            return try await FleetReader(redis: client, prefix: prefix, jobs: 1).read(project).workersAlive > 0
+            let snapshot = try await FleetReader(redis: client, prefix: prefix, jobs: 1).read(project)
+            return snapshot.fault != nil || snapshot.workersAlive > 0
         } catch let error as RedisError {
             // Workers load the functions.
             return error.code != .functionNotFound

@@ -5,7 +5,7 @@ internal import StreamWire
 extension TopScreen {
     /// States of a project, the most urgent first.
     private static let urgency = [
-        "blocked", "unreachable", "unserved", "backpressure", "held", "paused", "working", "idle",
+        "unreadable", "blocked", "unreachable", "unserved", "backpressure", "held", "paused", "working", "idle",
     ]
 
     /// Whether a project's state needs attention.
