@@ -37,6 +37,14 @@ import Testing
         #expect(progress.remainingSeconds == row.left)
     }
 
+    @Test func fewAttemptsGiveNoEstimate() throws {
+        let fields = ["state": "active", "total": "3004", "started_ms": "1000"]
+        let few = try status(fields.merging(["sent": "9"]) { $1 })
+        #expect(JobProgress(status: few, nowMs: 2_500).remainingSeconds == nil)
+        let enough = try status(fields.merging(["sent": "10"]) { $1 })
+        #expect(JobProgress(status: enough, nowMs: 2_500).remainingSeconds != nil)
+    }
+
     @Test func cancelledRecipientsDoNotCountForTheRate() throws {
         let fields = ["state": "cancelled", "total": "100", "sent": "20", "cancelled": "80", "started_ms": "0"]
         let status = try status(fields.merging(["finished_ms": "10000"]) { $1 })

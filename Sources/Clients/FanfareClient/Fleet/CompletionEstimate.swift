@@ -73,10 +73,13 @@ struct CompletionEstimate: Equatable, Sendable {
         return ramp.seconds(for: Double(left) / min(1, share))
     }
 
+    /// Attempts below which a pace says nothing: the first answers of a job wait for connections.
+    static let fewest: Int64 = 10
+
     /// Seconds until `left` recipients are sent to, from one reading: `attempted` recipients in `elapsed` seconds.
     static func seconds(left: Int64, attempted: Int64, elapsed: Double, ramp: Ramp?) -> Double? {
         guard left > 0 else { return 0 }
-        guard attempted > 0, elapsed >= 1 else { return nil }
+        guard attempted >= fewest, elapsed >= 1 else { return nil }
         let average = Double(attempted) / elapsed
         guard let ramp else { return Double(left) / average }
         let least = ramp.leastPermits(last: elapsed)

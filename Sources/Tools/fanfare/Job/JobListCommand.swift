@@ -66,7 +66,9 @@ struct JobListCommand: AsyncParsableCommand {
                     isWhole = isWhole && list.jobs.isEmpty
                 } else {
                     isWhole = isWhole && list.isWhole
-                    rows += list.jobs.map { (name, JobProgress(status: $0, nowMs: now)) }
+                    // Optional: a producer's user may not read it.
+                    let state = try? await session.projectOperator.overview()
+                    rows += list.jobs.map { (name, JobProgress(status: $0, nowMs: now, project: state)) }
                 }
             }
             print(rows, names)

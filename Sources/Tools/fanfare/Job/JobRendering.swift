@@ -83,7 +83,9 @@ enum JobRendering {
         var rows: [(String, String)] = []
         if let ms = status.createdMs { rows.append(("pushed", ClockText.relative(ms, nowMs: progress.nowMs))) }
         if status.state != .scheduled, let ms = status.notBeforeMs { rows.append(("scheduled", ClockText.date(ms))) }
-        if let ms = expiresAtMs { rows.append(("expires", ClockText.relative(ms, nowMs: progress.nowMs))) }
+        if let ms = expiresAtMs, !status.isOver {
+            rows.append(("expires", ClockText.relative(ms, nowMs: progress.nowMs)))
+        }
         if let ms = status.startedMs { rows.append(("started", moment(ms, since: nil))) }
         if let ms = status.firstPassMs { rows.append(("first pass", moment(ms, since: status.startedMs))) }
         if let ms = status.finishedMs {

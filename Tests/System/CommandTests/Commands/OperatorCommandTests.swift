@@ -72,6 +72,22 @@ import Testing
         #expect(try redis.cli("HGET", keys.job(id), "state") == "parked")
     }
 
+    @Test func jobsOfAPausedProjectHaveNoEstimate() async throws {
+        try await withClient { client in
+            try await intake(client, "long", .tokens((0..<3_000).map { "t\($0)" }))
+            try await claim(client)
+            let now = try #require(JobInquiry.milliseconds(try await client.send(JobInquiry.time)))
+            _ = try redis.cli("HSET", keys.job("long"), "sent", "500", "started_ms", "\(now - 5_000)")
+            func left() async throws -> JSONValue? {
+                try objects(try await CommandRun(["job", "ls", "--json"] + flags).out)[0]["left_seconds"]
+            }
+            #expect(try await left()?.number != nil)
+            let paused = try await CommandRun(["project", "pause", "demo"] + link)
+            #expect(paused.status == 0, "\(paused.err)")
+            #expect(try await left()?.number == nil)
+        }
+    }
+
     @Test func missingFunctionsExitWith69AndNameTheRemedy() async throws {
         for line in [
             ["job", "cancel", "j"] + flags, ["project", "ls"] + link, ["dead", "replay", "1-0", "--yes"] + flags,
