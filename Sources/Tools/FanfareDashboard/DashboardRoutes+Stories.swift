@@ -52,7 +52,7 @@ extension DashboardRoutes {
             }
             found += stories.sorted { $0.project < $1.project }.map { .object($0.json(showsTokens: showsAll)) }
         }
-        return .json(["token": .string(TokenStory.masked(token)), "stories": .array(found)])
+        return .json(["token": .string(TokenStory.masked(token)), "projects": .array(found)])
     }
 
     /// The project, or all registered and configured ones.

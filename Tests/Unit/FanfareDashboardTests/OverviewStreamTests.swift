@@ -88,7 +88,7 @@ import Testing
             let token = String(repeating: "a", count: 140)
             let story = try await bench.web.post("/api/token", #"{"token":"\#(token)","unmasked":true}"#)
             #expect(story.status == 200 && !story.body.contains(token))
-            #expect((story.json["stories"] as? [[String: Any]])?.first?["project"] as? String == "demo")
+            #expect((story.json["projects"] as? [[String: Any]])?.first?["project"] as? String == "demo")
             let badCursor = #"{"token":"t","project":"demo","cursor":"x"}"#
             for bad in [#"{}"#, #"{"token":"a b"}"#, #"{"token":"t","project":"A"}"#, badCursor] {
                 #expect(try await bench.web.post("/api/token", bad).status == 400)

@@ -35,16 +35,16 @@ export function open(root, params, context) {
     text(status, "Searching.");
     try {
       const reply = await ask({});
-      const seen = reply.stories.filter((story) => story.jobs.length || story.feedback.length || !story.whole);
-      const others = reply.stories.length - seen.length;
+      const seen = reply.projects.filter((story) => story.jobs.length || story.feedback.length || !story.whole);
+      const others = reply.projects.length - seen.length;
       const results = seen.reduce((sum, story) => sum + story.jobs.length, 0);
       text(status, results || seen.some((story) => story.feedback.length)
         ? `${reply.token}: ${number(results)} ${results === 1 ? "result" : "results"} in ${number(seen.length)} ${seen.length === 1 ? "project" : "projects"}.`
         : `${reply.token}: nothing is kept about this token${seen.length ? " in what was searched" : ""}.`);
       found.append(...seen.map((story) => part(story)));
       if (others) {
-        const notes = new Set(reply.stories.filter((story) => !seen.includes(story)).flatMap((story) => story.notes));
-        found.append(el("p", { class: "hint" }, `No trace in ${others === reply.stories.length ? "" : "the other "}${number(others)} ${others === 1 ? "project" : "projects"}. `, ...[...notes].slice(0, 5).map((note) => el("span", {}, `${note} `))));
+        const notes = new Set(reply.projects.filter((story) => !seen.includes(story)).flatMap((story) => story.notes));
+        found.append(el("p", { class: "hint" }, `No trace in ${others === reply.projects.length ? "" : "the other "}${number(others)} ${others === 1 ? "project" : "projects"}. `, ...[...notes].slice(0, 5).map((note) => el("span", {}, `${note} `))));
       }
     } catch (error) {
       text(status, error.message);
@@ -72,7 +72,7 @@ export function open(root, params, context) {
         more.disabled = true;
         try {
           const reply = await ask({ project: story.project, cursor: story.cursor });
-          more.replaceWith(...reply.stories.map(part));
+          more.replaceWith(...reply.projects.map(part));
         } catch (error) {
           text(status, error.message);
           more.disabled = false;
